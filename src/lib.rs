@@ -34,7 +34,8 @@
 //! reading        derived  search  status  resolve  live what is served, found, compared
 //! asking         pack  review  stewards  selector       what may be asked, by whom,
 //!                index  graph  store                    indexes and caches
-//! record         txn  audit  trust  checkpoint  chain   what is recorded, and how it is written
+//! record         txn  staging  audit  trust             what is recorded, and how it is written
+//!                checkpoint  chain
 //! text           document  uri                          what one document is
 //! files          vault                                  the folder, its lock, its configuration
 //! values         yaml  model                            values, codes, spelling
@@ -70,6 +71,7 @@ pub mod live;
 pub mod model;
 #[doc(hidden)]
 pub mod pack;
+mod program;
 mod recover;
 pub mod report;
 #[doc(hidden)]
@@ -79,6 +81,9 @@ pub mod review;
 mod search;
 #[doc(hidden)]
 pub mod selector;
+mod source;
+#[doc(hidden)]
+pub mod staging;
 mod starter;
 mod status;
 #[doc(hidden)]

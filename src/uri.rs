@@ -31,6 +31,8 @@ pub const MAX_URI_BYTES: usize = 8192;
 pub(crate) const SCHEME: &str = "contextnest://";
 const TAG: &str = "tag";
 const SEARCH: &str = "search";
+/// What begins the path of a staged entry.
+pub(crate) const STAGED: &str = "staged";
 
 /// A reference in the `contextnest://` scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -191,9 +193,9 @@ impl Uri {
         }
     }
 
-    /// Whether a URI can name this id: what begins with `tag/` or `search/` means something else.
+    /// Whether a URI can name this id: what begins with `tag/`, `search/` or `staged/` means something else.
     pub fn can_name(id: &DocumentId) -> bool {
-        !matches!(id.as_str().split_once('/'), Some((TAG | SEARCH, _)))
+        !matches!(id.as_str().split_once('/'), Some((TAG | SEARCH | STAGED, _)))
     }
 
     /// Which guarantees it has.

@@ -12,6 +12,7 @@ EVENTS = {
     "listing": {"count", "bytes", "sha256", "elapsed_us"},
     "refused": {"code"},
     "output": {"bytes", "sha256"},
+    "hydration": {"source", "source_version", "checkpoint", "chain_hash", "tools", "bytes", "result_hash"},
     "change": {"action"},
 }
 ACTIONS = {

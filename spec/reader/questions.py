@@ -105,6 +105,8 @@ class Uri:
         self.kind = "folder" if is_folder else "document"
         if is_set and path[0] in ("tag", "search"):
             self.kind, path, raw = path[0], path[1:], raw[1:]
+        elif is_set and path[0] == "staged":  # URI-6
+            raise Refused("uri-staged")
         if any("/" in name for name in path) and self.kind in ("document", "folder"):
             raise Refused("uri-encoded-slash")
         if self.kind == "search" and not is_folder:

@@ -29,7 +29,7 @@ pub(super) struct NotCanonical {
 }
 
 /// The members of the object that a line is, in their order.
-pub(super) struct Members<'l> {
+pub(crate) struct Members<'l> {
     text: &'l str,
     members: Vec<Member<'l>>,
 }
@@ -45,7 +45,7 @@ struct Member<'l> {
 
 /// Why a member is not what it must be.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum MemberFault {
+pub(crate) enum MemberFault {
     #[error("no `{0}`")]
     Missing(&'static str),
     #[error("`{0}`: {1}")]
@@ -71,7 +71,7 @@ impl<'l> Members<'l> {
     }
 
     /// The value of a member, if there is one.
-    pub(super) fn get<T: DeserializeOwned>(
+    pub(crate) fn get<T: DeserializeOwned>(
         &self,
         key: &'static str,
     ) -> Result<Option<T>, MemberFault> {
@@ -84,12 +84,12 @@ impl<'l> Members<'l> {
     }
 
     /// The value of a member that there must be.
-    pub(super) fn need<T: DeserializeOwned>(&self, key: &'static str) -> Result<T, MemberFault> {
+    pub(crate) fn need<T: DeserializeOwned>(&self, key: &'static str) -> Result<T, MemberFault> {
         self.get(key)?.ok_or(MemberFault::Missing(key))
     }
 
     /// A value that has its own say about which members it takes.
-    pub(super) fn whole<T: DeserializeOwned>(&self) -> Result<T, MemberFault> {
+    pub(crate) fn whole<T: DeserializeOwned>(&self) -> Result<T, MemberFault> {
         serde_json::from_str(self.text).map_err(MemberFault::Whole)
     }
 

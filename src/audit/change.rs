@@ -74,6 +74,18 @@ pub enum Change {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         from: Option<HeadRef>,
     },
+    /// Staged entries are kept until they are unpinned.
+    Pin(StagedStep),
+    /// They are kept no longer than others.
+    Unpin(StagedStep),
+    /// A staged entry became a document; the version has a line of its own.
+    Promote(StagedStep),
+    /// Staged entries were ended by a reviewer.
+    Discard(StagedStep),
+    /// Staged entries were ended by their retention.
+    Collect(StagedStep),
+    /// The content of staged entries was removed.
+    Erase(StagedStep),
     /// Accesses must not be pruned.
     Hold {
         /// Which, and why.
@@ -111,6 +123,22 @@ pub struct ReviewStep {
     pub recovered: bool,
 }
 
+/// An act upon staged entries (STAGE-12).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StagedStep {
+    /// The URIs of the entries.
+    pub staged: Vec<String>,
+    /// The document that the entry was promoted to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub document: Option<String>,
+    /// Its version.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub document_version: Option<u64>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+}
+
 /// A version of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionRef {
@@ -132,6 +160,19 @@ impl Change {
             | Self::Withdraw(step)
             | Self::Ratify(step)
             | Self::Emergency(step) => Some(step),
+            _ => None,
+        }
+    }
+
+    /// The act upon staged entries that it is.
+    pub fn staged(&self) -> Option<&StagedStep> {
+        match self {
+            Self::Pin(step)
+            | Self::Unpin(step)
+            | Self::Promote(step)
+            | Self::Discard(step)
+            | Self::Collect(step)
+            | Self::Erase(step) => Some(step),
             _ => None,
         }
     }
@@ -197,7 +238,10 @@ impl Change {
             Self::Event { ids: names, .. } | Self::Recover { paths: names } => {
                 names.iter().map(String::as_str).collect()
             }
-            other => other.versions().iter().map(|version| version.id.as_str()).collect(),
+            other => match other.staged() {
+                Some(step) => step.staged.iter().map(String::as_str).collect(),
+                None => other.versions().iter().map(|version| version.id.as_str()).collect(),
+            },
         }
     }
 
@@ -206,7 +250,7 @@ impl Change {
         match self {
             Self::Hold { hold } => Some(&hold.reason),
             Self::Lift { reason, .. } => Some(reason),
-            _ => None,
+            other => other.staged().and_then(|step| step.reason.as_deref()),
         }
     }
 
@@ -234,6 +278,12 @@ impl Change {
             Self::Ratify(_) => "ratify",
             Self::Emergency(_) => "emergency",
             Self::Comment { .. } => "comment",
+            Self::Pin(_) => "pin",
+            Self::Unpin(_) => "unpin",
+            Self::Promote(_) => "promote",
+            Self::Discard(_) => "discard",
+            Self::Collect(_) => "collect",
+            Self::Erase(_) => "erase",
             Self::Hold { .. } => "hold",
             Self::Lift { .. } => "lift",
             Self::Prune { .. } => "prune",
@@ -255,6 +305,9 @@ impl Change {
             Self::Prune { before, pruned } if pruned.len() > MAX_DOCUMENTS => {
                 let cuts = pruned.chunks(MAX_DOCUMENTS).map(<[Cut]>::to_vec);
                 cuts.map(|pruned| Self::Prune { before: before.clone(), pruned }).collect()
+            }
+            Self::Collect(step) if step.staged.len() > MAX_DOCUMENTS => {
+                split(&step.staged, &|staged| Self::Collect(StagedStep { staged, ..step.clone() }))
             }
             whole => whole.in_steps(),
         }

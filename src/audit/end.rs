@@ -68,7 +68,7 @@ impl End {
 /// The last whole line of a file of this length, without its end, and the length up to and with that
 /// end: what follows was left by a crash. `read` gives bytes from a place on. A line that is longer
 /// than any of ours comes out empty.
-pub(super) fn last_line<E>(
+pub(crate) fn last_line<E>(
     length: u64,
     read: impl Fn(u64, usize) -> Result<Vec<u8>, E>,
 ) -> Result<(Option<Vec<u8>>, u64), E> {

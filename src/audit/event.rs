@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::canonical::{MemberFault, Members};
 use super::change::Change;
+use super::hydration::Hydration;
 use super::produced::Produced;
 use super::text::Text;
 use crate::model::digest::Digest;
@@ -29,6 +30,8 @@ pub enum Event {
     Change(Change),
     /// Nothing: it is what an agent made of what was answered before.
     Output(Produced),
+    /// Nothing: it is what an agent fetched, as a source says.
+    Hydration(Hydration),
 }
 
 /// Texts were handed out.
@@ -165,6 +168,7 @@ impl Event {
         match self {
             Self::Access(access) => access.output.elapsed_us,
             Self::Listing(listing) => listing.output.elapsed_us,
+            Self::Hydration(hydration) => hydration.duration_ms.unwrap_or(0).saturating_mul(1000),
             Self::Refused(_) | Self::Output(_) | Self::Change(_) => 0,
         }
     }
@@ -177,6 +181,7 @@ impl Event {
             Self::Listing(_) => "listing",
             Self::Refused(_) => "refused",
             Self::Output(_) => "output",
+            Self::Hydration(_) => "hydration",
         }
     }
 }
@@ -217,6 +222,22 @@ impl Event {
                 sha256: members.need("sha256")?,
                 model: members.get("model")?,
             }),
+            Kind::Hydration => Self::Hydration(Hydration {
+                source: members.need("source")?,
+                uri: members.get("uri")?,
+                source_version: members.need("source_version")?,
+                checkpoint: members.need("checkpoint")?,
+                chain_hash: members.need("chain_hash")?,
+                server: members.get("server")?,
+                tools: members.need("tools")?,
+                cache: members.get("cache")?,
+                duration_ms: members.get("duration_ms")?,
+                media_type: members.get("media_type")?,
+                bytes: members.need("bytes")?,
+                result_hash: members.need("result_hash")?,
+                error: members.get("error")?,
+                depends_on: members.get("depends_on")?.unwrap_or_default(),
+            }),
         })
     }
 }
@@ -230,6 +251,7 @@ enum Kind {
     Refused,
     Change,
     Output,
+    Hydration,
 }
 
 #[cfg(test)]

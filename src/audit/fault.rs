@@ -61,19 +61,19 @@ pub(super) fn cut(mut why: String) -> String {
 
 impl Fault {
     /// A fault of a line whose file is not named yet.
-    pub(super) fn new(kind: FaultKind, line: u64, why: String) -> Self {
+    pub(crate) fn new(kind: FaultKind, line: u64, why: String) -> Self {
         Self { kind, file: String::new(), line, why: cut(why) }
     }
 
     /// The same fault in a file, counted from the number of a line on.
-    pub(super) fn placed(self, file: &str, number: u64) -> Self {
+    pub(crate) fn placed(self, file: &str, number: u64) -> Self {
         Self { file: file.to_owned(), line: self.line + number, ..self }
     }
 }
 
 /// Faults in their order.
 #[derive(Debug, Default)]
-pub(super) struct Faults {
+pub(crate) struct Faults {
     kept: Vec<Fault>,
     /// The first that is not kept; it is damage if one of these is.
     first: Option<Fault>,
@@ -88,7 +88,7 @@ impl Faults {
         self.kept.len()
     }
 
-    pub(super) fn add(&mut self, fault: Fault) {
+    pub(crate) fn add(&mut self, fault: Fault) {
         if self.kept.len() < Self::MAX {
             self.kept.push(fault);
         } else {
@@ -123,7 +123,7 @@ impl Faults {
     }
 
     /// All of them; the last one counts those that are left out.
-    pub(super) fn listed(self) -> Vec<Fault> {
+    pub(crate) fn listed(self) -> Vec<Fault> {
         let mut listed = self.kept;
         let why = format!("this fault and those after it, {} in all, are not listed", self.more);
         listed.extend(self.first.map(|first| Fault { why, ..first }));

@@ -1,6 +1,7 @@
 //! Which lines of the log a question is about.
 
 use super::event::Event;
+use super::hydration::Hydration;
 use super::line::Line;
 use super::text::Text;
 use crate::model::id::DocumentId;
@@ -18,7 +19,7 @@ pub struct Filter {
     pub principal: Option<String>,
     /// The command.
     pub verb: Option<String>,
-    /// A document of which a text was handed out.
+    /// A document of which a text was handed out, or a source that was hydrated.
     pub document: Option<DocumentId>,
     /// The version of such a text.
     pub version: Option<Version>,
@@ -44,7 +45,8 @@ impl Filter {
             Some(format!("\"{key}\":{value}").into_bytes())
         };
         let number = |key: &str, value: u64| format!("\"{key}\":{value}").into_bytes();
-        let version = self.version.map(|version| number("version", version.0));
+        // A hydration has `source_version`.
+        let version = self.version.map(|version| format!("version\":{}", version.0).into_bytes());
         let checkpoint = self.checkpoint.map(|checkpoint| number("checkpoint", checkpoint.0));
         named.into_iter().filter_map(needle).chain(version).chain(checkpoint).collect()
     }
@@ -71,8 +73,18 @@ impl Filter {
 
     /// Whether a wanted text is among those of a line.
     fn holds(&self, line: &Line) -> bool {
-        let Event::Access(access) = &line.event else { return false };
-        access.documents.iter().any(|text| self.wants_text(text))
+        match &line.event {
+            Event::Access(access) => access.documents.iter().any(|text| self.wants_text(text)),
+            Event::Hydration(hydration) => self.wants_hydration(hydration),
+            _ => false,
+        }
+    }
+
+    /// Whether a hydration is as the wanted version of a source at the wanted checkpoint says.
+    pub fn wants_hydration(&self, hydration: &Hydration) -> bool {
+        self.version.is_none_or(|version| version.0 == hydration.source_version)
+            && self.checkpoint.is_none_or(|number| number.0 == hydration.checkpoint)
+            && self.document.as_ref().is_none_or(|id| id.as_str() == hydration.source)
     }
 
     /// Whether a text is of the wanted document, version and checkpoint.

@@ -113,7 +113,7 @@ impl Arguments {
 }
 
 /// What names one line: the first 8 digits of its writer, and its place.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TraceId {
     /// The first digits of the writer.
     pub writer: String,
@@ -126,7 +126,7 @@ impl TraceId {
     pub(super) const DIGITS: usize = 8;
 
     /// What names a line of a writer.
-    pub(super) fn of(writer: &str, seq: u64) -> Self {
+    pub(crate) fn of(writer: &str, seq: u64) -> Self {
         Self { writer: writer.get(..Self::DIGITS).unwrap_or(writer).to_owned(), seq }
     }
 }
@@ -166,6 +166,29 @@ pub enum LineFault {
     },
 }
 
+/// The bytes of a line in its one spelling, without a line end, and its hash (AUDIT-2).
+pub(crate) fn spell(line: &impl Serialize) -> Result<(Vec<u8>, Digest), serde_json::Error> {
+    let mut value = serde_json::to_value(line)?;
+    let hash = Digest::of(&serde_jcs::to_vec(&value)?);
+    if let Value::Object(fields) = &mut value {
+        fields.insert("hash".to_owned(), hash.to_string().into());
+    }
+    Ok((serde_jcs::to_vec(&value)?, hash))
+}
+
+/// The members of a line, and its hash: that of the bytes around `hash`.
+pub(crate) fn sound_members(bytes: &[u8]) -> Result<(Members<'_>, Digest), LineFault> {
+    let malformed = |why: String| LineFault::Malformed(why);
+    let members = Members::read(bytes).map_err(|why| malformed(why.to_string()))?;
+    let expected: String = members.need("hash").map_err(|why| malformed(why.to_string()))?;
+    let around = members.without("hash");
+    let found = Digest::of_written(|out| around.iter().for_each(|piece| out.put(piece)));
+    match expected.parse() == Ok(found) {
+        true => Ok((members, found)),
+        false => Err(LineFault::Hash { expected, found }),
+    }
+}
+
 impl Line {
     /// A line of a writer; its hash follows from the rest.
     pub(super) fn new(
@@ -194,12 +217,7 @@ impl Line {
     /// # Errors
     /// A number cannot be written in JSON, which no number of ours is.
     pub(super) fn spell(&self) -> Result<(Vec<u8>, Digest), serde_json::Error> {
-        let mut value = serde_json::to_value(self)?;
-        let hash = Digest::of(&serde_jcs::to_vec(&value)?);
-        if let Value::Object(fields) = &mut value {
-            fields.insert("hash".to_owned(), hash.to_string().into());
-        }
-        Ok((serde_jcs::to_vec(&value)?, hash))
+        spell(self)
     }
 
     /// Reads the bytes of a line, and compares them with its hash: that of the bytes around it.
@@ -208,13 +226,7 @@ impl Line {
     /// See [`LineFault`].
     pub fn read(bytes: &[u8]) -> Result<(Self, Digest), LineFault> {
         let malformed = |why: String| LineFault::Malformed(why);
-        let members = Members::read(bytes).map_err(|why| malformed(why.to_string()))?;
-        let expected: String = members.need("hash").map_err(|why| malformed(why.to_string()))?;
-        let around = members.without("hash");
-        let found = Digest::of_written(|out| around.iter().for_each(|piece| out.put(piece)));
-        if expected.parse() != Ok(found) {
-            return Err(LineFault::Hash { expected, found });
-        }
+        let (members, found) = sound_members(bytes)?;
         let mut line =
             Self::of(&members).map_err(|why| malformed(format!("not a line of a log: {why}")))?;
         line.hash = Some(found);
@@ -287,7 +299,7 @@ mod tests {
 
     /// A line with every key that one can have, and further ones.
     fn full(event: &str) -> Value {
-        json!({
+        let mut full = json!({
             "v": 1, "seq": 3, "prev": "p", "at": "t", "writer": "w", "tool": "0.1.0",
             "verb": "read", "args": {"argv": ["read", "a"], "cwd": "b", "terminal": true},
             "principal": "ana", "principal_source": "env", "head": {"checkpoint": 2, "hash": "h"},
@@ -304,7 +316,16 @@ mod tests {
             "bytes": 5, "sha256": "s", "elapsed_us": 7, "count": 1, "code": "c",
             "query_sha256": "q", "further": {"x": [true]}, "action": "event", "ids": ["a"],
             "sealed": {"checkpoint": 2, "hash": "h"}, "recovered": true,
-        })
+        });
+        let of_hydration = json!({
+            "source": "s", "uri": "u", "source_version": 1, "checkpoint": 1, "chain_hash": "c",
+            "server": "j", "tools": ["t"], "cache": "hit", "duration_ms": 5, "media_type": "m/t",
+            "result_hash": "r", "error": "e", "depends_on": ["0a1b2c3d-1"],
+        });
+        for (key, value) in of_hydration.as_object().unwrap() {
+            full[key] = value.clone();
+        }
+        full
     }
 
     fn spelled(mut line: Value) -> Vec<u8> {
@@ -348,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_line_is_what_its_members_say_whichever_way_it_is_read() {
-        for event in ["access", "listing", "refused", "output", "change", "other"] {
+        for event in ["access", "listing", "refused", "output", "hydration", "change", "other"] {
             let full = full(event);
             let is_event = event != "other";
             assert_eq!(read(&spelled(full.clone())).is_ok(), is_event, "{event}");

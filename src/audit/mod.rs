@@ -8,7 +8,7 @@
 //! how it gets there. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
 //! what it finds wrong, `filter` and `pattern` which lines a question is about, `find` the line that a
 //! trace names, and `follow` what is new. `collect` brings the logs of several machines together.
-//! `produced` is what an agent made of it, and `traceparent` the span of a distributed trace that a
+//! `produced` is what an agent made of it, `hydration` what it fetched as a source says, and `traceparent` the span of a distributed trace that a
 //! command is run in. `changes` is the log of those who write, in the vault, and `tails` what is kept
 //! in mind of it elsewhere. `prune` deletes the oldest accesses, but those that a `hold` names, and
 //! `cut` is where that was. `sight` is what a reader may see of it.
@@ -28,6 +28,7 @@ mod filter;
 mod find;
 mod follow;
 pub(crate) mod hold;
+mod hydration;
 mod impact;
 mod labels;
 mod line;
@@ -43,19 +44,24 @@ mod writer;
 
 pub use append::AppendError;
 pub(crate) use append::append;
+pub(crate) use canonical::MemberFault;
 pub use chain::{Keep, Logs, Verified};
-pub use change::{Change, ReviewStep, VersionRef};
+pub use change::{Change, ReviewStep, StagedStep, VersionRef};
 pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
 pub use cut::{Cut, Cuts, Pruned, Pruning};
+pub(crate) use end::last_line;
 pub use event::{Access, Event, Listing, MAX_DOCUMENTS, Output, Query, Refused, WithheldCount};
+pub(crate) use fault::Faults;
 pub use fault::{Fault, FaultKind};
 pub use filter::Filter;
 pub use follow::{Follower, New, Take};
 pub use hold::{Hold, Holds, PlacedHold};
+pub use hydration::{Cached, Hydration};
 pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};
 pub use line::{Arguments, HeadRef, Line, LineFault, Request, TraceId};
+pub(crate) use line::{sound_members, spell};
 pub use pattern::{Pattern, PatternError};
 pub use produced::{Prior, Priors, Produced, before};
 pub(crate) use produced::{is_before, session_of};
@@ -65,5 +71,5 @@ pub use sight::Sight;
 pub use tails::{Tail, Tails};
 pub use text::{Deciding, Part, Text, Traced};
 pub use traceparent::TraceParent;
-pub(crate) use writer::{Place, digits};
+pub(crate) use writer::{FULL, Place, digits};
 pub use writer::{Random, WriterId};

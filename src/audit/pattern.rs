@@ -39,8 +39,8 @@ impl Pattern {
     }
 
     /// Whether it matches in the query, the words of the command (with blanks between them), the
-    /// principal, a label, the URI or id of a text, the id or file of a change, or the
-    /// reason of one.
+    /// principal, a label, the URI or id of a text, the source, server, tools or error of a
+    /// hydration, the id or file of a change, or the reason of one.
     pub fn is_in(&self, line: &Line) -> bool {
         let matches = |text: &str| self.0.is_match(text);
         let request = &line.request;
@@ -50,6 +50,11 @@ impl Pattern {
             Event::Access(access) => (Some(&access.query), access.documents.as_slice(), Vec::new()),
             Event::Listing(listing) => (Some(&listing.query), [].as_slice(), Vec::new()),
             Event::Refused(_) | Event::Output(_) => (None, [].as_slice(), Vec::new()),
+            Event::Hydration(of) => {
+                let texts = [Some(&of.source), of.server.as_ref(), of.error.as_ref()];
+                let texts = texts.into_iter().flatten().chain(&of.tools).map(String::as_str);
+                (None, [].as_slice(), texts.collect())
+            }
             Event::Change(change) => (None, [].as_slice(), change.names()),
         };
         let query = query.and_then(|Query { query, .. }| query.as_ref());

@@ -3,18 +3,17 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::PathBuf;
+use std::path::Path;
 
 use super::end::End;
 use super::line::Line;
 use super::writer::WriterId;
 use crate::model::number::CheckpointNumber;
 use crate::vault::Vault;
+use crate::vault::disk::Disk;
 use crate::vault::outside::{self, StateFolder};
 use crate::yaml::canonical_number;
 
-/// Where its bytes are written before they get its name.
-const TEMPORARY: &str = "changes.new";
 /// More than any file of ours has.
 const LIMIT: u64 = 64 << 10;
 /// So many writers are kept in mind.
@@ -65,20 +64,25 @@ impl FromIterator<Tail> for Tails {
 impl Tails {
     /// What is kept in mind; nothing without a directory of state.
     pub fn read(state: Option<&StateFolder>) -> Self {
-        let read = || {
-            let mut text = String::new();
-            File::open(state?.dir.join(outside::CHANGES))
-                .ok()?
-                .take(LIMIT)
-                .read_to_string(&mut text)
-                .ok()?;
-            Some(Self(text.lines().filter_map(Tail::read).collect()))
-        };
-        read().unwrap_or_default()
+        let read = |state: &StateFolder| Self::read_from(&state.dir.join(outside::CHANGES)).1;
+        state.map(read).unwrap_or_default()
+    }
+
+    /// What a file says, and its whole text; nothing if there is none.
+    pub(crate) fn read_from(path: &Path) -> (String, Self) {
+        let mut text = String::new();
+        let read = File::open(path).and_then(|file| file.take(LIMIT).read_to_string(&mut text));
+        match read {
+            Ok(_) => {
+                let tails = text.lines().filter_map(Tail::read).collect();
+                (text, Self(tails))
+            }
+            Err(_) => Default::default(),
+        }
     }
 
     /// The writer that goes on.
-    pub(super) fn last(&self) -> Option<&Tail> {
+    pub(crate) fn last(&self) -> Option<&Tail> {
         self.0.last()
     }
 
@@ -116,7 +120,7 @@ impl Tails {
     }
 
     /// A line was written.
-    pub(super) fn advance(&mut self, tail: Tail) {
+    pub(crate) fn advance(&mut self, tail: Tail) {
         let before = self.0.iter().position(|known| known.writer == tail.writer);
         let before = before.map(|at| self.0.remove(at)).and_then(|known| known.sealed);
         self.0.push(Tail { sealed: tail.sealed.or(before), ..tail });
@@ -128,15 +132,25 @@ impl Tails {
     pub(super) fn write(&self, vault: &Vault) -> io::Result<()> {
         let Some(StateFolder { dir, .. }) = vault.state() else { return Ok(()) };
         outside::make_private(dir)?;
+        self.write_to(vault.files().disk(), (dir, outside::CHANGES), "")
+    }
+
+    /// Writes it into a file of a folder that is there, with a heading before it.
+    pub(crate) fn write_to(
+        &self,
+        disk: &Disk,
+        (dir, name): (&Path, &str),
+        heading: &str,
+    ) -> io::Result<()> {
         let line = |tail: &Tail| {
             let Tail { writer, seq, hash, sealed } = tail;
             format!("{writer} {seq} {hash} {}\n", sealed.unwrap_or(0))
         };
-        let text: String = self.0.iter().map(line).collect();
-        let (disk, new): (_, PathBuf) = (vault.files().disk(), dir.join(TEMPORARY));
+        let lines: String = self.0.iter().map(line).collect();
+        let (text, new) = (format!("{heading}{lines}"), dir.join(format!("{name}.new")));
         let _ = std::fs::remove_file(&new);
         let file = disk.create_outside(&new)?;
         disk.write(&file, &new.to_string_lossy(), 0, text.as_bytes())?;
-        Ok(disk.rename_outside(&new, &dir.join(outside::CHANGES))?)
+        Ok(disk.rename_outside(&new, &dir.join(name))?)
     }
 }

@@ -13,7 +13,7 @@ use crate::vault::outside::{self, StateFolder};
 use crate::yaml::canonical_number;
 
 /// A file of this length gets no further line.
-pub(super) const FULL: u64 = 64 << 20;
+pub(crate) const FULL: u64 = 64 << 20;
 
 /// 16 random bytes, from the outside world.
 pub type Random = fn() -> [u8; 16];
@@ -24,7 +24,7 @@ pub struct WriterId(String);
 
 impl WriterId {
     /// A new one.
-    pub(super) fn new(random: Random) -> Self {
+    pub(crate) fn new(random: Random) -> Self {
         Self(digits(random))
     }
 

@@ -11,7 +11,10 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Start", &["init", "demo", "add"]),
     ("Publish", &["status", "validate", "diff", "publish", "retire", "restore", "mv"]),
     ("Review", &["submit", "review", "approve", "reject", "withdraw", "comment"]),
-    ("Read", &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph"]),
+    (
+        "Read",
+        &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph", "source"],
+    ),
     (
         "Verify and look back",
         &[
@@ -29,7 +32,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "evidence",
         ],
     ),
-    ("Govern", &["govern", "steward", "owners"]),
+    ("Govern", &["govern", "steward", "owners", "stage"]),
     ("Maintain", &["recover", "index"]),
     ("Help", &["help"]),
 ];

@@ -47,7 +47,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
             let source = session.source(&vault, Asked::need(selector))?;
             let at = args.at.checkpoint(session, &vault, &source)?;
             let mut asked = session.with_search(|workspace, on_slow| {
-                let query = Query { text: selector, at, whole: true };
+                let query = Query { text: selector, at, whole: true, staged: false };
                 Asked::new(workspace, (&vault, &source), query, on_slow)
             })?;
             let found = asked.resolve(&vault)?;

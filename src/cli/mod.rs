@@ -49,6 +49,8 @@ mod review;
 mod search;
 mod session;
 mod show;
+mod source;
+mod stage;
 mod status;
 mod steward;
 mod submit;
@@ -188,6 +190,7 @@ enum Verb {
     Pack(pack::Pack),
     Neighbors(neighbors::Neighbors),
     Graph(graph::Graph),
+    Source(source::Source),
     Verify(verify::Verify),
     Head(head::Head),
     History(history::History),
@@ -202,6 +205,7 @@ enum Verb {
     Evidence(evidence::Evidence),
     Recover(recover::Recover),
     Index(index::Index),
+    Stage(stage::Stage),
     Steward(steward::Steward),
     Owners(owners::Owners),
     Help(help::Help),
@@ -216,6 +220,12 @@ impl Verb {
         }
         if let Self::Steward(steward) = self {
             return steward.lists();
+        }
+        if let Self::Stage(stage) = self {
+            return stage.hands_out();
+        }
+        if let Self::Source(source) = self {
+            return source.hands_out();
         }
         matches!(
             self,
@@ -352,6 +362,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Pack(args) => pack::run(&args, session),
         Verb::Neighbors(args) => neighbors::run(&args, session),
         Verb::Graph(args) => graph::run(&args, session),
+        Verb::Source(args) => source::run(&args, session),
         Verb::Verify(args) => verify::run(&args, session),
         Verb::Head(args) => head::run(&args, session),
         Verb::History(args) => history::run(&args, session),
@@ -366,6 +377,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Evidence(args) => evidence::run(&args, session),
         Verb::Recover(args) => recover::run(&args, session),
         Verb::Index(args) => index::run(&args, session),
+        Verb::Stage(args) => stage::run(&args, session),
         Verb::Steward(args) => steward::run(&args, session),
         Verb::Owners(args) => owners::run(&args, session),
         Verb::Help(args) => help::run(&args, session),

@@ -8,14 +8,17 @@ use super::ui::shown;
 use super::{Answer, document};
 use crate::report::failure::Failure;
 use crate::report::resolve::{Detail, ExplainReport, ResolveReport};
+use crate::report::staging::{StagedReport, block};
 use crate::resolve::Explained;
 use crate::resolve::context::{Context, Reason, Shape};
 use crate::resolve::portion::Portion;
 use crate::resolve::tokens::Tokenizer;
+use crate::staging::StagedEntry;
 use crate::uri::Class;
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::ask::{Asked, Query};
+use crate::workspace::staging::Content;
 
 /// Select published documents with a selector or URI
 ///
@@ -101,7 +104,7 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     let at = args.at.checkpoint(session, &vault, &source)?;
     let places = (&vault, &source);
     let mut asked = session.with_search(|workspace, on_slow| {
-        let query = Query { text: &args.selector, at, whole: args.whole };
+        let query = Query { text: &args.selector, at, whole: args.whole, staged: true };
         Asked::new(workspace, places, query, on_slow)
     })?;
     if args.explain {
@@ -125,6 +128,9 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     if asked.plan.class() == Class::Set {
         session.note_unreadable(&asked.snapshot);
     }
+    let with_contents = args.bodies || args.format.is_some();
+    let is_now = at.or(asked.selector.checkpoint).is_none();
+    let staged = staged(session, (&vault, &asked), is_now, with_contents)?;
     if session.ui.json {
         let about = (asked.selector.to_string(), asked.snapshot.checkpoint());
         let is_context = args.format.is_some();
@@ -136,13 +142,15 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
         };
         let plan = &asked.plan;
         let report = ResolveReport::new(about, plan, &context, &resolution, &notes, detail);
-        let report = session.release(report);
+        let report = session.release(report).beside(staged.iter().map(StagedResult::report));
         session.ui.report(&report);
     } else {
         print(args, session, &context);
+        print_staged(args, session, &staged);
     }
-    session.recording.listed = Some(context.portions.len());
-    if resolution.documents.is_empty() && resolution.withheld.is_empty() {
+    session.recording.listed = Some(context.portions.len() + staged.len());
+    let is_empty = resolution.documents.is_empty() && staged.is_empty();
+    if is_empty && resolution.withheld.is_empty() {
         let at_head = at.or(asked.selector.checkpoint).is_none();
         note_empty(session, &vault, &asked, at_head)?;
     }
@@ -164,6 +172,64 @@ fn print(args: &Resolve, session: &mut Session<'_>, context: &Context<'_>) {
     } else {
         ui.table(&document::rows(&context.portions));
     }
+}
+
+/// A staged result of an answer, with its content where that was asked for.
+struct StagedResult {
+    entry: StagedEntry,
+    own: bool,
+    content: Option<Content>,
+}
+
+impl StagedResult {
+    fn report(&self) -> StagedReport {
+        let report = StagedReport::of(&self.entry, self.own);
+        match &self.content {
+            Some(content) => report.with(&content.bytes),
+            None => report,
+        }
+    }
+}
+
+/// The staged results that stand beside the documents of an answer about now.
+fn staged(
+    session: &mut Session<'_>,
+    (vault, asked): (&Vault, &Asked<'_>),
+    is_now: bool,
+    with_contents: bool,
+) -> Result<Vec<StagedResult>, Failure> {
+    // A past command is answered from its checkpoint.
+    if !is_now || session.pinned.is_some() {
+        return Ok(Vec::new());
+    }
+    let found = session.workspace.staged_of(vault, &session.labels, asked)?;
+    let Some((view, entries)) = found else { return Ok(Vec::new()) };
+    let mut results = Vec::new();
+    for entry in entries {
+        let (own, mut content) = (view.is_own(&entry), None);
+        if with_contents {
+            match view.content(vault, &entry) {
+                Ok(found) => content = Some(session.release(found.handed_out(&entry))),
+                Err(why) => session.ui.note(&format!("warning: {}", shown(&why.message))),
+            }
+        }
+        results.push(StagedResult { entry, own, content });
+    }
+    Ok(results)
+}
+
+fn print_staged(args: &Resolve, session: &mut Session<'_>, staged: &[StagedResult]) {
+    if args.ids {
+        return;
+    }
+    for one in staged {
+        if let Some(content) = &one.content {
+            session.ui.harmless(&block(&one.entry, &content.bytes));
+        }
+    }
+    let listed = staged.iter().filter(|one| one.content.is_none());
+    let rows: Vec<_> = listed.map(|one| super::stage::row(&one.report())).collect();
+    session.ui.table(&rows);
 }
 
 /// The URI of a text, or the name that is nearest to one.

@@ -15,7 +15,9 @@ use super::Answer;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::{Change, Cut, Event, Fault, Filter, Follower, Line, Logs, Sight, Text, TraceId};
+use crate::audit::{
+    Cached, Change, Cut, Event, Fault, Filter, Follower, Line, Logs, Sight, Text, TraceId,
+};
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
@@ -29,6 +31,7 @@ use collect::Collect;
 use follow::Follow;
 use format::Format;
 use hold::HoldArgs;
+pub(super) use hold::reason;
 use list::{Grep, List};
 use prune::Prune;
 
@@ -57,7 +60,7 @@ enum Part {
     Follow(Box<Follow>),
     /// Print everything that is recorded of one access or change
     ///
-    /// Of an output, the accesses of its session before it are listed too.
+    /// Of an output, the accesses and hydrations of its session before it are listed too.
     Show {
         /// Its name, as `ctx trace list` prints it
         trace: String,
@@ -272,6 +275,7 @@ fn row(trace: &TraceRow) -> Vec<String> {
         "listing" => format!("{} listed", trace.count),
         "change" => changed(trace),
         "output" => format!("{} bytes produced", trace.count),
+        "hydration" => format!("{} bytes fetched", trace.count),
         event => format!("{event}: {}", shown(trace.code.as_deref().unwrap_or_default())),
     };
     vec![
@@ -282,7 +286,7 @@ fn row(trace: &TraceRow) -> Vec<String> {
         shown(trace.principal.as_deref().unwrap_or("-")).into_owned(),
         shown(trace.agent.as_deref().unwrap_or("-")).into_owned(),
         session,
-        shown(trace.query.as_deref().unwrap_or_default()).into_owned(),
+        shown(trace.query.as_deref().or(trace.source.as_deref()).unwrap_or_default()).into_owned(),
     ]
 }
 
@@ -393,6 +397,18 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
             }
             field("reason", change.reason());
         }
+        Event::Hydration(of) => {
+            field("source", Some(&format!("{} v{}", of.name(), of.source_version)));
+            field("chain", Some(&of.chain_hash));
+            field("server", of.server.as_deref());
+            field("tools", Some(&of.tools.join(", ")));
+            field("cache", of.cache.map(Cached::as_str));
+            field("took", of.duration_ms.map(|ms| format!("{ms} ms")).as_deref());
+            field("media type", of.media_type.as_deref());
+            field("result", Some(&format!("{} bytes {}", of.bytes, of.result_hash)));
+            field("error", of.error.as_deref());
+            of.depends_on.iter().for_each(|trace| field("used", Some(trace)));
+        }
         Event::Output(produced) => {
             field("model", produced.model.as_deref());
             field("produced", Some(&format!("{} bytes {}", produced.bytes, produced.sha256)));
@@ -409,7 +425,7 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
                     .iter()
                     .for_each(|name| session.ui.line(&format!("    {}", shown(name))));
             }
-            Event::Listing(_) | Event::Refused(_) | Event::Output(_) => {}
+            Event::Listing(_) | Event::Refused(_) | Event::Output(_) | Event::Hydration(_) => {}
         }
     }
 }

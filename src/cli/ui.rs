@@ -145,6 +145,11 @@ impl<'w> Ui<'w> {
         if self.is_governed() { "ctx submit" } else { "ctx publish" }
     }
 
+    /// Whether the report goes to a terminal.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.terminal.out
+    }
+
     /// Whether the report has colours.
     pub(super) fn is_colored(&self) -> bool {
         self.terminal.color

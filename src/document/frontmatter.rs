@@ -9,8 +9,10 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::model::number::Version;
+use crate::model::stage::StagePolicy;
 use crate::model::tag::Tag;
 use crate::model::transport::Transport;
+use crate::vault::audit;
 use crate::yaml::{Node, Value};
 
 /// What a document is for (paper, Table 1; `skill` is ours).
@@ -113,6 +115,10 @@ pub struct SourceBlock {
     pub depends_on: Vec<String>,
     /// Seconds for which a result may be reused.
     pub cache_ttl: Option<u64>,
+    /// Whether results are kept.
+    pub stage: Option<StagePolicy>,
+    /// For how many days a result is kept.
+    pub retention: Option<u64>,
 }
 
 /// The fields that `ctx` understands; the rest stays in [`Frontmatter::root`].
@@ -246,6 +252,8 @@ fn read_source(node: &Node) -> SourceBlock {
         tools: texts("tools"),
         depends_on: texts("depends_on"),
         cache_ttl: node.get("cache_ttl").and_then(Node::number),
+        stage: text("stage").and_then(StagePolicy::from_word),
+        retention: node.get("retention").and_then(|days| audit::days(days).ok()),
     }
 }
 

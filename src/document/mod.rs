@@ -6,6 +6,7 @@
 //! [`edit::Edit`] changes fields of its frontmatter and no other byte. [`text::normalise`] is the
 //! form that hashes are taken of. Rules: `spec/document.md`.
 
+pub(crate) mod dependent;
 pub mod edit;
 pub mod frontmatter;
 pub(crate) mod hidden;

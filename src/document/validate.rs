@@ -7,18 +7,20 @@ use crate::model::tag::TagError;
 use crate::model::timestamp::Timestamp;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::frontmatter::{Frontmatter, NodeType, Status};
+use super::frontmatter::{Frontmatter, NodeType, SourceBlock, Status, one_or_many};
 use super::hidden;
 use super::live_form::{ORIGINAL_FRONTMATTER, is_edited};
 use super::obsidian::Markup;
 use super::text::{BOM, normalise};
 use super::{Document, Format};
 use crate::model::digest::Digest;
+use crate::model::stage::StagePolicy;
 use crate::model::transport::Transport;
 use crate::model::visible::{Invisible, without_invisible};
+use crate::uri::{Target, Uri};
 use crate::vault::config::{FrontmatterMode, Server};
 use crate::words::nearest;
-use crate::yaml::{Node, Value};
+use crate::yaml::Node;
 
 /// The longest title, in characters.
 pub const MAX_TITLE: usize = 200;
@@ -380,48 +382,90 @@ impl ProblemList {
             let message = "`source.transport` is missing or unknown".to_owned();
             self.error(code, Some(at), message, format!("transports are {words}"));
         }
-        if source.tools.is_empty() {
-            let at = node.get("tools").unwrap_or(node);
-            let message = "`source.tools` names no tool".to_owned();
-            self.error(code, Some(at), message, "list at least one tool: `tools: [name]`");
-        }
+        self.server(node, servers);
+        self.tools(node, source);
         if node.get("cache_ttl").is_some_and(|n| !n.is_null())
             && source.cache_ttl.is_none_or(|ttl| ttl == 0)
         {
             let message = "`source.cache_ttl` is not a number of seconds above 0".to_owned();
             self.error(code, node.get("cache_ttl"), message, "write seconds: `cache_ttl: 300`");
         }
-        self.depends_on(node.get("depends_on").filter(|n| !n.is_null()));
-        if let Some(server) = &source.server
-            && !servers.iter().any(|known| known.name == *server)
-        {
-            self.warn(
-                "server-unknown",
-                node.get("server"),
-                format!("server `{server}` is not declared"),
-                "declare it under `servers` in .context/config.yaml",
+        if let (Some(stage), None) = (value_of(node, "stage"), source.stage) {
+            let words = StagePolicy::ALL.map(|(w, _)| w).join(", ");
+            let message = "`source.stage` is unknown".to_owned();
+            self.error(code, Some(stage), message, format!("policies are {words}"));
+        }
+        if let (Some(days), None) = (value_of(node, "retention"), source.retention) {
+            let message = "`source.retention` is not a number of days".to_owned();
+            self.error(code, Some(days), message, "write days, as in `retention: 30d`");
+        }
+        self.depends_on(value_of(node, "depends_on"));
+    }
+
+    /// The server of a source: one that the configuration declares.
+    fn server(&mut self, block: &Node, servers: &[Server]) {
+        let Some(node) = value_of(block, "server") else { return };
+        let Some(server) = node.text().filter(|name| !name.is_empty()) else {
+            let message = "`source.server` is not the name of a server".to_owned();
+            return self.error("source-invalid", Some(node), message, "write `server: jira`");
+        };
+        if !servers.iter().any(|known| known.name == server) {
+            let near = nearest(server, servers.iter().map(|known| known.name.as_str()));
+            let hint = near.map_or_else(
+                || "declare it under `servers` in .context/config.yaml".to_owned(),
+                |near| format!("did you mean `{near}`?"),
             );
+            let message = format!("server `{server}` is not declared");
+            self.error("server-unknown", Some(node), message, hint);
+        }
+    }
+
+    /// The tools of a source: at least one, each a name that can be written between commas.
+    fn tools(&mut self, block: &Node, source: &SourceBlock) {
+        let node = value_of(block, "tools");
+        let code = "source-invalid";
+        if source.tools.is_empty() {
+            let message = "`source.tools` names no tool".to_owned();
+            let hint = "list at least one tool: `tools: [name]`";
+            return self.error(code, Some(node.unwrap_or(block)), message, hint);
+        }
+        let is_name = |item: &&Node| {
+            let has_none = |text: &str| {
+                !text.trim().is_empty()
+                    && !text.contains(|c: char| c == ',' || c.is_control())
+                    && Invisible::first_in(text).is_none()
+            };
+            !item.text().is_some_and(has_none)
+        };
+        let items = node.and_then(Node::items).unwrap_or_default();
+        if let Some(item) = items.iter().find(is_name) {
+            let message = "an item of `source.tools` is no name of a tool".to_owned();
+            let hint = "write texts without a comma, a control or an invisible character";
+            self.error(code, Some(item), message, hint);
         }
     }
 
     fn depends_on(&mut self, node: Option<&Node>) {
-        let Some(node) = node else { return };
-        let items = match &node.value {
-            Value::Sequence { items, .. } => items.as_slice(),
-            _ => std::slice::from_ref(node),
-        };
-        for item in items {
+        for item in one_or_many(node) {
             let text = item.text().unwrap_or_default();
-            if let Err(why) = text.parse::<crate::uri::Uri>() {
-                self.error(
-                    "source-invalid",
-                    Some(item),
-                    format!("`source.depends_on` is not a list of URIs: {why}"),
-                    "write `contextnest://sources/name`",
-                );
-            }
+            let why = match text.parse::<Uri>() {
+                Ok(uri) if matches!(uri.target, Target::Document { .. }) => continue,
+                Ok(_) => "it names no single document".to_owned(),
+                Err(why) => why.to_string(),
+            };
+            self.error(
+                "source-invalid",
+                Some(item),
+                format!("`source.depends_on` is not a list of URIs: {why}"),
+                "write `contextnest://sources/name`",
+            );
         }
     }
+}
+
+/// The value of a key that has one.
+fn value_of<'n>(block: &'n Node, key: &str) -> Option<&'n Node> {
+    block.get(key).filter(|node| !node.is_null())
 }
 
 #[cfg(test)]
@@ -470,7 +514,7 @@ mod tests {
         insta::assert_snapshot!(report(text), @"
         Error 5: [source-invalid] `source.transport` is missing or unknown (transports are mcp, rest, cli, function)
         Error 5: [source-invalid] `source.tools` names no tool (list at least one tool: `tools: [name]`)
-        Warning 6: [server-unknown] server `jria` is not declared (declare it under `servers` in .context/config.yaml)
+        Error 6: [server-unknown] server `jria` is not declared (declare it under `servers` in .context/config.yaml)
         Error 7: [source-invalid] `source.cache_ttl` is not a number of seconds above 0 (write seconds: `cache_ttl: 300`)
         Error 8: [source-invalid] `source.depends_on` is not a list of URIs: expected `contextnest://` (write `contextnest://sources/name`)
         ");

@@ -12,12 +12,12 @@ use crate::chain::preimage::chain_hash;
 use crate::chain::replay;
 use crate::chain::vouched;
 use crate::checkpoint::state::Mark;
+use crate::document::dependent::Dependent;
 use crate::document::live_form::{self, LiveForm};
 use crate::document::obsidian::Markup;
 use crate::document::text::{BOM, is_normal, normalise};
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
-use crate::graph::order;
 use crate::live;
 use crate::model::digest::Digest;
 use crate::model::hint::{Call, Hint, Verb};
@@ -451,7 +451,7 @@ impl Transaction<'_> {
             live: Live::Keep,
             set: None,
             submitted: (change == Change::Step(Step::Submit)).then(|| Arc::clone(text)),
-            depends_on: order::needed_by_text(id, text)
+            dependent: Dependent::of(id, text)
                 .filter(|_| !entry.is_retirement() && id.is_document())
                 .unwrap_or_default(),
             keyframe,

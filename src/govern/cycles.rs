@@ -1,14 +1,23 @@
-//! Sources that would wait for each other: an event that closes a cycle of dependencies is refused
-//! (paper, section 10.2).
+//! Sources that would wait for each other, or depend on what is no source: an event that closes a
+//! cycle of dependencies is refused (paper, section 10.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::transaction::Transaction;
 use super::{Outcome, Refusal};
 use crate::checkpoint::sealed::sealed_text;
+use crate::document::dependent::Dependent;
+use crate::document::frontmatter::NodeType;
 use crate::graph::order;
+use crate::live;
 use crate::model::id::DocumentId;
-use crate::txn::Item;
+use crate::txn::{Change, Item, Step};
+
+/// Whether a version may be published by itself or later: one that rejects or withdraws a text keeps
+/// what that says, and must not be refused for it.
+fn proposes(item: &&Item) -> bool {
+    !matches!(item.change, Change::Step(Step::Reject | Step::Withdraw | Step::Ratify))
+}
 
 impl Transaction<'_> {
     /// Takes out of an event the sources that would be part of a cycle, and refuses them. What is
@@ -24,12 +33,47 @@ impl Transaction<'_> {
         }
     }
 
+    /// Takes out of an event the sources that depend on a document that is none, and refuses them
+    /// (SRC-3). What does not exist may still become a source.
+    pub(super) fn refuse_other_dependencies(&self, outcome: &mut Outcome) {
+        let event: BTreeMap<&DocumentId, &Item> =
+            outcome.items.iter().filter(proposes).map(|item| (&item.id, item)).collect();
+        let is_other = |id: &DocumentId| match event.get(id) {
+            // What the event retires is not there any more.
+            Some(item) => !item.dependent.is_source && !item.is_retirement(),
+            None => self.is_source(id) == Some(false),
+        };
+        let mut refused = BTreeMap::new();
+        for item in outcome.items.iter().filter(proposes) {
+            let others = item.dependent.needed.iter().filter(|(id, _)| is_other(id));
+            let problems: Vec<_> =
+                others.map(|(id, line)| order::not_a_source(id, Some(*line))).collect();
+            if !problems.is_empty() {
+                refused.insert(item.id.clone(), Refusal { path: item.id.live_path(), problems });
+            }
+        }
+        outcome.items.retain(|item| !refused.contains_key(&item.id));
+        outcome.refused.extend(refused.into_values());
+    }
+
+    /// Whether a document is a source, as the head or else its live file says; none where there is
+    /// none, or it cannot be read.
+    fn is_source(&self, id: &DocumentId) -> Option<bool> {
+        match sealed_text(self.vault, &self.state, id) {
+            Some(text) => Dependent::of(id, &text.ok()?).map(|of| of.is_source),
+            None => {
+                let file = live::read(self.vault, &id.live_path())?;
+                file.fields().map(|fields| fields.node_type == NodeType::Source)
+            }
+        }
+    }
+
     fn cyclic(&self, items: &[Item]) -> BTreeMap<DocumentId, Refusal> {
         let event: BTreeMap<&DocumentId, &Item> =
-            items.iter().map(|item| (&item.id, item)).collect();
-        let starts = items.iter().filter(|item| !item.depends_on.is_empty());
+            items.iter().filter(proposes).map(|item| (&item.id, item)).collect();
+        let starts = event.values().filter(|item| !item.dependent.needed.is_empty());
         let found = order::closure(starts.map(|item| item.id.clone()), |id| match event.get(id) {
-            Some(item) => item.depends_on.clone(),
+            Some(item) => item.dependent.needed.keys().cloned().collect(),
             None => self.sealed_needs(id).unwrap_or_default(),
         });
         let mut refused = BTreeMap::new();

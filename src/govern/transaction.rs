@@ -127,6 +127,7 @@ impl<'a> Transaction<'a> {
         let refused: HashSet<&str> = collisions.iter().map(|c| c.path.as_str()).collect();
         outcome.items.retain(|item| !refused.contains(item.id.live_path().as_str()));
         outcome.refused.extend(collisions);
+        self.refuse_other_dependencies(outcome);
         self.refuse_cycles(outcome);
         if self.in_force.is_governed {
             // Nothing is published here that was not reviewed; what the reference implementation
@@ -148,6 +149,7 @@ impl<'a> Transaction<'a> {
         let collisions = self.collisions(&outcome.items);
         outcome.items.retain(|item| !collisions.iter().any(|c| c.path == item.id.live_path()));
         outcome.refused.extend(collisions);
+        self.refuse_other_dependencies(outcome);
         self.refuse_cycles(outcome);
         outcome.items.sort_by(|a, b| a.id.cmp(&b.id));
     }

@@ -49,6 +49,29 @@ impl Cycle {
     }
 }
 
+/// That a source depends on a document that is none.
+pub(crate) fn not_a_source(other: &DocumentId, line: Option<usize>) -> Problem {
+    Problem {
+        code: "dependency-kind",
+        severity: Severity::Error,
+        line,
+        message: format!("`source.depends_on` names `{other}`, which is not a source"),
+        hint: "remove it: a link in the text is enough, or set `type: source` there".into(),
+    }
+}
+
+/// That the text of a source links another one that it does not depend on.
+pub(crate) fn unlisted(other: &DocumentId, line: usize) -> Problem {
+    Problem {
+        code: "dependency-unlisted",
+        severity: Severity::Warning,
+        line: Some(line),
+        message: format!("the text links the source `{other}`, which it does not depend on"),
+        hint: format!("add `contextnest://{other}` to `source.depends_on` if its result is used")
+            .into(),
+    }
+}
+
 /// What a source depends on, as its frontmatter says; nothing for other documents.
 pub(crate) fn needed(id: &DocumentId, fields: &Frontmatter) -> BTreeSet<DocumentId> {
     links::dependencies(id, fields).iter().filter_map(|link| link.target.document()).collect()

@@ -14,6 +14,7 @@ use std::rc::Rc;
 use super::images::ImageFolders;
 use super::{LiveFile, aliases, is_known, read};
 use crate::document::Document;
+use crate::document::frontmatter::{Frontmatter, NodeType};
 use crate::document::links::{
     self, Image, Link, LinkKind, LinkTarget, Links, MAX_LINKS, Names, OwnSection, is_other_file,
     is_site_folder, site_targets,
@@ -37,13 +38,15 @@ pub trait Published {
 }
 
 /// The codes of problems with links, in the order of the specification.
-pub const CODES: [&str; 6] = [
+pub const CODES: [&str; 8] = [
     "link-broken",
     "link-anchor",
     "link-ambiguous",
     "image-missing",
     "links-truncated",
     "dependency-cycle",
+    "dependency-kind",
+    "dependency-unlisted",
 ];
 
 /// Looks at the links of live documents.
@@ -58,6 +61,8 @@ pub struct Surroundings<'v> {
     /// The anchors of documents that were asked for.
     anchors: RefCell<HashMap<DocumentId, Rc<BTreeSet<String>>>>,
     near: RefCell<Nearest>,
+    /// Whether documents that were asked for are sources.
+    sources: RefCell<HashMap<DocumentId, Option<bool>>>,
 }
 
 impl<'v> Surroundings<'v> {
@@ -72,7 +77,8 @@ impl<'v> Surroundings<'v> {
         }
         let named = named.into_iter().map(|(key, ids)| (key, Names::new(ids))).collect();
         let (anchors, near, aliased) = (RefCell::default(), RefCell::default(), OnceCell::new());
-        Self { vault, published, images, ids, named, aliased, anchors, near }
+        let sources = RefCell::default();
+        Self { vault, published, images, ids, named, aliased, anchors, near, sources }
     }
 
     /// The ids of the live and the published documents.
@@ -85,8 +91,11 @@ impl<'v> Surroundings<'v> {
         let (Some(id), Ok(content)) = (&file.id, &file.content) else { return Vec::new() };
         let document = &content.document;
         let found = links::read(id, &content.text, &document.frontmatter, document.parts.body);
+        let is_source = document.frontmatter.node_type == NodeType::Source;
+        let needed = is_source.then(|| order::needed(id, &document.frontmatter));
+        let links = found.links.iter();
         let mut problems: Vec<Problem> =
-            found.links.iter().filter_map(|link| self.problem(id, link)).collect();
+            links.filter_map(|link| self.problem(id, link, needed.as_ref())).collect();
         problems.extend(unusable(&found));
         problems.extend(found.own_sections.iter().filter_map(|own| self.own_section(id, own)));
         problems.extend(found.images.iter().filter_map(|image| self.image(image)));
@@ -101,46 +110,124 @@ impl<'v> Surroundings<'v> {
         problems
     }
 
-    fn problem(&self, from: &DocumentId, link: &Link) -> Option<Problem> {
-        let line = Some(link.line);
-        let target = match &link.target {
+    /// What is wrong with a live source as one that depends on others.
+    pub fn dependency_problems(&self, file: &LiveFile) -> Vec<Problem> {
+        let (Some(id), Ok(content)) = (&file.id, &file.content) else { return Vec::new() };
+        let document = &content.document;
+        let found = links::read(id, &content.text, &document.frontmatter, document.parts.body);
+        let needed = order::needed(id, &document.frontmatter);
+        let mut problems = Vec::new();
+        for link in &found.links {
+            let found = self.problem(id, link, Some(&needed));
+            let is_wanted = |problem: &Problem| {
+                link.kind == LinkKind::DependsOn || problem.code == "dependency-unlisted"
+            };
+            problems.extend(found.filter(is_wanted));
+        }
+        problems
+    }
+
+    /// What is wrong with a link; `needed` is what the document depends on, if it is a source.
+    fn problem(
+        &self,
+        from: &DocumentId,
+        link: &Link,
+        needed: Option<&BTreeSet<DocumentId>>,
+    ) -> Option<Problem> {
+        let target = match self.target(from, link) {
+            Ok(target) => target?,
+            Err(problem) => return Some(problem),
+        };
+        let of_source = needed.and_then(|needed| self.dependency(from, link, &target, needed));
+        of_source.or_else(|| {
+            let anchor = link.anchor.as_deref().filter(|_| link.checkpoint.is_none())?;
+            let outline = || Call::new(Verb::Read).value(target.as_str()).word("--outline");
+            let lists = || Hint::call("{} lists its sections", outline());
+            self.section(&target, anchor, link.line, &format!("`{target}`"), lists)
+        })
+    }
+
+    /// The document that a link leads to; none where there is nothing more to say of it.
+    fn target(&self, from: &DocumentId, link: &Link) -> Result<Option<DocumentId>, Problem> {
+        match &link.target {
             LinkTarget::Document(name) => match name.parse::<DocumentId>() {
-                Ok(id) if self.holds(&id, link) => id,
+                Ok(id) if self.holds(&id, link) => Ok(Some(id)),
                 // A README that is no document is there all the same.
-                Ok(id) if layout::is_readme(&id.live_path()) => return None,
-                _ => return Some(self.broken(name, link)),
+                Ok(id) if layout::is_readme(&id.live_path()) => Ok(None),
+                _ => Err(self.broken(name, link)),
             },
             LinkTarget::Site(path) => {
                 let targets = site_targets(path, &self.vault.config().links);
                 match targets.iter().find(|id| self.holds(id, link)) {
-                    Some(id) => id.clone(),
-                    None if is_site_folder(path) && !self.lacks_folder(path) => return None,
-                    None => return Some(self.broken(targets.first()?.as_str(), link)),
+                    Some(id) => Ok(Some(id.clone())),
+                    None if is_site_folder(path) && !self.lacks_folder(path) => Ok(None),
+                    None => match targets.first() {
+                        Some(first) => Err(self.broken(first.as_str(), link)),
+                        None => Ok(None),
+                    },
                 }
             }
             LinkTarget::Name(name) => {
                 let names = self.named.get(&name_key(name));
                 let found = names.and_then(|names| names.resolve(name, from));
                 match found.or_else(|| self.aliased(name)?.nearest(from)) {
-                    Some(found) if found.others == 0 => found.id.clone(),
+                    Some(found) if found.others == 0 => Ok(Some(found.id.clone())),
                     Some(found) => {
                         let fits = found.others + 1;
                         let message =
                             format!("`{name}` fits {fits} documents; `{}` is taken", found.id);
                         let hint = format!("write `[[{}]]`, or the id of another", found.id);
-                        return Some(warning("link-ambiguous", line, message, hint));
+                        Err(warning("link-ambiguous", Some(link.line), message, hint))
                     }
                     None if is_other_file(name) || layout::is_readme(&format!("{name}.md")) => {
-                        return None;
+                        Ok(None)
                     }
-                    None => return Some(self.broken(name, link)),
+                    None => Err(self.broken(name, link)),
                 }
             }
+        }
+    }
+
+    /// What is wrong with a link of a source as a dependency (SRC-3, SRC-4).
+    fn dependency(
+        &self,
+        from: &DocumentId,
+        link: &Link,
+        target: &DocumentId,
+        needed: &BTreeSet<DocumentId>,
+    ) -> Option<Problem> {
+        match link.kind {
+            LinkKind::DependsOn if self.is_source(target) == Some(false) => {
+                Some(order::not_a_source(target, Some(link.line)))
+            }
+            LinkKind::Reference
+                if target != from
+                    && !needed.contains(target)
+                    && self.is_source(target) == Some(true) =>
+            {
+                Some(order::unlisted(target, link.line))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a document is a source, as its live file or else the head says; none where that cannot
+    /// be read.
+    fn is_source(&self, id: &DocumentId) -> Option<bool> {
+        if let Some(known) = self.sources.borrow().get(id) {
+            return *known;
+        }
+        let is_one = |fields: &Frontmatter| fields.node_type == NodeType::Source;
+        let found = match read(self.vault, &id.live_path()) {
+            Some(file) => file.fields().map(is_one),
+            None => {
+                let text = self.published.text(id);
+                let document = text.and_then(|text| Document::parse(&text).ok());
+                document.map(|document| is_one(&document.frontmatter))
+            }
         };
-        let anchor = link.anchor.as_deref().filter(|_| link.checkpoint.is_none())?;
-        let outline = || Call::new(Verb::Read).value(target.as_str()).word("--outline");
-        let lists = || Hint::call("{} lists its sections", outline());
-        self.section(&target, anchor, link.line, &format!("`{target}`"), lists)
+        self.sources.borrow_mut().insert(id.clone(), found);
+        found
     }
 
     /// Whether the configuration maps a path of the site to a folder that is not there. A path that

@@ -52,6 +52,12 @@ verbs! {
     Review "review";
     ReviewShow "review show";
     Show "show";
+    SourceList "source list";
+    SourceOrder "source order";
+    SourceRecord "source record";
+    StageGc "stage gc";
+    StageList "stage list";
+    StageShow "stage show";
     Status "status";
     StewardAssign "steward assign";
     StewardWho "steward who";

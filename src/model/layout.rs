@@ -119,6 +119,15 @@ pub const AUDIT_ATTRIBUTES: &str = ".context/audit/.gitattributes";
 /// Its content.
 pub const AUDIT_ATTRIBUTES_TEXT: &str = "* -text -whitespace\n";
 
+/// Staged results of sources.
+pub const STAGING_DIR: &str = ".context/staging";
+/// Their chains: a folder for each source, a file in it for each writer.
+pub const STAGING_CHAINS: &str = ".context/staging/chains";
+/// Their payloads, each named by its digest.
+pub const STAGING_OBJECTS: &str = ".context/staging/objects";
+/// What keeps git from converting line ends of chains and payloads.
+pub const STAGING_ATTRIBUTES: &str = ".context/staging/.gitattributes";
+
 /// Limits on what is read (`spec/yaml.md`): beyond them a file is refused, not truncated.
 pub mod limit {
     /// A document.
@@ -136,6 +145,8 @@ pub mod limit {
     pub const REBUILT_FRONTMATTER: u64 = 24 << 20;
     /// A checkpoint log. Delta logs grow by what changes; full logs are quadratic.
     pub const LOG: u64 = 4 << 30;
+    /// The payload of a staged entry.
+    pub const STAGED: u64 = 64 << 20;
     /// One line of a history or log.
     pub const LINE: usize = 16 << 20;
 }

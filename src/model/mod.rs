@@ -8,6 +8,7 @@ pub mod id;
 pub mod layout;
 pub mod number;
 pub mod principal;
+pub mod stage;
 pub mod tag;
 pub mod timestamp;
 pub mod transport;

@@ -1,7 +1,7 @@
 //! The fields of a line of the access log as attributes, under the one name that each has in every
 //! export (AUDIT-14): that of OpenTelemetry's semantic conventions where one fits, else one of ours.
 
-use crate::audit::{Access, Change, Cut, Event, Line, Output, Text, WithheldCount};
+use crate::audit::{Access, Change, Cut, Event, Hydration, Line, Output, Text, WithheldCount};
 
 /// What an attribute says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +109,7 @@ fn of_event(event: &Event, all: &mut Gathered) {
             all.say("contextnest.produced.sha256", text(&produced.sha256));
             all.maybe(of::MODEL, produced.model.as_ref());
         }
+        Event::Hydration(hydration) => of_hydration(hydration, all),
         Event::Change(change) => of_change(change, all),
     }
 }
@@ -146,6 +147,42 @@ fn of_change(change: &Change, all: &mut Gathered) {
         _ => {}
     }
     all.0.extend(change.reason().map(|why| ("contextnest.change.reason", text(why))));
+}
+
+fn of_hydration(of: &Hydration, all: &mut Gathered) {
+    all.say("contextnest.source", text(&of.source));
+    all.maybe("contextnest.source.uri", of.uri.as_ref());
+    all.number("contextnest.source.version", Some(of.source_version));
+    all.number("contextnest.source.checkpoint", Some(of.checkpoint));
+    all.say("contextnest.source.chain_hash", text(&of.chain_hash));
+    all.maybe("contextnest.source.server", of.server.as_ref());
+    all.say("contextnest.source.tools", Said::Texts(of.tools.clone()));
+    all.0.extend(of.cache.map(|cache| ("contextnest.cache", text(cache.as_str()))));
+    all.number("contextnest.duration_ms", of.duration_ms);
+    all.0.extend(of_result(of));
+    all.maybe("contextnest.error", of.error.as_ref());
+    if !of.depends_on.is_empty() {
+        all.say("contextnest.depends_on", Said::Texts(of.depends_on.clone()));
+    }
+}
+
+/// What is said of the bytes that a source gave.
+pub(super) fn of_result(of: &Hydration) -> Attributes {
+    let mut all = Gathered::default();
+    all.number("contextnest.result.bytes", Some(of.bytes));
+    all.say("contextnest.result.sha256", text(&of.result_hash));
+    all.maybe("contextnest.result.media_type", of.media_type.as_ref());
+    all.0
+}
+
+/// What is said of the version of a source, where no text of it was handed out.
+pub(super) fn of_source(of: &Hydration) -> Attributes {
+    let mut all = Gathered::default();
+    let document = of.name().split(['@', '#']).next().unwrap_or_default();
+    all.say("contextnest.document", text(document));
+    all.number("contextnest.document.version", Some(of.source_version));
+    all.say("contextnest.document.chain_hash", text(&of.chain_hash));
+    all.0
 }
 
 fn of_access(access: &Access, all: &mut Gathered) {

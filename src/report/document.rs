@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::Report;
+use super::source::CallReport;
 use crate::audit::{Deciding, Traced};
 use crate::document::sections::Section;
 use crate::model::number::{CheckpointNumber, Version};
@@ -40,6 +41,8 @@ pub struct DocumentReport<'d> {
     published_at: Option<String>,
     content_hash: String,
     chain_hash: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<CallReport<'d>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     section: Option<SectionReport<'d>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -116,6 +119,7 @@ impl<'d> DocumentReport<'d> {
             published_at: served.entry.published_at().map(|t| t.to_string()),
             content_hash: served.entry.content_hash.to_string(),
             chain_hash: served.entry.chain_hash.to_string(),
+            source: CallReport::of(served),
             section: None,
             sections: Vec::new(),
             tokens: None,

@@ -24,6 +24,9 @@ codes! {
     BundleInvalid "bundle-invalid" 1, "The file is not an evidence bundle, or its container or manifest was changed.";
     UnknownTrace "unknown-trace" 1, "The access log has no such line.";
     UnknownHold "unknown-hold" 1, "No hold with this name is in force.";
+    UnknownStaged "unknown-staged" 1, "No chain has this staged entry, or the principal may not see it.";
+    StagedEnded "staged-ended" 1, "The staged entry was discarded, collected or erased, so that its content is gone.";
+    StagedPromoted "staged-promoted" 1, "The staged entry was promoted, so that a document holds its content.";
     Retained "retained" 1, "The retention keeps these accesses, so they cannot be pruned.";
     NotBegun "not-begun" 1, "The vault records no changes, which the command needs.";
     SearchPast "search-past" 1, "A search can only answer for the last checkpoint.";
@@ -33,11 +36,13 @@ codes! {
     ClockBehind "clock-behind" 1, "The last checkpoint is more than 24 hours ahead of the clock.";
     ClockEnded "clock-ended" 1, "The last checkpoint has the latest time that can be recorded.";
     NotSubmitted "not-submitted" 1, "Nothing of this document awaits a decision.";
+    NotASource "not-a-source" 1, "The document is not a source.";
     NotGoverned "not-governed" 1, "The vault is not governed, so that nothing is reviewed.";
     Exists "exists" 1, "The file or folder exists already, or is in a vault.";
     Usage "usage" 2, "The arguments are invalid or contradict each other.";
     NoVault "no-vault" 2, "No vault was found.";
     NoPrincipal "no-principal" 2, "No valid principal is configured.";
+    NotConfigured "not-configured" 2, "The user's configuration names no program for this.";
     ConfigInvalid "config-invalid" 2, "The configuration cannot be read, or asks for what this vault cannot have.";
     IdInvalid "id-invalid" 2, "The text is not a valid id.";
     Misplaced "misplaced" 2, "No document can have this path: the layout, a rule of git or another vault leaves it out.";
@@ -63,6 +68,7 @@ codes! {
     HeadFork "head-fork" 4, "The log has another checkpoint in the place of the trusted head.";
     Io "io" 5, "Reading or writing failed.";
     SearchFailed "search-failed" 5, "The search back-end failed.";
+    SourceFailed "source-failed" 5, "The program for a source failed; the attempt is recorded.";
 }
 
 /// A failed command.

@@ -29,6 +29,8 @@ pub mod retention;
 pub mod review;
 pub mod sarif;
 pub mod search;
+pub mod source;
+pub mod staging;
 pub mod stewards;
 pub mod submission;
 pub mod trace;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::attributes::{self, Attributes, Said};
-use crate::audit::{Event, Line, Text, TraceParent};
+use crate::audit::{Event, Hydration, Line, Text, TraceParent};
 use crate::model::digest::Digest;
 use crate::model::timestamp::Timestamp;
 
@@ -55,7 +55,10 @@ fn span(line: &Line) -> Value {
         Event::Refused(refused) => {
             span["status"] = json!({"code": ERROR, "message": refused.code});
         }
-        Event::Listing(_) | Event::Output(_) | Event::Change(_) => {}
+        Event::Hydration(Hydration { error: Some(error), .. }) => {
+            span["status"] = json!({"code": ERROR, "message": error});
+        }
+        Event::Listing(_) | Event::Output(_) | Event::Hydration(_) | Event::Change(_) => {}
     }
     span
 }

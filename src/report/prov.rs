@@ -1,5 +1,6 @@
 //! Lines of the access log as one document of W3C PROV, in PROV-JSON (AUDIT-16): which texts an
-//! agent was handed, of which versions they are, and what it produced after that.
+//! agent was handed, of which versions they are, what sources gave, and what the agent produced
+//! after that.
 //!
 //! No name of a record is made of text that a user wrote, but for principals and agents, which are
 //! percent-encoded. Everything else is an attribute.
@@ -10,12 +11,13 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
 use super::attributes::{self, Attributes, Said};
-use crate::audit::{Event, Line, Text, is_before, session_of};
+use crate::audit::{Event, Hydration, Line, Text, is_before, session_of};
 use crate::model::digest::Digest;
 use crate::model::timestamp::Timestamp;
 
 /// The prefixes of names, each with its own namespace.
-const PREFIXES: [&str; 7] = ["line", "text", "version", "output", "principal", "agent", ATTRIBUTE];
+const PREFIXES: [&str; 8] =
+    ["line", "text", "version", "output", "result", "principal", "agent", ATTRIBUTE];
 /// The prefix of attributes.
 const ATTRIBUTE: &str = "attribute";
 
@@ -37,6 +39,10 @@ pub(crate) fn document(mut lines: Vec<Line>) -> String {
             sessions.entry(session).or_default().push(line);
         }
     }
+    let results: BTreeMap<String, String> = lines
+        .iter()
+        .filter_map(|line| Some((line.trace().to_string(), name_of_result(line.hydration()?))))
+        .collect();
     let mut document = Document::default();
     for line in &lines {
         document.activity(line);
@@ -50,8 +56,15 @@ pub(crate) fn document(mut lines: Vec<Line>) -> String {
                 let before = known.into_iter().flatten().filter(|other| is_before(other, line));
                 document.output(line, before.copied());
             }
+            Event::Hydration(hydration) => document.result(line, hydration, &results),
             Event::Listing(_) | Event::Refused(_) | Event::Change(_) => {}
         }
+    }
+    // A version of which a text was handed out says more of itself.
+    for hydration in lines.iter().filter_map(Line::hydration) {
+        document.named("entity", &hashed("version", &hydration.chain_hash), || {
+            with(json!({}), attributes::of_source(hydration))
+        });
     }
     super::harmless(document.finish().to_string())
 }
@@ -149,7 +162,34 @@ impl Document {
         }
     }
 
-    /// What an agent produced, and the texts that it was handed before.
+    /// What a source gave, by which version of it, and the results that were used for it, as far as
+    /// they are among the lines.
+    fn result(&mut self, line: &Line, of: &Hydration, results: &BTreeMap<String, String>) {
+        let (id, activity) = (name_of_result(of), name_of_line("line", line));
+        let version = hashed("version", &of.chain_hash);
+        self.named("entity", &id, || with(json!({}), attributes::of_result(of)));
+        let at = line.at.parse::<Timestamp>().is_ok().then(|| line.at.clone());
+        let timed = |mut record: Value| {
+            if let Some(at) = &at {
+                record["prov:time"] = at.clone().into();
+            }
+            record
+        };
+        let used = json!({"prov:activity": activity, "prov:entity": version});
+        self.relation("used", timed(used));
+        let generated = json!({"prov:entity": id, "prov:activity": activity});
+        self.relation("wasGeneratedBy", timed(generated));
+        let needed = of.depends_on.iter().filter_map(|trace| results.get(trace));
+        let needed: BTreeSet<&String> = needed.filter(|name| **name != id).collect();
+        for from in needed.into_iter().chain([&version]) {
+            if self.origins.insert((id.clone(), from.clone())) {
+                let record = json!({"prov:generatedEntity": id, "prov:usedEntity": from});
+                self.relation("wasDerivedFrom", record);
+            }
+        }
+    }
+
+    /// What an agent produced, and the texts and results that it was handed before.
     fn output<'l>(&mut self, line: &Line, before: impl Iterator<Item = &'l Line>) {
         let (id, activity) = (name_of_line("output", line), name_of_line("line", line));
         self.named("entity", &id, || with(json!({}), attributes::of_produced(&line.event)));
@@ -160,8 +200,10 @@ impl Document {
         self.relation("wasGeneratedBy", generated);
         let mut texts = BTreeSet::new();
         for line in before {
-            if let Event::Access(access) = &line.event {
-                texts.extend(access.documents.iter().map(name_of_text));
+            match &line.event {
+                Event::Access(access) => texts.extend(access.documents.iter().map(name_of_text)),
+                Event::Hydration(hydration) => texts.extend([name_of_result(hydration)]),
+                _ => {}
             }
         }
         for text in texts {
@@ -190,6 +232,10 @@ fn name_of_line(prefix: &str, line: &Line) -> String {
 
 fn name_of_text(text: &Text) -> String {
     hashed("text", &text.sha256)
+}
+
+fn name_of_result(hydration: &Hydration) -> String {
+    hashed("result", &hydration.result_hash)
 }
 
 /// The name of what has a hash: its digits. What a line has in the place of a hash may be anything.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
+use super::staging::StagedReport;
 use crate::audit::Traced;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::context::{Context, LeftOut, Reason};
@@ -25,6 +26,9 @@ pub struct ResolveReport<'r> {
     documents: Vec<DocumentReport<'r>>,
     #[serde(flatten)]
     context: Option<ContextReport<'r>>,
+    /// Results of sources, which are no documents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    staged: Vec<StagedReport>,
     withheld: Vec<WithheldReport>,
     notes: &'r [String],
 }
@@ -72,10 +76,18 @@ impl<'r> ResolveReport<'r> {
                 detail.tokens.then_some(context),
             ),
             context: detail.tokens.then(|| ContextReport::from(context)),
+            staged: Vec::new(),
             withheld: WithheldReport::all(&resolution.withheld),
             notes,
         };
         Traced::new(report, texts)
+    }
+
+    /// The same with staged results beside the documents.
+    #[must_use]
+    pub(crate) fn beside(mut self, staged: impl Iterator<Item = StagedReport>) -> Self {
+        self.staged = staged.collect();
+        self
     }
 }
 

@@ -45,7 +45,7 @@ pub struct TraceRow {
     pub trace: String,
     /// When.
     pub at: String,
-    /// `access`, `listing`, `refused`, `output` or `change`.
+    /// `access`, `listing`, `refused`, `output`, `hydration` or `change`.
     pub event: &'static str,
     /// The command.
     pub verb: String,
@@ -61,7 +61,7 @@ pub struct TraceRow {
     pub head: Option<u64>,
     /// What was asked for.
     pub query: Option<String>,
-    /// How many texts were handed out, names listed, bytes produced, or documents changed.
+    /// How many texts were handed out, names listed, bytes produced or fetched, or documents changed.
     pub count: u64,
     /// The code of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,6 +72,12 @@ pub struct TraceRow {
     /// The checkpoint that a change made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sealed: Option<u64>,
+    /// The source that was hydrated, pinned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// What went wrong with a hydration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 impl From<&Line> for TraceRow {
@@ -85,6 +91,7 @@ impl From<&Line> for TraceRow {
             Event::Refused(refused) => (None, 0, Some(refused.code.clone())),
             Event::Change(change) => (None, change.names().len() as u64, None),
             Event::Output(produced) => (None, produced.bytes, None),
+            Event::Hydration(hydration) => (None, hydration.bytes, None),
         };
         let change = match &line.event {
             Event::Change(change) => Some(change),
@@ -106,6 +113,8 @@ impl From<&Line> for TraceRow {
             code,
             action: change.map(Change::as_str),
             sealed: sealed.map(|sealed| sealed.checkpoint),
+            source: line.hydration().map(|of| of.name().to_owned()),
+            error: line.hydration().and_then(|of| of.error.clone()),
         }
     }
 }
@@ -127,13 +136,15 @@ impl Report for ImpactReport {
     const SCHEMA: &'static str = "impact";
 }
 
-/// One text that was handed out.
+/// One text that was handed out, or a hydration.
 #[derive(Debug, Serialize)]
 pub struct ImpactRow {
     /// The line of the log.
     pub trace: String,
     /// When.
     pub at: String,
+    /// `access` or `hydration`.
+    pub event: &'static str,
     /// The command.
     pub verb: String,
     /// Who asked.
@@ -150,7 +161,7 @@ pub struct ImpactRow {
     pub version: u64,
     /// The checkpoint that was answered.
     pub checkpoint: Option<u64>,
-    /// The hash of what was handed out.
+    /// The hash of what was handed out, or of the result.
     pub sha256: String,
     /// When the version had been replaced or retired, if that was before the access.
     pub superseded_at: Option<String>,
@@ -163,15 +174,16 @@ impl ImpactRow {
         Self {
             trace: row.trace,
             at: row.at,
+            event: row.event,
             verb: row.verb,
             principal: row.principal,
             agent: row.agent,
             session: row.session,
             session_implicit: row.session_implicit,
-            uri: reading.text.uri,
-            version: reading.text.version,
-            checkpoint: reading.text.checkpoint,
-            sha256: reading.text.sha256,
+            uri: reading.uri,
+            version: reading.version,
+            checkpoint: reading.checkpoint,
+            sha256: reading.sha256,
             superseded_at: reading.ended.map(|at| at.to_string()),
         }
     }

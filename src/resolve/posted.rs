@@ -123,7 +123,7 @@ impl Universe for Posted<'_, '_> {
             Atom::Tag(name) => at.of_tag(name),
             Atom::Type(word) => at.of_type(word.as_str()),
             Atom::Status(StatusFilter::Published) => at.known(),
-            Atom::Status(StatusFilter::Draft) => Ok(RoaringBitmap::new()),
+            Atom::Status(StatusFilter::Draft | StatusFilter::Staged) => Ok(RoaringBitmap::new()),
             Atom::Transport(word) => at.of_transport(word.as_str()),
             Atom::Server(name) => at.of_server(name),
         }

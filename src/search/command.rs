@@ -2,43 +2,16 @@
 //! section 7). Nothing that it says is believed: see [`super::search`].
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::number::CheckpointNumber;
+use crate::program::{Failed, Program};
 
-use super::program::{self, Failed};
 use super::{Backend, MAX_HITS, Part, Proposals, Query, RawHit, SearchError};
 
 /// The number of the protocol.
 const PROTOCOL: u32 = 1;
-
-/// How long a program may take unless the user says otherwise.
-pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// A program that the user lets search a vault.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Program {
-    /// The file and its arguments; no shell reads them.
-    pub(crate) argv: Vec<String>,
-    /// How long it may take.
-    pub(crate) timeout: Duration,
-}
-
-impl Program {
-    /// Runs the program with a message on its input; its answer is dropped.
-    ///
-    /// # Errors
-    /// It could not be started, failed, or took too long.
-    pub(crate) fn tell(&self, message: &[u8]) -> Result<(), String> {
-        let told = program::ask(&self.argv, message, self.timeout);
-        told.map(|_| ()).map_err(|Failed { why, said }| match said.lines().next() {
-            Some(line) => format!("{why}: {line}"),
-            None => why.to_string(),
-        })
-    }
-}
 
 /// The back-end that asks a program.
 pub(crate) struct Command {
@@ -106,8 +79,10 @@ impl Backend for Command {
             |why: serde_json::Error| fail(format!("cannot be asked or understood: {why}"), "");
         let mut line = serde_json::to_vec(&question).map_err(unfit)?;
         line.push(b'\n');
-        let answer = program::ask(&self.program.argv, &line, self.program.timeout)
-            .map_err(|Failed { why, said }| fail(why.to_string(), &said))?;
+        let answer = self
+            .program
+            .ask(&line)
+            .map_err(|Failed { why, said, .. }| fail(why.to_string(), &said))?;
         let reply: Reply = serde_json::from_slice(&answer).map_err(unfit)?;
         if reply.hits.len() > MAX_HITS {
             return Err(fail(format!("answered with more than {MAX_HITS} hits"), ""));
@@ -128,7 +103,7 @@ mod tests {
 
     fn answer(script: &str) -> Result<Proposals, SearchError> {
         let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
-        let program = Program { argv, timeout: DEFAULT_TIMEOUT };
+        let program = Program { argv, timeout: crate::program::DEFAULT_TIMEOUT };
         let query = Query::parse("late \"fee\"").unwrap();
         Command::new(program, Path::new("/v"), CheckpointNumber(7)).search(&query, 10)
     }

@@ -10,9 +10,7 @@
 #[cfg_attr(not(feature = "search"), path = "absent.rs")]
 pub(crate) mod builtin;
 pub(crate) mod command;
-pub(crate) mod configured;
 mod phrase;
-mod program;
 mod query;
 mod snippet;
 mod units;

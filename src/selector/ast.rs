@@ -88,10 +88,12 @@ pub enum StatusFilter {
     Draft,
     /// Eligible; every published document is.
     Published,
+    /// A staged result; no document is.
+    Staged,
 }
 
 impl StatusFilter {
-    /// Every status with its word.
+    /// Every status that a document may have, with its word.
     pub const ALL: [(&'static str, Self); 2] =
         [("draft", Self::Draft), ("published", Self::Published)];
 
@@ -100,6 +102,7 @@ impl StatusFilter {
         match self {
             Self::Draft => "draft",
             Self::Published => "published",
+            Self::Staged => "staged",
         }
     }
 }
@@ -329,9 +332,9 @@ impl<A> Expr<A> {
     }
 }
 
-impl Expr {
-    /// Whether a document is in the set, by the atoms that it is in.
-    pub fn holds(&self, is_in: &impl Fn(&Atom) -> bool) -> bool {
+impl<A> Expr<A> {
+    /// Whether a document is in the set, by the leaves that it is in.
+    pub fn holds(&self, is_in: &impl Fn(&A) -> bool) -> bool {
         match &self.node {
             Node::Atom(atom) => is_in(atom),
             Node::Intersection(operands) => operands.iter().all(|o| o.holds(is_in)),
@@ -341,7 +344,9 @@ impl Expr {
             }
         }
     }
+}
 
+impl Expr {
     /// Whether membership depends on more than documents' ids.
     pub fn needs_metadata(&self) -> bool {
         match &self.node {

@@ -102,12 +102,12 @@ pub enum ErrorKind {
     /// A section on the right of a difference.
     #[error("a difference takes whole documents away, not a section")]
     Section,
-    /// Something of the paper's grammar that is not computed here.
-    #[error("{0} in a selector is not supported yet")]
+    /// Something of the paper's grammar that has no meaning in this place.
+    #[error("{0} selects nothing here: only an answer of `resolve` has staged results")]
     Unsupported(Feature),
 }
 
-/// What the paper's grammar has and selectors do not compute.
+/// What the paper's grammar has and not every selector may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Feature {
@@ -370,7 +370,7 @@ mod tests {
         contextnest://a//b
         ^^^^^^^^^^^^^^^^^^
 
-        selector-unsupported: `status:staged` in a selector is not supported yet
+        selector-unsupported: `status:staged` selects nothing here: only an answer of `resolve` has staged results
         status:staged
         ^^^^^^^^^^^^^
 

@@ -16,4 +16,4 @@ pub mod parse;
 pub use ast::{Atom, Expr, MAX_NAME_BYTES, Node, Selector, StatusFilter, Term, is_name};
 pub use error::{ErrorKind, ParseError};
 pub use eval::{Universe, eval};
-pub use parse::{MAX_NESTING, MAX_SELECTOR_BYTES, parse, parse_in};
+pub use parse::{MAX_NESTING, MAX_SELECTOR_BYTES, parse, parse_in, parse_with_staged};

@@ -38,12 +38,24 @@ pub fn parse(text: &str) -> Result<Selector, ParseError> {
 /// # Errors
 /// The first place where the text leaves the grammar.
 pub fn parse_in(text: &str, authorities: &Authorities) -> Result<Selector, ParseError> {
+    read(text, authorities, false)
+}
+
+/// The same for a question whose answer has a place for staged results (SEL-9).
+///
+/// # Errors
+/// The first place where the text leaves the grammar.
+pub fn parse_with_staged(text: &str, authorities: &Authorities) -> Result<Selector, ParseError> {
+    read(text, authorities, true)
+}
+
+fn read(text: &str, authorities: &Authorities, staged: bool) -> Result<Selector, ParseError> {
     if text.len() > MAX_SELECTOR_BYTES {
         let kind = ErrorKind::TooLong { found: text.len() };
         let span = 0..0;
         return Err(ParseError { kind, span });
     }
-    let mut parser = Parser { text, at: 0, depth: 0, authorities };
+    let mut parser = Parser { text, at: 0, depth: 0, authorities, staged };
     let read = parser.union().and_then(|expr| match parser.peek() {
         None => Ok(expr),
         Some(_) => Err(parser.expected("an operator or the end")),
@@ -96,6 +108,8 @@ struct Parser<'t> {
     at: usize,
     depth: usize,
     authorities: &'t Authorities,
+    /// Whether staged results may be asked for.
+    staged: bool,
 }
 
 impl<'t> Parser<'t> {
@@ -290,6 +304,7 @@ impl<'t> Parser<'t> {
             "pack" if is_name(value) => return Ok(Term::Pack(value.to_owned())),
             "pack" => return Err(expected("the id of a pack")),
             "type" => NodeType::from_word(value).map(Atom::Type).ok_or_else(|| unknown("type")),
+            "status" if value == "staged" && self.staged => Ok(Atom::Status(StatusFilter::Staged)),
             "status" if value == "staged" => Err(ErrorKind::Unsupported(Feature::Staged)),
             "status" => {
                 let status = StatusFilter::ALL.iter().find(|(word, _)| *word == value);

@@ -1,8 +1,8 @@
 //! One version of an event, with the bytes that are written for it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::document::dependent::Dependent;
 use crate::document::validate::Problem;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -97,8 +97,8 @@ pub struct Item {
     pub live: Live,
     /// The set of submissions that it belongs to.
     pub set: Option<String>,
-    /// What a source depends on.
-    pub(crate) depends_on: BTreeSet<DocumentId>,
+    /// What it is to sources, and they to it.
+    pub(crate) dependent: Dependent,
     /// The text of a submission.
     pub(crate) submitted: Option<Arc<str>>,
     /// Its path, and the text, which mostly is that of the live file too.

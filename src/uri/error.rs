@@ -79,6 +79,9 @@ pub enum UriError {
         /// What stands there.
         found: String,
     },
+    /// A path that begins as that of a staged entry.
+    #[error("it names a staged entry, which is no document")]
+    Staged,
     /// A path that breaks the rules of ids.
     #[error(transparent)]
     DocumentId(IdError),
@@ -86,7 +89,7 @@ pub enum UriError {
 
 impl UriError {
     /// Every code, in the order of the specification.
-    pub const CODES: [&'static str; 15] = [
+    pub const CODES: [&'static str; 16] = [
         "uri-scheme",
         "uri-too-long",
         "uri-empty",
@@ -101,6 +104,7 @@ impl UriError {
         "uri-anchor",
         "uri-tag",
         "uri-query",
+        "uri-staged",
         "uri-id",
     ];
 
@@ -121,6 +125,7 @@ impl UriError {
             Self::Anchor { .. } => "uri-anchor",
             Self::Tag { .. } => "uri-tag",
             Self::Query { .. } => "uri-query",
+            Self::Staged => "uri-staged",
             Self::DocumentId(_) => "uri-id",
         }
     }

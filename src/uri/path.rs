@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
-use super::{Authority, SEARCH, TAG, Target, Uri, UriError};
+use super::{Authority, SEARCH, STAGED, TAG, Target, Uri, UriError};
 use crate::model::id::DocumentId;
 use crate::vault::federation::{Authorities, Owner};
 
@@ -85,6 +85,7 @@ impl<'u> Path<'u> {
                 [(raw, _)] if !self.folder => Ok(Target::Search(decode(&raw.replace('+', " "))?)),
                 _ => Err(UriError::Query { found: self.rest() }),
             },
+            Some(STAGED) if named_set => Err(UriError::Staged),
             Some(_) => {
                 if let Some((raw, _)) = self.segments.iter().find(|(_, name)| name.contains('/')) {
                     let segment = (*raw).to_owned();

@@ -15,6 +15,7 @@ use super::audit::Audit;
 use super::federation::Authorities;
 use super::review::Review;
 use super::site::SiteLinks;
+use super::staging::Staging;
 
 /// Where documents lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +156,8 @@ pub struct Config {
     pub links: SiteLinks,
     /// How accesses and changes are recorded; none where changes are not.
     pub audit: Option<Audit>,
+    /// Whether results of sources are kept.
+    pub staging: Staging,
     /// The vaults that URIs can name.
     pub authorities: Authorities,
     /// Whether `search` asks for something that only the user may choose.
@@ -181,6 +184,7 @@ impl Default for Config {
             index: Index::default(),
             links: SiteLinks::default(),
             audit: None,
+            staging: Staging::default(),
             authorities: Authorities::default(),
             search_ignored: false,
             warnings: Vec::new(),
@@ -291,6 +295,11 @@ impl Config {
                 "audit" => {
                     let (audit, warnings) = Audit::read(value)?;
                     config.audit = Some(audit);
+                    config.warnings.extend(warnings);
+                }
+                "staging" => {
+                    let (staging, warnings) = Staging::read(value)?;
+                    config.staging = staging;
                     config.warnings.extend(warnings);
                 }
                 "search" => config.search_ignored = !is_builtin(value),

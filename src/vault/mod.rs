@@ -19,6 +19,7 @@ pub mod reader;
 pub mod replace;
 pub mod review;
 pub mod site;
+pub mod staging;
 mod unshare;
 pub mod walk;
 pub mod write;

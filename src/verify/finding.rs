@@ -72,6 +72,11 @@ codes! {
     AuditGap "audit-gap" Class::Damage, "A change log lacks lines at its beginning or between two lines.";
     AuditRollback "audit-rollback" Class::Damage, "A change log lacks the last line that this user wrote to it, or a line that a checkpoint binds.";
     AuditContradicts "audit-contradicts" Class::Damage, "A change log names a checkpoint, or a version of a review, that is not there or has another hash.";
+    StagedMalformed "staged-malformed" Class::Damage, "A line of a staging chain cannot be read, or is not in its one form.";
+    StagedChainMismatch "staged-chain-mismatch" Class::Damage, "A line of a staging chain is not what its hash says, does not follow the line before it, or names an entry that no chain has.";
+    StagedContentMismatch "staged-content-mismatch" Class::Damage, "The content of a staged entry is not what was received.";
+    StagedMissing "staged-missing" Class::Damage, "The content of a staged entry is missing, and no act ended the entry.";
+    StagedRollback "staged-rollback" Class::Damage, "A staging chain lacks the last line that this user wrote to it.";
     ApprovalMissing "approval-missing" Class::Damage, "A version was published or retired in a governed vault without the approvals that its scope requires.";
     ApprovalSelf "approval-self" Class::Damage, "An author of a submission approved it.";
     ApprovalUnauthorised "approval-unauthorised" Class::Damage, "A principal approved a submission who was no reviewer of its scope.";
@@ -92,6 +97,9 @@ codes! {
     HeadElsewhere "head-elsewhere" Class::Note, "On another branch or commit, this machine saw a checkpoint that this log lacks.";
     Unfinished "unfinished" Class::Note, "A file or an entry is uncommitted, as an interrupted command leaves it.";
     AuditTorn "audit-torn" Class::Note, "The last line of a change log was not written to its end.";
+    StagedTorn "staged-torn" Class::Note, "The last line of a staging chain was not written to its end.";
+    StagedUnclaimed "staged-unclaimed" Class::Note, "The content of staged entries is there, but no live entry names it.";
+    StagedElsewhere "staged-elsewhere" Class::Note, "The content of a staged entry went away with an equal one, which ended in another clone.";
     AuditReplaced "audit-replaced" Class::Note, "A change log names a checkpoint of a log that was given up by `head trust` or replaced.";
     VersionUnpublished "version-unpublished" Class::Note, "A history has an unpublished version, as the reference implementation writes it.";
     VaultNested "vault-nested" Class::Note, "The vault contains another vault or is inside one; neither reads the other's files.";

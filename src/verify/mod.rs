@@ -3,7 +3,7 @@
 //! [`verify`] reads everything, gathers every finding, never stops at the first, and never
 //! repairs. The passes: the log by itself (`log`), what the sealed configuration demands of it
 //! (`rules`), each artifact with its history (`artifact`), the log's word on it (`sealed`) and its
-//! live file (`working`), in parallel, the change logs (`changes`), and what the vault holds beside them. What is absent is a
+//! live file (`working`), in parallel, the change logs (`changes`), staged results (`staged`), and what the vault holds beside them. What is absent is a
 //! finding, never a skip. `anchor` compares the log with what is known of it from elsewhere.
 
 mod anchor;
@@ -16,6 +16,7 @@ mod remedy;
 mod reviewed;
 mod rules;
 mod sealed;
+mod staged;
 mod steps;
 mod working;
 
@@ -212,6 +213,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
             findings.extend(working::strays(&survey));
             findings.extend(working::ignored(&survey.found));
             findings.extend(working::inside(vault));
+            findings.extend(staged::check(vault));
             let found;
             (found, steps) = changes::check(vault, &view, &rules);
             findings.extend(found);

@@ -98,6 +98,25 @@ impl Code {
             Self::AuditMissing => {
                 "A command was interrupted after its checkpoint and before its line, a change log was not committed to git, or an attacker removed a whole change log."
             }
+            Self::StagedMalformed | Self::StagedChainMismatch => {
+                "Lines of a staging chain were edited, removed, inserted or reordered, only a part of `.context/staging` was committed to git, or a merge left conflict markers."
+            }
+            Self::StagedContentMismatch => {
+                "The file of a staged result was edited, or git or another program converted it."
+            }
+            Self::StagedMissing => {
+                "The file of a staged result was deleted or not committed to git, or an attacker wants to hide what an agent consumed."
+            }
+            Self::StagedRollback => {
+                "The vault was reset to an older state, or an attacker wants to hide what an agent consumed."
+            }
+            Self::StagedTorn => "A command or the machine stopped in the middle of an append.",
+            Self::StagedUnclaimed => {
+                "A command stopped between two steps, or a merge brought back what was collected."
+            }
+            Self::StagedElsewhere => {
+                "Two clones staged the same content, and the entry of one of them was collected, discarded or erased before the merge."
+            }
             Self::AuditTorn => "A command or the machine stopped in the middle of an append.",
             Self::AuditReplaced => {
                 "A log was reset or replaced on purpose, and a user declared with `head trust` that it counts."
@@ -201,6 +220,19 @@ impl Code {
                 "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",
                 Verb::HeadTrust,
             ),
+            Self::StagedMalformed
+            | Self::StagedChainMismatch
+            | Self::StagedContentMismatch
+            | Self::StagedMissing => {
+                "Restore `.context/staging` from git or from a backup in which the finding is absent. Until then the entries are no evidence.".into()
+            }
+            Self::StagedRollback => Hint::call(
+                "Restore `.context/staging` from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",
+                Verb::HeadTrust,
+            ),
+            Self::StagedTorn => "The next result of the same source and user removes it; nothing else is to be done.".into(),
+            Self::StagedUnclaimed => Hint::call("{} removes it.", Verb::StageGc),
+            Self::StagedElsewhere => "Nothing to do.".into(),
             Self::AuditMissing => Hint::call(
                 "Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line ({} is enough). Otherwise restore the change log from git or a backup.",
                 Verb::Recover,

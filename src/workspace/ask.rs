@@ -37,6 +37,8 @@ pub(crate) struct Query<'q> {
     pub(crate) at: Option<CheckpointNumber>,
     /// Whether searches give whole documents, not the sections that they found.
     pub(crate) whole: bool,
+    /// Whether the answer has a place for staged results.
+    pub(crate) staged: bool,
 }
 
 impl<'v> Asked<'v> {
@@ -53,7 +55,7 @@ impl<'v> Asked<'v> {
     pub(crate) fn new(
         workspace: &Workspace<'_>,
         (vault, source): (&'v Vault, &'v CheckpointSource),
-        Query { text, at, whole }: Query<'_>,
+        Query { text, at, whole, staged }: Query<'_>,
         on_slow: OnSlow<'_>,
     ) -> Result<Self, Failure> {
         let uri = as_id(text).map(|uri| uri.to_string());
@@ -64,7 +66,11 @@ impl<'v> Asked<'v> {
             Some(head) => head.authorities()?,
             None => Authorities::default(),
         };
-        let selector = selector::parse_in(text, &authorities).map_err(|why| match &why.kind {
+        let parsed = match staged {
+            true => selector::parse_with_staged(text, &authorities),
+            false => selector::parse_in(text, &authorities),
+        };
+        let selector = parsed.map_err(|why| match &why.kind {
             // All that was typed is a URI.
             ErrorKind::Uri(uri) if text.get(why.span.clone()) == Some(text.trim()) => {
                 Failure::from(uri.clone())
@@ -83,6 +89,12 @@ impl<'v> Asked<'v> {
             }
             (at, pin) => at.or(pin),
         };
+        let is_staged = |(term, _): &(&Term, _)| names_staged(term);
+        if at.is_some() && selector.expr.leaves().iter().any(is_staged) {
+            let message =
+                "`status:staged` has no answer at a checkpoint: staged results belong to none";
+            return Err(Failure::new(Code::Usage, message).hint("leave out `--at` and the pin"));
+        }
         let snapshot = match (at, head) {
             (None, Some(head)) => head,
             (at, _) => Snapshot::of(vault, source, at)?,
@@ -169,6 +181,11 @@ impl<'v> Asked<'v> {
         let drafts = live::drafts(vault, |id| state.get(id.as_str()).is_some());
         Ok(drafts.map(|drafts| matching_drafts(&self.plan, &drafts)))
     }
+}
+
+/// Whether a term names staged results.
+pub(super) fn names_staged(term: &Term) -> bool {
+    *term == Term::Set(Atom::Status(StatusFilter::Staged))
 }
 
 /// The terms of a selector that its answer is made of; what is taken away may be unused on purpose.

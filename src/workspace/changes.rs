@@ -6,6 +6,7 @@ use crate::govern::{self, Mode, Outcome};
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::report::failure::{Code, Failure};
+use crate::staging;
 use crate::trust::{self, Head};
 use crate::vault::Vault;
 use crate::vault::audit::{Audit, SETTING};
@@ -85,7 +86,9 @@ impl Workspace<'_> {
     /// A log cannot be read, or what is kept in mind of it not be written.
     pub(crate) fn accept_changes(&self, vault: &Vault) -> Result<(), Failure> {
         changes::accept(vault)
-            .map_err(|why| Failure::new(Code::Io, format!("the change log: {why}")))
+            .map_err(|why| Failure::new(Code::Io, format!("the change log: {why}")))?;
+        staging::accept(vault)
+            .map_err(|why| Failure::new(Code::Io, format!("the staging chains: {why}")))
     }
 
     /// Publishes a configuration by which changes are recorded, as one event.

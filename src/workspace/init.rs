@@ -11,6 +11,7 @@ use crate::model::layout::limit;
 use crate::model::visible::{Invisible, shown, without_invisible};
 use crate::report::failure::{Code, Failure};
 use crate::report::vault::InitReport;
+use crate::staging;
 use crate::starter::{self, NewFile, Starter};
 use crate::trust::{self, Head};
 use crate::vault::config::{FrontmatterMode, Layout};
@@ -134,6 +135,11 @@ impl Workspace<'_> {
         if let Err(why) = changes::forget(begun) {
             notes.push(format!(
                 "warning: what is kept of the former vault's change log could not be removed: {why}"
+            ));
+        }
+        if let Err(why) = staging::forget(begun) {
+            notes.push(format!(
+                "warning: what is kept of the former vault's staging chains could not be removed: {why}"
             ));
         }
         files.create_new(config, text.as_bytes())?;

@@ -7,7 +7,7 @@
 //! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
 //! vault that git would commit. `recording` gathers what a command hands out, `answer` hands texts to
 //! a program that uses the library, `changes` what it changed, and `retention` says how long that is
-//! kept. `stewards` reads and assigns stewards, `submission` reads
+//! kept. `staging` is what sources returned, and who sees it. `stewards` reads and assigns stewards, `submission` reads
 //! one for its reviewer. `notify` tells a
 //! program of the user what was submitted or decided. `place` says where a vault is in its repository, and `discarded` what
 //! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
@@ -38,7 +38,9 @@ pub(crate) mod retention;
 pub(crate) mod revision;
 pub(crate) mod search;
 mod sight;
+pub(crate) mod source;
 pub(crate) mod staged;
+pub(crate) mod staging;
 pub(crate) mod stewards;
 pub(crate) mod submission;
 mod unknown;
@@ -155,7 +157,7 @@ impl Workspace<'_> {
         let mut recording = Recording::begin();
         recording.is_of(&vault);
         recording.reads(&vault, &source);
-        let query = ask::Query { text: selector, at, whole: false };
+        let query = ask::Query { text: selector, at, whole: false, staged: false };
         let mut asked = ask::Asked::new(self, (&vault, &source), query, &|_| ())?;
         recording.class = Some(asked.plan.class());
         recording.query = Some(asked.selector.to_string());

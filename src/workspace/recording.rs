@@ -10,8 +10,7 @@ use super::Workspace;
 use super::retention::cuts_of;
 use crate::audit::{
     self, Access, AppendError, Arguments, Event, HeadRef, LabelError, Labels, Listing, Logs,
-    Output, Place, Produced, Query, Recorder, Refused, Request, Text, TraceId, TraceParent,
-    WithheldCount,
+    Output, Place, Query, Recorder, Refused, Request, Text, TraceId, TraceParent, WithheldCount,
 };
 use crate::model::digest::Digest;
 use crate::model::number::CheckpointNumber;
@@ -267,31 +266,26 @@ impl Workspace<'_> {
         self.append(place, recording.must_be_durable(), &request, event).map(|_| ())
     }
 
-    /// Records what an agent produced in its session; gives what names the line.
+    /// Records what an agent states of its session: an output, or a hydration. Gives what names the
+    /// line.
     ///
     /// # Errors
     /// It could not be recorded.
-    pub(crate) fn record_output(
+    pub(crate) fn record_stated(
         &self,
         recording: &Recording,
         labels: Labels,
-        produced: Produced,
+        stated: Event,
     ) -> Result<TraceId, NotRecorded> {
         let (root, state) = recording.vault.clone().ok_or(NotRecorded::NoPlace)?;
         let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
         let request = self.asked(&root, recording, labels);
-        let is_durable = recording.must_be_durable();
-        self.append(place, is_durable, &request, Event::Output(produced))
+        self.append(place, recording.must_be_durable(), &request, stated)
     }
 
     /// What was asked, and by whom, as far as reading asks; by its hash where the settings say so.
     fn asked(&self, root: &Path, recording: &Recording, labels: Labels) -> Request {
-        let option = self.options.principal.as_deref().map(|name| (name, "option"));
-        let named = option.or_else(|| Some((self.environment.var("CTX_PRINCIPAL")?, "env")));
-        let named = named.and_then(|(name, source)| Some((name.parse().ok()?, source)));
-        // Who was asked decided what was handed out.
-        let principal = recording.reader.asked().cloned().or(named);
-        let asked = self.request(root, labels, principal);
+        let asked = self.request(root, labels, self.asking(recording));
         let head = recording.head;
         let head =
             head.map(|(number, hash)| HeadRef { checkpoint: number.0, hash: hash.to_string() });
@@ -300,6 +294,15 @@ impl Workspace<'_> {
             Queries::Hash => asked.args.hashed(),
         };
         Request { args, head, ..asked }
+    }
+
+    /// Who asks, as far as reading asks; and which source said so.
+    fn asking(&self, recording: &Recording) -> Option<(Principal, &'static str)> {
+        let option = self.options.principal.as_deref().map(|name| (name, "option"));
+        let named = option.or_else(|| Some((self.environment.var("CTX_PRINCIPAL")?, "env")));
+        let named = named.and_then(|(name, source)| Some((name.parse().ok()?, source)));
+        // Who was asked decided what was handed out.
+        recording.reader.asked().cloned().or(named)
     }
 
     fn append(

@@ -65,6 +65,13 @@ fn is_readable(change: &Change, told: &Told, files: &Files) -> bool {
         }
         // Paths of files, and what a user wrote about accesses.
         Change::Recover { .. } | Change::Hold { .. } | Change::Lift { .. } => false,
+        // Who may see a staged entry does not follow from who may read (STAGE-13).
+        Change::Pin(_)
+        | Change::Unpin(_)
+        | Change::Promote(_)
+        | Change::Discard(_)
+        | Change::Collect(_)
+        | Change::Erase(_) => false,
         Change::Bind { .. }
         | Change::ReplaceLog { .. }
         | Change::HeadTrust { .. }

@@ -157,7 +157,7 @@ fn of_governance(vault: &Vault, is_wanted: impl Fn(&str) -> bool, found: &mut Ga
 }
 
 /// The head, as far as it can be read: a vault whose log is broken still has live files to check.
-struct Head<'v>(Option<Snapshot<'v>>);
+pub(super) struct Head<'v>(pub(super) Option<Snapshot<'v>>);
 
 impl Published for Head<'_> {
     fn ids(&self) -> Vec<DocumentId> {

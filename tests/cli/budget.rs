@@ -16,15 +16,19 @@ fn place() -> Place {
         "---\ntags: [policy]\n---\n# Long\n\n{}\n\n## Short\n\nIn short.\n",
         "Words. ".repeat(300)
     );
-    Place::published(&[
-        ("nodes/a-long", &long),
-        ("nodes/returns", "---\ntitle: Returns\ntags: [policy]\n---\nWithin 30 days.\n"),
-        (
-            "sources/board",
-            &source("  depends_on: [contextnest://sources/token]\n", "Read the board."),
-        ),
-        ("sources/token", &source("", &"Get a token. ".repeat(100))),
-    ])
+    let servers = "servers: {jira: {transport: mcp}}\n";
+    Place::published_with(
+        servers,
+        &[
+            ("nodes/a-long", &long),
+            ("nodes/returns", "---\ntitle: Returns\ntags: [policy]\n---\nWithin 30 days.\n"),
+            (
+                "sources/board",
+                &source("  depends_on: [contextnest://sources/token]\n", "Read the board."),
+            ),
+            ("sources/token", &source("", &"Get a token. ".repeat(100))),
+        ],
+    )
 }
 
 fn tokens(text: &str) -> u64 {
@@ -38,7 +42,7 @@ fn a_block_of_markdown_says_where_each_text_is_from_and_where_it_ends() {
     assert_snapshot!(block.whole(), @r##"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="#policy - contextnest://nodes/a-long" class=set checkpoint=1 checkpoint_hash=sha256:290cf148373ed12391ffc72bd8aa21c8b8afd85f931609b64b8432cdb835d40a at=2026-11-21T10:00:01.000Z mark=052c76df13865eec89e3ae7b parts=2 tokens=227 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="#policy - contextnest://nodes/a-long" class=set checkpoint=1 checkpoint_hash=sha256:d7aac89cd9a2152a14ccaec36783b52474279bce43a2f11b2845cf080ab1b03e at=2026-11-21T10:00:01.000Z mark=052c76df13865eec89e3ae7b parts=2 tokens=227 left_out=0 withheld=0 -->
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@1 version=1 -->
 
     # Test
@@ -61,7 +65,7 @@ fn a_block_of_markdown_says_where_each_text_is_from_and_where_it_ends() {
     assert_snapshot!(block.whole(), @r#"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="contextnest://nodes/a-long#short | contextnest://nodes/returns" class=set checkpoint=1 checkpoint_hash=sha256:290cf148373ed12391ffc72bd8aa21c8b8afd85f931609b64b8432cdb835d40a at=2026-11-21T10:00:01.000Z mark=817c6576736c77d54631a50b parts=3 tokens=286 budget=400 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="contextnest://nodes/a-long#short | contextnest://nodes/returns" class=set checkpoint=1 checkpoint_hash=sha256:d7aac89cd9a2152a14ccaec36783b52474279bce43a2f11b2845cf080ab1b03e at=2026-11-21T10:00:01.000Z mark=817c6576736c77d54631a50b parts=3 tokens=286 budget=400 left_out=0 withheld=0 -->
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@1 version=1 -->
 
     # Test
@@ -89,7 +93,7 @@ fn a_block_of_markdown_says_where_each_text_is_from_and_where_it_ends() {
     assert_snapshot!(empty.whole(), @r##"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="#nothing" class=set checkpoint=1 checkpoint_hash=sha256:290cf148373ed12391ffc72bd8aa21c8b8afd85f931609b64b8432cdb835d40a at=2026-11-21T10:00:01.000Z mark=e80f07eaf44b4b704ec278cc parts=0 tokens=74 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="#nothing" class=set checkpoint=1 checkpoint_hash=sha256:d7aac89cd9a2152a14ccaec36783b52474279bce43a2f11b2845cf080ab1b03e at=2026-11-21T10:00:01.000Z mark=e80f07eaf44b4b704ec278cc parts=0 tokens=74 left_out=0 withheld=0 -->
     <!-- ctx:hashes sha256
     -->
     -- stderr
@@ -105,7 +109,7 @@ fn what_does_not_fit_is_left_out_and_named() {
     assert_snapshot!(block.whole(), @r##"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="#policy | #tickets" class=set checkpoint=1 checkpoint_hash=sha256:290cf148373ed12391ffc72bd8aa21c8b8afd85f931609b64b8432cdb835d40a at=2026-11-21T10:00:01.000Z mark=e666df5b4b4b5c1bba4b982f parts=2 tokens=293 budget=300 left_out=3 withheld=0 -->
+    <!-- ctx:context selector="#policy | #tickets" class=set checkpoint=1 checkpoint_hash=sha256:d7aac89cd9a2152a14ccaec36783b52474279bce43a2f11b2845cf080ab1b03e at=2026-11-21T10:00:01.000Z mark=e666df5b4b4b5c1bba4b982f parts=2 tokens=293 budget=300 left_out=3 withheld=0 -->
     <!-- ctx:left-out uri=contextnest://nodes/a-long@1 tokens=580 reason=budget left=132 -->
     <!-- ctx:left-out uri=contextnest://sources/token@1 tokens=373 reason=budget left=79 -->
     <!-- ctx:left-out uri=contextnest://sources/board@1 tokens=52 reason=dependency on="sources/token" -->

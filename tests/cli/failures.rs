@@ -43,6 +43,7 @@ const PROVOCATIONS: &[Provocation] = &[
         p.write("nodes/.versions/a/v1.md", "forged\n");
         p.ctx(&format!("read nodes/a{json}"))
     }),
+    (Code::NotASource, |p, json| p.ctx(&format!("source show nodes/a{json}"))),
     (Code::UnknownAnchor, |p, json| p.ctx(&format!("read nodes/a#x{json}"))),
     (Code::UnknownPack, |p, json| p.ctx(&format!("pack show x{json}"))),
     (Code::PackInvalid, |p, json| {
@@ -133,7 +134,14 @@ const PROVOCATIONS: &[Provocation] = &[
 ];
 
 /// Not provoked here.
-const ELSEWHERE: [Code; 13] = [
+const ELSEWHERE: [Code; 18] = [
+    // `stage.rs`.
+    Code::UnknownStaged,
+    Code::StagedEnded,
+    Code::StagedPromoted,
+    // `fetched.rs`.
+    Code::NotConfigured,
+    Code::SourceFailed,
     // `prune.rs`.
     Code::UnknownHold,
     Code::Retained,
@@ -230,6 +238,9 @@ fn each_failure_has_text_json_and_an_exit_code() {
 
     error[no-vault]: no vault in `[ROOT]` or any folder above it
     hint: `ctx init` makes the current folder a vault; `--vault DIR` names another one
+
+    error[not-a-source]: `nodes/a` is not a source
+    hint: `ctx source list` lists the sources
 
     error[not-as-expected]: expected version 7, but version 1 is published
     hint: nothing was written; merge the published version, then expect it

@@ -114,6 +114,17 @@ impl Place {
         place
     }
 
+    /// The same in a vault whose configuration has these lines, too.
+    pub(crate) fn published_with(config: &str, documents: &[(&str, &str)]) -> Self {
+        let place = Self::vault();
+        place.write(".context/config.yaml", place.read(".context/config.yaml") + config);
+        for (id, body) in documents {
+            place.write(&format!("{id}.md"), body);
+        }
+        place.ctx("publish --all").ok();
+        place
+    }
+
     /// The same in a vault whose changes are not recorded.
     pub(crate) fn unrecorded(documents: &[(&str, &str)]) -> Self {
         let place = Self::vault();

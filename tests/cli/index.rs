@@ -15,7 +15,8 @@ const HOSTILE: &str =
 fn place() -> Place {
     let place = Place::vault();
     let config = place.read(".context/config.yaml");
-    let servers = "servers:\n  jira: {transport: mcp, url: 'https://jira.example.com'}\n";
+    let servers = "servers:\n  jira: {transport: mcp, url: 'https://jira.example.com'}\n  \
+                   hr: {transport: rest}\n";
     place.write(".context/config.yaml", format!("{config}{servers}"));
     place.write("nodes/a.md", "# A\n\n[[b]]\n");
     place.write("nodes/x y/b.md", HOSTILE);

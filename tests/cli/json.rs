@@ -1,11 +1,26 @@
 //! Every verb answers `--json` with one object that names its schema.
 
+use contextnest::staging::{self, Hydrated};
+use contextnest::vault::disk::Disk;
+use contextnest::vault::outside;
+
 use crate::harness::Place;
+use crate::stage::{ANA, hydrated, opened};
 
 #[test]
 fn every_verb_names_its_schema() {
-    let place =
-        Place::published(&[("nodes/a", "---\ntags: [x]\n---\n# A\n"), ("nodes/z", "[a](a.md)\n")]);
+    let source = "---\ntype: source\nsource: {transport: cli, server: s, tools: [t], cache_ttl: 9999}\n---\n";
+    let place = Place::published_with(
+        "servers: {s: {transport: cli}}\n",
+        &[
+            ("nodes/a", "---\ntags: [x]\n---\n# A\n"),
+            ("nodes/z", "[a](a.md)\n"),
+            ("sources/s", source),
+        ],
+    );
+    let user = "vaults: {ROOT: {sources: {s: {command: [/bin/cat]}}}}";
+    let user = user.replace("ROOT", &place.root().display().to_string());
+    place.write("../.config/contextnest/config.yaml", user);
     place.ctx("read nodes/a").ok();
     let traces = place.ctx("trace list --verb read --json").ok().json("ctx.trace.list");
     let show = format!("trace show {}", traces["traces"][0]["trace"].as_str().unwrap());
@@ -16,6 +31,17 @@ fn every_verb_names_its_schema() {
     let hold = place.ctx("trace hold place --task t --document nodes/a --reason x").ok().stdout;
     let lift = format!("trace hold lift {} --reason x", hold.trim());
     place.write("CODEOWNERS", "/nodes/ lee@example.com\n");
+    let [a, b, c] = ["one", "two", "three"].map(|text| {
+        let of_s = Hydrated { source: "sources/s".parse().unwrap(), ..hydrated(ANA, "s") };
+        let places = (&opened(&place, Disk::default()), outside::random as fn() -> [u8; 16]);
+        let at = "2026-11-21T10:01:00.000Z".parse().unwrap();
+        staging::stage(places, (of_s, text.as_bytes()), at).unwrap().name.to_string()
+    });
+    let of = |verb: &str, entry: &str| format!("stage {verb} {entry}");
+    let (shown, pinned, unpinned) = (of("show", &a), of("pin", &a), of("unpin", &a));
+    let (discarded, compared) = (of("discard", &a), format!("stage diff {b} {a}"));
+    let erased = format!("stage erase {b} --reason x");
+    let promoted = format!("stage promote {c} --to nodes/promoted");
     let mut asked = Vec::new();
     for (line, schema) in [
         ("status", "ctx.status"),
@@ -96,6 +122,22 @@ fn every_verb_names_its_schema() {
         ("approve nodes/s --dry-run", "ctx.approve"),
         ("reject nodes/s --reason x --dry-run", "ctx.reject"),
         ("withdraw nodes/s --as bo@example.com", "ctx.withdraw"),
+        ("source list", "ctx.source.list"),
+        ("source show sources/s", "ctx.source.show"),
+        ("source order type:source", "ctx.source.order"),
+        ("source check", "ctx.source.check"),
+        ("source record sources/s --session s --tools t --server s", "ctx.source.record"),
+        ("source fresh sources/s --session s", "ctx.source.fresh"),
+        ("source run sources/s --session s", "ctx.source.run"),
+        ("stage list", "ctx.stage.list"),
+        (shown.as_str(), "ctx.stage.show"),
+        (compared.as_str(), "ctx.stage.diff"),
+        (pinned.as_str(), "ctx.stage.act"),
+        (unpinned.as_str(), "ctx.stage.act"),
+        (discarded.as_str(), "ctx.stage.act"),
+        (promoted.as_str(), "ctx.stage.promote"),
+        (erased.as_str(), "ctx.stage.erase"),
+        ("stage gc --dry-run", "ctx.stage.gc"),
         ("help", "ctx.help"),
         ("help publish", "ctx.help"),
         ("help drift", "ctx.help"),

@@ -10,13 +10,17 @@ pub(super) fn vault() -> Place {
         format!("---\ntitle: {title}\ntype: {kind}\ntags: [{tags}]\n---\n\n{title}.\n")
     };
     let source = "---\ntitle: Tickets\ntype: source\ntags: [c]\nsource:\n  transport: mcp\n  server: jira\n  tools: [search]\n---\nx\n";
-    Place::published(&[
-        ("nodes/ab", &document("AB", "document", "a, b")),
-        ("nodes/ac", &document("AC", "glossary", "a, c")),
-        ("nodes/deep/b", &document("B", "document", "b")),
-        ("nodes/pay", &document("Pay", "document", "payments-service, payments")),
-        ("sources/tickets", source),
-    ])
+    let servers = "servers: {jira: {transport: mcp}}\n";
+    Place::published_with(
+        servers,
+        &[
+            ("nodes/ab", &document("AB", "document", "a, b")),
+            ("nodes/ac", &document("AC", "glossary", "a, c")),
+            ("nodes/deep/b", &document("B", "document", "b")),
+            ("nodes/pay", &document("Pay", "document", "payments-service, payments")),
+            ("sources/tickets", source),
+        ],
+    )
 }
 
 fn ids(place: &Place, selector: &str) -> String {
@@ -170,7 +174,7 @@ fn text_json_ids_and_bodies_are_four_views_of_one_answer() {
     assert_snapshot!(place.ctx("resolve '#a' --bodies").whole(), @r##"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="#a" class=set checkpoint=1 checkpoint_hash=sha256:b0b97df263b8272c5fe77e2ed8a4bae192128059cbcc7293b95b81d70207a5fc at=2026-11-21T10:00:01.000Z mark=e323c66d16a4dd89f2d8dc66 parts=3 tokens=260 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="#a" class=set checkpoint=1 checkpoint_hash=sha256:40c37bf74186efcb1c87017efaf8e55547f47460df49201a2012a2c9df798667 at=2026-11-21T10:00:01.000Z mark=e323c66d16a4dd89f2d8dc66 parts=3 tokens=260 left_out=0 withheld=0 -->
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@1 version=1 -->
 
     # Test

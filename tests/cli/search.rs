@@ -427,7 +427,7 @@ fn a_program_that_does_not_answer_is_an_error_and_no_index_takes_its_place() {
     -- stdout
     -- stderr
     error[config-invalid]: `program` is not run: its path is not absolute
-    hint: a search program is a file outside of the vault, named by its absolute path
+    hint: a program is a file outside of the vault, named by its absolute path
     ");
 }
 

@@ -19,7 +19,7 @@ fn one_damaged_document_is_withheld_and_the_others_served() {
     assert_snapshot!(place.ctx("resolve '#b' --bodies").whole(), @r##"
     exit: 1
     -- stdout
-    <!-- ctx:context selector="#b" class=set checkpoint=1 checkpoint_hash=sha256:b0b97df263b8272c5fe77e2ed8a4bae192128059cbcc7293b95b81d70207a5fc at=2026-11-21T10:00:01.000Z mark=f3f10812022cee4aef5612d1 parts=2 tokens=214 left_out=0 withheld=1 -->
+    <!-- ctx:context selector="#b" class=set checkpoint=1 checkpoint_hash=sha256:40c37bf74186efcb1c87017efaf8e55547f47460df49201a2012a2c9df798667 at=2026-11-21T10:00:01.000Z mark=f3f10812022cee4aef5612d1 parts=2 tokens=214 left_out=0 withheld=1 -->
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@1 version=1 -->
 
     # Test

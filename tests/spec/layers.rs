@@ -7,15 +7,18 @@ use std::path::{Path, PathBuf};
 /// The layers of `src/` with their modules, the lowest first.
 const LAYERS: &[(&str, &[&str])] = &[
     ("values and their spelling", &["model", "yaml", "words", "torn", "codes"]),
-    ("bytes on disk", &["vault"]),
+    ("bytes on disk, and programs of the user", &["vault", "program"]),
     ("one text", &["uri", "document"]),
-    ("what is recorded, and how it is written", &["chain", "checkpoint", "trust", "audit", "txn"]),
+    (
+        "what is recorded, and how it is written",
+        &["chain", "checkpoint", "trust", "audit", "staging", "txn"],
+    ),
     (
         "what can be asked for",
         &["store", "graph", "index", "selector", "pack", "stewards", "review"],
     ),
     ("what is read", &["live", "resolve", "status", "search", "derived", "starter"]),
-    ("what acts", &["verify", "recover", "govern", "convert", "evidence"]),
+    ("what acts", &["verify", "recover", "govern", "convert", "source", "evidence"]),
     ("what every front end shares", &["report", "workspace"]),
     ("front ends", &["cli", "main"]),
 ];

@@ -24,6 +24,7 @@ mod review;
 mod rules;
 mod sections;
 mod selector;
+mod staging;
 mod stewards;
 mod uri;
 mod vault;

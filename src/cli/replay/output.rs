@@ -62,7 +62,7 @@ fn recorded(line: &Line) -> Option<Recorded<'_>> {
             let withheld = &listing.withheld;
             Some(Recorded { output: &listing.output, withheld, is_delegated: false })
         }
-        Event::Refused(_) | Event::Output(_) | Event::Change(_) => None,
+        Event::Refused(_) | Event::Output(_) | Event::Hydration(_) | Event::Change(_) => None,
     }
 }
 

@@ -66,8 +66,8 @@ fn span(session: &mut Session<'_>, line: &Line) {
     session.ui.json(&otlp::request(line));
 }
 
-/// Adds the accesses before each output among some lines that are not among them: an output is
-/// derived from all texts of its session, whichever lines were asked for.
+/// Adds the accesses and hydrations before each output among some lines that are not among them: an output is
+/// derived from all texts and results of its session, whichever lines were asked for.
 fn add_before(all: &[Logs], lines: &mut Vec<Line>) -> io::Result<Vec<Fault>> {
     let mut outputs: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     for line in lines.iter().filter(|line| matches!(line.event, Event::Output(_))) {
@@ -83,7 +83,10 @@ fn add_before(all: &[Logs], lines: &mut Vec<Line>) -> io::Result<Vec<Fault>> {
     let mut add = |line: Line| {
         let after = session_of(&line).and_then(|session| outputs.get(session));
         let is_before_one = after.into_iter().flatten().any(|output| is_before(&line, output));
-        if matches!(line.event, Event::Access(_)) && is_before_one && !known.contains(&key(&line)) {
+        if matches!(line.event, Event::Access(_) | Event::Hydration(_))
+            && is_before_one
+            && !known.contains(&key(&line))
+        {
             lines.push(line);
         }
     };

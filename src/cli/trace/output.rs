@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::audit::{self, Line, Logs, Produced};
+use crate::audit::{self, Event, Line, Logs, Produced};
 use crate::cli::Answer;
 use crate::cli::session::Session;
+use crate::cli::ui::shown;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{BeforeReport, OutputReport};
 use crate::resolve::Need;
@@ -42,7 +43,8 @@ pub(super) fn run(args: &OutputArgs, session: &mut Session<'_>) -> Result<Answer
     }
     let named = labels.session.clone().unwrap_or_default();
     let recording = &session.recording;
-    let recorded = session.workspace.record_output(recording, labels, produced.clone());
+    let stated = Event::Output(produced.clone());
+    let recorded = session.workspace.record_stated(recording, labels, stated);
     let trace = recorded
         .map_err(|why| Failure::new(Code::Io, format!("the output was not recorded: {why}")))?
         .to_string();
@@ -65,7 +67,7 @@ fn read(args: &OutputArgs, session: &mut Session<'_>) -> Result<Produced, Failur
         .map_err(|why| Failure::new(Code::Io, format!("cannot read `{}`: {why}", path.display())))
 }
 
-/// The accesses of the session of an output before it.
+/// The accesses and hydrations of the session of an output before it.
 pub(super) fn before(
     session: &mut Session<'_>,
     all: &[Logs],
@@ -85,10 +87,17 @@ pub(super) fn before(
 
 /// Prints them.
 pub(super) fn list(session: &mut Session<'_>, before: &BeforeReport) {
-    let accesses = count(before.count, "access");
-    session.ui.line(&format!("\n  {accesses} of the session before it"));
+    let hydrations = before.accesses.iter().filter(|access| access.result.is_some()).count();
+    let mut what = count(before.count - hydrations, "access");
+    if hydrations > 0 {
+        what.push_str(&format!(" and {}", count(hydrations, "hydration")));
+    }
+    session.ui.line(&format!("\n  {what} of the session before it"));
     let rows = before.accesses.iter().map(|access| {
-        let texts = count(usize::try_from(access.texts).unwrap_or(usize::MAX), "text");
+        let texts = match &access.result {
+            Some(of) => format!("{} {}", shown(&of.source), shown(&of.result_hash)),
+            None => count(usize::try_from(access.texts).unwrap_or(usize::MAX), "text"),
+        };
         let bound = if access.is_bound { "" } else { "in another log: before it by its time only" };
         vec![format!("  {}", access.trace), access.at.clone(), texts, bound.to_owned()]
     });

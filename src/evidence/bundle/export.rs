@@ -68,6 +68,11 @@ pub(crate) fn export(
     for wanted in &texts {
         needed.add_text(chronicle, wanted.id.as_ref(), wanted.text);
     }
+    for hydration in lines.iter().filter_map(|raw| raw.line.hydration()) {
+        if scope.is_about(&hydration.source) {
+            needed.add_hydration(chronicle, hydration);
+        }
+    }
     if let Scope::Document(id) = &scope {
         needed.add_document(chronicle, id);
     }

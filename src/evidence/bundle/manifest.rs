@@ -70,7 +70,7 @@ pub(crate) enum Scope {
     Trace(String),
     /// The lines of a session.
     Session(String),
-    /// The lines that handed out texts of a document.
+    /// The lines that handed out texts of a document, or hydrated it.
     Document(String),
 }
 
@@ -82,6 +82,12 @@ impl Scope {
             Self::Session(name) => ("session", name),
             Self::Document(name) => ("document", name),
         }
+    }
+
+    /// Whether what a line says of a document is to be proved: of the lines of a document only what
+    /// is about it.
+    pub(crate) fn is_about(&self, document: &str) -> bool {
+        !matches!(self, Self::Document(of) if of != document)
     }
 
     /// Whether a line is one of those that were asked for. The lines of a document are those that

@@ -138,6 +138,7 @@ fn access(line: &Line) -> Vec<String> {
     let query = match &line.event {
         Event::Access(access) => access.query.query.as_ref(),
         Event::Listing(listing) => listing.query.query.as_ref(),
+        Event::Hydration(hydration) => hydration.uri.as_ref().or(Some(&hydration.source)),
         _ => None,
     };
     let session = request.labels.session.as_ref().filter(|_| !request.labels.session_implicit);

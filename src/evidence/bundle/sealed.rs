@@ -7,7 +7,7 @@ use super::MAX_BUNDLE;
 use super::export::{ExportError, Unproved};
 use super::manifest::{VersionRef, chain_path, keyframe_path, text_path};
 use super::segment::{Segment, SegmentEntry};
-use crate::audit::{Part, Text};
+use crate::audit::{Hydration, Part, Text};
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, History, TextStorage};
 use crate::chain::replay::{self, Replay};
@@ -48,6 +48,14 @@ impl Needed {
             .filter(|number| chronicle.checkpoint(CheckpointNumber(*number)).is_ok());
         if let (Some(id), Some(checkpoint)) = (id, checkpoint) {
             self.add(id, Version(text.version), checkpoint);
+        }
+    }
+
+    /// The version of a source that a hydration names.
+    pub(super) fn add_hydration(&mut self, chronicle: &Chronicle<'_>, of: &Hydration) {
+        let is_known = chronicle.checkpoint(CheckpointNumber(of.checkpoint)).is_ok();
+        if let (Ok(id), true) = (of.source.parse(), is_known) {
+            self.add(&id, Version(of.source_version), of.checkpoint);
         }
     }
 

@@ -8,8 +8,8 @@ use crate::govern::review::ReviewError;
 use crate::govern::{PublishError, RestoreError};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
+use crate::program::configured::ConfiguredError;
 use crate::recover::{RebuildError, RecoverError, Refused, Unreliable};
-use crate::search::configured::ConfiguredError;
 use crate::search::{QueryError, SearchError};
 use crate::txn::UncommittedFile;
 use crate::txn::expect::{ExpectError, HowToMerge, Mismatch, Moved};
@@ -446,6 +446,6 @@ impl From<SearchError> for Failure {
 impl From<ConfiguredError> for Failure {
     fn from(why: ConfiguredError) -> Self {
         Self::new(Code::ConfigInvalid, why.to_string())
-            .hint("a search program is a file outside of the vault, named by its absolute path")
+            .hint("a program is a file outside of the vault, named by its absolute path")
     }
 }

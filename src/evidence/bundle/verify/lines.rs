@@ -103,6 +103,8 @@ fn judge(
 pub(super) fn wanted<'l>(scope: &Scope, line: &'l Line) -> Option<Vec<(usize, &'l Text)>> {
     let texts = match &line.event {
         Event::Access(access) => access.documents.as_slice(),
+        // The hydration of a source is a line of the source.
+        Event::Hydration(of) if scope.is_about(&of.source) => return Some(Vec::new()),
         _ => &[],
     };
     let all = (1..).zip(texts);

@@ -1,9 +1,10 @@
 //! Verifying a bundle without its vault, item by item (EVID-17 to EVID-21).
 //!
 //! `log` recomputes the checkpoints, `lines` the lines of the access log, `versions` the texts from
-//! their histories, `texts` what was handed out of these. Each gives items; none stops at the first
+//! their histories, `texts` what was handed out of these, `hydrations` which sources were hydrated. Each gives items; none stops at the first
 //! that does not hold.
 
+mod hydrations;
 mod lines;
 mod log;
 mod texts;
@@ -96,6 +97,8 @@ pub enum Kind {
     Sealed,
     /// A text that was handed out.
     Text,
+    /// The source of a hydration.
+    Hydration,
 }
 
 impl Kind {
@@ -110,6 +113,7 @@ impl Kind {
             Self::Version => "version",
             Self::Sealed => "sealed",
             Self::Text => "text",
+            Self::Hydration => "hydration",
         }
     }
 }
@@ -215,6 +219,7 @@ fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Ve
     items.extend(lines.items.iter().cloned());
     items.extend(versions.items.iter().cloned());
     items.extend(texts::items(&manifest, files, &lines, &versions));
+    items.extend(hydrations::items(&manifest, &lines, &versions));
     let (word, name) = manifest.scope.parts();
     let scope = (word, name.to_owned());
     Verified { scope, tool: manifest.tool, head: manifest.head, items }

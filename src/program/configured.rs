@@ -1,12 +1,13 @@
-//! Whether a program searches a vault, or is told of its reviews: only if the user says so, in the environment or in the
-//! user's own configuration; never because the vault does (`spec/search.md`, section 7).
+//! Whether a program searches a vault, is told of its reviews, or fetches what its sources describe:
+//! only if the user says so, in the environment or in the user's own configuration; never because the
+//! vault does (`spec/search.md`, section 7; `spec/source.md`, section 4).
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::command::{DEFAULT_TIMEOUT, Program};
+use super::{DEFAULT_TIMEOUT, Fetcher, Program};
 use crate::vault::files::Files;
 use crate::vault::outside;
 use crate::yaml::{self, Dialect, Node};
@@ -18,6 +19,12 @@ pub(crate) const TIMEOUT_VARIABLE: &str = "CTX_SEARCH_TIMEOUT";
 /// What a program of the user's configuration is for.
 const SEARCH: &str = "search";
 const NOTIFY: &str = "notify";
+const SOURCES: &str = "sources";
+/// How long a fetcher may take, and how much it may print, unless the user says otherwise.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
+const FETCH_BYTES: u64 = 10_000_000;
+/// The most bytes that a fetcher may print; a result has no more (SRC-9).
+const MAX_FETCH_BYTES: u64 = 64_000_000;
 /// The longest time in seconds.
 const MAX_SECONDS: u64 = 600;
 /// The largest user configuration.
@@ -94,6 +101,74 @@ pub(crate) fn notified<'e>(
     Ok(found)
 }
 
+/// The program that the user lets fetch what sources of a server in this vault describe, if any.
+///
+/// # Errors
+/// The user names something that cannot be followed.
+pub(crate) fn fetcher<'e>(
+    vault: &Path,
+    server: &str,
+    var: impl Fn(&str) -> Option<&'e str>,
+) -> Result<Option<Fetcher>, ConfiguredError> {
+    let Some(path) = config_file(&var) else { return Ok(None) };
+    let Some(entry) = entry_of(vault, &path)? else { return Ok(None) };
+    let servers = entry.get(SOURCES).and_then(Node::entries).unwrap_or_default();
+    let named = servers.iter().find(|(name, _)| name.text() == Some(server));
+    let Some((_, settings)) = named.filter(|(_, settings)| !settings.is_null()) else {
+        return Ok(None);
+    };
+    let found = fetcher_of(settings).map_err(|why| unreadable(&path, why.to_string()))?;
+    check(vault, &found.program.argv)?;
+    Ok(Some(found))
+}
+
+/// Reads `{command: [..], timeout: 30s, max_bytes: 10MB, env: [NAME, ..]}`.
+fn fetcher_of(settings: &Node) -> Result<Fetcher, yaml::Error> {
+    let argv = command_of(settings)?;
+    let timeout = match settings.get("timeout") {
+        None => FETCH_TIMEOUT,
+        Some(value) => seconds(value)?,
+    };
+    let max_bytes = match settings.get("max_bytes") {
+        None => FETCH_BYTES,
+        Some(value) => bytes(value)?,
+    };
+    let names = settings.get("env").filter(|names| !names.is_null());
+    let env = match names.map(|names| (names, names.items())) {
+        None => Vec::new(),
+        Some((names, None)) => return Err(names.error("expected a list of names of variables")),
+        Some((_, Some(items))) => {
+            let name = |item: &Node| {
+                let name =
+                    item.text().filter(|name| !name.is_empty() && !name.contains(['=', '\0']));
+                name.map(str::to_owned).ok_or_else(|| item.error("expected the name of a variable"))
+            };
+            items.iter().map(name).collect::<Result<_, _>>()?
+        }
+    };
+    Ok(Fetcher { program: Program { argv, timeout }, max_bytes, env })
+}
+
+/// A number of seconds, alone or as in `30s`.
+fn seconds(value: &Node) -> Result<Duration, yaml::Error> {
+    let text = value.text().unwrap_or_default();
+    yaml::canonical_number(text.strip_suffix('s').unwrap_or(text))
+        .filter(|seconds| (1..=MAX_SECONDS).contains(seconds))
+        .map(Duration::from_secs)
+        .ok_or_else(|| value.error(format!("expected seconds from 1s to {MAX_SECONDS}s")))
+}
+
+/// A number of bytes, as in `10MB`.
+fn bytes(value: &Node) -> Result<u64, yaml::Error> {
+    let text = value.text().unwrap_or_default();
+    let units = [("KB", 1000), ("MB", 1_000_000), ("B", 1)];
+    let read = units.iter().find_map(|(unit, size)| Some((text.strip_suffix(unit)?, *size)));
+    let number = read.and_then(|(number, size)| {
+        yaml::canonical_number(number)?.checked_mul(size).filter(|n| *n <= MAX_FETCH_BYTES)
+    });
+    number.filter(|n| *n > 0).ok_or_else(|| value.error("expected bytes from `1B` to `64MB`"))
+}
+
 fn of_variable(command: &str, timeout: Option<&str>) -> Result<Program, ConfiguredError> {
     let argv: Vec<String> = match command.trim_start().starts_with('[') {
         true => serde_json::from_str(command).map_err(|_| ConfiguredError::Variable)?,
@@ -112,8 +187,21 @@ fn of_variable(command: &str, timeout: Option<&str>) -> Result<Program, Configur
     Ok(Program { argv, timeout })
 }
 
+fn unreadable(path: &Path, problem: String) -> ConfiguredError {
+    ConfiguredError::Unreadable { path: path.to_owned(), problem }
+}
+
 fn of_file(vault: &Path, path: &Path, purpose: &str) -> Result<Option<Program>, ConfiguredError> {
-    let fail = |problem: String| ConfiguredError::Unreadable { path: path.to_owned(), problem };
+    let Some(entry) = entry_of(vault, path)? else { return Ok(None) };
+    let Some(settings) = entry.get(purpose).filter(|settings| !settings.is_null()) else {
+        return Ok(None);
+    };
+    program_of(settings).map(Some).map_err(|why| unreadable(path, why.to_string()))
+}
+
+/// What the user's configuration says of a vault: `vaults: {PATH: ...}`.
+fn entry_of(vault: &Path, path: &Path) -> Result<Option<Node>, ConfiguredError> {
+    let fail = |problem: String| unreadable(path, problem);
     // It may be a link, as those who keep their configuration in one place have it.
     let real = match path.canonicalize() {
         Ok(real) => real,
@@ -134,19 +222,28 @@ fn of_file(vault: &Path, path: &Path, purpose: &str) -> Result<Option<Program>, 
         .map_err(|why| fail(why.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|why| fail(why.to_string()))?;
     let root = yaml::parse(&text, Dialect::Format).map_err(|why| fail(why.to_string()))?;
-    of_config(vault, &root, purpose).map_err(|why| fail(why.to_string()))
-}
-
-/// Reads `vaults: {PATH: {search: {command: [..], timeout: SECONDS}}}`, or `notify` for `search`.
-fn of_config(vault: &Path, root: &Node, purpose: &str) -> Result<Option<Program>, yaml::Error> {
     let vaults = root.get("vaults").and_then(Node::entries).unwrap_or_default();
     let here = |key: &Node| key.text().is_some_and(|text| Path::new(text) == vault);
-    let Some((_, entry)) = vaults.iter().find(|(key, _)| here(key)) else { return Ok(None) };
-    let Some(search) = entry.get(purpose).filter(|search| !search.is_null()) else {
-        return Ok(None);
+    Ok(vaults.iter().find(|(key, _)| here(key)).map(|(_, entry)| entry.clone()))
+}
+
+/// Reads `{command: [..], timeout: SECONDS}`.
+fn program_of(settings: &Node) -> Result<Program, yaml::Error> {
+    let argv = command_of(settings)?;
+    let timeout = match settings.get("timeout") {
+        None => DEFAULT_TIMEOUT,
+        Some(value) => value
+            .number()
+            .filter(|seconds| (1..=MAX_SECONDS).contains(seconds))
+            .map(Duration::from_secs)
+            .ok_or_else(|| value.error(format!("expected seconds from 1 to {MAX_SECONDS}")))?,
     };
-    let Some(command) = search.get("command") else {
-        return Err(search.error("expected `command: [PROGRAM, ARGUMENT, ...]`"));
+    Ok(Program { argv, timeout })
+}
+
+fn command_of(settings: &Node) -> Result<Vec<String>, yaml::Error> {
+    let Some(command) = settings.get("command") else {
+        return Err(settings.error("expected `command: [PROGRAM, ARGUMENT, ...]`"));
     };
     let words =
         command.items().unwrap_or_default().iter().map(|word| {
@@ -156,15 +253,7 @@ fn of_config(vault: &Path, root: &Node, purpose: &str) -> Result<Option<Program>
     if argv.is_empty() {
         return Err(command.error("expected a list: the program and its arguments"));
     }
-    let timeout = match search.get("timeout") {
-        None => DEFAULT_TIMEOUT,
-        Some(value) => value
-            .number()
-            .filter(|seconds| (1..=MAX_SECONDS).contains(seconds))
-            .map(Duration::from_secs)
-            .ok_or_else(|| value.error(format!("expected seconds from 1 to {MAX_SECONDS}")))?,
-    };
-    Ok(Some(Program { argv, timeout }))
+    Ok(argv)
 }
 
 /// Whether a file belongs to the user or the system, and no other process may write to it.
@@ -280,6 +369,50 @@ mod tests {
         assert!(as_text("~/bin/open").contains("other users may write"));
         let late = [(COMMAND_VARIABLE, "~/bin/search"), (TIMEOUT_VARIABLE, "0")];
         assert_eq!(home.as_text(&late), "CTX_SEARCH_TIMEOUT is not a number from 1 to 600");
+    }
+
+    #[test]
+    fn the_users_configuration_names_a_program_for_each_server() {
+        let home = Home::new();
+        let root = home.root.to_str().unwrap().to_owned();
+        let of = |settings: &str| {
+            let text = format!("vaults:\n  ~/vault:\n    sources:\n      jira: {settings}\n");
+            home.config(&text);
+            let var = |name: &str| (name == "HOME").then_some(root.as_str());
+            let found = |server: &str| fetcher(&home.root.join("vault"), server, var);
+            assert_eq!(found("hr").unwrap_or(None), None);
+            match found("jira") {
+                Ok(None) => "none".to_owned(),
+                Ok(Some(Fetcher { program, max_bytes, env })) => {
+                    format!(
+                        "{} {:?} {max_bytes} {}",
+                        program.argv.join("|"),
+                        program.timeout,
+                        env.join(",")
+                    )
+                }
+                Err(why) => why.to_string(),
+            }
+            .replace(&root, "~")
+        };
+        assert_eq!(of("{command: [~/bin/search]}"), "~/bin/search 30s 10000000 ");
+        let all = "{command: [~/bin/search, -x], timeout: 5s, max_bytes: 20KB, env: [TOKEN, A]}";
+        assert_eq!(of(all), "~/bin/search|-x 5s 20000 TOKEN,A");
+        assert_eq!(of("{command: [~/bin/search], timeout: 7}"), "~/bin/search 7s 10000000 ");
+        assert_eq!(of(""), "none");
+        for (settings, expected) in [
+            ("{}", "expected `command: [PROGRAM, ARGUMENT, ...]`"),
+            ("{command: [~/bin/search], timeout: 0s}", "expected seconds from 1s to 600s"),
+            ("{command: [~/bin/search], timeout: 2m}", "expected seconds from 1s to 600s"),
+            ("{command: [~/bin/search], max_bytes: 65MB}", "expected bytes from `1B` to `64MB`"),
+            ("{command: [~/bin/search], max_bytes: 10}", "expected bytes from `1B` to `64MB`"),
+            ("{command: [~/bin/search], env: TOKEN}", "expected a list of names of variables"),
+            ("{command: [~/bin/search], env: ['A=b']}", "expected the name of a variable"),
+            ("{command: [~/vault/search]}", "`~/vault/search` is not run: it is in the vault"),
+        ] {
+            let said = of(settings);
+            assert!(said.ends_with(expected), "{settings}: {said}");
+        }
     }
 
     #[test]

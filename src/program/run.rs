@@ -1,6 +1,7 @@
 //! The one place of the library that runs a program: something on its stdin, an answer from its
 //! stdout, within a time and a size. It never goes through a shell.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -10,38 +11,63 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// The most bytes of an answer.
-pub(super) const MAX_ANSWER_BYTES: u64 = 1 << 20;
 /// The most bytes that are kept of what a program says on stderr; the rest is read and dropped.
 const MAX_SAID_BYTES: u64 = 4 << 10;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Why a program gave no answer, and what it said on stderr.
+/// How long a program may take, and how much it may print.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// The time.
+    pub(super) time: Duration,
+    /// The bytes of its output.
+    pub(super) bytes: u64,
+}
+
+/// Why a program gave no answer, what it printed up to then, and what it said on stderr.
 #[derive(Debug)]
-pub(super) struct Failed {
-    pub(super) why: Why,
-    pub(super) said: String,
+pub(crate) struct Failed {
+    pub(crate) why: Why,
+    pub(crate) printed: Vec<u8>,
+    pub(crate) said: String,
+}
+
+impl Failed {
+    /// What happened, with the first line that the program said.
+    pub(crate) fn sentence(&self) -> String {
+        match self.said.lines().next() {
+            Some(line) => format!("{}: {line}", self.why),
+            None => self.why.to_string(),
+        }
+    }
 }
 
 /// What a program did instead of answering.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Why {
+pub(crate) enum Why {
     #[error("cannot be started: {0}")]
     Start(#[source] io::Error),
     #[error("did not answer within {} seconds", .0.as_secs_f64())]
     Late(Duration),
-    #[error("answered with more than {MAX_ANSWER_BYTES} bytes")]
-    Long,
+    #[error("answered with more than {0} bytes")]
+    Long(u64),
     #[error("failed: {0}")]
     Status(ExitStatus),
     #[error("cannot be read: {0}")]
     Read(#[source] io::Error),
 }
 
-/// Runs a program, hands it `input` and gives back what it wrote.
-pub(super) fn ask(argv: &[String], input: &[u8], time: Duration) -> Result<Vec<u8>, Failed> {
+/// Runs a program, hands it `input` and gives back what it wrote. With `env`, these are all of its
+/// variables.
+pub(super) fn run(
+    argv: &[String],
+    input: &[u8],
+    limits: Limits,
+    env: Option<&BTreeMap<String, String>>,
+) -> Result<Vec<u8>, Failed> {
+    let Limits { time, bytes: most } = limits;
     let began = Instant::now();
-    let quiet = |why| Failed { why, said: String::new() };
+    let quiet = |why| Failed { why, printed: Vec::new(), said: String::new() };
     let (program, args) = match argv {
         [program, args @ ..] => (program, args),
         [] => return Err(quiet(Why::Start(io::ErrorKind::NotFound.into()))),
@@ -50,6 +76,9 @@ pub(super) fn ask(argv: &[String], input: &[u8], time: Duration) -> Result<Vec<u
     // Its own group: whatever it starts ends with it. The root, so that nothing that is in the
     // current folder, which may be the vault, is found by a relative name.
     command.args(args).current_dir("/").process_group(0);
+    if let Some(env) = env {
+        command.env_clear().envs(env);
+    }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().map_err(|why| quiet(Why::Start(why)))?;
     let mut group = Group { child };
@@ -58,25 +87,32 @@ pub(super) fn ask(argv: &[String], input: &[u8], time: Duration) -> Result<Vec<u
         // A program that does not read its question may still answer.
         thread::spawn(move || stdin.write_all(&input));
     }
-    let answer = reader(group.child.stdout.take(), MAX_ANSWER_BYTES + 1);
+    let answer = reader(group.child.stdout.take(), most + 1);
     let said = reader(group.child.stderr.take(), MAX_SAID_BYTES);
     let left = || time.saturating_sub(began.elapsed());
     let outcome = match answer.recv_timeout(left()) {
-        Ok(Ok(bytes)) if bytes.len() as u64 > MAX_ANSWER_BYTES => Err(Why::Long),
+        Ok(Ok(bytes)) if bytes.len() as u64 > most => Err((Why::Long(most), Some(bytes))),
         Ok(Ok(bytes)) => match group.wait(left) {
             Ok(Some(status)) if status.success() => Ok(bytes),
-            Ok(Some(status)) => Err(Why::Status(status)),
-            Ok(None) => Err(Why::Late(time)),
-            Err(why) => Err(Why::Read(why)),
+            Ok(Some(status)) => Err((Why::Status(status), Some(bytes))),
+            Ok(None) => Err((Why::Late(time), Some(bytes))),
+            Err(why) => Err((Why::Read(why), Some(bytes))),
         },
-        Ok(Err(why)) => Err(Why::Read(why)),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Err(Why::Late(time)),
+        Ok(Err(why)) => Err((Why::Read(why), None)),
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+            Err((Why::Late(time), None))
+        }
     };
-    outcome.map_err(|why| {
+    outcome.map_err(|(why, printed)| {
         drop(group);
-        // The group is gone, and with it every process that held the pipe.
-        let said = said.recv_timeout(Duration::from_secs(1)).ok().and_then(Result::ok);
-        Failed { why, said: String::from_utf8_lossy(&said.unwrap_or_default()).into_owned() }
+        // The group is gone, and with it every process that held the pipes.
+        let rest = |pipe: &Receiver<io::Result<Vec<u8>>>| {
+            pipe.recv_timeout(Duration::from_secs(1)).ok().and_then(Result::ok)
+        };
+        let mut printed = printed.or_else(|| rest(&answer)).unwrap_or_default();
+        printed.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        let said = String::from_utf8_lossy(&rest(&said).unwrap_or_default()).into_owned();
+        Failed { why, printed, said }
     })
 }
 
@@ -130,7 +166,7 @@ mod tests {
 
     fn sh(script: &str, input: &[u8], time: Duration) -> Result<Vec<u8>, Failed> {
         let argv = ["/bin/sh", "-c", script].map(str::to_owned);
-        ask(&argv, input, time)
+        run(&argv, input, Limits { time, bytes: 1 << 20 }, None)
     }
 
     const ENOUGH: Duration = Duration::from_secs(20);
@@ -163,6 +199,32 @@ mod tests {
     }
 
     #[test]
+    fn what_was_printed_before_a_failure_is_kept_up_to_the_limit() {
+        let failed = sh("echo part; exit 3", b"", ENOUGH).unwrap_err();
+        assert_eq!(failed.printed, b"part\n");
+        let failed = sh("echo part; sleep 5", b"", Duration::from_millis(300)).unwrap_err();
+        assert_eq!(
+            (failed.printed.as_slice(), &*failed.sentence()),
+            (b"part\n".as_slice(), "did not answer within 0.3 seconds",)
+        );
+        let argv = ["/bin/sh", "-c", "echo 1234567"].map(str::to_owned);
+        let limits = Limits { time: ENOUGH, bytes: 4 };
+        let failed = run(&argv, b"", limits, None).unwrap_err();
+        assert_eq!(
+            (failed.printed.as_slice(), &*failed.sentence()),
+            (b"1234".as_slice(), "answered with more than 4 bytes",)
+        );
+    }
+
+    #[test]
+    fn a_program_sees_the_variables_that_it_is_given() {
+        let argv = ["/usr/bin/env"].map(str::to_owned);
+        let limits = Limits { time: ENOUGH, bytes: 1 << 10 };
+        let env = BTreeMap::from([("A".to_owned(), "b c".to_owned())]);
+        assert_eq!(run(&argv, b"", limits, Some(&env)).unwrap(), b"A=b c\n");
+    }
+
+    #[test]
     fn what_is_no_answer_is_a_failure() {
         for (script, expected) in [
             ("echo '{}'; echo why >&2; exit 3", "failed: exit status: 3 [why]"),
@@ -175,7 +237,8 @@ mod tests {
             assert!(told.starts_with(expected), "{told}");
             assert!(failed.said.len() <= 4096);
         }
-        let none = ask(&["/does/not/exist".to_owned()], b"", ENOUGH).unwrap_err();
+        let limits = Limits { time: ENOUGH, bytes: 1 };
+        let none = run(&["/does/not/exist".to_owned()], b"", limits, None).unwrap_err();
         assert!(none.why.to_string().starts_with("cannot be started: "));
     }
 }

@@ -1,0 +1,87 @@
+//! `ctx source`.
+
+mod check;
+mod fresh;
+mod list;
+mod order;
+mod record;
+mod run;
+mod show;
+
+use super::Answer;
+use super::session::Session;
+use super::ui::shown;
+use crate::report::failure::Failure;
+use crate::source::SourceCall;
+
+/// List, show, order and check sources; record what they gave
+///
+/// A source node says which tools of which server an agent calls, and in which order. ctx never
+/// calls them for a vault. The agent does, and records each result: the access log then names the
+/// version of the source and the hash of what came back.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx source list\n  \
+ctx source order pack:procurement.onboarding --json\n  \
+ctx source show sources/vendor-tickets\n  \
+ctx source record sources/vendor-tickets --session s-42 --tools jira_search --server jira < result.json\n  \
+ctx source check")]
+pub(super) struct Source {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    List(list::List),
+    Show(show::Show),
+    Order(order::Order),
+    Check(check::Check),
+    Record(Box<record::Record>),
+    Fresh(fresh::Fresh),
+    Run(run::Run),
+}
+
+impl Source {
+    /// Whether it hands out texts, or lists names.
+    pub(super) fn hands_out(&self) -> bool {
+        matches!(self.part, Part::List(_) | Part::Show(_) | Part::Order(_) | Part::Fresh(_))
+    }
+}
+
+pub(super) fn run(args: &Source, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    match &args.part {
+        Part::List(args) => list::run(args, session),
+        Part::Show(args) => show::run(args, session),
+        Part::Order(args) => order::run(args, session),
+        Part::Check(_) => check::run(session),
+        Part::Record(args) => record::run(args, session),
+        Part::Fresh(args) => fresh::run(args, session),
+        Part::Run(args) => run::run(args, session),
+    }
+}
+
+/// Prints a result: as it is to a pipe, harmless to a terminal.
+fn result(session: &mut Session<'_>, bytes: &[u8]) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => session.ui.harmless(text),
+        Err(_) if session.ui.is_terminal() => {
+            session.ui.harmless(&String::from_utf8_lossy(bytes));
+        }
+        Err(_) => session.ui.bytes(bytes),
+    }
+}
+
+/// What a source calls, as cells of a table.
+fn call_cells(call: &SourceCall<'_>) -> Vec<String> {
+    let block = call.block;
+    let needed: Vec<String> = call.needed().iter().map(ToString::to_string).collect();
+    let cells = [
+        block.transport.map_or("-", |transport| transport.as_str()).to_owned(),
+        block.server.clone().unwrap_or_else(|| "-".to_owned()),
+        block.tools.join(","),
+        block.cache_ttl.map_or("-".to_owned(), |seconds| format!("{seconds}s")),
+        block.stage.map_or("default", |stage| stage.as_str()).to_owned(),
+        needed.join(","),
+    ];
+    cells.iter().map(|cell| shown(cell).into_owned()).collect()
+}

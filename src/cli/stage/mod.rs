@@ -1,0 +1,72 @@
+//! `ctx stage`: what sources returned, and what becomes of it.
+
+mod acts;
+mod diff;
+mod ending;
+mod list;
+mod promote;
+mod show;
+
+pub(super) use list::row;
+
+use super::Answer;
+use super::session::Session;
+use crate::report::failure::{Code, Failure};
+use crate::staging::{StagedName, parse_name};
+
+/// List, show, promote and remove staged results of sources
+///
+/// What an agent fetched from a source is kept as a staged entry, where the vault says so, until its
+/// retention ends. It is no document: nothing is served to agents that was not asked for. You see
+/// the entries of your own session; in a governed vault those of others only as editor or reviewer
+/// of the source. An entry is named by its URI, or by the last part of it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx stage list --source sources/prices\n  \
+ctx stage show 0a1b2c3d-17\n  ctx stage promote 0a1b2c3d-17 --to nodes/prices/2026-11\n  \
+ctx stage gc --dry-run")]
+pub(super) struct Stage {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    List(list::List),
+    Show(show::Show),
+    Diff(diff::Diff),
+    Pin(acts::Pin),
+    Unpin(acts::Unpin),
+    Promote(promote::Promote),
+    Discard(acts::Discard),
+    Gc(ending::Gc),
+    Erase(ending::Erase),
+}
+
+impl Stage {
+    /// Whether it hands out contents, or lists entries.
+    pub(super) fn hands_out(&self) -> bool {
+        matches!(self.part, Part::List(_) | Part::Show(_) | Part::Diff(_))
+    }
+}
+
+pub(super) fn run(args: &Stage, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    match &args.part {
+        Part::List(args) => list::run(args, session),
+        Part::Show(args) => show::run(args, session),
+        Part::Diff(args) => diff::run(args, session),
+        Part::Pin(args) => acts::pin(args, session),
+        Part::Unpin(args) => acts::unpin(args, session),
+        Part::Promote(args) => promote::run(args, session),
+        Part::Discard(args) => acts::discard(args, session),
+        Part::Gc(args) => ending::gc(args, session),
+        Part::Erase(args) => ending::erase(args, session),
+    }
+}
+
+/// The name of an entry as an argument.
+fn name(text: &str) -> Result<StagedName, Failure> {
+    parse_name(text).map_err(|why| {
+        let text = super::ui::shown(text).into_owned();
+        Failure::new(Code::Usage, format!("`{text}` names no staged entry: {why}"))
+    })
+}

@@ -1,0 +1,165 @@
+//! What a caller states that it called, compared with what the source says (SRC-8).
+
+use std::io;
+
+use super::call::SourceCall;
+use super::received::Received;
+use crate::audit::{Cached, Hydration, Logs, TraceId};
+
+/// The most bytes of an error that are recorded.
+pub(crate) const MAX_ERROR: usize = 4096;
+
+/// What a caller states.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Claim {
+    /// The server.
+    pub(crate) server: Option<String>,
+    /// The tools, in the order of the calls.
+    pub(crate) tools: Vec<String>,
+    /// Whether the result came from a cache.
+    pub(crate) cache: Option<Cached>,
+    /// How long it took.
+    pub(crate) duration_ms: Option<u64>,
+    /// What went wrong.
+    pub(crate) error: Option<String>,
+    /// What the result is.
+    pub(crate) media_type: Option<String>,
+    /// The hydrations whose results were used.
+    pub(crate) depends_on: Vec<TraceId>,
+}
+
+/// Why what a caller states is not recorded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClaimError {
+    /// The source names another server.
+    #[error("`{id}` declares the server `{declared}`, not `{claimed}`")]
+    OtherServer {
+        /// The source.
+        id: String,
+        /// Its server.
+        declared: String,
+        /// The one that the caller states.
+        claimed: String,
+    },
+    /// The source names a server, and the caller none.
+    #[error("`{id}` declares the server `{declared}`, and none is given")]
+    ServerMissing {
+        /// The source.
+        id: String,
+        /// Its server.
+        declared: String,
+    },
+    /// The source names no server.
+    #[error("`{id}` declares no server, and `{claimed}` is given")]
+    NoServer {
+        /// The source.
+        id: String,
+        /// The one that the caller states.
+        claimed: String,
+    },
+    /// The source has no such tool.
+    #[error("`{id}` does not declare the tool `{tool}`")]
+    Tool {
+        /// The source.
+        id: String,
+        /// The tool.
+        tool: String,
+        /// Those that it declares.
+        declared: Vec<String>,
+    },
+    /// No such hydration is recorded.
+    #[error("no hydration `{0}` is recorded in this vault")]
+    UnknownTrace(TraceId),
+    /// A hydration of something that the source does not depend on.
+    #[error("`{trace}` is a hydration of `{found}`, which `{id}` does not depend on")]
+    OtherSource {
+        /// The source.
+        id: String,
+        /// The hydration.
+        trace: TraceId,
+        /// What it is of.
+        found: String,
+    },
+    /// The access logs cannot be read.
+    #[error("the access log: {0}")]
+    Log(#[from] io::Error),
+}
+
+impl Claim {
+    /// Compares server and tools with those of the source.
+    ///
+    /// # Errors
+    /// See [`ClaimError`].
+    pub(crate) fn check(&self, call: &SourceCall<'_>) -> Result<(), ClaimError> {
+        let id = || call.served.id.to_string();
+        match (&call.block.server, &self.server) {
+            (Some(declared), Some(claimed)) if declared != claimed => {
+                let (declared, claimed) = (declared.clone(), claimed.clone());
+                return Err(ClaimError::OtherServer { id: id(), declared, claimed });
+            }
+            (Some(declared), None) => {
+                return Err(ClaimError::ServerMissing { id: id(), declared: declared.clone() });
+            }
+            (None, Some(claimed)) => {
+                return Err(ClaimError::NoServer { id: id(), claimed: claimed.clone() });
+            }
+            _ => {}
+        }
+        if let Some(tool) = self.tools.iter().find(|tool| !call.block.tools.contains(tool)) {
+            let (tool, declared) = (tool.clone(), call.block.tools.clone());
+            return Err(ClaimError::Tool { id: id(), tool, declared });
+        }
+        Ok(())
+    }
+
+    /// Compares the results that were used with the hydrations in the logs.
+    ///
+    /// # Errors
+    /// See [`ClaimError`].
+    pub(crate) fn check_dependencies(
+        &self,
+        call: &SourceCall<'_>,
+        logs: &Logs,
+    ) -> Result<(), ClaimError> {
+        let id = || call.served.id.to_string();
+        let needed = call.needed();
+        for trace in &self.depends_on {
+            let Some(found) = logs.hydration(trace)? else {
+                return Err(ClaimError::UnknownTrace(trace.clone()));
+            };
+            if !needed.iter().any(|id| id.as_str() == found.source) {
+                let (trace, found) = (trace.clone(), found.source);
+                return Err(ClaimError::OtherSource { id: id(), trace, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// What the log says of it, with what was received.
+    pub(crate) fn recorded(self, call: &SourceCall<'_>, received: &Received) -> Hydration {
+        let served = call.served;
+        Hydration {
+            source: served.id.to_string(),
+            uri: served.uri().map(ToString::to_string),
+            source_version: served.entry.version.0,
+            checkpoint: served.checkpoint.0,
+            chain_hash: served.entry.chain_hash.to_string(),
+            server: self.server,
+            tools: self.tools,
+            cache: self.cache,
+            duration_ms: self.duration_ms,
+            media_type: self.media_type,
+            bytes: received.bytes,
+            result_hash: received.hash.to_string(),
+            error: self.error.map(|error| beginning(&error).to_owned()),
+            depends_on: self.depends_on.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// As much of an error as is recorded.
+fn beginning(error: &str) -> &str {
+    let end = error.len().min(MAX_ERROR);
+    let end = (0..=end).rev().find(|end| error.is_char_boundary(*end)).unwrap_or_default();
+    &error[..end]
+}

@@ -1,0 +1,214 @@
+//! What became of each entry: the acts of all chains upon it (STAGE-12).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::chain::Chains;
+use super::line::{Act, ActKind, Entry, LineKind};
+use super::name::StagedName;
+use crate::audit::WriterId;
+use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::model::principal::PrincipalKey;
+
+/// An entry, and what became of it.
+#[derive(Clone, Debug)]
+pub struct StagedEntry {
+    /// Its source.
+    pub source: DocumentId,
+    /// The writer of its chain.
+    pub writer: WriterId,
+    /// Its place there.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: Digest,
+    /// When it was staged.
+    pub at: String,
+    /// What was staged.
+    pub entry: Entry,
+    /// Whether it is pinned.
+    pub pinned: bool,
+    /// The documents that it was promoted to.
+    pub promoted: Vec<Promotion>,
+    /// What ended it; none while its content is kept.
+    pub ended: Option<Ended>,
+}
+
+/// An entry became a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promotion {
+    /// The document.
+    pub document: DocumentId,
+    /// The version.
+    pub version: u64,
+    /// Who promoted it.
+    pub by: Option<String>,
+    /// When.
+    pub at: String,
+}
+
+/// What ended an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Discard, collect or erase.
+    pub kind: ActKind,
+    /// Who ended it.
+    pub by: Option<String>,
+    /// When.
+    pub at: String,
+    /// Why, of an erasure.
+    pub reason: Option<String>,
+}
+
+/// The entries of chains.
+#[derive(Debug, Default)]
+pub struct Staged {
+    /// In the order of sources, writers and places.
+    pub entries: Vec<StagedEntry>,
+    /// Acts upon entries that no chain has: the source, the writer and number of the act.
+    pub astray: Vec<(DocumentId, WriterId, u64)>,
+}
+
+/// An act in the order in which acts count.
+struct Done<'c> {
+    at: &'c str,
+    writer: &'c WriterId,
+    seq: u64,
+    kind: ActKind,
+    act: &'c Act,
+}
+
+impl Staged {
+    /// The entries of chains, with the acts in these.
+    pub fn of(chains: &Chains) -> Self {
+        let mut acts: BTreeMap<(&DocumentId, String, u64), Vec<Done<'_>>> = BTreeMap::new();
+        let mut staged = Self::default();
+        for chain in &chains.chains {
+            for line in &chain.lines {
+                let Some((kind, act)) = line.kind.act() else { continue };
+                let key = (&chain.source, act.entry.writer.clone(), act.entry.seq);
+                let (writer, seq) = (&chain.writer, line.seq);
+                let done = Done { at: &line.at, writer, seq, kind, act };
+                acts.entry(key).or_default().push(done);
+            }
+        }
+        for chain in &chains.chains {
+            for line in &chain.lines {
+                let (LineKind::Stage(entry), Some(hash)) = (&line.kind, line.hash) else {
+                    continue;
+                };
+                let mut entry = StagedEntry {
+                    source: chain.source.clone(),
+                    writer: chain.writer.clone(),
+                    seq: line.seq,
+                    hash,
+                    at: line.at.clone(),
+                    entry: (**entry).clone(),
+                    pinned: false,
+                    promoted: Vec::new(),
+                    ended: None,
+                };
+                let key = (&chain.source, chain.writer.to_string(), line.seq);
+                let (upon, others): (Vec<_>, Vec<_>) = acts
+                    .remove(&key)
+                    .unwrap_or_default()
+                    .into_iter()
+                    .partition(|done| done.act.entry.hash == hash.to_string());
+                entry.apply(upon);
+                staged.astray.extend(others.iter().map(|d| d.place(&chain.source)));
+                staged.entries.push(entry);
+            }
+        }
+        for ((source, ..), done) in acts {
+            staged.astray.extend(done.iter().map(|done| done.place(source)));
+        }
+        staged
+    }
+
+    /// The entry of a name. Of several whose writers begin with the same digits it gives none.
+    pub fn find(&self, name: &StagedName) -> Option<&StagedEntry> {
+        let mut found = self.entries.iter().filter(|one| one.is_named(name));
+        found.next().filter(|_| found.next().is_none())
+    }
+
+    /// The payloads that live entries name.
+    pub fn live_payloads(&self) -> BTreeSet<Digest> {
+        let live = self.entries.iter().filter(|one| one.is_live());
+        live.filter_map(|one| one.entry.raw()).collect()
+    }
+
+    /// The payloads that ended entries name.
+    pub fn ended_payloads(&self) -> BTreeSet<Digest> {
+        let ended = self.entries.iter().filter(|one| !one.is_live());
+        ended.filter_map(|one| one.entry.raw()).collect()
+    }
+}
+
+impl Done<'_> {
+    fn place(&self, source: &DocumentId) -> (DocumentId, WriterId, u64) {
+        (source.clone(), self.writer.clone(), self.seq)
+    }
+}
+
+impl StagedEntry {
+    /// What names it.
+    pub fn name(&self) -> StagedName {
+        StagedName::of(&self.source, &self.writer, self.seq)
+    }
+
+    /// Whether this names it.
+    pub fn is_named(&self, name: &StagedName) -> bool {
+        name.names(&self.source, &self.writer, self.seq)
+    }
+
+    /// Whether its content is kept.
+    pub fn is_live(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    /// Whether this principal recorded it in this session.
+    pub fn is_own(&self, principal: Option<&PrincipalKey>, session: Option<&str>) -> bool {
+        let recorded = self.entry.principal.as_deref().map(PrincipalKey::of);
+        session.is_some()
+            && self.entry.session.as_deref() == session
+            && recorded.as_ref() == principal
+    }
+
+    /// Its state, in a word.
+    pub fn state(&self) -> &'static str {
+        match (&self.ended, self.promoted.is_empty(), self.pinned) {
+            (Some(Ended { kind: ActKind::Erase, .. }), ..) => "erased",
+            (Some(Ended { kind: ActKind::Discard, .. }), ..) => "discarded",
+            (Some(_), ..) => "collected",
+            (None, false, _) => "promoted",
+            (None, true, true) => "pinned",
+            (None, true, false) => "staged",
+        }
+    }
+
+    /// What acts did to it, in whichever order their chains are read. What ends it ends it whatever
+    /// comes later; of pins and unpins the last one counts.
+    fn apply(&mut self, mut acts: Vec<Done<'_>>) {
+        // Times are written in one form, so that they compare as texts.
+        acts.sort_by(|a, b| (a.at, a.writer, a.seq).cmp(&(b.at, b.writer, b.seq)));
+        for Done { at, kind, act, .. } in acts {
+            match kind {
+                ActKind::Pin => self.pinned = true,
+                ActKind::Unpin => self.pinned = false,
+                ActKind::Promote => {
+                    let document = act.document.as_deref().and_then(|id| id.parse().ok());
+                    self.promoted.extend(document.zip(act.version).map(|(document, version)| {
+                        let (by, at) = (act.principal.clone(), at.to_owned());
+                        Promotion { document, version, by, at }
+                    }));
+                }
+                ActKind::Discard | ActKind::Collect | ActKind::Erase => {
+                    // The gravest counts: `Erase` is the last of the kinds.
+                    if self.ended.as_ref().is_none_or(|ended| ended.kind < kind) {
+                        let (by, reason) = (act.principal.clone(), act.reason.clone());
+                        self.ended = Some(Ended { kind, by, at: at.to_owned(), reason });
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What sources returned, kept as evidence until a steward decides about it (paper, section 10.4;
+//! `spec/staging.md`).
+//!
+//! A result is an [`Entry`] of a hash chain, one for each source and writer, and a payload that
+//! equal entries share. What is done to an entry later, an [`Act`], is a line of the chain of the
+//! writer who did it. `line` is a line and its spelling, `canonical` the hash of a payload's content,
+//! `payload` its file, `chain` how a chain is read and checked, `append` how a line gets there, and
+//! `tails` what is kept in mind of it outside the vault. `record` stages a result, `collected` says
+//! what became of each entry, `name` how one is named, and `policy` what is staged at all.
+
+mod append;
+mod canonical;
+mod chain;
+mod collected;
+mod line;
+mod name;
+mod payload;
+mod policy;
+mod record;
+mod tails;
+
+pub use append::StagingError;
+pub(crate) use append::append;
+pub use canonical::Canonical;
+pub use chain::{Chain, Chains, StrayFile};
+pub use collected::{Ended, Promotion, Staged, StagedEntry};
+pub use line::{Act, ActKind, Entry, EntryRef, LineKind, StagedLine};
+pub use name::{StagedName, parse_name};
+pub(crate) use payload::{
+    FoundPayload, all as all_payloads, path_of as payload_path, read as read_payload,
+    remove as remove_payloads,
+};
+pub use policy::{days_kept, retention_until};
+pub use record::{Captured, Hydrated, stage};
+pub use tails::{accept, forget, lost};

@@ -1,0 +1,83 @@
+//! How a staged entry is named: by a URI, `contextnest://staged/<source id>/<writer8>-<seq>`, or in
+//! short by its last part (STAGE-6).
+
+use std::fmt;
+
+use crate::audit::{TraceId, WriterId};
+use crate::model::id::DocumentId;
+use crate::uri::{SCHEME, STAGED, encode_path};
+
+/// The name of an entry.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StagedName {
+    /// Its source; none in the short form.
+    pub source: Option<DocumentId>,
+    /// The first digits of the writer, and the place of the line.
+    pub line: TraceId,
+}
+
+impl StagedName {
+    /// The name of a line of the chain of a writer.
+    pub fn of(source: &DocumentId, writer: &WriterId, seq: u64) -> Self {
+        Self { source: Some(source.clone()), line: TraceId::of(&writer.to_string(), seq) }
+    }
+
+    /// Whether it names this line.
+    pub fn names(&self, source: &DocumentId, writer: &WriterId, seq: u64) -> bool {
+        let is_source = self.source.as_ref().is_none_or(|named| named == source);
+        is_source && self.line == TraceId::of(&writer.to_string(), seq)
+    }
+}
+
+impl fmt::Display for StagedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Some(source) => {
+                write!(f, "{SCHEME}{STAGED}/{}/{}", encode_path(source.as_str()), self.line)
+            }
+            None => self.line.fmt(f),
+        }
+    }
+}
+
+/// Reads a URI of a staged entry, or its short form.
+///
+/// # Errors
+/// What a name looks like.
+pub fn parse_name(text: &str) -> Result<StagedName, &'static str> {
+    let form = "expected a URI such as `contextnest://staged/sources/prices/0a1b2c3d-17`, or \
+                `0a1b2c3d-17`";
+    if let Ok(line) = text.parse() {
+        return Ok(StagedName { source: None, line });
+    }
+    let scheme = text.get(..SCHEME.len()).filter(|found| found.eq_ignore_ascii_case(SCHEME));
+    let rest = scheme.map(|scheme| &text[scheme.len()..]).ok_or(form)?;
+    let path = rest.strip_prefix(STAGED).and_then(|rest| rest.strip_prefix('/')).ok_or(form)?;
+    let (source, line) = path.rsplit_once('/').ok_or(form)?;
+    let source = percent_encoding::percent_decode_str(source).decode_utf8().map_err(|_| form)?;
+    let source: DocumentId = source.parse().map_err(|_| form)?;
+    Ok(StagedName { source: Some(source), line: line.parse().map_err(|_| form)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_as_it_is_written() {
+        for text in ["contextnest://staged/sources/p%C3%A9/x/0a1b2c3d-17", "0a1b2c3d-17"] {
+            assert_eq!(parse_name(text).unwrap().to_string(), text);
+        }
+        for text in [
+            "contextnest://sources/a/0a1b2c3d-17",
+            "contextnest://staged/0a1b2c3d-17",
+            "contextnest://staged/sources/../a/0a1b2c3d-17",
+            "contextnest://staged/sources/a/0a1b2c3d-0",
+            "contextnest://staged/sources/a/0a1b2c3d-1#x",
+            "0a1b2c3d",
+            "é",
+        ] {
+            assert!(parse_name(text).is_err(), "{text}");
+        }
+    }
+}

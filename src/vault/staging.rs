@@ -1,0 +1,101 @@
+//! `staging:` in the configuration: whether results of sources are kept (STAGE-9).
+
+use super::audit::days;
+use super::config::{Config, Governance, unknown_key, word};
+use crate::yaml::{self, Node};
+
+/// For how many days results are kept, unless the configuration says otherwise.
+const RETENTION: u64 = 30;
+
+/// Whether results of sources are kept, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Staging {
+    /// Whether they are; by the governance mode where the configuration does not say.
+    pub enabled: Option<bool>,
+    /// For how many days.
+    pub retention: u64,
+}
+
+impl Default for Staging {
+    fn default() -> Self {
+        Self { enabled: None, retention: RETENTION }
+    }
+}
+
+impl Staging {
+    const KEYS: [&str; 2] = ["enabled", "retention"];
+
+    /// Reads the value of `staging`, with what to mend.
+    pub(super) fn read(node: &Node) -> Result<(Self, Vec<yaml::Error>), yaml::Error> {
+        let (mut staging, mut warnings) = (Self::default(), Vec::new());
+        if node.entries().is_none() && !node.is_null() {
+            return Err(node.error("expected `key: value` lines, or nothing"));
+        }
+        for (key, value) in node.entries().unwrap_or_default() {
+            match key.text().unwrap_or_default() {
+                "enabled" => {
+                    staging.enabled = Some(word(value, &[("true", true), ("false", false)])?);
+                }
+                "retention" => staging.retention = days(value)?,
+                unknown => warnings.push(key.error(unknown_key(unknown, &Self::KEYS))),
+            }
+        }
+        Ok((staging, warnings))
+    }
+
+    /// What a configuration asks for, said or not.
+    pub fn of(config: &Config) -> Self {
+        let is_governed = config.governance == Governance::Governed;
+        Self { enabled: config.staging.enabled.or(Some(is_governed)), ..config.staging }
+    }
+
+    /// Whether results are kept.
+    pub fn is_enabled(self) -> bool {
+        self.enabled == Some(true)
+    }
+
+    /// The stricter of two in every way: what is sealed holds, and a live configuration can only add
+    /// to it.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        Self {
+            enabled: self.enabled.max(other.enabled),
+            retention: self.retention.max(other.retention),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Staging, String> {
+        Config::parse(text).map(|config| Staging::of(&config)).map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn a_governed_vault_stages_unless_it_says_otherwise() {
+        assert!(!of("name: x\n").unwrap().is_enabled());
+        assert!(of("governance: governed\nstaging:\n").unwrap().is_enabled());
+        assert!(!of("governance: governed\nstaging: {enabled: false}\n").unwrap().is_enabled());
+        let said = Staging { enabled: Some(true), retention: 7 };
+        assert_eq!(of("staging: {enabled: true, retention: 7d}\n"), Ok(said));
+    }
+
+    #[test]
+    fn other_values_are_refused() {
+        insta::assert_snapshot!(of("staging: on\n").unwrap_err(), @"line 1, column 10: expected `key: value` lines, or nothing");
+        insta::assert_snapshot!(of("staging: {retention: 30}\n").unwrap_err(), @"line 1, column 22: expected days from `1d` to `36500d`");
+        insta::assert_snapshot!(of("staging: {enabled: maybe}\n").unwrap_err(), @"line 1, column 20: expected `true` or `false`");
+        let config = Config::parse("staging: {enable: true}\n").unwrap();
+        assert!(config.warnings[0].problem.contains("unknown key `enable`"));
+    }
+
+    #[test]
+    fn a_live_configuration_only_adds_to_the_sealed_one() {
+        let sealed = Staging { enabled: Some(true), ..Staging::default() };
+        let live = Staging { enabled: Some(false), retention: 7 };
+        assert_eq!(sealed.stricter(live), sealed);
+        assert_eq!(live.stricter(sealed), sealed.stricter(live));
+    }
+}

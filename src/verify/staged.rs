@@ -1,0 +1,125 @@
+//! Staged results: every chain, and the content of every live entry (STAGE-11).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+
+use super::finding::{Code, Finding};
+use crate::audit::{Fault, FaultKind};
+use crate::model::digest::Digest;
+use crate::model::layout::{STAGING_CHAINS, STAGING_DIR, STAGING_OBJECTS};
+use crate::staging::{
+    Chains, FoundPayload, Staged, StagedEntry, all_payloads, lost, payload_path, read_payload,
+};
+use crate::vault::Vault;
+use crate::vault::files::FileError;
+
+/// Checks what is staged in a vault.
+pub(super) fn check(vault: &Vault) -> Vec<Finding> {
+    let unreadable = |why: &FileError| {
+        let message = format!("unreadable: {why}");
+        vec![Finding::new(Code::StagedMalformed, STAGING_DIR, message)]
+    };
+    let mut chains = match Chains::read(vault.files()) {
+        Ok(chains) => chains,
+        Err(why) => return unreadable(&why),
+    };
+    let strays = chains.strays.iter();
+    let mut findings: Vec<Finding> = strays
+        .map(|stray| Finding::new(Code::StagedMalformed, &stray.path, stray.why.clone()))
+        .collect();
+    for chain in &mut chains.chains {
+        findings.extend(chain.faults.drain(..).map(finding));
+    }
+    findings.extend(lost(vault, &chains).into_iter().map(|(source, tail)| {
+        let message = format!("this machine wrote line {} of it", tail.seq);
+        let path = format!("{STAGING_CHAINS}/{source}/{}.jsonl", tail.writer);
+        Finding::new(Code::StagedRollback, path, message)
+    }));
+    let staged = Staged::of(&chains);
+    findings.extend(staged.astray.iter().map(|(source, writer, seq)| {
+        let message = format!("line {seq} is an act upon an entry that no chain has");
+        let path = format!("{STAGING_CHAINS}/{source}/{writer}.jsonl");
+        Finding::new(Code::StagedChainMismatch, path, message)
+    }));
+    findings.extend(contents(vault, &staged));
+    match all_payloads(vault.files()) {
+        Ok(all) => findings.extend(unclaimed(all, &staged)),
+        Err(why) => findings.extend(unreadable(&why)),
+    }
+    findings
+}
+
+fn finding(fault: Fault) -> Finding {
+    let code = match fault.kind {
+        FaultKind::Torn => Code::StagedTorn,
+        FaultKind::Malformed => Code::StagedMalformed,
+        _ => Code::StagedChainMismatch,
+    };
+    let line = usize::try_from(fault.line).unwrap_or(usize::MAX);
+    Finding::new(code, fault.file, fault.why).line(line)
+}
+
+/// What is wrong with the content of live entries. Each payload is read once.
+fn contents(vault: &Vault, staged: &Staged) -> Vec<Finding> {
+    let mut of: BTreeMap<Digest, Vec<&StagedEntry>> = BTreeMap::new();
+    for entry in staged.entries.iter().filter(|entry| entry.is_live()) {
+        if let Some(raw) = entry.entry.raw() {
+            of.entry(raw).or_default().push(entry);
+        }
+    }
+    let ended = staged.ended_payloads();
+    let of: Vec<(Digest, Vec<&StagedEntry>)> = of.into_iter().collect();
+    let found = of.par_iter().map(|(raw, entries)| content(vault, *raw, entries, &ended));
+    found.flatten().collect()
+}
+
+fn content(
+    vault: &Vault,
+    raw: Digest,
+    entries: &[&StagedEntry],
+    ended: &BTreeSet<Digest>,
+) -> Vec<Finding> {
+    let path = payload_path(raw);
+    let each = |code, why: &str| {
+        let one =
+            |entry: &&StagedEntry| Finding::new(code, &path, format!("{}: {why}", entry.name()));
+        entries.iter().map(one).collect::<Vec<_>>()
+    };
+    match read_payload(vault.files(), raw) {
+        FoundPayload::Whole(bytes) => {
+            let is_other = |entry: &&&StagedEntry| {
+                let found = entry.entry.canonical.hash(&bytes, raw).map(|hash| hash.to_string());
+                found.as_ref() != Some(&entry.entry.content_hash)
+                    || entry.entry.bytes != bytes.len() as u64
+            };
+            let message = "its `content_hash` or `bytes` is not that of the content";
+            let other = entries.iter().filter(is_other);
+            let one = |entry: &&StagedEntry| {
+                let message = format!("{}: {message}", entry.name());
+                Finding::new(Code::StagedContentMismatch, &path, message)
+            };
+            other.map(one).collect()
+        }
+        FoundPayload::Altered(found) => {
+            let altered = each(Code::StagedContentMismatch, "the bytes are not those received");
+            altered.into_iter().map(|finding| finding.values(&raw, &found)).collect()
+        }
+        FoundPayload::Missing if ended.contains(&raw) => {
+            each(Code::StagedElsewhere, "an entry with the same content was ended")
+        }
+        FoundPayload::Missing => each(Code::StagedMissing, "its content is missing"),
+        FoundPayload::Unreadable(FileError::Io { source, .. }) => {
+            vec![Finding::new(Code::FileUnreadable, &path, format!("unreadable: {source}"))]
+        }
+        FoundPayload::Unreadable(why) => each(Code::StagedContentMismatch, &why.to_string()),
+    }
+}
+
+/// Payloads that no live entry names.
+fn unclaimed(all: Vec<Digest>, staged: &Staged) -> Option<Finding> {
+    let live = staged.live_payloads();
+    let left = all.into_iter().filter(|raw| !live.contains(raw)).count();
+    let message = format!("no live entry names {}", crate::words::count(left, "file"));
+    (left > 0).then(|| Finding::new(Code::StagedUnclaimed, STAGING_OBJECTS, message))
+}

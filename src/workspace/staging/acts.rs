@@ -1,0 +1,186 @@
+//! Acts upon entries: a line in the actor's chain, and one in the change log (STAGE-12, STAGE-14).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::view::Access;
+use crate::audit::{Change, StagedStep, changes};
+use crate::model::hint::{Hint, Verb};
+use crate::model::id::DocumentId;
+use crate::model::principal::{Principal, PrincipalKey};
+use crate::report::failure::{Code, Failure};
+use crate::staging::{
+    self, Act, ActKind, Chains, EntryRef, Staged, StagedEntry, StagedName, StagingError,
+    remove_payloads,
+};
+use crate::stewards::Role;
+use crate::vault::Vault;
+use crate::workspace::Workspace;
+
+/// What an act did.
+#[derive(Debug)]
+pub(crate) struct Acted {
+    /// The entry, as it was before.
+    pub(crate) entry: StagedEntry,
+    /// Whether it was so already.
+    pub(crate) unchanged: bool,
+}
+
+/// The staged entries as the holder of the write lock finds them.
+pub(super) struct Desk<'d> {
+    pub(super) vault: &'d Vault,
+    pub(super) staged: Staged,
+    pub(super) principal: Principal,
+    pub(super) access: Access,
+}
+
+impl<'d> Desk<'d> {
+    /// Reads every chain: an equal content may be another source's.
+    pub(super) fn open(workspace: &Workspace<'_>, vault: &'d Vault) -> Result<Self, Failure> {
+        let staged = Staged::of(&Chains::read(vault.files())?);
+        let (principal, _) = workspace.principal(vault.root(), None)?;
+        let access = Access::of(vault, staged.entries.iter().map(|entry| &entry.source))?;
+        Ok(Self { vault, staged, principal, access })
+    }
+
+    /// The entry of a name, of whose source the actor has a role. One of which the actor has none
+    /// is as unknown as one that there is not, if it is another principal's.
+    pub(super) fn find(&self, name: &StagedName, needed: Role) -> Result<&StagedEntry, Failure> {
+        let unknown = || {
+            Failure::new(Code::UnknownStaged, format!("no staged entry `{name}`"))
+                .hint(Hint::call("{} lists those that you may see", Verb::StageList))
+        };
+        let entry = self.staged.find(name).ok_or_else(unknown)?;
+        match self.access.require(Some(&self.principal), needed, &entry.source) {
+            Ok(()) => Ok(entry),
+            Err(why) => {
+                let is_seen =
+                    self.access.require(Some(&self.principal), Role::Editor, &entry.source).is_ok();
+                let key = self.principal.key();
+                let recorded = entry.entry.principal.as_deref();
+                let is_own = recorded.is_some_and(|by| PrincipalKey::of(by) == key);
+                Err(if is_seen || is_own { why } else { unknown() })
+            }
+        }
+    }
+
+    /// Appends an act upon entries to the actor's chains, durable.
+    pub(super) fn append(
+        &self,
+        workspace: &Workspace<'_>,
+        entries: &[&StagedEntry],
+        (kind, step): (ActKind, &StagedStep),
+    ) -> Result<(), Failure> {
+        let at = workspace.now()?;
+        let mut by_source: BTreeMap<&DocumentId, Vec<_>> = BTreeMap::new();
+        for entry in entries {
+            let act = Act {
+                entry: EntryRef {
+                    writer: entry.writer.to_string(),
+                    seq: entry.seq,
+                    hash: entry.hash.to_string(),
+                },
+                principal: Some(self.principal.to_string()),
+                document: step.document.clone(),
+                version: step.document_version,
+                reason: step.reason.clone(),
+            };
+            by_source.entry(&entry.source).or_default().push(kind.line(act));
+        }
+        let random = workspace.environment.random;
+        for (source, lines) in by_source {
+            staging::append((self.vault, random), source, at, lines)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the payloads of entries that ended, if no live entry names them; gives how many.
+    pub(super) fn remove(&self, ended: &[&StagedEntry]) -> Result<usize, Failure> {
+        let is_ended = |one: &StagedEntry| {
+            ended
+                .iter()
+                .any(|e| (&e.source, &e.writer, e.seq) == (&one.source, &one.writer, one.seq))
+        };
+        let live = self.staged.entries.iter().filter(|one| one.is_live() && !is_ended(one));
+        let kept: BTreeSet<_> = live.filter_map(|one| one.entry.raw()).collect();
+        let mut gone: Vec<_> = ended.iter().filter_map(|one| one.entry.raw()).collect();
+        gone.sort_unstable();
+        gone.dedup();
+        gone.retain(|raw| !kept.contains(raw));
+        Ok(remove_payloads(self.vault.files(), &gone)?)
+    }
+}
+
+impl Workspace<'_> {
+    /// Pins, unpins or discards an entry.
+    ///
+    /// # Errors
+    /// There is none, it ended, or the principal has not the role.
+    pub(crate) fn act_on_staged(
+        &self,
+        vault: &Vault,
+        name: &StagedName,
+        kind: ActKind,
+    ) -> Result<Acted, Failure> {
+        let _lock = vault.lock(&self.holder("stage")?)?;
+        let desk = Desk::open(self, vault)?;
+        let entry = desk.find(name, Role::Reviewer)?.clone();
+        if entry.ended.is_some() {
+            let message = format!("`{name}` is {} already", entry.state());
+            return Err(Failure::new(Code::StagedEnded, message));
+        }
+        let unchanged = match kind {
+            ActKind::Pin => entry.pinned,
+            ActKind::Unpin => !entry.pinned,
+            _ => {
+                refuse_promoted(&entry)?;
+                false
+            }
+        };
+        if unchanged {
+            return Ok(Acted { entry, unchanged });
+        }
+        let step = StagedStep { staged: vec![entry.name().to_string()], ..StagedStep::default() };
+        desk.append(self, &[&entry], (kind, &step))?;
+        if kind == ActKind::Discard {
+            desk.remove(&[&entry])?;
+        }
+        let change = match kind {
+            ActKind::Pin => Change::Pin(step),
+            ActKind::Unpin => Change::Unpin(step),
+            _ => Change::Discard(step),
+        };
+        self.record_act(vault, change)?;
+        Ok(Acted { entry, unchanged })
+    }
+
+    /// Records an act in the change log, where changes are recorded, for the holder of the write lock.
+    pub(super) fn record_act(&self, vault: &Vault, change: Change) -> Result<(), Failure> {
+        match changes::is_begun(vault) {
+            true => Ok(self.record_under_lock(vault, Some(change))?),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Refuses to end an entry whose content is that of a document.
+pub(super) fn refuse_promoted(entry: &StagedEntry) -> Result<(), Failure> {
+    let Some(promotion) = entry.promoted.first() else { return Ok(()) };
+    let message = format!(
+        "`{}` was promoted to `{}`, whose history holds its content",
+        entry.name(),
+        promotion.document
+    );
+    Err(Failure::new(Code::StagedPromoted, message)
+        .hint("the entry is kept, so that `promoted_from` keeps its meaning"))
+}
+
+impl From<StagingError> for Failure {
+    fn from(why: StagingError) -> Self {
+        match why {
+            StagingError::Lock(why) => why.into(),
+            StagingError::File(why) => why.into(),
+            StagingError::TooLarge { .. } => Self::new(Code::Refused, why.to_string()),
+            why => Self::new(Code::Io, why.to_string()),
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Staged results as a principal may see them, and what may be done to them (`spec/staging.md`).
+//!
+//! `view` says which entries a principal sees, and hands out their contents; `acts` pins, unpins and
+//! discards, `ending` collects and erases, `promotion` makes a document of an entry, and `matching`
+//! selects entries by a selector.
+
+mod acts;
+mod ending;
+mod matching;
+mod promotion;
+mod view;
+
+pub(crate) use promotion::Target;
+pub(crate) use view::{Content, StagedView, lines_of, recorded};

@@ -1,0 +1,210 @@
+//! Making a document of a staged entry (STAGE-16).
+
+use super::acts::Desk;
+use super::view::content;
+use crate::audit::{Change, StagedStep};
+use crate::chain::replay;
+use crate::document::Document;
+use crate::document::edit::Edit;
+use crate::document::frontmatter::NodeType;
+use crate::document::text::normalise;
+use crate::govern::review::{Submission, submit};
+use crate::govern::{self, Author, Mode, NewDocument, Outcome, Request, Which};
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::model::tag::Tag;
+use crate::report::failure::{Code, Failure};
+use crate::staging::{ActKind, StagedEntry, StagedName};
+use crate::trust;
+use crate::vault::Vault;
+use crate::workspace::Workspace;
+use crate::workspace::governance::is_governed;
+use crate::workspace::version::any_text_of;
+
+/// What an entry becomes.
+pub(crate) struct Target<'t> {
+    /// The id of the document.
+    pub(crate) id: &'t DocumentId,
+    /// Its title; the last part of the id where this is absent.
+    pub(crate) title: Option<&'t str>,
+    /// Its tags.
+    pub(crate) tags: Vec<Tag>,
+    /// Its type.
+    pub(crate) node_type: NodeType,
+    /// Who promotes it, and with which note.
+    pub(crate) author: &'t Author,
+}
+
+/// What a promotion did.
+pub(crate) struct Promoted {
+    /// The entry, as it was.
+    pub(crate) entry: StagedEntry,
+    /// The publication or submission; none where an interrupted command had made it.
+    pub(crate) outcome: Option<Outcome>,
+    /// The version of the document.
+    pub(crate) version: Version,
+    /// Whether it awaits a reviewer.
+    pub(crate) submitted: bool,
+}
+
+impl Workspace<'_> {
+    /// Promotes an entry that the viewer sees: a new document, then the act upon the entry.
+    ///
+    /// # Errors
+    /// Nothing was made; or the document was, and the act was not recorded: the same command records
+    /// it then.
+    pub(crate) fn promote_staged(
+        &self,
+        vault: &Vault,
+        entry: &StagedEntry,
+        target: &Target<'_>,
+    ) -> Result<Promoted, Failure> {
+        let (text, name) = (text_of(vault, entry, target)?, entry.name());
+        let submitted = is_governed(vault)?;
+        let (outcome, version) = match self.made_before(vault, target.id, &name)? {
+            Some(version) => (None, version),
+            None => {
+                let outcome = make(vault, (target, text), submitted)?;
+                let version = outcome.items.iter().find(|item| item.id == *target.id);
+                let version = version.map(|item| item.version);
+                let version = version.ok_or_else(|| {
+                    Failure::new(Code::Refused, format!("`{}` was not made", target.id))
+                })?;
+                (Some(outcome), version)
+            }
+        };
+        self.record_promotion(vault, &name, (target.id, version))?;
+        Ok(Promoted { entry: entry.clone(), outcome, version, submitted })
+    }
+
+    /// The version of the document that an interrupted command made of this entry.
+    fn made_before(
+        &self,
+        vault: &Vault,
+        id: &DocumentId,
+        name: &StagedName,
+    ) -> Result<Option<Version>, Failure> {
+        let files = vault.files();
+        if !files.exists(&id.history_path()) {
+            return match files.exists(&id.live_path()) {
+                true => Err(exists(id)),
+                false => Ok(None),
+            };
+        }
+        let log = trust::open_log(vault)?;
+        let chronicle = log.sound()?;
+        let history = replay::load(files, id).ok();
+        let last = history.and_then(|history| history.entries().last().map(|entry| entry.version));
+        let text = last.and_then(|version| any_text_of(vault, &chronicle, id, version).ok());
+        let document = text.and_then(|(text, _)| Document::parse(&text).ok());
+        let from = document.and_then(|document| {
+            let root = document.frontmatter.root?;
+            Some(root.get("promoted_from")?.text()?.to_owned())
+        });
+        match last.filter(|_| from == Some(name.to_string())) {
+            Some(version) => Ok(Some(version)),
+            None => Err(exists(id)),
+        }
+    }
+
+    fn record_promotion(
+        &self,
+        vault: &Vault,
+        name: &StagedName,
+        (id, version): (&DocumentId, Version),
+    ) -> Result<(), Failure> {
+        let unfinished = |why: Failure| {
+            why.hint("the document was made; run the same command again to record the promotion")
+        };
+        let _lock = vault.lock(&self.holder("stage")?).map_err(|why| unfinished(why.into()))?;
+        let desk = Desk::open(self, vault).map_err(unfinished)?;
+        let Some(entry) = desk.staged.find(name).cloned() else {
+            let message = format!("the entry `{name}` went away meanwhile");
+            return Err(unfinished(Failure::new(Code::UnknownStaged, message)));
+        };
+        if entry.promoted.iter().any(|promotion| promotion.document == *id) {
+            return Ok(());
+        }
+        let step = StagedStep {
+            staged: vec![name.to_string()],
+            document: Some(id.to_string()),
+            document_version: Some(version.0),
+            reason: None,
+        };
+        let done = desk.append(self, &[&entry], (ActKind::Promote, &step));
+        done.and_then(|()| self.record_act(vault, Change::Promote(step))).map_err(unfinished)
+    }
+}
+
+fn exists(id: &DocumentId) -> Failure {
+    Failure::new(Code::Exists, format!("`{id}` exists already, or did"))
+        .hint("a promotion makes a new document: choose another id with `--to`")
+}
+
+/// The document: its frontmatter, and the content of the entry byte for byte.
+fn text_of(vault: &Vault, entry: &StagedEntry, target: &Target<'_>) -> Result<String, Failure> {
+    let content = content(vault, entry)?;
+    let refused = |why: &str| {
+        let message =
+            format!("the content of `{}` cannot be the body of a document: {why}", entry.name());
+        Failure::new(Code::Refused, message)
+            .hint("it stays staged; pin it, and cite its URI from a document that you write")
+    };
+    let Some(body) = content.text() else { return Err(refused("it is not UTF-8")) };
+    if body.contains('\0') {
+        return Err(refused("it holds NUL"));
+    }
+    let name = target.id.as_str().rsplit('/').next().unwrap_or_default();
+    let mut edit = Edit::default()
+        .text("title", target.title.unwrap_or(name))
+        .text("type", target.node_type.as_str());
+    if !target.tags.is_empty() {
+        edit = edit.list("tags", target.tags.clone());
+    }
+    let edit = edit
+        .text("status", "draft")
+        .text("author", target.author.principal.as_str())
+        .text("promoted_from", &entry.name().to_string());
+    // The content is not looked at: what it begins with is no frontmatter.
+    let head = edit.apply("").map_err(|why| refused(&why.to_string()))?;
+    let text = format!("{head}{body}");
+    if normalise(&text) != text {
+        return Err(refused("its line ends would be changed"));
+    }
+    match Document::parse(&text) {
+        Ok(document) if text.get(document.parts.body..) == Some(body) => Ok(text),
+        _ => Err(refused("it would be read as another text")),
+    }
+}
+
+fn make(
+    vault: &Vault,
+    (target, text): (&Target<'_>, String),
+    is_governed: bool,
+) -> Result<Outcome, Failure> {
+    let (id, author) = (target.id.clone(), target.author);
+    let which = Which::Ids(vec![id.clone()]);
+    let new = NewDocument { id, text };
+    Ok(match is_governed {
+        true => {
+            let mode = Mode::default();
+            let from = Some(new);
+            submit(
+                vault,
+                &Submission {
+                    author,
+                    which,
+                    from,
+                    change: None,
+                    supersede: false,
+                    renew: false,
+                    mode,
+                },
+            )?
+        }
+        false => {
+            let request = Request { author: author.clone(), which, mode: Mode::default() };
+            govern::add(vault, new, &request)?
+        }
+    })
+}

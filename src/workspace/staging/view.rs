@@ -1,0 +1,278 @@
+//! Which staged entries a principal sees, and what is in them (STAGE-13).
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use crate::audit::{Labels, Text, Traced};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::govern::review::rules_in_force;
+use crate::model::digest::Digest;
+use crate::model::hint::{Hint, Verb};
+use crate::model::id::DocumentId;
+use crate::model::principal::Principal;
+use crate::report::failure::{Code, Failure};
+use crate::review::{Rules, Unfit};
+use crate::staging::{
+    Canonical, Chains, FoundPayload, Staged, StagedEntry, StagedName, read_payload,
+};
+use crate::stewards::Role;
+use crate::trust;
+use crate::vault::Vault;
+use crate::workspace::Workspace;
+use crate::workspace::version::any_text_of;
+
+/// The staged entries of a vault, to a principal in a session.
+pub(crate) struct StagedView {
+    /// Every entry, whoever sees it.
+    pub(super) staged: Staged,
+    pub(super) principal: Option<Principal>,
+    /// The session, if it was named.
+    session: Option<String>,
+    access: Access,
+}
+
+/// What the stewards in force allow.
+pub(super) struct Access {
+    /// None in an ungoverned vault.
+    rules: Option<Rules>,
+    /// The texts of sources by which roles are decided; none where a text cannot be read.
+    texts: HashMap<DocumentId, Option<String>>,
+    /// What was decided of the viewer.
+    seen: RefCell<HashMap<DocumentId, bool>>,
+}
+
+/// The content of an entry.
+pub(crate) struct Content {
+    /// The bytes as they were received.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Access {
+    /// What is in force for these sources.
+    pub(super) fn of<'s>(
+        vault: &Vault,
+        sources: impl Iterator<Item = &'s DocumentId>,
+    ) -> Result<Self, Failure> {
+        let log = trust::open_log(vault)?;
+        let chronicle = log.sound()?;
+        let rules = rules_in_force(vault, &chronicle)?;
+        let mut texts = HashMap::new();
+        if rules.is_some() {
+            for source in sources {
+                if !texts.contains_key(source) {
+                    texts.insert(source.clone(), text_of_source(vault, &chronicle, source));
+                }
+            }
+        }
+        Ok(Self { rules, texts, seen: RefCell::default() })
+    }
+
+    /// Refuses a principal who has not this role at the scope of a source of a governed vault.
+    pub(super) fn require(
+        &self,
+        who: Option<&Principal>,
+        needed: Role,
+        source: &DocumentId,
+    ) -> Result<(), Failure> {
+        let Some(rules) = &self.rules else { return Ok(()) };
+        let who = who.map_or("", Principal::as_str);
+        let unfit = |why: Unfit| {
+            Failure::new(Code::NotASteward, format!("`{source}`: {why}"))
+                .hint(Hint::call("{} names who may", Verb::StewardWho))
+        };
+        match self.texts.get(source).and_then(Option::as_ref) {
+            Some(text) => rules.require(who, needed, [(source, text.as_str())]).map_err(unfit),
+            None => {
+                let message = format!("`{source}` cannot be read, so that no role is known for it");
+                Err(Failure::new(Code::NotASteward, message))
+            }
+        }
+    }
+
+    /// Whether the viewer is an editor or a reviewer of a source.
+    fn may_see(&self, who: Option<&Principal>, source: &DocumentId) -> bool {
+        if self.rules.is_none() {
+            return true;
+        }
+        let known = self.seen.borrow().get(source).copied();
+        known.unwrap_or_else(|| {
+            let may = self.require(who, Role::Editor, source).is_ok();
+            self.seen.borrow_mut().insert(source.clone(), may);
+            may
+        })
+    }
+}
+
+/// The text of a source that was sealed last.
+fn text_of_source(vault: &Vault, chronicle: &Chronicle<'_>, id: &DocumentId) -> Option<String> {
+    let sealed = chronicle.checkpoints().iter().rev().flat_map(|checkpoint| &checkpoint.set);
+    let version = sealed.filter(|(set, _)| set == id).find_map(|(_, mark)| mark.version)?;
+    any_text_of(vault, chronicle, id, version).ok().map(|(text, _)| text)
+}
+
+impl Workspace<'_> {
+    /// The entries of a vault, as who acts sees them in the session of these labels.
+    ///
+    /// # Errors
+    /// The chains, or what is in force, cannot be read.
+    pub(crate) fn staged(&self, vault: &Vault, labels: &Labels) -> Result<StagedView, Failure> {
+        let chains = Chains::read(vault.files())?;
+        self.view(vault, labels, &chains)
+    }
+
+    /// The same of the entries that may have a name.
+    ///
+    /// # Errors
+    /// As [`Workspace::staged`].
+    pub(crate) fn staged_named(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        name: &StagedName,
+    ) -> Result<StagedView, Failure> {
+        let chains = match &name.source {
+            Some(source) => Chains::of_source(vault.files(), source)?,
+            None => Chains::of_writer(vault.files(), &name.line.writer)?,
+        };
+        self.view(vault, labels, &chains)
+    }
+
+    /// The same of the entries of a source.
+    ///
+    /// # Errors
+    /// As [`Workspace::staged`].
+    pub(crate) fn staged_of_source(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        source: &DocumentId,
+    ) -> Result<StagedView, Failure> {
+        self.view(vault, labels, &Chains::of_source(vault.files(), source)?)
+    }
+
+    fn view(&self, vault: &Vault, labels: &Labels, chains: &Chains) -> Result<StagedView, Failure> {
+        let staged = Staged::of(chains);
+        let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
+        let session = labels.session.clone().filter(|_| !labels.session_implicit);
+        let access = Access::of(vault, staged.entries.iter().map(|entry| &entry.source))?;
+        Ok(StagedView { staged, principal, session, access })
+    }
+}
+
+impl StagedView {
+    /// Whether the viewer recorded it in this session.
+    pub(crate) fn is_own(&self, entry: &StagedEntry) -> bool {
+        let key = self.principal.as_ref().map(Principal::key);
+        entry.is_own(key.as_ref(), self.session.as_deref())
+    }
+
+    /// Whether the viewer may see an entry at all.
+    pub(crate) fn is_visible(&self, entry: &StagedEntry) -> bool {
+        self.is_own(entry) || self.access.may_see(self.principal.as_ref(), &entry.source)
+    }
+
+    /// The entries that the viewer may see, in the order in which they were staged.
+    pub(crate) fn visible(&self) -> Vec<&StagedEntry> {
+        let mut seen: Vec<&StagedEntry> =
+            self.staged.entries.iter().filter(|entry| self.is_visible(entry)).collect();
+        // Times are written in one form, so that they compare as texts.
+        seen.sort_by(|a, b| {
+            (&a.at, &a.source, &a.writer, a.seq).cmp(&(&b.at, &b.source, &b.writer, b.seq))
+        });
+        seen
+    }
+
+    /// The entry of a name. What the viewer may not see is unknown.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn find(&self, name: &StagedName) -> Result<&StagedEntry, Failure> {
+        let found = self.staged.find(name).filter(|entry| self.is_visible(entry));
+        found.ok_or_else(|| {
+            Failure::new(Code::UnknownStaged, format!("no staged entry `{name}`"))
+                .hint(Hint::call("{} lists those that you may see", Verb::StageList))
+        })
+    }
+
+    /// The content of an entry, which is what was received.
+    ///
+    /// # Errors
+    /// It is gone, or is not what was received.
+    pub(crate) fn content(&self, vault: &Vault, entry: &StagedEntry) -> Result<Content, Failure> {
+        content(vault, entry)
+    }
+}
+
+/// The content of an entry, which is what was received.
+pub(super) fn content(vault: &Vault, entry: &StagedEntry) -> Result<Content, Failure> {
+    let name = entry.name();
+    if let Some(ended) = &entry.ended {
+        return Err(Failure::new(
+            Code::StagedEnded,
+            format!("`{name}` is {}, since {}: its content is gone", entry.state(), ended.at),
+        ));
+    }
+    let withheld = |why: String| {
+        Failure::new(Code::Withheld, format!("the content of `{name}` {why}"))
+            .hint(Hint::call("run {} for a full report", Verb::Verify))
+    };
+    // A line without a digest is not read.
+    let raw = entry.entry.raw().unwrap_or_else(|| Digest::of(b""));
+    match read_payload(vault.files(), raw) {
+        FoundPayload::Whole(bytes) => Ok(Content { bytes }),
+        FoundPayload::Altered(_) => Err(withheld("is not what was received".to_owned())),
+        FoundPayload::Missing => Err(withheld("is missing".to_owned())),
+        FoundPayload::Unreadable(why) => Err(withheld(format!("cannot be read: {why}"))),
+    }
+}
+
+/// What the access log says of the content of an entry (STAGE-15).
+pub(crate) fn recorded(entry: &StagedEntry, handed_out: &[u8]) -> Text {
+    Text {
+        uri: Some(entry.name().to_string()),
+        id: None,
+        version: entry.seq,
+        checkpoint: None,
+        chain_hash: entry.hash.to_string(),
+        range: None,
+        part: None,
+        author: None,
+        edited_by: entry.entry.principal.clone().unwrap_or_default(),
+        edited_at: entry.at.clone(),
+        approved_by: Vec::new(),
+        approved_at: None,
+        steward: None,
+        review_due: None,
+        bytes: handed_out.len() as u64,
+        sha256: Digest::of(handed_out).to_string(),
+    }
+}
+
+impl Content {
+    /// The content to be handed out, with what is recorded of that.
+    pub(crate) fn handed_out(self, entry: &StagedEntry) -> Traced<Self> {
+        let texts = vec![recorded(entry, &self.bytes)];
+        Traced::new(self, texts)
+    }
+
+    /// The content as text; none where it is none.
+    pub(crate) fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.bytes).ok()
+    }
+}
+
+/// A content in lines to compare it by: of JSON, its value with keys in order. None where it is no
+/// text.
+pub(crate) fn lines_of(content: &Content, canonical: Option<Canonical>) -> Option<String> {
+    let mut text = match canonical {
+        Some(Canonical::Jcs) => {
+            let value: serde_json::Value = serde_json::from_slice(&content.bytes).ok()?;
+            serde_json::to_string_pretty(&value).ok()?
+        }
+        _ => content.text()?.to_owned(),
+    };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Some(text)
+}

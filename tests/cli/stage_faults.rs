@@ -1,0 +1,221 @@
+//! Staging a result, and each act upon one entry, happens whole or not at all: wherever the command
+//! dies, is refused a change of the disk or is torn, nothing is damaged, and running it again
+//! completes it.
+//!
+//! By default every third change is looked at; with `CTX_STAGE_FAULTS` each of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use contextnest::vault::disk::{Change, Disk, Overseer, Verdict};
+use serde_json::Value;
+
+use crate::harness::{Place, Run, files_in};
+use crate::stage::{ANA, BO, shop, staged_at};
+
+/// More changes of the disk than any of these commands makes.
+const MOST: usize = 200;
+const RECORD: &str =
+    "source record sources/prices --session s1 --tools list_prices --server shop --json";
+
+/// What becomes of the n-th change of the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// It fails.
+    Fails,
+    /// The process dies before it.
+    Dies,
+    /// The process dies in the middle of it.
+    Tears,
+}
+
+#[derive(Debug)]
+struct Watch {
+    at: usize,
+    fault: Fault,
+    seen: AtomicUsize,
+}
+
+impl Overseer for Watch {
+    fn judge(&self, change: &Change<'_>) -> Verdict {
+        let n = self.seen.fetch_add(1, Ordering::Relaxed);
+        match (self.fault, change) {
+            _ if n < self.at => Verdict::Allow,
+            (Fault::Fails, _) if n > self.at => Verdict::Allow,
+            (Fault::Tears, Change::Write { bytes, .. }) if n == self.at => {
+                Verdict::Tear(bytes.len() / 2, 5)
+            }
+            _ => Verdict::Refuse(5),
+        }
+    }
+}
+
+/// A vault with three staged entries, put back as often as is asked for.
+struct World {
+    place: Place,
+    before: BTreeMap<String, Vec<u8>>,
+    /// An old entry, an entry with an equal content, and another one.
+    uris: [String; 3],
+}
+
+impl World {
+    fn new() -> Self {
+        let place = Place::in_memory();
+        place.ctx("init --name Test").ok();
+        let config = place.read(".context/config.yaml");
+        place.write(".context/config.yaml", format!("{config}staging: {{enabled: true}}\n"));
+        let place = shop(place);
+        let old = |session: &str, payload: &[u8]| {
+            let at = (payload, "2026-11-01T10:00:00.000Z");
+            staged_at(&place, Disk::default(), (ANA, session), at).unwrap().name.to_string()
+        };
+        let uris = [old("s1", b"equal"), old("s2", b"equal"), old("s1", b"other")];
+        let before = files_in(place.home());
+        Self { place, before, uris }
+    }
+
+    fn run(&self, line: &str) -> Run<'_> {
+        let run = self.place.typed(line).var("CTX_NOW", "2026-12-24T10:00:00.000Z");
+        run.stdin("a result")
+    }
+
+    fn put_back(&self) {
+        for entry in fs::read_dir(self.place.home()).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
+        }
+        for (path, bytes) in &self.before {
+            let path = self.place.home().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+    }
+
+    /// The state of each entry that was there before.
+    fn states(&self) -> Vec<String> {
+        let list = self.run("stage list --all --json").here().ok().json("ctx.stage.list");
+        let staged = list["staged"].as_array().unwrap();
+        let state = |uri: &String| {
+            let one = staged.iter().find(|one| one["uri"] == *uri).unwrap();
+            format!("{} {}", one["state"], one["promoted"])
+        };
+        self.uris.iter().map(state).collect()
+    }
+
+    /// The contents of live entries that are no longer there.
+    fn is_whole(&self, when: &str) {
+        let said = self.run("verify --json --allow-drift").here();
+        let report = said.json("ctx.verify");
+        let findings = report["findings"].as_array().unwrap().iter();
+        let is_wrong = |f: &&Value| {
+            let class = f["class"].as_str().unwrap();
+            ["damage", "unsettled"].contains(&class) && f["code"] != "audit-missing"
+        };
+        let wrong: Vec<&Value> = findings.filter(is_wrong).collect();
+        assert!(wrong.is_empty(), "{when}: {wrong:#?}");
+    }
+
+    /// Lets something happen at every change that a command makes. `again` is what completes it.
+    fn suffers(&self, line: &str, again: i32) {
+        let old = self.states();
+        self.run(line).here().ok();
+        let new = self.states();
+        let stride = if std::env::var_os("CTX_STAGE_FAULTS").is_some() { 1 } else { 3 };
+        let mut seen = BTreeSet::new();
+        for fault in [Fault::Fails, Fault::Dies, Fault::Tears] {
+            for n in (fault as usize % stride..MOST).step_by(stride) {
+                self.put_back();
+                let watch = Arc::new(Watch { at: n, fault, seen: AtomicUsize::new(0) });
+                let said = self.run(line).on(watch.clone());
+                if watch.seen.load(Ordering::Relaxed) <= n {
+                    break;
+                }
+                let what = format!("`{line}`, {fault:?} at {n}: {}\n{}", said.exit, said.stderr);
+                self.is_whole(&what);
+                let found = self.states();
+                // Of several lines those that are whole stand, each for one entry.
+                let is_one = |n: usize| found[n] == old[n] || found[n] == new[n];
+                assert!((0..found.len()).all(is_one), "{what}: {found:#?}");
+                assert!(found == new || said.exit != 0, "{what}: it is gone");
+                seen.insert(found == new);
+                let said = self.run(line).here();
+                assert!([0, again].contains(&said.exit), "{what}: {}", said.whole());
+                assert_eq!(self.states(), new, "{what}");
+                self.run("stage gc --now 2026-11-02T00:00:00.000Z").here().ok();
+                self.is_whole(&what);
+                let verify = self.run("verify --json").here().stdout;
+                assert!(!verify.contains("\"staged-"), "{what}: {verify}");
+            }
+        }
+        assert!(new == old || seen.len() == 2, "`{line}` was never seen before, or after it");
+        self.put_back();
+    }
+}
+
+#[test]
+fn recording_a_result_happens_whole_or_not_at_all() {
+    let world = World::new();
+    world.suffers(RECORD, 0);
+    // What is reported as staged can be read.
+    for n in 0..MOST {
+        world.put_back();
+        let watch = Arc::new(Watch { at: n, fault: Fault::Fails, seen: AtomicUsize::new(0) });
+        let said = world.run(RECORD).on(watch.clone());
+        if said.exit == 0 {
+            let uri = said.json("ctx.source.record")["staged"].as_str().unwrap().to_owned();
+            let raw = world.place.args(&["stage", "show", &uri, "--raw"]).here().ok();
+            assert_eq!(raw.stdout, "a result", "{n}");
+        }
+        if watch.seen.load(Ordering::Relaxed) <= n {
+            break;
+        }
+    }
+}
+
+#[test]
+fn pinning_happens_whole_or_not_at_all() {
+    let world = World::new();
+    world.suffers(&format!("stage pin {}", world.uris[0]), 0);
+}
+
+#[test]
+fn discarding_happens_whole_or_not_at_all() {
+    let world = World::new();
+    world.suffers(&format!("stage discard {}", world.uris[2]), 1);
+}
+
+#[test]
+fn collecting_happens_whole_or_not_at_all() {
+    World::new().suffers("stage gc", 0);
+}
+
+#[test]
+fn erasing_happens_whole_or_not_at_all() {
+    let world = World::new();
+    let line = format!("stage erase {} --reason x --as {BO}", world.uris[0]);
+    world.suffers(&line, 0);
+    // Whatever happened, the command that is done leaves no byte of the content.
+    for fault in [Fault::Dies, Fault::Tears] {
+        for n in (0..MOST).step_by(2) {
+            world.put_back();
+            let watch = Arc::new(Watch { at: n, fault, seen: AtomicUsize::new(0) });
+            let _ = world.run(&line).on(watch.clone());
+            world.run(&line).here().ok();
+            let files = files_in(world.place.home());
+            let held =
+                files.iter().find(|(_, bytes)| bytes.windows(5).any(|five| five == b"equal"));
+            assert!(held.is_none(), "{fault:?} at {n}: {:?}", held.map(|(path, _)| path));
+            if watch.seen.load(Ordering::Relaxed) <= n {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn promoting_happens_whole_or_not_at_all() {
+    let world = World::new();
+    world.suffers(&format!("stage promote {} --to nodes/p", world.uris[2]), 0);
+}
