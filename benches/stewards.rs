@@ -78,7 +78,7 @@ fn file(is_reversed: bool) -> String {
         format!("  {}/x{n}/: {}", folder.join("/"), steward(n))
     });
     let tags = (0..99).map(|n| format!("  t{}: {}", n * 2 + 8, steward(n)));
-    let mut parts = vec![
+    let mut parts = [
         ("documents", documents.collect::<Vec<_>>()),
         ("folders", folders.collect()),
         ("tags", tags.collect()),
