@@ -134,7 +134,7 @@ const PROVOCATIONS: &[Provocation] = &[
 ];
 
 /// Not provoked here.
-const ELSEWHERE: [Code; 18] = [
+const ELSEWHERE: [Code; 20] = [
     // `stage.rs`.
     Code::UnknownStaged,
     Code::StagedEnded,
@@ -151,6 +151,8 @@ const ELSEWHERE: [Code; 18] = [
     Code::NotGoverned,
     Code::NotASteward,
     Code::OwnSubmission,
+    Code::ApprovedAlready,
+    Code::NotTheSubmitter,
     Code::TooFewReviewers,
     Code::WorkPending,
     Code::SubmissionPending,

@@ -1,4 +1,4 @@
-//! `ctx source record`: what a source gave, in the access log (AUDIT-32), and what the log's readers
+//! `ctx source record`: what a source gave, in the access log (AUDIT-30), and what the log's readers
 //! make of it.
 
 use std::sync::Arc;

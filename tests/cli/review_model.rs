@@ -489,7 +489,7 @@ impl Model {
             let required = self.required(id, pending);
             is_complete &= pending.approvals.len() >= required;
         }
-        if !is_any && !(is_complete && is_any_done) {
+        if !(is_any || is_complete && is_any_done) {
             return Err("none of it may be approved");
         }
         if !is_complete {

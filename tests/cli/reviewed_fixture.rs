@@ -175,7 +175,7 @@ fn the_fixture_is_intact_and_one_submission_awaits_a_decision() {
     assert_snapshot!(place.ctx("review --all --as kim@example.com").ok().whole(), @"
     exit: 0
     -- stdout
-    nodes/legal/terms  v5  publish  2026-11-23T09:00:21.000Z  ana@example.com  +7 -8  1 of 2
+    nodes/legal/terms  v5  publish  2026-11-23T09:00:21.000Z  ana@example.com  +1 -1  1 of 2
     -- stderr
     ");
     assert_snapshot!(place.ctx("list").ok().whole(), @"

@@ -13,7 +13,7 @@ fn reference_vault() -> Place {
 }
 
 /// Provoked by tests of their own: the fault is outside a vault of ours.
-const ELSEWHERE: [Code; 23] = [
+const ELSEWHERE: [Code; 31] = [
     // `spec/vectors/review`.
     Code::ApprovalMissing,
     Code::ApprovalSelf,
@@ -40,6 +40,15 @@ const ELSEWHERE: [Code; 23] = [
     Code::AuditMissing,
     Code::AuditTorn,
     Code::AuditReplaced,
+    // `stage.rs`.
+    Code::StagedMalformed,
+    Code::StagedChainMismatch,
+    Code::StagedContentMismatch,
+    Code::StagedMissing,
+    Code::StagedRollback,
+    Code::StagedTorn,
+    Code::StagedUnclaimed,
+    Code::StagedElsewhere,
     // `respelled.rs`.
     Code::LogRespelled,
 ];
