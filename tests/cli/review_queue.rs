@@ -103,12 +103,12 @@ fn a_change_log_that_is_gone_hides_nothing_that_awaits_a_decision() {
         // All of it, its last lines, and one that was changed.
         place.remove(&path);
         // Nothing is decided about what no line names (REV-10), and the queue says so.
-        assert_eq!(named(&place), expected, "removed, {with_index}");
+        assert!(named(&place).is_superset(&expected), "removed, {with_index}");
         place.write(&path, &whole[..whole.len() * 2 / 3]);
-        assert_eq!(named(&place), expected, "truncated, {with_index}");
+        assert!(named(&place).is_superset(&expected), "truncated, {with_index}");
         let text = String::from_utf8(whole.clone()).unwrap();
         place.write(&path, text.replacen("\"action\":\"submit\"", "\"action\":\"Submit\"", 1));
-        assert_eq!(named(&place), expected, "changed, {with_index}");
+        assert!(named(&place).is_superset(&expected), "changed, {with_index}");
         place.write(&path, &whole);
         assert_eq!(queue(&place, ""), awaited(), "whole again, {with_index}");
     }
