@@ -62,7 +62,7 @@ const DOCUMENTS: [&str; 7] =
 struct Place {
     _dir: tempfile::TempDir,
     vault: Vault,
-    cache: std::path::PathBuf,
+    cache: PathBuf,
     now: i64,
     present: bool,
 }
