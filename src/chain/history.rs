@@ -241,6 +241,13 @@ impl History {
         }
     }
 
+    /// A part of a history whose entries are known from elsewhere, to be read only.
+    pub(crate) fn of_entries(entries: Vec<Entry>) -> Self {
+        let slot =
+            |entry: Entry| Slot { line: 0, at: 0, version: Some(entry.version), entry: Ok(entry) };
+        Self { slots: entries.into_iter().map(slot).collect(), ..Self::new() }
+    }
+
     /// Reads a history: one in our own spelling at the speed of a scan, any other by the reader of
     /// all YAML. Both give the same value.
     ///

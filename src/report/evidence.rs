@@ -63,8 +63,9 @@ impl Report for EvidenceExportReport {
 }
 
 /// What no bundle can prove, whatever is in it.
-pub const LIMITS: [&str; 3] = [
+pub const LIMITS: [&str; 4] = [
     "a principal and a label are what the caller stated",
+    "a time of an access is that of the clock of its machine",
     "the writer of the access log may have truncated it, or replaced its lines",
     "a head that is not noted elsewhere is only what the bundle says",
 ];
@@ -91,7 +92,7 @@ pub struct EvidenceVerifyReport {
     /// Every item.
     pub items: Vec<ItemRow>,
     /// What no bundle can prove.
-    pub limits: [&'static str; 3],
+    pub limits: [&'static str; 4],
 }
 
 /// One item of a bundle.

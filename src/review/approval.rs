@@ -24,6 +24,24 @@ pub struct Reviewed {
 }
 
 impl Reviewed {
+    /// Whether a version, whose text has these fields, says that a review published it: where
+    /// [`Reviewed::of`] gives none all the same, the entries before it are missing, or no steps.
+    pub fn is_claimed(id: &DocumentId, entry: &Entry, fields: Option<&ReviewFields>) -> bool {
+        match id.is_document() {
+            true => fields.is_some_and(|fields| of_document(entry, fields).is_some()),
+            false => decision(entry) == Some(Ok("approved")),
+        }
+    }
+
+    /// Whether an entry, whose text has these fields, is a submission or an approval in part by what
+    /// its hash covers, which its state is not.
+    pub fn is_step(id: &DocumentId, entry: &Entry, fields: Option<&ReviewFields>) -> bool {
+        match id.is_document() {
+            true => fields.is_some_and(|fields| fields.state == ReviewState::Submitted),
+            false => decision(entry) != Some(Ok("approved")),
+        }
+    }
+
     /// The review of a version, whose text has these fields; none where the entries before it are
     /// not those of a submission and its approvals.
     ///

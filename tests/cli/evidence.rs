@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::harness::{Place, files_in, repository};
 
-fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     let digest: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
     format!("sha256:{digest}")
 }
@@ -58,7 +58,7 @@ fn head(place: &Place) -> String {
 }
 
 /// The files of a bundle; the tests read USTAR in their own way.
-fn files(bundle: &[u8]) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn files(bundle: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut at = 0;
     while bundle[at] != 0 {
@@ -107,7 +107,10 @@ fn packed(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 
 /// A bundle of these files with a manifest that lists them as they are; `change` changes it before
 /// its hash is taken.
-fn rebuilt(mut files: BTreeMap<String, Vec<u8>>, change: impl FnOnce(&mut Value)) -> Vec<u8> {
+pub(crate) fn rebuilt(
+    mut files: BTreeMap<String, Vec<u8>>,
+    change: impl FnOnce(&mut Value),
+) -> Vec<u8> {
     let manifest = files.remove("manifest.json").unwrap();
     let mut manifest: Value = serde_json::from_slice(&manifest).unwrap();
     let of = |(name, bytes): (&String, &Vec<u8>)| {
@@ -122,7 +125,7 @@ fn rebuilt(mut files: BTreeMap<String, Vec<u8>>, change: impl FnOnce(&mut Value)
 }
 
 /// What does not hold in a bundle, or why it is none.
-fn failures(bundle: &[u8]) -> Vec<String> {
+pub(crate) fn failures(bundle: &[u8]) -> Vec<String> {
     let told = |item: &Item| {
         let why = item.why.as_deref().unwrap_or_default();
         format!("{} {} {}: {why}", item.kind.as_str(), item.name, item.verdict.as_str())
@@ -157,6 +160,7 @@ fn a_session_is_proved_without_its_vault() {
     54 items: 54 proved, 0 not proved, 0 contradicted
     what no bundle proves:
       a principal and a label are what the caller stated
+      a time of an access is that of the clock of its machine
       the writer of the access log may have truncated it, or replaced its lines
       a head that is not noted elsewhere is only what the bundle says
     ");

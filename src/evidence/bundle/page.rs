@@ -36,8 +36,8 @@ Made by: ctx {}\n\n\
 | `chains/` | the parts of the histories that prove the versions: a full text, then diffs |\n\
 | `checkpoints.jsonl` | the checkpoint log from the first checkpoint that is needed |\n\
 | `index.html` | the accesses and versions as tables |\n\n\
-What no bundle can prove: who asked, which the caller states; that the log has no other lines; and \
-that this head is the one of the vault, unless you noted it elsewhere.\n",
+What no bundle can prove: who asked, which the caller states, and when, which a clock \
+says; that the log has no other lines; and that this head is the one of the vault, unless you noted it elsewhere.\n",
         manifest.tool
     )
 }

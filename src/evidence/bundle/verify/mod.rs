@@ -1,11 +1,14 @@
 //! Verifying a bundle without its vault, item by item (EVID-17 to EVID-21).
 //!
 //! `log` recomputes the checkpoints, `lines` the lines of the access log, `versions` the texts from
-//! their histories, `texts` what was handed out of these. Each gives items; none stops at the first
+//! their histories, `reviews` who approved them, `texts` what was handed out of these, and `stewards`
+//! who decided about it. Each gives items; none stops at the first
 //! that does not hold.
 
 mod lines;
 mod log;
+mod reviews;
+mod stewards;
 mod texts;
 mod versions;
 
@@ -96,6 +99,8 @@ pub enum Kind {
     Sealed,
     /// A text that was handed out.
     Text,
+    /// Who decided about it, and when its approval was due again.
+    Steward,
 }
 
 impl Kind {
@@ -110,6 +115,7 @@ impl Kind {
             Self::Version => "version",
             Self::Sealed => "sealed",
             Self::Text => "text",
+            Self::Steward => "steward",
         }
     }
 }
@@ -214,7 +220,7 @@ fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Ve
     items.extend(log.items.iter().cloned());
     items.extend(lines.items.iter().cloned());
     items.extend(versions.items.iter().cloned());
-    items.extend(texts::items(&manifest, files, &lines, &versions));
+    items.extend(texts::items(&manifest, files, &lines, (&log, &versions)));
     let (word, name) = manifest.scope.parts();
     let scope = (word, name.to_owned());
     Verified { scope, tool: manifest.tool, head: manifest.head, items }
