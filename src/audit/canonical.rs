@@ -52,6 +52,8 @@ pub(super) enum MemberFault {
     Value(&'static str, serde_json::Error),
     #[error("{0}")]
     Whole(serde_json::Error),
+    #[error("the URI of text {0} is not pinned to its checkpoint")]
+    NotPinned(usize),
 }
 
 impl<'l> Members<'l> {

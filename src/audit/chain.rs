@@ -11,11 +11,13 @@ use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter, memrchr};
 use rayon::prelude::*;
 
-use super::blocks::{Lines, LogFile, Unread};
+use super::blocks::{Ending, LineReader, Lines, LogFile, Unread};
 use super::changes;
 use super::cut::{self, Cuts, Pruned, Pruning};
+use super::end::last_line;
 use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
+use super::heads::Heads;
 use super::line::{Line, LineFault};
 use super::writer::{FULL, FilesByWriter, WriterId, files_in};
 use crate::model::digest::Digest;
@@ -37,6 +39,8 @@ pub struct Logs {
     pub(super) files: FilesByWriter,
     /// Where they were pruned.
     cuts: Cuts,
+    /// What is known of the checkpoints that they name.
+    heads: Heads,
 }
 
 /// Where logs are.
@@ -92,7 +96,7 @@ impl Logs {
     pub fn open(dir: &Path) -> io::Result<Self> {
         let folder = Folder::Outside(dir.to_owned());
         let files = folder.files()?;
-        Ok(Self { folder, files, cuts: Cuts::default() })
+        Ok(Self { folder, files, cuts: Cuts::default(), heads: Heads::default() })
     }
 
     /// The change logs of a vault; none if it has no folder for them.
@@ -102,13 +106,19 @@ impl Logs {
     pub fn of_changes(vault: &Vault) -> Result<Self, FileError> {
         let files = changes::in_vault(vault.files())?;
         let folder = Folder::Vault(vault.files().clone());
-        Ok(Self { folder, files, cuts: Cuts::default() })
+        Ok(Self { folder, files, cuts: Cuts::default(), heads: Heads::default() })
     }
 
     /// The same logs, which were pruned at these cuts.
     #[must_use]
     pub fn pruned_at(self, cuts: Cuts) -> Self {
         Self { cuts, ..self }
+    }
+
+    /// The same logs, to be compared with the checkpoints of the vault.
+    #[must_use]
+    pub fn compared_with(self, heads: Heads) -> Self {
+        Self { heads, ..self }
     }
 
     /// Where they were pruned.
@@ -176,6 +186,23 @@ impl Logs {
         Ok((name, file))
     }
 
+    /// The same, where what has the name of a file may be none: it must not hide the others.
+    pub(super) fn opened(
+        &self,
+        writer: &WriterId,
+        first: u64,
+    ) -> io::Result<Result<(String, LogFile), Fault>> {
+        match self.file(writer, first) {
+            Ok(opened) => Ok(Ok(opened)),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Err(why),
+            Err(why) => {
+                let fault =
+                    Fault::new(FaultKind::Malformed, 1, format!("it cannot be read: {why}"));
+                Ok(Err(Fault { file: writer.file(first), ..fault }))
+            }
+        }
+    }
+
     /// Reads every line, or those with needles in them.
     pub(super) fn read<T: Send>(
         &self,
@@ -189,8 +216,15 @@ impl Logs {
             let cuts = self.cuts.of_writer(&writer.to_string());
             let mut jumps = Vec::new();
             for first in firsts {
-                let (name, file) = self.file(writer, *first)?;
-                let reader = Reader { writer, first: *first, needles, keep, cuts };
+                let (name, file) = match self.opened(writer, *first)? {
+                    Ok(opened) => opened,
+                    Err(fault) => {
+                        faults.add(fault);
+                        continue;
+                    }
+                };
+                let heads = &self.heads;
+                let reader = Reader { writer, first: *first, needles, keep, cuts, heads };
                 let mut whole = Whole {
                     name: &name,
                     number: 1,
@@ -199,7 +233,7 @@ impl Logs {
                     jumps: &mut jumps,
                     doubtful: None,
                 };
-                let mut from = 0;
+                let (mut from, known) = (0, faults.kept());
                 while from < file.blocks() {
                     let to = file.blocks().min(from + BLOCKS_AT_ONCE);
                     let blocks = (from..to).into_par_iter();
@@ -212,6 +246,10 @@ impl Logs {
                         whole.add(block.said, &mut faults);
                     }
                     from = to;
+                }
+                let is_read = needles.is_none() || faults.kept() > known;
+                if !is_read {
+                    whole.count(&file, &mut faults)?;
                 }
                 whole.end(&mut faults);
             }
@@ -365,6 +403,8 @@ struct Reader<'r, T> {
     keep: Keep<'r, T>,
     /// Where the log was pruned.
     cuts: &'r [Pruning],
+    /// What its heads are compared with.
+    heads: &'r Heads,
 }
 
 impl<'r, T> Reader<'r, T> {
@@ -421,11 +461,7 @@ impl<'r, T> Reader<'r, T> {
         let (line, hash) = match Line::read(bytes) {
             Ok(read) => read,
             Err(fault) => {
-                let kind = match fault {
-                    LineFault::Malformed(_) => FaultKind::Malformed,
-                    LineFault::Hash { .. } => FaultKind::Mismatch,
-                };
-                return said.fault(Fault::new(kind, number(), fault.to_string()));
+                return said.fault(Fault::new(fault.kind(), number(), fault.to_string()));
             }
         };
         if !self.writer.is(&line.writer) {
@@ -454,6 +490,9 @@ impl<'r, T> Reader<'r, T> {
                 }
             }
         }
+        if let Some(why) = self.heads.contradict(&line) {
+            said.faults.add(Fault::new(FaultKind::Contradicts, number(), why));
+        }
         let is_after_cut = || seq > self.first && cut::find(self.cuts, seq, &line.prev).is_some();
         if begins_file && seq != self.first && !is_after_cut() {
             let first = self.first;
@@ -462,6 +501,16 @@ impl<'r, T> Reader<'r, T> {
         }
         read.sound += 1;
         read.found.extend((self.keep)(line));
+    }
+}
+
+impl LineFault {
+    /// What kind of fault it is.
+    fn kind(&self) -> FaultKind {
+        match self {
+            Self::Malformed(_) => FaultKind::Malformed,
+            Self::Hash { .. } => FaultKind::Mismatch,
+        }
     }
 }
 
@@ -512,6 +561,44 @@ impl<'c> Whole<'_, 'c> {
         }
         self.jumps.extend(said.jumps);
         self.number += said.lines;
+    }
+
+    /// Looks whether a line is missing, in a file of which not every line was read: by the numbers of
+    /// its first and its last line, and by how many it has.
+    fn count(&mut self, file: &LogFile, all: &mut Faults) -> io::Result<()> {
+        let name = self.name;
+        let mut fault = |kind, line, why| all.add(Fault::new(kind, line, why).placed(name, 0));
+        let mut lines = LineReader::new(file);
+        let Ending::Line(first) = lines.next()? else { return Ok(()) };
+        let first = Line::read(first);
+        let (last, _) = last_line(file.length(), |from, length| file.part(from, length))?;
+        let last = Line::read(&last.unwrap_or_default());
+        let ((first, _), (last, hash)) = match (first, last) {
+            (Ok(first), Ok(last)) => (first, last),
+            (Err(why), _) => {
+                fault(why.kind(), 1, why.to_string());
+                return Ok(());
+            }
+            (_, Err(why)) => {
+                fault(why.kind(), self.number - 1, why.to_string());
+                return Ok(());
+            }
+        };
+        match self.expected.step(&Expected { seq: first.seq, prev: first.prev }, self.cuts) {
+            Step::Next => {}
+            Step::Jump(jump) => self.jumps.push(jump),
+            Step::Fault(kind, why) => fault(kind, 1, why),
+        }
+        let (lines, numbered) = (self.number - 1, last.seq.saturating_sub(first.seq) + 1);
+        // A copy may lack what was pruned of its source in between.
+        let is_cut = self.cuts.iter().any(|cut| (first.seq..last.seq).contains(&cut.seq));
+        if lines > numbered || lines < numbered && !is_cut {
+            let (from, to) = (first.seq, last.seq);
+            let why = format!("it has {lines} lines, but they are numbered from {from} to {to}");
+            fault(FaultKind::Gap, lines, why);
+        }
+        *self.expected = Expected::after(last.seq, hash);
+        Ok(())
     }
 
     /// The file ends.

@@ -25,7 +25,7 @@ pub enum FaultKind {
     Gap,
     /// A copy has lines that its source no longer has.
     Rollback,
-    /// A line names a checkpoint with another hash than the vault.
+    /// A line names a checkpoint with another hash than the vault, or one that was made after it.
     Contradicts,
     /// The last line was not written to its end; no fault of anybody.
     Torn,

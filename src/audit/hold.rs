@@ -64,6 +64,23 @@ pub struct PlacedHold {
 }
 
 impl Hold {
+    /// What it holds, in words.
+    pub fn held(&self) -> String {
+        let Self { session, agent, principal, document, trace, .. } = self;
+        let named = [
+            ("session", session),
+            ("agent", agent),
+            ("principal", principal),
+            ("document", document),
+            ("trace", trace),
+        ];
+        let named = named.into_iter().filter_map(|(name, value)| {
+            let value = value.as_deref()?;
+            Some(format!("{name} {value}"))
+        });
+        named.collect::<Vec<_>>().join(", ")
+    }
+
     /// Whether it names something that is held.
     pub fn is_of_something(&self) -> bool {
         let Self { session, agent, principal, document, trace, .. } = self;

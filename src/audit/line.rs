@@ -255,6 +255,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::audit::Text;
 
     /// The other way to read a line: as any value, which is spelled again. `serde` takes the number
     /// of an event for its word.
@@ -275,7 +276,11 @@ mod tests {
         }
         let mut line: Line = serde_json::from_value(value).map_err(|_| "malformed")?;
         line.hash = Some(found);
-        if line.v == FORM { Ok((line, found)) } else { Err("malformed") }
+        let is_pinned = match &line.event {
+            Event::Access(access) => access.documents.iter().all(Text::is_pinned),
+            _ => true,
+        };
+        if line.v == FORM && is_pinned { Ok((line, found)) } else { Err("malformed") }
     }
 
     fn read(bytes: &[u8]) -> Result<(Line, Digest), &'static str> {
@@ -294,7 +299,7 @@ mod tests {
             "labels": {"agent": "a", "session": "s", "session_implicit": true, "task": "t"},
             "traceparent": "00-1-2-01", "model": "m", "cause": "0a1b2c3d-1", "event": event, "class": "set", "query": "#a",
             "documents": [{
-                "uri": "u", "id": "i", "version": 1, "checkpoint": 1, "chain_hash": "c",
+                "uri": "contextnest://i@1#u", "id": "i", "version": 1, "checkpoint": 1, "chain_hash": "c",
                 "range": [1, 2], "part": "snippet", "author": "a", "edited_by": "e",
                 "edited_at": "t", "bytes": 1, "sha256": "s", "approved_by": ["k"],
                 "approved_at": "t", "review_due": "t",

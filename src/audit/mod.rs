@@ -6,7 +6,7 @@
 //! says was answered, `canonical` its one
 //! spelling, `labels` who asks, `writer` whose file it goes to, `end` what it follows, and `append`
 //! how it gets there. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
-//! what it finds wrong, `filter` and `pattern` which lines a question is about, `find` the line that a
+//! what it finds wrong, `heads` what the vault knows of its times, `filter` and `pattern` which lines a question is about, `find` the line that a
 //! trace names, and `follow` what is new. `collect` brings the logs of several machines together.
 //! `produced` is what an agent made of it, and `traceparent` the span of a distributed trace that a
 //! command is run in. `changes` is the log of those who write, in the vault, and `tails` what is kept
@@ -27,6 +27,7 @@ mod fault;
 mod filter;
 mod find;
 mod follow;
+mod heads;
 pub(crate) mod hold;
 mod impact;
 mod labels;
@@ -51,6 +52,7 @@ pub use event::{Access, Event, Listing, MAX_DOCUMENTS, Output, Query, Refused, W
 pub use fault::{Fault, FaultKind};
 pub use filter::Filter;
 pub use follow::{Follower, New, Take};
+pub use heads::Heads;
 pub use hold::{Hold, Holds, PlacedHold};
 pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};

@@ -11,10 +11,10 @@ mod verify;
 
 use std::path::PathBuf;
 
-use super::Answer;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
+use super::{Answer, groups};
 use crate::audit::{Change, Cut, Event, Fault, Filter, Follower, Line, Logs, Text, TraceId};
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
@@ -22,7 +22,7 @@ use crate::report::failure::{Code, Failure};
 use crate::report::trace::{TraceReport, TraceRow};
 use crate::vault::Vault;
 use crate::words::count;
-use crate::workspace::recording::of_log;
+use crate::workspace::recording::{GivenLabels, of_log};
 use crate::workspace::version::number;
 
 use collect::Collect;
@@ -114,7 +114,7 @@ struct Which {
 
 impl Which {
     /// The logs, and a filter of their lines.
-    fn open(&self, session: &Session<'_>) -> Result<(Filter, Vec<Logs>), Failure> {
+    fn open(&self, session: &mut Session<'_>) -> Result<(Filter, Vec<Logs>), Failure> {
         let vault = session.workspace.vault()?;
         let logs = self.place.all(&vault, session)?;
         Ok((self.filter(&vault, session)?, logs))
@@ -133,23 +133,23 @@ impl Which {
 
     fn filter(&self, vault: &Vault, session: &Session<'_>) -> Result<Filter, Failure> {
         let document = self.document.as_ref();
-        let given = &session.workspace.options.labels;
+        // Logs of other machines may be of other versions of the program.
+        let verb = self.verb.as_deref().filter(|_| self.place.logs.is_none());
+        verb.map_or(Ok(()), check_verb)?;
         Ok(Filter {
-            session: given.session.clone(),
-            agent: given.agent.clone(),
             principal: self.principal.clone(),
             verb: self.verb.clone(),
             document: document.map(|id| session.workspace.known_id(vault, id)).transpose()?,
             version: self.version.as_deref().map(number).transpose()?,
             checkpoint: self.checkpoint,
-            ..self.period.filter()?
+            ..self.period.with_labels(session)?
         })
     }
 }
 
 /// Which logs.
 #[derive(Debug, clap::Args)]
-pub(super) struct LogPlace {
+pub(in crate::cli) struct LogPlace {
     /// Read the logs in this folder, as `ctx trace collect` makes it
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
@@ -157,15 +157,37 @@ pub(super) struct LogPlace {
 
 impl LogPlace {
     /// The logs that are named, or all of this vault: of accesses on this machine, and of changes.
-    fn all(&self, vault: &Vault, session: &Session<'_>) -> Result<Vec<Logs>, Failure> {
+    fn all(&self, vault: &Vault, session: &mut Session<'_>) -> Result<Vec<Logs>, Failure> {
         match &self.logs {
             Some(dir) => Ok(vec![session.workspace.logs_in(vault, dir)?.1]),
-            None => session.workspace.all_logs(vault),
+            None => {
+                let (logs, lacks) = session.workspace.all_logs(vault)?;
+                if let Some(why) = lacks {
+                    let why = why.to_string();
+                    session.ui.warn(&format!("no access log is read: {}", shown(&why)));
+                }
+                Ok(logs)
+            }
+        }
+    }
+
+    /// Says where the accesses of a vault are that was moved, if these logs have none.
+    pub(in crate::cli) fn note_elsewhere(&self, vault: &Vault, session: &mut Session<'_>) {
+        if self.logs.is_some() {
+            return;
+        }
+        for dir in session.workspace.logs_elsewhere(vault) {
+            let dir = dir.display().to_string();
+            let dir = shlex::try_quote(&dir).unwrap_or_default();
+            session.ui.note(&format!(
+                "hint: an access log is kept by the path of the vault; accesses at another path are read with `--logs {}`",
+                shown(&dir)
+            ));
         }
     }
 
     /// The logs, and their folder: the one that is named, or that of this machine.
-    pub(super) fn open(
+    pub(in crate::cli) fn open(
         &self,
         vault: &Vault,
         session: &Session<'_>,
@@ -206,8 +228,36 @@ impl Period {
     /// A filter for accesses of this time.
     pub(super) fn filter(&self) -> Result<Filter, Failure> {
         let read = |text: &Option<String>| text.as_deref().map(time).transpose();
-        Ok(Filter { from: read(&self.from)?, to: read(&self.to)?, ..Filter::default() })
+        let (from, to) = (read(&self.from)?, read(&self.to)?);
+        if let (Some(from), Some(to)) = (from, to)
+            && from > to
+        {
+            let message = format!("the period begins at {from}, after it ends at {to}");
+            return Err(Failure::new(Code::Usage, message).hint("exchange `--from` and `--to`"));
+        }
+        Ok(Filter { from, to, ..Filter::default() })
     }
+
+    /// The same with the labels that the user gave.
+    pub(super) fn with_labels(&self, session: &Session<'_>) -> Result<Filter, Failure> {
+        Ok(Filter { from: self.filter()?.from, to: self.filter()?.to, ..labelled(session) })
+    }
+}
+
+/// A filter for accesses with the labels that the user gave.
+pub(super) fn labelled(session: &Session<'_>) -> Filter {
+    let GivenLabels { agent, session, thread, task, node } =
+        session.workspace.options.labels.clone();
+    Filter { agent, session, thread, task, node, ..Filter::default() }
+}
+
+/// Refuses what is the name of no command: no line would have it.
+fn check_verb(verb: &str) -> Result<(), Failure> {
+    if groups::is_verb(verb) {
+        return Ok(());
+    }
+    Err(Failure::new(Code::Usage, format!("`{}` is no command of ctx", shown(verb)))
+        .hint("`ctx --help` lists the commands"))
 }
 
 /// A time or a date on the command line.
@@ -231,13 +281,18 @@ pub(super) fn unknown_access() -> Failure {
         .hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered")
 }
 
-/// Warns of lines that are left out of an answer.
-pub(super) fn warn_of(session: &mut Session<'_>, faults: &[Fault]) {
-    if !faults.is_empty() {
-        let what = count(faults.len(), "line");
-        session.ui.note(&format!(
-            "warning: {what} of the log cannot be relied on; run `ctx trace verify`"
-        ));
+/// Warns of what is wrong with the logs that an answer is from, and gives how the verb ends.
+pub(super) fn warn_of(session: &mut Session<'_>, faults: &[Fault]) -> Answer {
+    if faults.is_empty() {
+        return Answer::Yes;
+    }
+    let what = count(faults.len(), "fault");
+    session.ui.note(&format!(
+        "warning: the log has {what}, so accesses may be missing; run `ctx trace verify`"
+    ));
+    match faults.iter().any(|fault| fault.kind.is_damage()) {
+        true => Answer::No,
+        false => Answer::Yes,
     }
 }
 
@@ -275,7 +330,10 @@ fn changed(trace: &TraceRow) -> String {
             let ids = count(usize::try_from(trace.count).unwrap_or(usize::MAX), "document");
             format!("{ids} in checkpoint {checkpoint}")
         }
-        None => what.to_owned(),
+        None => match &trace.detail {
+            Some(detail) => format!("{what} {}", shown(detail)),
+            None => what.to_owned(),
+        },
     }
 }
 
@@ -291,7 +349,10 @@ fn show(
     for logs in &all {
         lines.extend(of_log(logs.find(&name))?);
     }
-    let Some(first) = lines.first() else { return Err(unknown_trace(&all, &name)) };
+    let Some(first) = lines.first() else {
+        place.note_elsewhere(&vault, session);
+        return Err(unknown_trace(&all, &name));
+    };
     if let Some(format) = format {
         return format::show(format, (&all, lines), session);
     }
@@ -441,6 +502,6 @@ pub(super) fn unknown_trace(all: &[Logs], name: &TraceId) -> Failure {
             Failure::new(Code::UnknownTrace, message).hint(hint)
         }
         None => Failure::new(Code::UnknownTrace, format!("no access `{name}` is recorded"))
-            .hint("`ctx trace list` lists them"),
+            .hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered"),
     }
 }

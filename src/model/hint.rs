@@ -36,6 +36,7 @@ verbs! {
     HeadTrust "head trust";
     Help "help";
     History "history";
+    Impact "impact";
     Index "index";
     Init "init";
     List "list";

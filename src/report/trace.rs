@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Report;
 use super::retention::PrunedRow;
 use crate::audit::{
-    Change, Collected, Event, Fault, FileOutcome, Line, Output, Prior, Produced, Reading,
+    Change, Collected, Event, Fault, FileOutcome, Line, Output, Part, Prior, Produced, Reading,
 };
 use crate::evidence::replay::{Outcome, Replayed};
 
@@ -72,6 +72,19 @@ pub struct TraceRow {
     /// The checkpoint that a change made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sealed: Option<u64>,
+    /// Of a hold what it holds and why, of its end why, and of a binding the time of its event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// What a change is about, where no document says it.
+fn detail(change: &Change) -> Option<String> {
+    match change {
+        Change::Hold { hold } => Some(format!("{} of {}: {}", hold.id, hold.held(), hold.reason)),
+        Change::Lift { lifted, reason } => Some(format!("{lifted}: {reason}")),
+        Change::Bind { event_at } => Some(format!("the event of {event_at}")),
+        _ => None,
+    }
 }
 
 impl From<&Line> for TraceRow {
@@ -106,6 +119,7 @@ impl From<&Line> for TraceRow {
             code,
             action: change.map(Change::as_str),
             sealed: sealed.map(|sealed| sealed.checkpoint),
+            detail: change.and_then(detail),
         }
     }
 }
@@ -146,6 +160,12 @@ pub struct ImpactRow {
     pub session_implicit: bool,
     /// The text.
     pub uri: Option<String>,
+    /// The anchor of the section that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<String>,
+    /// What was made of the version's text, where it is no piece of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<&'static str>,
     /// Its version.
     pub version: u64,
     /// The checkpoint that was answered.
@@ -168,6 +188,8 @@ impl ImpactRow {
             agent: row.agent,
             session: row.session,
             session_implicit: row.session_implicit,
+            anchor: reading.text.anchor().map(str::to_owned),
+            part: reading.text.part.map(Part::as_str),
             uri: reading.text.uri,
             version: reading.text.version,
             checkpoint: reading.text.checkpoint,

@@ -12,6 +12,7 @@ use crate::index::{self, At, Damaged, Index, Life};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
+use crate::model::timestamp::Timestamp;
 use crate::trust::{self, HeadError};
 use crate::vault::Vault;
 use crate::vault::config::Config;
@@ -127,14 +128,14 @@ impl CheckpointSource {
     }
 
     /// The last checkpoint and its hash; none before the first, or where the log is not sound.
-    pub(crate) fn head(&self, vault: &Vault) -> Option<(CheckpointNumber, Digest)> {
+    pub(crate) fn head(&self, vault: &Vault) -> Option<(CheckpointNumber, Digest, Timestamp)> {
         if let Some(index) = &self.index
-            && let Some(hash) = index.hash_of(index.head())
+            && let Some((at, hash)) = index.made(index.head())
         {
-            return Some((index.head(), hash));
+            return Some((index.head(), hash, at));
         }
         let chronicle = self.log(vault).ok()?.sound().ok()?;
-        chronicle.head().map(|head| (head.number, head.hash))
+        chronicle.head().map(|head| (head.number, head.hash, head.at))
     }
 
     /// Compares what is read with the trusted head of the vault. Readers answer all the same, and

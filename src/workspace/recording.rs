@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::Workspace;
 use super::retention::cuts_of;
 use crate::audit::{
-    self, Access, AppendError, Arguments, Event, HeadRef, LabelError, Labels, Listing, Logs,
+    self, Access, AppendError, Arguments, Event, HeadRef, Heads, LabelError, Labels, Listing, Logs,
     Output, Place, Produced, Query, Recorder, Refused, Request, Text, TraceId, TraceParent,
     WithheldCount,
 };
@@ -17,14 +17,19 @@ use crate::model::digest::Digest;
 use crate::model::number::CheckpointNumber;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
+use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::CheckpointSource;
+use crate::trust;
 use crate::uri::Class;
 use crate::vault::Vault;
 use crate::vault::audit::{Audit, Durability, Queries};
 use crate::vault::config::Config;
 use crate::vault::outside::StateFolder;
 use crate::vault::reader::Reader;
+
+/// So many folders of logs are looked at for those of a vault that was moved.
+const MOST_FOLDERS: usize = 1000;
 
 /// What is to be recorded of a command.
 #[derive(Debug)]
@@ -38,6 +43,8 @@ pub(crate) struct Recording {
     settings: Audit,
     /// The end of the checkpoint log.
     pub(crate) head: Option<(CheckpointNumber, Digest)>,
+    /// When that was made.
+    pub(crate) head_at: Option<Timestamp>,
     /// The class of the answer.
     pub(crate) class: Option<Class>,
     /// What was asked for, in canonical form.
@@ -58,6 +65,14 @@ pub(crate) enum NotRecorded {
     /// There is no place for it.
     #[error("the user has no directory of state outside the vault; set CTX_AUDIT_DIR or HOME")]
     NoPlace,
+    /// The place that the user named is none.
+    #[error("CTX_AUDIT_DIR is `{dir}`, {why}")]
+    NamedPlace {
+        /// What it is.
+        dir: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// It could not be written.
     #[error("cannot write to `{}`: {source}", dir.display())]
     Append {
@@ -119,6 +134,7 @@ impl Recording {
             reader: Reader::default(),
             settings: Audit::default(),
             head: None,
+            head_at: None,
             class: None,
             query: None,
             texts: Vec::new(),
@@ -137,7 +153,9 @@ impl Recording {
 
     /// The checkpoints that are answered from: their end, and the configuration that it seals.
     pub(crate) fn reads(&mut self, vault: &Vault, source: &CheckpointSource) {
-        self.head = source.head(vault);
+        let head = source.head(vault);
+        self.head = head.map(|(number, hash, _)| (number, hash));
+        self.head_at = head.map(|(_, _, at)| at);
         let sealed = source.head_config(vault).ok().flatten();
         sealed.iter().for_each(|config| self.holds(config));
     }
@@ -187,6 +205,13 @@ impl Recording {
     }
 }
 
+/// The checkpoints of a vault, as far as they can be read.
+pub(crate) fn heads_of(vault: &Vault) -> Heads {
+    let log = trust::open_log(vault).ok();
+    let chronicle = log.as_ref().and_then(|log| log.sound().ok());
+    chronicle.as_ref().map(Heads::from).unwrap_or_default()
+}
+
 /// What was read of the access log.
 ///
 /// # Errors
@@ -203,9 +228,16 @@ fn open(dir: PathBuf) -> Result<(PathBuf, Logs), Failure> {
 
 impl Workspace<'_> {
     /// Where the accesses to a vault are recorded.
-    fn audit_place(&self, root: &Path, state: Option<StateFolder>) -> Option<Place> {
-        let named = self.environment.var("CTX_AUDIT_DIR").map(|dir| self.environment.cwd.join(dir));
-        Place::of(root, state, named.as_deref())
+    fn audit_place(&self, root: &Path, state: Option<StateFolder>) -> Result<Place, NotRecorded> {
+        let named = self.environment.var("CTX_AUDIT_DIR");
+        let place = Place::of(root, state, named.map(Path::new));
+        let Some(dir) = named else { return place.ok_or(NotRecorded::NoPlace) };
+        let refused = |why| NotRecorded::NamedPlace { dir: shown(dir).into_owned(), why };
+        // Seen from each folder, a relative path is another log.
+        if !Path::new(dir).is_absolute() {
+            return Err(refused("which is no absolute path; name a folder from `/` on"));
+        }
+        place.ok_or_else(|| refused("a folder in the vault; name one outside of it"))
     }
 
     /// The logs of accesses to a vault on this machine, and their folder.
@@ -213,12 +245,9 @@ impl Workspace<'_> {
     /// # Errors
     /// There is no place for them, or it cannot be listed.
     pub(crate) fn access_logs(&self, vault: &Vault) -> Result<(PathBuf, Logs), Failure> {
-        let no_place = || {
-            let why = NotRecorded::NoPlace.to_string();
-            Failure::new(Code::Io, format!("there is no access log: {why}"))
-        };
         let place = self.audit_place(vault.root(), vault.state().cloned());
-        let (dir, logs) = open(place.ok_or_else(no_place)?.dir)?;
+        let no_place = |why| Failure::new(Code::Io, format!("there is no access log: {why}"));
+        let (dir, logs) = open(place.map_err(no_place)?.dir)?;
         Ok((dir, logs.pruned_at(cuts_of(vault))))
     }
 
@@ -238,13 +267,42 @@ impl Workspace<'_> {
     /// The logs of accesses to a vault, and those of its changes.
     ///
     /// # Errors
-    /// A folder cannot be listed. That there is no place for accesses is none.
-    pub(crate) fn all_logs(&self, vault: &Vault) -> Result<Vec<Logs>, Failure> {
+    /// A folder cannot be listed. That there is no place for accesses is none: it is given, too.
+    pub(crate) fn all_logs(
+        &self,
+        vault: &Vault,
+    ) -> Result<(Vec<Logs>, Option<NotRecorded>), Failure> {
         let changes = of_log(Logs::of_changes(vault).map_err(io::Error::other))?;
-        let place = self.audit_place(vault.root(), vault.state().cloned());
-        let accesses = place.map(|place| of_log(Logs::open(&place.dir))).transpose()?;
-        let accesses = accesses.map(|logs| logs.pruned_at(cuts_of(vault)));
-        Ok(accesses.into_iter().chain([changes]).collect())
+        match self.audit_place(vault.root(), vault.state().cloned()) {
+            Ok(place) => {
+                let accesses = of_log(Logs::open(&place.dir))?.pruned_at(cuts_of(vault));
+                Ok((vec![accesses, changes], None))
+            }
+            Err(why) => Ok((vec![changes], Some(why))),
+        }
+    }
+
+    /// Folders of access logs of other paths that have lines about this vault: a vault that was
+    /// moved has its accesses there. Of each writer one line is looked at.
+    pub(crate) fn logs_elsewhere(&self, vault: &Vault) -> Vec<PathBuf> {
+        let Ok(place) = self.audit_place(vault.root(), vault.state().cloned()) else {
+            return Vec::new();
+        };
+        let Ok(log) = trust::open_log(vault) else { return Vec::new() };
+        let Ok(chronicle) = log.sound() else { return Vec::new() };
+        let is_ours = |head: &HeadRef| {
+            let known = chronicle.checkpoint(CheckpointNumber(head.checkpoint));
+            known.is_ok_and(|known| known.hash.to_string() == head.hash)
+        };
+        let folders = place.dir.parent().and_then(|above| above.read_dir().ok());
+        let folders = folders.into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut found: Vec<PathBuf> = folders
+            .take(MOST_FOLDERS)
+            .filter(|dir| *dir != place.dir)
+            .filter(|dir| Logs::open(dir).is_ok_and(|logs| logs.has_head(&is_ours)))
+            .collect();
+        found.sort();
+        found
     }
 
     /// Records what a command handed out; a command that handed out nothing leaves no line.
@@ -262,9 +320,9 @@ impl Workspace<'_> {
         if !self.environment.is_recorded {
             return Ok(());
         }
-        let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
+        let place = self.audit_place(&root, state)?;
         let request = self.asked(&root, &recording, labels);
-        self.append(place, recording.must_be_durable(), &request, event).map(|_| ())
+        self.append(place, &recording, &request, event).map(|_| ())
     }
 
     /// Records what an agent produced in its session; gives what names the line.
@@ -278,10 +336,9 @@ impl Workspace<'_> {
         produced: Produced,
     ) -> Result<TraceId, NotRecorded> {
         let (root, state) = recording.vault.clone().ok_or(NotRecorded::NoPlace)?;
-        let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
+        let place = self.audit_place(&root, state)?;
         let request = self.asked(&root, recording, labels);
-        let is_durable = recording.must_be_durable();
-        self.append(place, is_durable, &request, Event::Output(produced))
+        self.append(place, recording, &request, Event::Output(produced))
     }
 
     /// What was asked, and by whom, as far as reading asks; by its hash where the settings say so.
@@ -305,12 +362,15 @@ impl Workspace<'_> {
     fn append(
         &self,
         place: Place,
-        is_durable: bool,
+        recording: &Recording,
         request: &Request,
         event: Event,
     ) -> Result<TraceId, NotRecorded> {
         let clock = || Timestamp::from_millis((self.environment.clock)());
         let at = self.now().unwrap_or_else(|_| clock());
+        // The clock of who published the head may be ahead of ours.
+        let at = recording.head_at.map_or(at, |head_at| at.max(head_at));
+        let is_durable = recording.must_be_durable();
         let environment = (self.environment.random, &self.environment.disk);
         audit::append(&place, environment, is_durable, at, request, event)
             .map_err(|source| NotRecorded::Append { dir: place.dir, source })
@@ -363,7 +423,9 @@ impl Workspace<'_> {
         let GivenLabels { agent, session, thread, task, node } = &self.options.labels;
         let label = |given: &Option<String>, name: &str| {
             let var = format!("CTX_{}", name.to_uppercase());
-            let value = given.as_deref().or_else(|| self.environment.var(&var));
+            // That it is empty is no id either.
+            let named = || self.environment.vars.get(&var).map(String::as_str);
+            let value = given.as_deref().or_else(named);
             let Some(value) = value else { return Ok(None) };
             let refused = |why: LabelError| {
                 let place = if given.is_some() { format!("--{name}") } else { var.clone() };

@@ -6,7 +6,7 @@ use crate::audit::{Filter, RawLines};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::cli::Answer;
 use crate::cli::session::Session;
-use crate::cli::trace::{note_pruned, trace_id, unknown_access, unknown_trace};
+use crate::cli::trace::{LogPlace, note_pruned, trace_id, unknown_access, unknown_trace};
 use crate::cli::ui::shown;
 use crate::evidence::bundle::export::{Exported, export};
 use crate::evidence::bundle::manifest::Scope;
@@ -44,6 +44,8 @@ pub(super) struct Export {
     /// Replace a file that is there
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    place: LogPlace,
 }
 
 /// What was asked for.
@@ -72,7 +74,7 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
         return Err(Failure::new(Code::NotASteward, message)
             .hint("ask a steward who may read everything to export it"));
     }
-    let (scope, found) = found(session, &vault, &chronicle, wanted)?;
+    let (scope, found) = found(session, (&vault, &args.place), &chronicle, wanted)?;
     let (word, name) = scope.parts();
     session.recording.query = Some(format!("{word} {name}"));
     session.recording.class = Some(Class::Set);
@@ -94,17 +96,18 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
 /// The lines that were asked for, and what the bundle says that it is for.
 fn found(
     session: &mut Session<'_>,
-    vault: &Vault,
+    (vault, place): (&Vault, &LogPlace),
     chronicle: &Chronicle<'_>,
     wanted: Wanted,
 ) -> Result<(Scope, RawLines), Failure> {
-    let (_, logs) = session.workspace.access_logs(vault)?;
+    let (_, logs) = place.open(vault, session)?;
     match wanted {
         Wanted::Lines(scope) => {
             let found = of_log(logs.raw(&|line| scope.wants(line)))?;
             if let Scope::Trace(name) = &scope
                 && found.lines.is_empty()
             {
+                place.note_elsewhere(vault, session);
                 return Err(unknown_trace(&[logs], &trace_id(name)?));
             }
             note_pruned(session, &logs, None);

@@ -13,11 +13,12 @@ use crate::report::failure::Failure;
 use crate::report::retention::PrunedRow;
 use crate::report::trace::{ChangesVerified, FaultReport, TraceVerifyReport};
 use crate::words::count;
-use crate::workspace::recording::of_log;
+use crate::workspace::recording::{heads_of, of_log};
 
 pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
     let (dir, logs) = place.open(&vault, session)?;
+    let logs = logs.compared_with(heads_of(&vault));
     let Verified { lines, pruned, faults } = of_log(logs.verify())?;
     let changes = match &place.logs {
         Some(_) => None,
