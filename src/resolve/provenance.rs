@@ -37,11 +37,11 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Those of a checkpoint whose configuration this is.
-    pub(super) fn of(snapshot: &Snapshot<'_>, config: &Result<Option<Config>, Withheld>) -> Self {
+    pub(super) fn of(snapshot: &Snapshot<'_>, config: &Result<Option<&Config>, Withheld>) -> Self {
         let Ok(config) = config else { return Self { markup: Markup::Unknown, stewards: None } };
-        let markup = config.as_ref().map(Markup::of).unwrap_or_default();
+        let markup = config.map(Markup::of).unwrap_or_default();
         let is_governed = |config: &&Config| config.governance == Governance::Governed;
-        let stewards = config.as_ref().filter(is_governed).and_then(|_| {
+        let stewards = config.filter(is_governed).and_then(|_| {
             let sealed = snapshot.own(&DocumentId::stewards())?.ok()?;
             stewards::read(&sealed.text).stewards
         });
