@@ -20,10 +20,10 @@ impl Logs {
         if !self.files.keys().any(is_writer) {
             return Ok(Vec::new());
         }
-        for (writer, firsts) in &self.files {
-            let first = firsts.iter().rev().find(|first| **first <= trace.seq);
+        for (writer, files) in &self.files {
+            let first = files.firsts.iter().rev().find(|first| **first <= trace.seq);
             if let Some(first) = first.filter(|_| is_writer(writer)) {
-                let (_, file) = self.file(writer, *first)?;
+                let Ok((_, file)) = self.opened(writer, *first)? else { continue };
                 let found = lines_of(&file, writer, trace)?;
                 if !found.is_empty() {
                     return Ok(found);

@@ -37,12 +37,11 @@ impl Logs {
     /// A file cannot be read.
     pub fn raw(&self, wants: &dyn Fn(&Line) -> bool) -> io::Result<RawLines> {
         let mut found = RawLines::default();
-        let files = self
-            .files
-            .iter()
-            .flat_map(|(writer, firsts)| firsts.iter().map(move |first| self.file(writer, *first)));
-        for opened in files {
-            let (file, log) = opened?;
+        for (writer, first) in self.each_file() {
+            let Ok((file, log)) = self.opened(writer, first)? else {
+                found.unreadable += 1;
+                continue;
+            };
             let mut log = log.into_reader();
             for number in 1.. {
                 let mut bytes = Vec::new();

@@ -14,6 +14,7 @@ use crate::audit::{
     WithheldCount,
 };
 use crate::model::digest::Digest;
+use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
@@ -21,8 +22,9 @@ use crate::report::failure::{Code, Failure};
 use crate::resolve::CheckpointSource;
 use crate::uri::Class;
 use crate::vault::Vault;
-use crate::vault::audit::{Audit, Durability, Queries};
+use crate::vault::audit::{Accesses, Audit, Durability, Queries};
 use crate::vault::config::Config;
+use crate::vault::files::Files;
 use crate::vault::outside::StateFolder;
 use crate::vault::reader::Reader;
 
@@ -30,8 +32,8 @@ use crate::vault::reader::Reader;
 #[derive(Debug)]
 pub(crate) struct Recording {
     began: Instant,
-    /// The vault's own folder, and the folder of what the user knows of it.
-    vault: Option<(PathBuf, Option<StateFolder>)>,
+    /// The files of the vault, and the folder of what the user knows of it.
+    vault: Option<(Files, Option<StateFolder>)>,
     /// Who reads it.
     reader: Reader,
     /// How it is to be recorded.
@@ -63,15 +65,30 @@ pub(crate) enum NotRecorded {
     Append {
         /// The folder.
         dir: PathBuf,
+        /// Whether it is the one in the vault.
+        is_in_vault: bool,
         /// Why.
         source: AppendError,
     },
 }
 
+impl NotRecorded {
+    /// What to do about it, where the message does not say it.
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            Self::NoPlace => "name a folder with CTX_AUDIT_DIR",
+            Self::Append { is_in_vault: true, .. } => {
+                "accesses of this vault are kept in it (`audit.accesses: vault`): a reader needs the permission to write there"
+            }
+            Self::Append { .. } => "free the folder, or name another with CTX_AUDIT_DIR",
+        }
+    }
+}
+
 impl From<NotRecorded> for Failure {
     fn from(why: NotRecorded) -> Self {
-        Self::new(Code::Io, format!("the access was not recorded: {why}"))
-            .hint("nothing is handed out that is not recorded: free the folder, or name another with CTX_AUDIT_DIR")
+        let hint = format!("nothing is handed out that is not recorded: {}", why.hint());
+        Self::new(Code::Io, format!("the access was not recorded: {why}")).hint(hint)
     }
 }
 
@@ -130,7 +147,7 @@ impl Recording {
 
     /// The vault that texts are handed out of.
     pub(crate) fn is_of(&mut self, vault: &Vault) {
-        self.vault = Some((vault.root().to_owned(), vault.state().cloned()));
+        self.vault = Some((vault.files().clone(), vault.state().cloned()));
         self.reader = vault.reader().clone();
         self.holds(vault.config());
     }
@@ -195,44 +212,68 @@ pub(crate) fn of_log<T>(read: io::Result<T>) -> Result<T, Failure> {
     read.map_err(|why| Failure::new(Code::Io, format!("the access log: {why}")))
 }
 
-fn open(dir: PathBuf) -> Result<(PathBuf, Logs), Failure> {
+fn open(dir: &Path) -> Result<Logs, Failure> {
     let failed = |why| Failure::new(Code::Io, format!("cannot list `{}`: {why}", dir.display()));
-    let logs = Logs::open(&dir).map_err(failed)?;
-    Ok((dir, logs))
+    Logs::open(dir).map_err(failed)
+}
+
+/// The logs of accesses to a vault.
+#[derive(Debug)]
+pub(crate) struct AccessLogs {
+    /// The folder of those on this machine, in the user's hands; none without a place for them.
+    pub(crate) folder: Option<PathBuf>,
+    /// These and those in the vault, with the cuts.
+    pub(crate) logs: Logs,
 }
 
 impl Workspace<'_> {
-    /// Where the accesses to a vault are recorded.
-    fn audit_place(&self, root: &Path, state: Option<StateFolder>) -> Option<Place> {
+    /// Where a user's accesses to a vault are recorded, outside of it.
+    fn user_place(&self, root: &Path, state: Option<StateFolder>) -> Option<Place> {
         let named = self.environment.var("CTX_AUDIT_DIR").map(|dir| self.environment.cwd.join(dir));
         Place::of(root, state, named.as_deref())
     }
 
-    /// The logs of accesses to a vault on this machine, and their folder.
+    /// Where an access is recorded under these settings.
+    fn log_place(&self, recording: &Recording) -> Result<Option<Place>, NotRecorded> {
+        let Some((files, state)) = recording.vault.clone() else { return Ok(None) };
+        match recording.settings.accesses {
+            Accesses::Vault => Ok(Some(Place::in_vault(&files, state))),
+            Accesses::User => {
+                let place = self.user_place(files.root(), state);
+                place.map(Some).ok_or(NotRecorded::NoPlace)
+            }
+        }
+    }
+
+    /// The logs of accesses to a vault: those on this machine, and those that the vault has.
     ///
     /// # Errors
     /// There is no place for them, or it cannot be listed.
-    pub(crate) fn access_logs(&self, vault: &Vault) -> Result<(PathBuf, Logs), Failure> {
-        let no_place = || {
+    pub(crate) fn access_logs(&self, vault: &Vault) -> Result<AccessLogs, Failure> {
+        let is_in_vault = vault.files().exists(layout::ACCESS_DIR)
+            || Audit::of(vault.config()).accesses == Accesses::Vault;
+        let place = self.user_place(vault.root(), vault.state().cloned());
+        let folder = place.map(|place| place.folder.shown());
+        if folder.is_none() && !is_in_vault {
             let why = NotRecorded::NoPlace.to_string();
-            Failure::new(Code::Io, format!("there is no access log: {why}"))
-        };
-        let place = self.audit_place(vault.root(), vault.state().cloned());
-        let (dir, logs) = open(place.ok_or_else(no_place)?.dir)?;
-        Ok((dir, logs.pruned_at(cuts_of(vault))))
+            return Err(Failure::new(Code::Io, format!("there is no access log: {why}")));
+        }
+        let logs = folder.as_deref().map_or_else(|| Ok(Logs::none()), open)?;
+        let logs = of_log(logs.with_accesses_in(vault))?.pruned_at(cuts_of(vault));
+        Ok(AccessLogs { folder, logs })
     }
 
     /// The logs in a folder that the user names.
     ///
     /// # Errors
     /// There is no such folder, or it cannot be listed.
-    pub(crate) fn logs_in(&self, vault: &Vault, dir: &Path) -> Result<(PathBuf, Logs), Failure> {
+    pub(crate) fn logs_in(&self, vault: &Vault, dir: &Path) -> Result<AccessLogs, Failure> {
         let dir = self.environment.cwd.join(dir);
         if !dir.is_dir() {
             return Err(Failure::new(Code::Io, format!("`{}` is not a folder", dir.display())));
         }
-        let (dir, logs) = open(dir)?;
-        Ok((dir, logs.pruned_at(cuts_of(vault))))
+        let logs = open(&dir)?.pruned_at(cuts_of(vault));
+        Ok(AccessLogs { folder: Some(dir), logs })
     }
 
     /// The logs of accesses to a vault, and those of its changes.
@@ -240,11 +281,11 @@ impl Workspace<'_> {
     /// # Errors
     /// A folder cannot be listed. That there is no place for accesses is none.
     pub(crate) fn all_logs(&self, vault: &Vault) -> Result<Vec<Logs>, Failure> {
-        let changes = of_log(Logs::of_changes(vault).map_err(io::Error::other))?;
-        let place = self.audit_place(vault.root(), vault.state().cloned());
-        let accesses = place.map(|place| of_log(Logs::open(&place.dir))).transpose()?;
-        let accesses = accesses.map(|logs| logs.pruned_at(cuts_of(vault)));
-        Ok(accesses.into_iter().chain([changes]).collect())
+        let changes = of_log(Logs::of_changes(vault))?;
+        let place = self.user_place(vault.root(), vault.state().cloned());
+        let own = place.map_or_else(|| Ok(Logs::none()), |place| open(&place.folder.shown()))?;
+        let accesses = of_log(own.with_accesses_in(vault))?.pruned_at(cuts_of(vault));
+        Ok(vec![accesses, changes])
     }
 
     /// Records what a command handed out; a command that handed out nothing leaves no line.
@@ -258,13 +299,12 @@ impl Workspace<'_> {
         printed: &Printed<'_>,
     ) -> Result<(), NotRecorded> {
         let Some(event) = recording.event(printed) else { return Ok(()) };
-        let Some((root, state)) = recording.vault.take() else { return Ok(()) };
         if !self.environment.is_recorded {
             return Ok(());
         }
-        let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
-        let request = self.asked(&root, &recording, labels);
-        self.append(place, recording.must_be_durable(), &request, event).map(|_| ())
+        let Some(place) = self.log_place(&recording)? else { return Ok(()) };
+        let request = self.asked(&recording, labels);
+        self.append(&place, recording.must_be_durable(), &request, event).map(|_| ())
     }
 
     /// Records what an agent produced in its session; gives what names the line.
@@ -277,20 +317,20 @@ impl Workspace<'_> {
         labels: Labels,
         produced: Produced,
     ) -> Result<TraceId, NotRecorded> {
-        let (root, state) = recording.vault.clone().ok_or(NotRecorded::NoPlace)?;
-        let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
-        let request = self.asked(&root, recording, labels);
+        let place = self.log_place(recording)?.ok_or(NotRecorded::NoPlace)?;
+        let request = self.asked(recording, labels);
         let is_durable = recording.must_be_durable();
-        self.append(place, is_durable, &request, Event::Output(produced))
+        self.append(&place, is_durable, &request, Event::Output(produced))
     }
 
     /// What was asked, and by whom, as far as reading asks; by its hash where the settings say so.
-    fn asked(&self, root: &Path, recording: &Recording, labels: Labels) -> Request {
+    fn asked(&self, recording: &Recording, labels: Labels) -> Request {
         let option = self.options.principal.as_deref().map(|name| (name, "option"));
         let named = option.or_else(|| Some((self.environment.var("CTX_PRINCIPAL")?, "env")));
         let named = named.and_then(|(name, source)| Some((name.parse().ok()?, source)));
         // Who was asked decided what was handed out.
         let principal = recording.reader.asked().cloned().or(named);
+        let root = recording.vault.as_ref().map(|(files, _)| files.root()).unwrap_or(Path::new(""));
         let asked = self.request(root, labels, principal);
         let head = recording.head;
         let head =
@@ -304,7 +344,7 @@ impl Workspace<'_> {
 
     fn append(
         &self,
-        place: Place,
+        place: &Place,
         is_durable: bool,
         request: &Request,
         event: Event,
@@ -312,8 +352,13 @@ impl Workspace<'_> {
         let clock = || Timestamp::from_millis((self.environment.clock)());
         let at = self.now().unwrap_or_else(|_| clock());
         let environment = (self.environment.random, &self.environment.disk);
-        audit::append(&place, environment, is_durable, at, request, event)
-            .map_err(|source| NotRecorded::Append { dir: place.dir, source })
+        audit::append(place, environment, is_durable, at, request, event).map_err(|source| {
+            NotRecorded::Append {
+                dir: place.folder.shown(),
+                is_in_vault: place.folder.is_shared(),
+                source,
+            }
+        })
     }
 
     /// What was asked, of the vault in a folder.

@@ -98,7 +98,7 @@ fn found(
     chronicle: &Chronicle<'_>,
     wanted: Wanted,
 ) -> Result<(Scope, RawLines), Failure> {
-    let (_, logs) = session.workspace.access_logs(vault)?;
+    let logs = session.workspace.access_logs(vault)?.logs;
     match wanted {
         Wanted::Lines(scope) => {
             let found = of_log(logs.raw(&|line| scope.wants(line)))?;
