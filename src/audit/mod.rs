@@ -65,7 +65,7 @@ pub(crate) use place::Place;
 pub use produced::{Prior, Priors, Produced, before};
 pub(crate) use produced::{is_before, session_of};
 pub use prune::{Plan, WriterPlan};
-pub use raw::{RawLine, RawLines};
+pub use raw::RawLine;
 pub use tails::{Tail, Tails};
 pub use text::{Deciding, Part, Text, Traced};
 pub use traceparent::TraceParent;
