@@ -72,6 +72,12 @@ impl<'l> Members<'l> {
         }
     }
 
+    /// Where a member with this key would begin, which is not there: others follow it.
+    pub(super) fn place_of(&self, key: &str) -> usize {
+        let next = self.members.iter().find(|member| member.key > key);
+        next.map_or(self.text.len().saturating_sub(1), |member| member.whole.start)
+    }
+
     /// The value of a member, if there is one.
     pub(super) fn get<T: DeserializeOwned>(
         &self,

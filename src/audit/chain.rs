@@ -4,74 +4,47 @@
 //! line follows the last one before it, is looked at when the blocks are put together in their order.
 //! So the answer is the same whatever the number of threads.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter, memrchr};
 use rayon::prelude::*;
 
 use super::blocks::{Ending, LineReader, Lines, LogFile, Unread};
-use super::changes;
 use super::cut::{self, Cuts, Pruned, Pruning};
 use super::end::last_line;
 use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
+use super::folder::Folder;
 use super::heads::Heads;
 use super::line::{Line, LineFault};
-use super::writer::{FULL, FilesByWriter, WriterId, files_in};
+use super::writer::WriterId;
 use crate::model::digest::Digest;
-use crate::model::layout::AUDIT_DIR;
 use crate::vault::Vault;
-use crate::vault::files::{FileError, Files};
 
 /// How many blocks are read before what they say is handed on: what was found in them is in memory.
 const BLOCKS_AT_ONCE: u64 = 32;
 
-/// No file of a change log is longer: an event has no more than some lines.
-const MAX_FILE: u64 = 4 * FULL;
-
-/// The logs in one folder.
+/// The logs of some folders.
 #[derive(Debug)]
 pub struct Logs {
-    folder: Folder,
-    /// The number of the first line of each file, by writer.
-    pub(super) files: FilesByWriter,
+    folders: Vec<Folder>,
+    pub(super) files: BTreeMap<WriterId, LogFiles>,
     /// Where they were pruned.
     cuts: Cuts,
     /// What is known of the checkpoints that they name.
     heads: Heads,
 }
 
-/// Where logs are.
+/// The files of one writer.
 #[derive(Debug)]
-pub(super) enum Folder {
-    /// Accesses, in a folder of the user.
-    Outside(PathBuf),
-    /// Changes, in the vault.
-    Vault(Files),
-}
-
-impl Folder {
-    /// The files of logs in it.
-    pub(super) fn files(&self) -> io::Result<FilesByWriter> {
-        match self {
-            Self::Outside(dir) => files_in(dir),
-            Self::Vault(files) => changes::in_vault(files).map_err(io::Error::other),
-        }
-    }
-
-    /// Opens a file in it.
-    pub(super) fn open(&self, name: &str) -> io::Result<LogFile> {
-        match self {
-            Self::Outside(dir) => LogFile::open(&dir.join(name)),
-            Self::Vault(files) => {
-                let path = format!("{AUDIT_DIR}/{name}");
-                let opened = files.open_optional(&path, MAX_FILE).map_err(io::Error::other)?;
-                LogFile::of(opened.ok_or(io::ErrorKind::NotFound)?)
-            }
-        }
-    }
+pub(super) struct LogFiles {
+    /// The folder, among those of the logs.
+    folder: usize,
+    /// The number of the first line of each.
+    pub(super) firsts: Vec<u64>,
 }
 
 /// What is kept of a line, by the thread that reads it.
@@ -94,19 +67,50 @@ impl Logs {
     /// # Errors
     /// It cannot be listed.
     pub fn open(dir: &Path) -> io::Result<Self> {
-        let folder = Folder::Outside(dir.to_owned());
-        let files = folder.files()?;
-        Ok(Self { folder, files, cuts: Cuts::default(), heads: Heads::default() })
+        Self::none().with(Folder::Outside(dir.to_owned()))
+    }
+
+    /// No logs.
+    pub fn none() -> Self {
+        let (folders, files) = (Vec::new(), BTreeMap::new());
+        Self { folders, files, cuts: Cuts::default(), heads: Heads::default() }
     }
 
     /// The change logs of a vault; none if it has no folder for them.
     ///
     /// # Errors
     /// The folder cannot be listed.
-    pub fn of_changes(vault: &Vault) -> Result<Self, FileError> {
-        let files = changes::in_vault(vault.files())?;
-        let folder = Folder::Vault(vault.files().clone());
-        Ok(Self { folder, files, cuts: Cuts::default(), heads: Heads::default() })
+    pub fn of_changes(vault: &Vault) -> io::Result<Self> {
+        Self::none().with(Folder::of_changes(vault.files()))
+    }
+
+    /// The same logs and those of accesses that a vault has. A writer of the user's own folder is not
+    /// looked for in the vault, where another may have put a copy of its files.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub fn with_accesses_in(self, vault: &Vault) -> io::Result<Self> {
+        self.with(Folder::of_accesses(vault.files()))
+    }
+
+    fn with(mut self, folder: Folder) -> io::Result<Self> {
+        let files = folder.files()?;
+        let place = self.folders.len();
+        self.folders.push(folder);
+        for (writer, firsts) in files {
+            self.files.entry(writer).or_insert(LogFiles { folder: place, firsts });
+        }
+        Ok(self)
+    }
+
+    /// The folder of a writer's log.
+    pub(super) fn folder_of(&self, writer: &WriterId) -> Option<&Folder> {
+        self.files.get(writer).and_then(|files| self.folders.get(files.folder))
+    }
+
+    /// How a file is named to people, of those in the folder that was added last.
+    pub(super) fn name_of(&self, file: &str) -> String {
+        self.folders.last().map_or_else(|| file.to_owned(), |folder| folder.name_of(file))
     }
 
     /// The same logs, which were pruned at these cuts.
@@ -178,29 +182,40 @@ impl Logs {
         Ok(self.read(Some(&Needles::new(needles)), keep, found)?.faults)
     }
 
-    /// Opens a file of a writer.
+    /// Opens a file of a writer; gives its name, too.
     pub(super) fn file(&self, writer: &WriterId, first: u64) -> io::Result<(String, LogFile)> {
         let name = writer.file(first);
-        let file = self.folder.open(&name);
-        let file = file.map_err(|why| io::Error::new(why.kind(), format!("`{name}`: {why}")))?;
-        Ok((name, file))
+        let folder = self.folder_of(writer).ok_or(io::ErrorKind::NotFound)?;
+        let named = folder.name_of(&name);
+        let file = folder.open(&name);
+        let file = file.map_err(|why| io::Error::new(why.kind(), format!("`{named}`: {why}")))?;
+        Ok((named, file))
     }
 
-    /// The same, where what has the name of a file may be none: it must not hide the others.
+    /// The same, where what has the name of a file may be none, or one that cannot be read: any user
+    /// of the vault can put one there, and it must not hide the others.
     pub(super) fn opened(
         &self,
         writer: &WriterId,
         first: u64,
     ) -> io::Result<Result<(String, LogFile), Fault>> {
-        match self.file(writer, first) {
-            Ok(opened) => Ok(Ok(opened)),
-            Err(why) if why.kind() == io::ErrorKind::NotFound => Err(why),
-            Err(why) => {
-                let fault =
-                    Fault::new(FaultKind::Malformed, 1, format!("it cannot be read: {why}"));
-                Ok(Err(Fault { file: writer.file(first), ..fault }))
-            }
-        }
+        let why = match self.file(writer, first) {
+            Ok(opened) => return Ok(Ok(opened)),
+            Err(why) => why,
+        };
+        let (kind, folder) = match (why.kind(), self.folder_of(writer)) {
+            (io::ErrorKind::NotFound, _) | (_, None) => return Err(why),
+            (io::ErrorKind::PermissionDenied, Some(folder)) => (FaultKind::Unreadable, folder),
+            (_, Some(folder)) => (FaultKind::Malformed, folder),
+        };
+        let file = folder.name_of(&writer.file(first));
+        Ok(Err(Fault { file, ..Fault::new(kind, 1, format!("it cannot be read: {why}")) }))
+    }
+
+    /// Every file in the order of writers and lines.
+    pub(super) fn each_file(&self) -> impl Iterator<Item = (&WriterId, u64)> {
+        let files = self.files.iter();
+        files.flat_map(|(writer, files)| files.firsts.iter().map(move |first| (writer, *first)))
     }
 
     /// Reads every line, or those with needles in them.
@@ -211,7 +226,7 @@ impl Logs {
         found: &mut dyn FnMut(T),
     ) -> io::Result<Verified> {
         let (mut lines, mut faults, mut pruned) = (0, Faults::default(), Vec::new());
-        for (writer, firsts) in &self.files {
+        for (writer, LogFiles { firsts, .. }) in &self.files {
             let mut expected = Expected { seq: 1, prev: writer.genesis() };
             let cuts = self.cuts.of_writer(&writer.to_string());
             let mut jumps = Vec::new();

@@ -74,6 +74,13 @@ pub enum Change {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         from: Option<HeadRef>,
     },
+    /// A user declares that an event has no line, and why: its writer can no longer add one.
+    Acknowledge {
+        /// The checkpoint of the event.
+        acknowledged: HeadRef,
+        /// Why.
+        reason: String,
+    },
     /// Accesses must not be pruned.
     Hold {
         /// Which, and why.
@@ -205,7 +212,7 @@ impl Change {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Hold { hold } => Some(&hold.reason),
-            Self::Lift { reason, .. } => Some(reason),
+            Self::Lift { reason, .. } | Self::Acknowledge { reason, .. } => Some(reason),
             _ => None,
         }
     }
@@ -234,6 +241,7 @@ impl Change {
             Self::Ratify(_) => "ratify",
             Self::Emergency(_) => "emergency",
             Self::Comment { .. } => "comment",
+            Self::Acknowledge { .. } => "acknowledge",
             Self::Hold { .. } => "hold",
             Self::Lift { .. } => "lift",
             Self::Prune { .. } => "prune",

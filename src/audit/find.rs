@@ -21,8 +21,8 @@ impl Logs {
         if !self.files.keys().any(is_writer) {
             return Ok(Vec::new());
         }
-        for (writer, firsts) in &self.files {
-            let first = firsts.iter().rev().find(|first| **first <= trace.seq);
+        for (writer, files) in &self.files {
+            let first = files.firsts.iter().rev().find(|first| **first <= trace.seq);
             if let Some(first) = first.filter(|_| is_writer(writer)) {
                 let Ok((_, file)) = self.opened(writer, *first)? else { continue };
                 let found = lines_of(&file, writer, trace)?;
@@ -36,8 +36,8 @@ impl Logs {
 
     /// Whether the last line of a writer has a head like this.
     pub(crate) fn has_head(&self, is_it: &dyn Fn(&HeadRef) -> bool) -> bool {
-        self.files.iter().any(|(writer, firsts)| {
-            let last = firsts.last().and_then(|first| self.last_of(writer, *first).ok()?);
+        self.files.iter().any(|(writer, files)| {
+            let last = files.firsts.last().and_then(|first| self.last_of(writer, *first).ok()?);
             last.and_then(|line| line.request.head).is_some_and(|head| is_it(&head))
         })
     }

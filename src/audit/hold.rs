@@ -118,7 +118,7 @@ impl Holds {
     ///
     /// # Errors
     /// The folder or a file cannot be read, so that it is not known what is held.
-    pub fn read(dir: &Path, changes: &[Line]) -> io::Result<Self> {
+    pub fn read(dir: Option<&Path>, changes: &[Line]) -> io::Result<Self> {
         let mut lifted = BTreeSet::new();
         let mut holds = Self::default();
         for line in changes {
@@ -135,7 +135,7 @@ impl Holds {
             }
         }
         holds.by_id.retain(|id, _| !lifted.contains(id));
-        for placed in in_folder(dir)? {
+        for placed in dir.map_or_else(|| Ok(Vec::new()), in_folder)? {
             holds.by_id.insert(placed.hold.id.clone(), placed);
         }
         Ok(holds)

@@ -20,7 +20,7 @@ use crate::workspace::version::{check_name, number};
 
 /// List who was handed a document, and in which version
 ///
-/// Reads the access log of this machine, the oldest access first. `replaced` marks a version that had
+/// Reads the access logs of this machine and of the vault, the oldest access first. `replaced` marks a version that had
 /// been replaced or retired when it was handed out, as happens where a past checkpoint is asked.
 /// `ctx trace show TRACE` prints one access.
 #[derive(Debug, clap::Args)]
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
     };
     let labels = args.period.with_labels(session)?;
     let filter = Filter { document: Some(id.clone()), version, ..labels };
-    let (_, logs) = args.place.open(&vault, session)?;
+    let logs = args.place.open(&vault, session)?.logs;
     let logs = logs.compared_with(heads_of(&vault));
     let mut rows = Vec::new();
     let faults = logs.each(&mut |line| {

@@ -217,15 +217,13 @@ impl Verb {
         if let Self::Steward(steward) = self {
             return steward.lists();
         }
-        if let Self::Review(review) = self {
-            return review.hands_out();
-        }
         matches!(
             self,
             Self::Diff(_)
                 | Self::List(_)
                 | Self::Read(_)
                 | Self::Resolve(_)
+                | Self::Review(_)
                 | Self::Search(_)
                 | Self::Context(_)
                 | Self::Pack(_)

@@ -16,7 +16,7 @@ use crate::vault::Vault;
 use crate::vault::config::Governance;
 use crate::words::count;
 use crate::workspace::Workspace;
-use crate::workspace::recording::{Printed, Recording};
+use crate::workspace::recording::{NotRecorded, Printed, Recording};
 
 /// One command at work.
 pub(super) struct Session<'w> {
@@ -61,7 +61,11 @@ impl Session<'_> {
                 Err(why.into())
             }
             Err(why) => {
-                self.ui.note(&format!("warning: the access was not recorded: {why}"));
+                let hint = match &why {
+                    NotRecorded::NoPlace | NotRecorded::NamedPlace { .. } => String::new(),
+                    NotRecorded::Append { .. } => format!("; {}", why.hint()),
+                };
+                self.ui.note(&format!("warning: the access was not recorded: {why}{hint}"));
                 Ok(())
             }
             Ok(()) => Ok(()),
@@ -138,7 +142,9 @@ impl Session<'_> {
             line.tell(|| format!("indexing: {done} of {}", count(all, "document")));
         })?;
         drop(line);
-        self.recording.reads(vault, &source);
+        if self.workspace.environment.is_recorded {
+            self.recording.reads(vault, &source);
+        }
         self.warn_of_lost_head(source.check_head(vault));
         Ok(source)
     }

@@ -15,20 +15,23 @@ use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, groups};
-use crate::audit::{Change, Cut, Event, Fault, Filter, Follower, Line, Logs, Text, TraceId};
+use crate::audit::{
+    Change, Cut, Event, Fault, Filter, Follower, HeadRef, Line, Logs, Text, TraceId,
+};
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{TraceReport, TraceRow};
 use crate::vault::Vault;
 use crate::words::count;
-use crate::workspace::recording::{GivenLabels, of_log};
+use crate::workspace::recording::{AccessLogs, GivenLabels, of_log};
 use crate::workspace::version::number;
 
 use collect::Collect;
 use follow::Follow;
 use format::Format;
 use hold::HoldArgs;
+pub(super) use hold::reason;
 use list::{Grep, List};
 use prune::Prune;
 
@@ -36,7 +39,8 @@ use prune::Prune;
 ///
 /// Every command that prints texts or names of published documents leaves a line in the access log,
 /// before anything is printed: which version, with its chain hash, author and editor, and the hash of
-/// the text itself. The log is a hash chain in the user's state directory, or below CTX_AUDIT_DIR. The
+/// the text itself. The log is a hash chain in the user's state directory, or below CTX_AUDIT_DIR; with
+/// `accesses: vault` under `audit:` in the configuration it is in the vault. Both places are read. The
 /// options --agent, --session, --thread, --task and --node, or CTX_AGENT and so on, say who asks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace list --session 7f3a\n  \
@@ -123,9 +127,11 @@ impl Which {
     /// What follows the logs, and a filter of their lines.
     fn follow(&self, session: &Session<'_>) -> Result<(Filter, Vec<Follower>), Failure> {
         let vault = session.workspace.vault()?;
-        let (dir, _) = self.place.open(&vault, session)?;
-        let mut followers = vec![of_log(Follower::at_end(&dir))?];
+        let dir = self.place.open(&vault, session)?.folder;
+        let own = dir.map(|dir| Follower::at_end(&dir));
+        let mut followers: Vec<Follower> = of_log(own.into_iter().collect())?;
         if self.place.logs.is_none() {
+            followers.push(of_log(Follower::of_accesses_in(&vault))?);
             followers.push(of_log(Follower::of_changes(&vault))?);
         }
         Ok((self.filter(&vault, session)?, followers))
@@ -159,7 +165,7 @@ impl LogPlace {
     /// The logs that are named, or all of this vault: of accesses on this machine, and of changes.
     fn all(&self, vault: &Vault, session: &mut Session<'_>) -> Result<Vec<Logs>, Failure> {
         match &self.logs {
-            Some(dir) => Ok(vec![session.workspace.logs_in(vault, dir)?.1]),
+            Some(dir) => Ok(vec![session.workspace.logs_in(vault, dir)?.logs]),
             None => {
                 let (logs, lacks) = session.workspace.all_logs(vault)?;
                 if let Some(why) = lacks {
@@ -186,12 +192,17 @@ impl LogPlace {
         }
     }
 
-    /// The logs, and their folder: the one that is named, or that of this machine.
+    /// Whether the user named a folder.
+    pub(in crate::cli) fn is_named(&self) -> bool {
+        self.logs.is_some()
+    }
+
+    /// The logs of accesses: in the folder that is named, or those of this machine and of the vault.
     pub(in crate::cli) fn open(
         &self,
         vault: &Vault,
         session: &Session<'_>,
-    ) -> Result<(PathBuf, Logs), Failure> {
+    ) -> Result<AccessLogs, Failure> {
         match &self.logs {
             Some(dir) => session.workspace.logs_in(vault, dir),
             None => session.workspace.access_logs(vault),
@@ -422,6 +433,10 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
             if let Change::Hold { hold } = change {
                 field("hold", Some(&hold.id));
                 field("of", Some(&hold::what(hold)));
+            }
+            if let Change::Acknowledge { acknowledged, .. } = change {
+                let HeadRef { checkpoint, hash } = acknowledged;
+                field("no line", Some(&format!("checkpoint {checkpoint} {hash}")));
             }
             if let Change::Lift { lifted, .. } = change {
                 field("lifted", Some(lifted));

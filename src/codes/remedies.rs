@@ -57,6 +57,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("not-as-expected", "Another command published after you read the document. See with `ctx history ID` and `ctx diff ID` what changed, and merge it. Then pass the new version to `--expect-version N`."),
     ("not-begun", "Run `ctx audit begin`: then each change of the vault is recorded, also that accesses were pruned. Run the command again."),
     ("not-governed", "The vault is ungoverned: `ctx publish ID` publishes without a review. `ctx govern on` makes the vault governed."),
+    ("not-missing", "`ctx verify` lists the events without a line (`audit-missing`), each with its checkpoint. Name one of these."),
     ("not-published", "Publish it with `ctx publish ID`, or leave it as a draft. To move a document that was never published or is retired, rename its file."),
     ("not-submitted", "`ctx review --all` lists what awaits a decision. The submission may be decided already: `ctx history ID` shows it. `ctx submit ID` submits the text again."),
     ("not-utf8", "The file has another encoding, such as Latin-1 or UTF-16. Convert it: `iconv -f LATIN1 -t UTF-8 FILE > NEW`."),

@@ -25,6 +25,7 @@ macro_rules! verbs {
 
 verbs! {
     Approve "approve";
+    AuditAcknowledge "audit acknowledge";
     CheckpointConvert "checkpoint convert";
     CheckpointList "checkpoint list";
     CheckpointRebuild "checkpoint rebuild";

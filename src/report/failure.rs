@@ -25,6 +25,7 @@ codes! {
     UnknownTrace "unknown-trace" 1, "The access log has no such line.";
     UnknownHold "unknown-hold" 1, "No hold with this name is in force.";
     Retained "retained" 1, "The retention keeps these accesses, so they cannot be pruned.";
+    NotMissing "not-missing" 1, "No event of this checkpoint lacks its line in the change log, or that is acknowledged already.";
     NotBegun "not-begun" 1, "The vault records no changes, which the command needs.";
     SearchPast "search-past" 1, "A search can only answer for the last checkpoint.";
     Refused "refused" 1, "A text is invalid or cannot be read, so nothing was written.";

@@ -38,10 +38,10 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Those of a checkpoint whose configuration this is.
-    pub(super) fn of(snapshot: &Snapshot<'_>, config: &Result<Option<Config>, Withheld>) -> Self {
+    pub(super) fn of(snapshot: &Snapshot<'_>, config: &Result<Option<&Config>, Withheld>) -> Self {
         let Ok(config) = config else { return Self { markup: Markup::Unknown, stewards: None } };
         let sealed = || Some(snapshot.own(&DocumentId::stewards())?.ok()?.text);
-        Self::read(config.as_ref(), sealed)
+        Self::read(*config, sealed)
     }
 
     /// Those of a checkpoint with this configuration, none if it holds none, and with this text of

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::Snapshot;
 use super::readers::Readers;
+use super::{SealedConfig, Snapshot};
 use crate::checkpoint::event::Event;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
@@ -24,7 +24,7 @@ pub struct CheckpointSource {
     index: Option<Index>,
     log: OnceLock<Log>,
     /// The configuration that the head seals.
-    config: OnceLock<Option<Config>>,
+    pub(super) config: SealedConfig,
     /// Who may read, where not everybody may.
     readers: OnceLock<Option<Readers>>,
 }
@@ -69,11 +69,11 @@ impl CheckpointSource {
     /// # Errors
     /// There is no usable index, and the log cannot be relied on.
     pub(crate) fn head_config(&self, vault: &Vault) -> Result<Option<&Config>, LogError> {
-        if let Some(known) = self.config.get() {
-            return Ok(known.as_ref());
+        if self.config.get().is_none() {
+            // Where the chain does not vouch for it, it is read again.
+            Snapshot::whole_of(vault, self, None)?.config();
         }
-        let found = Snapshot::whole_of(vault, self, None)?.config();
-        Ok(self.config.get_or_init(|| found).as_ref())
+        Ok(self.config.get().and_then(|read| read.as_ref()?.as_ref().ok()))
     }
 
     /// Who may read upon the head; none where everybody may.

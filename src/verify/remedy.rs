@@ -99,6 +99,9 @@ impl Code {
                 "A command was interrupted after its checkpoint and before its line, a change log was not committed to git, or an attacker removed a whole change log."
             }
             Self::AuditTorn => "A command or the machine stopped in the middle of an append.",
+            Self::AuditAcknowledged => {
+                "The writer of the event could not add its line any more, and another user declared that."
+            }
             Self::AuditReplaced => {
                 "A log was reset or replaced on purpose, and a user declared with `head trust` that it counts."
             }
@@ -201,9 +204,12 @@ impl Code {
                 "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",
                 Verb::HeadTrust,
             ),
-            Self::AuditMissing => Hint::call(
-                "Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line ({} is enough). Otherwise restore the change log from git or a backup.",
-                Verb::Recover,
+            Self::AuditMissing => Hint::calls(
+                "Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line ({} is enough). Otherwise restore the change log from git or a backup. If it is lost, check who published what, and run {}: the event stays a note.",
+                [
+                    Verb::Recover.into(),
+                    Call::new(Verb::AuditAcknowledge).word("CHECKPOINT").word("--reason").word("TEXT"),
+                ],
             ),
             Self::HeadRollback | Self::HeadFork => Hint::call(
                 "Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run {}, or pass another hash or revision to --expect-head or --since.",
@@ -266,6 +272,7 @@ impl Code {
             ),
             Self::AuditTorn => "The next writing command of the same user removes it; nothing else is to be done.".into(),
             Self::VersionUnpublished
+            | Self::AuditAcknowledged
             | Self::AuditReplaced
             | Self::ChecksumMismatch
             | Self::CheckpointTriggerUnchanged => "Nothing to do.".into(),

@@ -133,7 +133,9 @@ const PROVOCATIONS: &[Provocation] = &[
 ];
 
 /// Not provoked here.
-const ELSEWHERE: [Code; 13] = [
+const ELSEWHERE: [Code; 14] = [
+    // `acknowledged.rs`.
+    Code::NotMissing,
     // `prune.rs`.
     Code::UnknownHold,
     Code::Retained,

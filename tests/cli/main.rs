@@ -9,6 +9,7 @@
 
 mod harness;
 
+mod acknowledged;
 mod add;
 mod adopted;
 mod anchored;
@@ -42,9 +43,11 @@ mod graph;
 mod hostile;
 mod index;
 mod init;
+mod interleaved;
 mod interop;
 mod invisible;
 mod json;
+mod kept_in_vault;
 mod library;
 mod look;
 mod merged;

@@ -20,6 +20,7 @@ pub(super) fn run(
     let principal = principal.map(|(principal, _)| principal);
     let queue = crate::govern::review::queue(&vault, principal.as_ref())?;
     let report = QueueReport::new(&queue, principal.as_ref(), all);
+    session.recording.listed = Some(report.waiting.len());
     if session.ui.json {
         session.ui.report(&report);
         return Ok(Answer::Yes);

@@ -30,13 +30,6 @@ enum Part {
     Show(show::Show),
 }
 
-impl Review {
-    /// Whether it hands out a text.
-    pub(super) fn hands_out(&self) -> bool {
-        self.part.is_some()
-    }
-}
-
 pub(super) fn run(args: &Review, session: &mut Session<'_>) -> Result<Answer, Failure> {
     match &args.part {
         Some(Part::Show(show)) => show::run(show, session),

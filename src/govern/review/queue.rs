@@ -221,22 +221,27 @@ fn candidates(vault: &Vault, state: &PublishedSet) -> Result<Vec<DocumentId>, Fi
     let mut last: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     // A retirement may be one in an emergency whose own line was not written.
     let mut gone: BTreeSet<String> = BTreeSet::new();
-    let logs = Logs::of_changes(vault)?;
-    let read = logs.each(&mut |line| {
-        let Event::Change(change) = &line.event else { return };
-        if let Change::Event { ids, .. } = change {
-            gone.extend(ids.iter().filter(|id| state.get(id).is_none()).cloned());
-        }
-        let is_end = matches!(change, Change::Reject(_) | Change::Withdraw(_) | Change::Ratify(_));
-        let is_begin =
-            matches!(change, Change::Submit(_) | Change::ApproveInPart(_) | Change::Emergency(_));
-        for version in change.versions().iter().filter(|_| is_end || is_begin) {
-            let found = last.entry(version.id.clone()).or_default();
-            match is_end {
-                true => found.1 = found.1.max(version.version),
-                false => found.0 = found.0.max(version.version),
+    let logs = Logs::of_changes(vault);
+    let read = logs.and_then(|logs| {
+        logs.each(&mut |line| {
+            let Event::Change(change) = &line.event else { return };
+            if let Change::Event { ids, .. } = change {
+                gone.extend(ids.iter().filter(|id| state.get(id).is_none()).cloned());
             }
-        }
+            let is_end =
+                matches!(change, Change::Reject(_) | Change::Withdraw(_) | Change::Ratify(_));
+            let is_begin = matches!(
+                change,
+                Change::Submit(_) | Change::ApproveInPart(_) | Change::Emergency(_)
+            );
+            for version in change.versions().iter().filter(|_| is_end || is_begin) {
+                let found = last.entry(version.id.clone()).or_default();
+                match is_end {
+                    true => found.1 = found.1.max(version.version),
+                    false => found.0 = found.0.max(version.version),
+                }
+            }
+        })
     });
     read.map_err(|why| FileError::Io {
         path: crate::model::layout::AUDIT_DIR.to_owned(),

@@ -104,12 +104,15 @@ fn step_of(kind: StepKind) -> Option<Step> {
 /// The chain hashes of the versions that a line of a step names.
 fn recorded(vault: &Vault) -> Result<BTreeSet<String>, ChangeError> {
     let mut found = BTreeSet::new();
-    let read = Logs::of_changes(vault)?.each(&mut |line| {
-        let Event::Change(change) = &line.event else { return };
-        if matches!(change, Change::Comment { .. }) {
-            return;
-        }
-        found.extend(change.versions().iter().map(|version| version.chain_hash.clone()));
+    let logs = Logs::of_changes(vault);
+    let read = logs.and_then(|logs| {
+        logs.each(&mut |line| {
+            let Event::Change(change) = &line.event else { return };
+            if matches!(change, Change::Comment { .. }) {
+                return;
+            }
+            found.extend(change.versions().iter().map(|version| version.chain_hash.clone()));
+        })
     });
     read.map_err(ChangeError::Tail)?;
     Ok(found)

@@ -14,7 +14,7 @@ mod versions;
 
 use std::collections::BTreeMap;
 
-use super::manifest::{FileRef, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope};
+use super::manifest::{FileRef, Gap, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope};
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::audit::{HeadRef, Line};
 use crate::model::digest::Digest;
@@ -85,6 +85,8 @@ impl Verdict {
 pub enum Kind {
     /// That the bundle has what its name says.
     Scope,
+    /// A place where the log was not whole from which the bundle was exported, as it says.
+    Gap,
     /// A file of the bundle.
     File,
     /// A checkpoint.
@@ -108,6 +110,7 @@ impl Kind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Scope => "scope",
+            Self::Gap => "gap",
             Self::File => "file",
             Self::Checkpoint => "checkpoint",
             Self::Head => "head",
@@ -209,6 +212,7 @@ fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Ve
     let lines = Lines::read(&manifest, files, &log);
     let versions = Versions::read(&manifest, files, &log);
     let mut items = vec![scope(&manifest, &lines)];
+    items.extend(manifest.gaps.iter().map(gap));
     let (paths, read): (_, Vec<&Line>) = (manifest.paths(), lines.all().collect());
     items.extend(manifest.files.iter().map(|(path, listed)| {
         let judged = match paths.contains(path) {
@@ -250,6 +254,14 @@ fn file(
         true => Ok(()),
         false => contradicted("it is not the page that ctx makes of this bundle"),
     }
+}
+
+/// That no line is missing at a place where the log was not whole. Of lines that were pruned, and of
+/// one that was not written to its end, nothing could prove that.
+fn gap(gap: &Gap) -> Item {
+    let verdict = if gap.is_damage() { Verdict::NotProved } else { Verdict::Unprovable };
+    let why = format!("{}: {}; accesses may be missing here", gap.code, gap.why);
+    Item::new(Kind::Gap, format!("{}:{}", gap.file, gap.line), Err((verdict, why)))
 }
 
 /// That the bundle has something of what it is named for.
