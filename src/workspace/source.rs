@@ -200,7 +200,7 @@ impl Workspace<'_> {
         claim.check(call)?;
         // Without a log there may still be one to begin.
         if !claim.depends_on.is_empty() {
-            let (_, logs) = self.access_logs(vault)?;
+            let logs = self.access_logs(vault)?.logs;
             claim.check_dependencies(call, &logs)?;
         }
         Ok(())
@@ -259,7 +259,7 @@ impl Workspace<'_> {
         labels: &Labels,
         (id, ttl): (&DocumentId, Option<u64>),
     ) -> Result<Vec<RecordedResult>, Failure> {
-        let (_, logs) = self.access_logs(vault)?;
+        let logs = self.access_logs(vault)?.logs;
         let mine = vault.reader().principal().map(|(principal, _)| principal.key());
         let filter = Filter {
             session: labels.session.clone(),
