@@ -217,7 +217,7 @@ def check_prov(text, lines):
     document = ProvDocument.deserialize(content=text, format="json")
     spaces = {space.prefix: space.uri for space in document.namespaces}
     same(spaces, {prefix: f"urn:contextnest:{prefix}:" for prefix in
-                  ("line", "text", "version", "output", "principal", "agent", "attribute")})
+                  ("line", "text", "version", "output", "result", "principal", "agent", "attribute")})
     name = lambda line: "line:" + digits(line["hash"])
     accesses = [line for line in lines if line["event"] == "access"]
     outputs = [line for line in lines if line["event"] == "output"]
