@@ -1,5 +1,5 @@
 //! What a reader may see of the lines of logs (`spec/review.md`, REV-26). The rule is given from
-//! above; whoever reads logs for a report, in whichever way, gets only what it lets through.
+//! above; a module that reads logs for a report gets only what it lets through.
 
 use std::fmt;
 use std::sync::Arc;

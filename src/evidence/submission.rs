@@ -10,7 +10,7 @@ use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
 use crate::yaml::emit;
 
-/// Fields that each step sets anew.
+/// Fields that each step sets again.
 const STAMPED: [&str; 4] = ["status", "version", "updated_at", "checksum"];
 
 /// What awaits a decision of one artifact, with all that a reviewer wants to know of it.

@@ -249,7 +249,7 @@ impl Workspace<'_> {
         Ok(Recorded { trace, hydration, staged })
     }
 
-    /// The results of a source in a session of whoever asks now, in the order of each log.
+    /// The results of a source in a session of the principal who asks now, in the order of each log.
     ///
     /// # Errors
     /// The access logs cannot be read.
@@ -377,7 +377,7 @@ impl Workspace<'_> {
         Ok(Fetched { printed, duration_ms, error })
     }
 
-    /// The recorded result of a session of whoever asks now, where it was staged and is kept.
+    /// The result of a session of the principal who asks now, where it was staged and is kept.
     ///
     /// # Errors
     /// The chains, or what is in force, cannot be read.

@@ -73,7 +73,7 @@ pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishErr
     Ok(Queue::of(rules, waits, who, |track| may_read(readers.as_ref(), track)))
 }
 
-/// The same, whoever reads: for the state of the files of the working copy (REV-25).
+/// The same for every reader: for the state of the files of the working copy (REV-25).
 ///
 /// # Errors
 /// As [`queue`].

@@ -23,7 +23,7 @@ use crate::workspace::version::any_text_of;
 
 /// The staged entries of a vault, to a principal in a session.
 pub(crate) struct StagedView {
-    /// Every entry, whoever sees it.
+    /// Every entry, visible or not.
     pub(super) staged: Staged,
     pub(super) principal: Option<Principal>,
     /// The session, if it was named.
