@@ -23,7 +23,7 @@ const MOST: usize = 400;
 
 /// What becomes of the n-th change of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+pub(crate) enum Fault {
     /// It fails.
     Fails,
     /// The process dies before it.
@@ -38,19 +38,19 @@ fn stride() -> usize {
 }
 
 #[derive(Debug)]
-struct Watch {
+pub(crate) struct Watch {
     at: usize,
     fault: Fault,
     seen: AtomicUsize,
 }
 
 impl Watch {
-    fn new(at: usize, fault: Fault) -> Arc<Self> {
+    pub(crate) fn new(at: usize, fault: Fault) -> Arc<Self> {
         Arc::new(Self { at, fault, seen: AtomicUsize::new(0) })
     }
 
     /// Whether the command made as many changes.
-    fn struck(&self) -> bool {
+    pub(crate) fn struck(&self) -> bool {
         self.seen.load(Ordering::Relaxed) > self.at
     }
 }

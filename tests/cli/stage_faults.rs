@@ -6,51 +6,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use contextnest::vault::disk::{Change, Disk, Overseer, Verdict};
+use contextnest::vault::disk::Disk;
 use serde_json::Value;
 
 use crate::harness::{Place, Run, files_in};
+use crate::review_faults::{Fault, Watch};
 use crate::stage::{ANA, BO, shop, staged_at};
 
 /// More changes of the disk than any of these commands makes.
 const MOST: usize = 200;
 const RECORD: &str =
     "source record sources/prices --session s1 --tools list_prices --server shop --json";
-
-/// What becomes of the n-th change of the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    /// It fails.
-    Fails,
-    /// The process dies before it.
-    Dies,
-    /// The process dies in the middle of it.
-    Tears,
-}
-
-#[derive(Debug)]
-struct Watch {
-    at: usize,
-    fault: Fault,
-    seen: AtomicUsize,
-}
-
-impl Overseer for Watch {
-    fn judge(&self, change: &Change<'_>) -> Verdict {
-        let n = self.seen.fetch_add(1, Ordering::Relaxed);
-        match (self.fault, change) {
-            _ if n < self.at => Verdict::Allow,
-            (Fault::Fails, _) if n > self.at => Verdict::Allow,
-            (Fault::Tears, Change::Write { bytes, .. }) if n == self.at => {
-                Verdict::Tear(bytes.len() / 2, 5)
-            }
-            _ => Verdict::Refuse(5),
-        }
-    }
-}
 
 /// A vault with three staged entries, put back as often as is asked for.
 struct World {
@@ -127,9 +94,9 @@ impl World {
         for fault in [Fault::Fails, Fault::Dies, Fault::Tears] {
             for n in (fault as usize % stride..MOST).step_by(stride) {
                 self.put_back();
-                let watch = Arc::new(Watch { at: n, fault, seen: AtomicUsize::new(0) });
+                let watch = Watch::new(n, fault);
                 let said = self.run(line).on(watch.clone());
-                if watch.seen.load(Ordering::Relaxed) <= n {
+                if !watch.struck() {
                     break;
                 }
                 let what = format!("`{line}`, {fault:?} at {n}: {}\n{}", said.exit, said.stderr);
@@ -161,14 +128,14 @@ fn recording_a_result_happens_whole_or_not_at_all() {
     // What is reported as staged can be read.
     for n in 0..MOST {
         world.put_back();
-        let watch = Arc::new(Watch { at: n, fault: Fault::Fails, seen: AtomicUsize::new(0) });
+        let watch = Watch::new(n, Fault::Fails);
         let said = world.run(RECORD).on(watch.clone());
         if said.exit == 0 {
             let uri = said.json("ctx.source.record")["staged"].as_str().unwrap().to_owned();
             let raw = world.place.args(&["stage", "show", &uri, "--raw"]).here().ok();
             assert_eq!(raw.stdout, "a result", "{n}");
         }
-        if watch.seen.load(Ordering::Relaxed) <= n {
+        if !watch.struck() {
             break;
         }
     }
@@ -200,14 +167,14 @@ fn erasing_happens_whole_or_not_at_all() {
     for fault in [Fault::Dies, Fault::Tears] {
         for n in (0..MOST).step_by(2) {
             world.put_back();
-            let watch = Arc::new(Watch { at: n, fault, seen: AtomicUsize::new(0) });
+            let watch = Watch::new(n, fault);
             let _ = world.run(&line).on(watch.clone());
             world.run(&line).here().ok();
             let files = files_in(world.place.home());
             let held =
                 files.iter().find(|(_, bytes)| bytes.windows(5).any(|five| five == b"equal"));
             assert!(held.is_none(), "{fault:?} at {n}: {:?}", held.map(|(path, _)| path));
-            if watch.seen.load(Ordering::Relaxed) <= n {
+            if !watch.struck() {
                 break;
             }
         }
