@@ -26,11 +26,15 @@ fn limit_threads(world: &World) {
 }
 
 fn main() -> ExitCode {
-    let variables = std::env::vars_os();
-    let vars = variables
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let cwd = std::env::current_dir().unwrap_or_default();
-    let environment = Environment { vars: vars.collect(), ..Environment::new(cwd, clock) };
+    let mut environment = Environment::new(cwd, clock);
+    for (name, value) in std::env::vars_os() {
+        let Ok(name) = name.into_string() else { continue };
+        match value.into_string() {
+            Ok(value) => drop(environment.vars.insert(name, value)),
+            Err(_) => drop(environment.unreadable_vars.insert(name)),
+        }
+    }
     let world = World {
         environment,
         input_terminal: std::io::stdin().is_terminal(),

@@ -34,6 +34,12 @@ const SEARCH: &str = "search";
 /// What begins the path of a staged entry.
 pub(crate) const STAGED: &str = "staged";
 
+/// Whether a URI that a program wrote names a staged entry (STAGE-6).
+pub(crate) fn is_staged(uri: &str) -> bool {
+    let path = uri.strip_prefix(SCHEME).and_then(|rest| rest.strip_prefix(STAGED));
+    path.is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// A reference in the `contextnest://` scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Uri {

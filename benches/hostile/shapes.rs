@@ -301,7 +301,7 @@ fn sources(root: &Path, scale: usize) -> Result<()> {
             _ => format!("  depends_on: [contextnest://sources/s{:05}]\n", n - 1),
         };
         let text = format!(
-            "---\ntitle: T\ntype: source\nsource:\n  transport: cli\n  server: x\n  tools: [t]\n{next}---\n\nA.\n"
+            "---\ntitle: T\ntype: source\nsource:\n  transport: cli\n  tools: [t]\n{next}---\n\nA.\n"
         );
         write(root, &format!("sources/s{n:05}.md"), &text)?;
     }

@@ -5,6 +5,8 @@ import json
 import re
 
 import formats as f
+from artifact import is_principal
+from stewards import key_of
 
 LINE = {"v", "seq", "prev", "at", "writer", "tool", "event", "verb", "args", "principal_source", "labels"}
 EVENTS = {
@@ -25,6 +27,7 @@ ACTIONS = {
     "prune": {"before", "pruned"},
     "hold": {"hold"},
     "lift": {"lifted", "reason"},
+    "acknowledge": {"acknowledged", "reason"},
     "comment": {"version", "text"},
 }
 STEPS = ("submit", "approve-in-part", "reject", "withdraw", "ratify", "emergency")
@@ -83,13 +86,14 @@ def verify_log(files, changes=None):
     return len(lines), faults, pruned
 
 
-def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=(), histories=None):
-    """What is wrong with change logs: code and checkpoint (AUDIT-20 to AUDIT-22, AUDIT-26).
+def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=(), histories=None, acknowledgers=()):
+    """What is wrong with change logs: code and checkpoint (AUDIT-20 to AUDIT-22, AUDIT-26, AUDIT-31).
 
     `hashes` are those of the checkpoints, from 1 on, `owed` the numbers of the events that need a
     line, `tails` the lines that the user wrote last. `bindings` are the lines that checkpoints
     bind: checkpoint, time, writer, number, hash; the checkpoints of `must_bind` need one.
-    `histories` are the chain hashes of versions, by id and number.
+    `histories` are the chain hashes of versions, by id and number. `acknowledgers` are, from a
+    checkpoint on, the keys of those who may acknowledge a missing line; none: everybody.
     """
     lines, faults = read_logs(files)
     findings = [(code, None) for code, _, _ in faults]
@@ -104,17 +108,26 @@ def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=(), hist
     events = [line for line in changes if line["action"] == "event"]
     ends = [line for line in changes if line["action"] in ("head-trust", "replace-log")]
     trusted = max((line["at"] for line in ends if is_held(line.get("to"))), default="")
-    for line in events:
-        if not is_held(line["sealed"]):
+    acknowledged = set()
+    for line in changes:
+        named = line.get({"event": "sealed", "acknowledge": "acknowledged"}.get(line["action"]))
+        if named and not is_held(named):
             code = "audit-replaced" if trusted >= line["at"] else "audit-contradicts"
-            findings.append((code, line["sealed"]["checkpoint"]))
+            findings.append((code, named["checkpoint"]))
+        elif named and line["action"] == "acknowledge":  # AUDIT-31
+            head, who = line.get("head"), line.get("principal")
+            if head and who is not None and is_held(head) and head["checkpoint"] >= named["checkpoint"]:
+                keys = [keys for n, keys in acknowledgers if n <= head["checkpoint"]][-1:]
+                if is_principal(who) and (keys in ([], [None]) or key_of(who) in keys[0]):
+                    acknowledged.add(named["checkpoint"])
     for line in changes:  # the versions of steps and comments
         named = [line["version"]] if line["action"] == "comment" else line.get("versions", [])
         for one in named if line["action"] in (*STEPS, "comment") else []:
             if (histories or {}).get(one["id"], {}).get(one["version"]) != one["chain_hash"]:
                 findings.append(("audit-replaced" if trusted >= line["at"] else "audit-contradicts", None))
     recorded = {line["sealed"]["checkpoint"] for line in events if is_held(line["sealed"])}
-    findings += [("audit-missing", n) for n in sorted(set(owed) - recorded)]
+    for n in sorted(set(owed) - recorded):
+        findings.append(("audit-acknowledged" if n in acknowledged else "audit-missing", n))
     findings += [("audit-missing", n) for n in sorted(set(must_bind) - {b[0] for b in bindings})]
     times = {(line["writer"], line["seq"], said): line.get("event_at") for line, said in lines}
     lost = {}

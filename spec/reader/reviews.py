@@ -128,6 +128,13 @@ class Rules:
         self.stewards = found if found and not found.problems else None
         self.bar_author = bar_author
 
+    def reviewers_of_vault(self):
+        """The keys of those who may approve the configuration."""
+        if self.stewards is None:
+            return set()
+        roles = self.stewards.resolve(".context/config.yaml", [])[1]
+        return {key for key, role in roles.items() if role == "reviewer"}
+
     def has_role(self, who, needed, subjects):
         if self.stewards is None or not is_principal(who.strip()):
             return False

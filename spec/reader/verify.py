@@ -6,7 +6,7 @@ import re
 import stat
 
 from artifact import Artifact
-from audit import FILE, check_changes
+from audit import FILE, check_changes, verify_log
 from governed import Governed
 from formats import (
     CHAIN, MIB, Checkpoint, FullLog, Refused, id_error, is_artifact, is_governance, is_reserved, millis, normalise, read_line,
@@ -290,13 +290,28 @@ class Verifier(Governed):
             for id, artifact in artifacts.items()
             if artifact.history
         }
-        for code, number in check_changes(files, log, owed, (), self.bindings, must_bind, histories):
+        may = [(n, rules and rules.reviewers_of_vault()) for n, _, rules in self.reviews]
+        for code, number in check_changes(files, log, owed, (), self.bindings, must_bind, histories, may):
             self.find(code, checkpoint=number)
+        self.check_accesses(files)
+
+    def check_accesses(self, changes):  # AUDIT-30
+        """The chains of the access logs that the vault has."""
+        try:
+            files = self.logs_in(".context/audit/access")
+        except (Refused, UnicodeDecodeError):
+            self.find("audit-malformed")
+            return
+        for code, *_ in verify_log(files, changes)[1]:
+            self.find(code)
 
     def change_logs(self):
-        folder, files = ".context/audit", {}
-        for above in (".context", folder):
-            if os.path.islink(self.path(above)):
+        return self.logs_in(".context/audit")
+
+    def logs_in(self, folder):
+        files, names = {}, folder.split("/")
+        for n in range(len(names)):
+            if os.path.islink(self.path("/".join(names[: n + 1]))):
                 raise Refused("a link")
         if os.path.isdir(self.path(folder)):
             for name in map(os.fsdecode, os.listdir(self.path(folder))):

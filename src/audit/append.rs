@@ -1,23 +1,18 @@
 //! Putting lines at the end of a writer's chain (AUDIT-5). Processes take turns by a lock on the
 //! writer's first file, so that none loses a line of another.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
-use std::path::Path;
-
-use rustix::fs::OFlags;
+use std::os::unix::fs::FileExt as _;
 
 use super::end::{End, last_line};
 use super::event::Event;
+use super::folder::Folder;
 use super::line::{Request, TraceId};
-use super::writer::{FULL, Place, Random, WriterId, files_in};
+use super::place::Place;
+use super::writer::{FULL, Random, WriterId};
 use crate::model::timestamp::Timestamp;
 use crate::vault::disk::Disk;
-use crate::vault::outside;
-
-/// The folder of a vault's logs, and those above it that we make.
-const FOLDERS: usize = 3;
 
 /// Why nothing was recorded.
 #[derive(Debug, thiserror::Error)]
@@ -42,39 +37,37 @@ pub(crate) fn append(
     request: &Request,
     event: Event,
 ) -> Result<TraceId, AppendError> {
-    outside::make_private(&place.dir)?;
-    let (writer, _turn, end, file) = seat(place, random)?;
+    place.folder.make()?;
+    let Seat { writer, _turn, end, name, file } = seat(place, random)?;
     let first = TraceId::of(&writer.to_string(), end.seq + 1);
-    let (bytes, _) = end.then(&writer, at, request, event)?;
-    let name = place.dir.to_string_lossy();
+    let (bytes, end) = end.then(&writer, at, request, event)?;
     let length = file.metadata()?.len();
-    let written = disk.write(&file, &name, length, &bytes);
-    if written.is_err() {
-        // A torn line would be truncated by the next writer as well; the first error is reported.
-        let _ = file.set_len(length);
-    }
-    written?;
-    if is_durable {
-        disk.sync(&file, &name).map_err(io::Error::from)?;
-        // A new file is durable when the folders that name it are.
-        if length == 0 {
-            for folder in place.dir.ancestors().take(FOLDERS) {
-                let name = folder.to_string_lossy();
-                disk.sync(File::open(folder)?, &name).map_err(io::Error::from)?;
-            }
-        }
-    }
+    place.folder.append((&name, &file, length), &bytes, is_durable, disk)?;
+    place.wrote(&writer, end, is_durable);
     Ok(first)
+}
+
+/// Where the next line goes.
+struct Seat {
+    writer: WriterId,
+    /// Our turn at the log.
+    _turn: File,
+    end: End,
+    /// The file that is next written to, and its name.
+    name: String,
+    file: File,
 }
 
 /// Who we are, our turn at the log, its end, and the file that is next written to. A log whose last
 /// line is none is left as it is: `trace verify` says what is wrong with it.
-fn seat(place: &Place, random: Random) -> io::Result<(WriterId, File, End, File)> {
+fn seat(place: &Place, random: Random) -> io::Result<Seat> {
     let mut writer = place.writer(random)?;
     for _ in 0..2 {
-        let turn = take_turn(&place.dir.join(writer.file(1)))?;
-        if let Some((end, file)) = end_of(&place.dir, &writer, &turn)? {
-            return Ok((writer, turn, end, file));
+        let turn = place.folder.take_turn(&writer.file(1))?;
+        if let Some((end, first, file)) = end_of(&place.folder, &writer, &turn)?
+            && place.may_follow(&writer, &end)
+        {
+            return Ok(Seat { name: writer.file(first), writer, _turn: turn, end, file });
         }
         drop(turn);
         writer = place.begin(Some(&writer), random)?;
@@ -82,19 +75,20 @@ fn seat(place: &Place, random: Random) -> io::Result<(WriterId, File, End, File)
     Err(io::Error::other("another process changes the log"))
 }
 
-/// The end of a writer's log, and the file that is next written to; none where its last line is
-/// none. A line that a crash tore is truncated: nothing was handed out on its word.
-fn end_of(dir: &Path, writer: &WriterId, turn: &File) -> io::Result<Option<(End, File)>> {
-    let files = files_in(dir)?.remove(writer).unwrap_or_default();
+/// The end of a writer's log, and the file that is next written to with the number in its name; none
+/// where its last line is none. A line that a crash tore is truncated: nothing was handed out on its
+/// word.
+fn end_of(folder: &Folder, writer: &WriterId, turn: &File) -> io::Result<Option<(End, u64, File)>> {
+    let files = folder.files()?.remove(writer).unwrap_or_default();
     let later = files.into_iter().filter(|first| *first > 1).rev();
-    let mut file = turn.try_clone()?;
+    let (mut name, mut file) = (1, turn.try_clone()?);
     let mut line = None;
     // A crash may have left a new file without a line.
     for first in later {
-        let one = open(&dir.join(writer.file(first)))?;
+        let one = folder.open_to_append(&writer.file(first))?;
         line = whole_end(&one)?;
         if line.is_some() {
-            file = one;
+            (name, file) = (first, one);
             break;
         }
     }
@@ -102,13 +96,13 @@ fn end_of(dir: &Path, writer: &WriterId, turn: &File) -> io::Result<Option<(End,
         Some(line) => Some(line),
         None => whole_end(&file)?,
     };
-    let Some(line) = line else { return Ok(Some((End::begin(writer), file))) };
+    let Some(line) = line else { return Ok(Some((End::begin(writer), name, file))) };
     let Some(end) = End::of_line(&line, writer) else { return Ok(None) };
-    let file = match file.metadata()?.len() >= FULL {
-        true => open(&dir.join(writer.file(end.seq + 1)))?,
-        false => file,
-    };
-    Ok(Some((end, file)))
+    if file.metadata()?.len() >= FULL {
+        name = end.seq + 1;
+        file = folder.open_to_append(&writer.file(name))?;
+    }
+    Ok(Some((end, name, file)))
 }
 
 /// The last whole line of a file, after which what a crash left is truncated.
@@ -125,30 +119,6 @@ fn whole_end(file: &File) -> io::Result<Option<Vec<u8>>> {
     Ok(line)
 }
 
-/// So often a file that was replaced while we waited for it is opened again.
-const MOST_REPLACED: usize = 16;
-
-/// The writer's first file, locked until it is dropped. Pruning replaces the file: a lock on the one
-/// before is no turn, and a line in it would be lost.
-pub(super) fn take_turn(path: &Path) -> io::Result<File> {
-    let mut turn = outside::locked(open(path)?);
-    for _ in 0..MOST_REPLACED {
-        let (ours, there) = (turn.metadata()?, path.symlink_metadata());
-        if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
-            break;
-        }
-        turn = outside::locked(open(path)?);
-    }
-    Ok(turn)
-}
-
-/// A file of a log, made if it is not there.
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -157,7 +127,7 @@ mod tests {
 
     use super::*;
     use crate::audit::{Access, Arguments, Labels, Line, Logs, MAX_DOCUMENTS, Text, Verified};
-    use crate::vault::outside::StateFolder;
+    use crate::vault::outside::{self, StateFolder};
 
     /// An answer with so many documents.
     fn answer(documents: usize) -> Event {
@@ -229,7 +199,7 @@ mod tests {
                     });
                 }
             });
-            let logs = Logs::open(&place(0).dir).unwrap();
+            let logs = Logs::open(&place(0).folder.shown()).unwrap();
             let (mut found, mut lines) = (BTreeMap::new(), 0);
             let mut last: Option<Line> = None;
             let faults = logs.each(&mut |line| {

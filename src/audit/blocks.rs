@@ -92,6 +92,13 @@ impl LogFile {
         Ok(file.take(bytes))
     }
 
+    /// The bytes that were there when it was opened, from a place on.
+    pub(super) fn from(&self, begin: u64) -> io::Result<impl Read + '_> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(begin))?;
+        Ok(file.take(self.length.saturating_sub(begin)))
+    }
+
     /// Where the last whole line ends. A line that is too long counts as whole.
     pub(super) fn end_of_lines(&self) -> io::Result<u64> {
         let (mut buffer, mut to) = (Vec::new(), self.length);

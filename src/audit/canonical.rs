@@ -52,6 +52,8 @@ pub(crate) enum MemberFault {
     Value(&'static str, serde_json::Error),
     #[error("{0}")]
     Whole(serde_json::Error),
+    #[error("the URI of text {0} is not pinned to its checkpoint")]
+    NotPinned(usize),
 }
 
 impl<'l> Members<'l> {
@@ -68,6 +70,12 @@ impl<'l> Members<'l> {
             true => Ok(Self { text, members }),
             false => Err(scan.fault("bytes after the object")),
         }
+    }
+
+    /// Where a member with this key would begin, which is not there: others follow it.
+    pub(super) fn place_of(&self, key: &str) -> usize {
+        let next = self.members.iter().find(|member| member.key > key);
+        next.map_or(self.text.len().saturating_sub(1), |member| member.whole.start)
     }
 
     /// The value of a member, if there is one.

@@ -4,73 +4,50 @@
 //! line follows the last one before it, is looked at when the blocks are put together in their order.
 //! So the answer is the same whatever the number of threads.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter, memrchr};
 use rayon::prelude::*;
 
-use super::blocks::{Lines, LogFile, Unread};
-use super::changes;
+use super::blocks::{Ending, LineReader, Lines, LogFile, Unread};
 use super::cut::{self, Cuts, Pruned, Pruning};
+use super::end::last_line;
 use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
+use super::folder::Folder;
+use super::heads::Heads;
 use super::line::{Line, LineFault};
 use super::sight::Sight;
-use super::writer::{FULL, FilesByWriter, WriterId, files_in};
+use super::writer::WriterId;
 use crate::model::digest::Digest;
-use crate::model::layout::AUDIT_DIR;
 use crate::vault::Vault;
-use crate::vault::files::{FileError, Files};
 
 /// How many blocks are read before what they say is handed on: what was found in them is in memory.
 const BLOCKS_AT_ONCE: u64 = 32;
 
-/// No file of a change log is longer: an event has no more than some lines.
-const MAX_FILE: u64 = 4 * FULL;
-
-/// The logs in one folder.
+/// The logs of some folders.
 #[derive(Debug)]
 pub struct Logs {
-    folder: Folder,
-    /// The number of the first line of each file, by writer.
-    pub(super) files: FilesByWriter,
+    folders: Vec<Folder>,
+    pub(super) files: BTreeMap<WriterId, LogFiles>,
     /// Where they were pruned.
     cuts: Cuts,
+    /// What is known of the checkpoints that they name.
+    heads: Heads,
     /// What of their lines may be seen.
     sight: Sight,
 }
 
-/// Where logs are.
+/// The files of one writer.
 #[derive(Debug)]
-pub(super) enum Folder {
-    /// Accesses, in a folder of the user.
-    Outside(PathBuf),
-    /// Changes, in the vault.
-    Vault(Files),
-}
-
-impl Folder {
-    /// The files of logs in it.
-    pub(super) fn files(&self) -> io::Result<FilesByWriter> {
-        match self {
-            Self::Outside(dir) => files_in(dir),
-            Self::Vault(files) => changes::in_vault(files).map_err(io::Error::other),
-        }
-    }
-
-    /// Opens a file in it.
-    pub(super) fn open(&self, name: &str) -> io::Result<LogFile> {
-        match self {
-            Self::Outside(dir) => LogFile::open(&dir.join(name)),
-            Self::Vault(files) => {
-                let path = format!("{AUDIT_DIR}/{name}");
-                let opened = files.open_optional(&path, MAX_FILE).map_err(io::Error::other)?;
-                LogFile::of(opened.ok_or(io::ErrorKind::NotFound)?)
-            }
-        }
-    }
+pub(super) struct LogFiles {
+    /// The folder, among those of the logs.
+    folder: usize,
+    /// The number of the first line of each.
+    pub(super) firsts: Vec<u64>,
 }
 
 /// What is kept of a line, by the thread that reads it.
@@ -93,25 +70,68 @@ impl Logs {
     /// # Errors
     /// It cannot be listed.
     pub fn open(dir: &Path) -> io::Result<Self> {
-        let folder = Folder::Outside(dir.to_owned());
-        let files = folder.files()?;
-        Ok(Self { folder, files, cuts: Cuts::default(), sight: Sight::default() })
+        Self::none().with(Folder::Outside(dir.to_owned()))
+    }
+
+    /// No logs.
+    pub fn none() -> Self {
+        let (folders, files) = (Vec::new(), BTreeMap::new());
+        Self {
+            folders,
+            files,
+            cuts: Cuts::default(),
+            heads: Heads::default(),
+            sight: Sight::default(),
+        }
     }
 
     /// The change logs of a vault; none if it has no folder for them.
     ///
     /// # Errors
     /// The folder cannot be listed.
-    pub fn of_changes(vault: &Vault) -> Result<Self, FileError> {
-        let files = changes::in_vault(vault.files())?;
-        let folder = Folder::Vault(vault.files().clone());
-        Ok(Self { folder, files, cuts: Cuts::default(), sight: Sight::default() })
+    pub fn of_changes(vault: &Vault) -> io::Result<Self> {
+        Self::none().with(Folder::of_changes(vault.files()))
+    }
+
+    /// The same logs and those of accesses that a vault has. A writer of the user's own folder is not
+    /// looked for in the vault, where another may have put a copy of its files.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub fn with_accesses_in(self, vault: &Vault) -> io::Result<Self> {
+        self.with(Folder::of_accesses(vault.files()))
+    }
+
+    fn with(mut self, folder: Folder) -> io::Result<Self> {
+        let files = folder.files()?;
+        let place = self.folders.len();
+        self.folders.push(folder);
+        for (writer, firsts) in files {
+            self.files.entry(writer).or_insert(LogFiles { folder: place, firsts });
+        }
+        Ok(self)
+    }
+
+    /// The folder of a writer's log.
+    pub(super) fn folder_of(&self, writer: &WriterId) -> Option<&Folder> {
+        self.files.get(writer).and_then(|files| self.folders.get(files.folder))
+    }
+
+    /// How a file is named to people, of those in the folder that was added last.
+    pub(super) fn name_of(&self, file: &str) -> String {
+        self.folders.last().map_or_else(|| file.to_owned(), |folder| folder.name_of(file))
     }
 
     /// The same logs, which were pruned at these cuts.
     #[must_use]
     pub fn pruned_at(self, cuts: Cuts) -> Self {
         Self { cuts, ..self }
+    }
+
+    /// The same logs, to be compared with the checkpoints of the vault.
+    #[must_use]
+    pub fn compared_with(self, heads: Heads) -> Self {
+        Self { heads, ..self }
     }
 
     /// The same logs as a reader may see them. What verifies them says nothing of their lines.
@@ -199,12 +219,40 @@ impl Logs {
         self.having(&[b"\"action\":\"comment\"".to_vec()], &Some, found)
     }
 
-    /// Opens a file of a writer.
+    /// Opens a file of a writer; gives its name, too.
     pub(super) fn file(&self, writer: &WriterId, first: u64) -> io::Result<(String, LogFile)> {
         let name = writer.file(first);
-        let file = self.folder.open(&name);
-        let file = file.map_err(|why| io::Error::new(why.kind(), format!("`{name}`: {why}")))?;
-        Ok((name, file))
+        let folder = self.folder_of(writer).ok_or(io::ErrorKind::NotFound)?;
+        let named = folder.name_of(&name);
+        let file = folder.open(&name);
+        let file = file.map_err(|why| io::Error::new(why.kind(), format!("`{named}`: {why}")))?;
+        Ok((named, file))
+    }
+
+    /// The same, where what has the name of a file may be none, or one that cannot be read: any user
+    /// of the vault can put one there, and it must not hide the others.
+    pub(super) fn opened(
+        &self,
+        writer: &WriterId,
+        first: u64,
+    ) -> io::Result<Result<(String, LogFile), Fault>> {
+        let why = match self.file(writer, first) {
+            Ok(opened) => return Ok(Ok(opened)),
+            Err(why) => why,
+        };
+        let (kind, folder) = match (why.kind(), self.folder_of(writer)) {
+            (io::ErrorKind::NotFound, _) | (_, None) => return Err(why),
+            (io::ErrorKind::PermissionDenied, Some(folder)) => (FaultKind::Unreadable, folder),
+            (_, Some(folder)) => (FaultKind::Malformed, folder),
+        };
+        let file = folder.name_of(&writer.file(first));
+        Ok(Err(Fault { file, ..Fault::new(kind, 1, format!("it cannot be read: {why}")) }))
+    }
+
+    /// Every file in the order of writers and lines.
+    pub(super) fn each_file(&self) -> impl Iterator<Item = (&WriterId, u64)> {
+        let files = self.files.iter();
+        files.flat_map(|(writer, files)| files.firsts.iter().map(move |first| (writer, *first)))
     }
 
     /// Reads every line, or those with needles in them.
@@ -217,13 +265,20 @@ impl Logs {
         let seen = |line: Line| keep(self.seen(line)?);
         let keep: Keep<'_, T> = &seen;
         let (mut lines, mut faults, mut pruned) = (0, Faults::default(), Vec::new());
-        for (writer, firsts) in &self.files {
+        for (writer, LogFiles { firsts, .. }) in &self.files {
             let mut expected = Expected { seq: 1, prev: writer.genesis() };
             let cuts = self.cuts.of_writer(&writer.to_string());
             let mut jumps = Vec::new();
             for first in firsts {
-                let (name, file) = self.file(writer, *first)?;
-                let reader = Reader { writer, first: *first, needles, keep, cuts };
+                let (name, file) = match self.opened(writer, *first)? {
+                    Ok(opened) => opened,
+                    Err(fault) => {
+                        faults.add(fault);
+                        continue;
+                    }
+                };
+                let heads = &self.heads;
+                let reader = Reader { writer, first: *first, needles, keep, cuts, heads };
                 let mut whole = Whole {
                     name: &name,
                     number: 1,
@@ -232,7 +287,7 @@ impl Logs {
                     jumps: &mut jumps,
                     doubtful: None,
                 };
-                let mut from = 0;
+                let (mut from, known) = (0, faults.kept());
                 while from < file.blocks() {
                     let to = file.blocks().min(from + BLOCKS_AT_ONCE);
                     let blocks = (from..to).into_par_iter();
@@ -245,6 +300,10 @@ impl Logs {
                         whole.add(block.said, &mut faults);
                     }
                     from = to;
+                }
+                let is_read = needles.is_none() || faults.kept() > known;
+                if !is_read {
+                    whole.count(&file, &mut faults)?;
                 }
                 whole.end(&mut faults);
             }
@@ -398,6 +457,8 @@ struct Reader<'r, T> {
     keep: Keep<'r, T>,
     /// Where the log was pruned.
     cuts: &'r [Pruning],
+    /// What its heads are compared with.
+    heads: &'r Heads,
 }
 
 impl<'r, T> Reader<'r, T> {
@@ -454,11 +515,7 @@ impl<'r, T> Reader<'r, T> {
         let (line, hash) = match Line::read(bytes) {
             Ok(read) => read,
             Err(fault) => {
-                let kind = match fault {
-                    LineFault::Malformed(_) => FaultKind::Malformed,
-                    LineFault::Hash { .. } => FaultKind::Mismatch,
-                };
-                return said.fault(Fault::new(kind, number(), fault.to_string()));
+                return said.fault(Fault::new(fault.kind(), number(), fault.to_string()));
             }
         };
         if !self.writer.is(&line.writer) {
@@ -487,6 +544,9 @@ impl<'r, T> Reader<'r, T> {
                 }
             }
         }
+        if let Some(why) = self.heads.contradict(&line) {
+            said.faults.add(Fault::new(FaultKind::Contradicts, number(), why));
+        }
         let is_after_cut = || seq > self.first && cut::find(self.cuts, seq, &line.prev).is_some();
         if begins_file && seq != self.first && !is_after_cut() {
             let first = self.first;
@@ -495,6 +555,16 @@ impl<'r, T> Reader<'r, T> {
         }
         read.sound += 1;
         read.found.extend((self.keep)(line));
+    }
+}
+
+impl LineFault {
+    /// What kind of fault it is.
+    fn kind(&self) -> FaultKind {
+        match self {
+            Self::Malformed(_) => FaultKind::Malformed,
+            Self::Hash { .. } => FaultKind::Mismatch,
+        }
     }
 }
 
@@ -545,6 +615,44 @@ impl<'c> Whole<'_, 'c> {
         }
         self.jumps.extend(said.jumps);
         self.number += said.lines;
+    }
+
+    /// Looks whether a line is missing, in a file of which not every line was read: by the numbers of
+    /// its first and its last line, and by how many it has.
+    fn count(&mut self, file: &LogFile, all: &mut Faults) -> io::Result<()> {
+        let name = self.name;
+        let mut fault = |kind, line, why| all.add(Fault::new(kind, line, why).placed(name, 0));
+        let mut lines = LineReader::new(file);
+        let Ending::Line(first) = lines.next()? else { return Ok(()) };
+        let first = Line::read(first);
+        let (last, _) = last_line(file.length(), |from, length| file.part(from, length))?;
+        let last = Line::read(&last.unwrap_or_default());
+        let ((first, _), (last, hash)) = match (first, last) {
+            (Ok(first), Ok(last)) => (first, last),
+            (Err(why), _) => {
+                fault(why.kind(), 1, why.to_string());
+                return Ok(());
+            }
+            (_, Err(why)) => {
+                fault(why.kind(), self.number - 1, why.to_string());
+                return Ok(());
+            }
+        };
+        match self.expected.step(&Expected { seq: first.seq, prev: first.prev }, self.cuts) {
+            Step::Next => {}
+            Step::Jump(jump) => self.jumps.push(jump),
+            Step::Fault(kind, why) => fault(kind, 1, why),
+        }
+        let (lines, numbered) = (self.number - 1, last.seq.saturating_sub(first.seq) + 1);
+        // A copy may lack what was pruned of its source in between.
+        let is_cut = self.cuts.iter().any(|cut| (first.seq..last.seq).contains(&cut.seq));
+        if lines > numbered || lines < numbered && !is_cut {
+            let (from, to) = (first.seq, last.seq);
+            let why = format!("it has {lines} lines, but they are numbered from {from} to {to}");
+            fault(FaultKind::Gap, lines, why);
+        }
+        *self.expected = Expected::after(last.seq, hash);
+        Ok(())
     }
 
     /// The file ends.

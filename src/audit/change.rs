@@ -86,6 +86,13 @@ pub enum Change {
     Collect(StagedStep),
     /// The content of staged entries was removed.
     Erase(StagedStep),
+    /// A user declares that an event has no line, and why: its writer can no longer add one.
+    Acknowledge {
+        /// The checkpoint of the event.
+        acknowledged: HeadRef,
+        /// Why.
+        reason: String,
+    },
     /// Accesses must not be pruned.
     Hold {
         /// Which, and why.
@@ -249,7 +256,7 @@ impl Change {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Hold { hold } => Some(&hold.reason),
-            Self::Lift { reason, .. } => Some(reason),
+            Self::Lift { reason, .. } | Self::Acknowledge { reason, .. } => Some(reason),
             other => other.staged().and_then(|step| step.reason.as_deref()),
         }
     }
@@ -284,6 +291,7 @@ impl Change {
             Self::Discard(_) => "discard",
             Self::Collect(_) => "collect",
             Self::Erase(_) => "erase",
+            Self::Acknowledge { .. } => "acknowledge",
             Self::Hold { .. } => "hold",
             Self::Lift { .. } => "lift",
             Self::Prune { .. } => "prune",

@@ -6,11 +6,14 @@ use std::io;
 
 use super::chain::Logs;
 use super::change::Change;
+use super::cut::Cuts;
 use super::end::{End, last_line};
 use super::event::Event;
+use super::folder::Folder;
+use super::last::LastLines;
 use super::line::{HeadRef, Request};
 use super::tails::{Tail, Tails};
-use super::writer::{FULL, FilesByWriter, Random, WriterId, by_writer};
+use super::writer::{FULL, FilesByWriter, Random, WriterId};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::{Bound, Mark};
@@ -116,7 +119,7 @@ pub(crate) fn bind(
 /// A log cannot be read.
 pub(crate) fn bindings(vault: &Vault) -> io::Result<BTreeMap<Timestamp, (DocumentId, Mark)>> {
     let mut found: BTreeMap<Timestamp, (String, DocumentId, Mark)> = BTreeMap::new();
-    let logs = Logs::of_changes(vault).map_err(io::Error::other)?;
+    let logs = Logs::of_changes(vault)?;
     logs.each(&mut |line| {
         let Event::Change(change) = &line.event else { return };
         let at = change.event_at().and_then(|at| at.parse::<Timestamp>().ok());
@@ -153,7 +156,13 @@ pub(crate) fn other(
 pub(crate) fn accept(vault: &Vault) -> io::Result<()> {
     let mut tails = Tails::read(vault.state());
     let mut lost = tails.clone();
-    Logs::of_changes(vault).map_err(io::Error::other)?.each(&mut |line| lost.find(&line))?;
+    let changes = Logs::of_changes(vault)?;
+    changes.each(&mut |line| lost.find(&line))?;
+    let accesses = Logs::none().with_accesses_in(vault)?.pruned_at(Cuts::of(&changes)?);
+    let ours = LastLines::read(vault.state());
+    if let Some(state) = vault.state().filter(|_| ours != LastLines::default()) {
+        ours.accept(&accesses)?.write(state)?;
+    }
     if lost == Tails::default() {
         return Ok(());
     }
@@ -166,6 +175,10 @@ pub(crate) fn accept(vault: &Vault) -> io::Result<()> {
 /// # Errors
 /// It could not be written.
 pub(crate) fn forget(vault: &Vault) -> io::Result<()> {
+    let ours = LastLines::read(vault.state());
+    if let Some(state) = vault.state().filter(|_| ours != LastLines::default()) {
+        LastLines::default().write(state)?;
+    }
     match Tails::read(vault.state()) == Tails::default() {
         true => Ok(()),
         false => Tails::default().write(vault),
@@ -330,12 +343,6 @@ fn path_of(writer: &WriterId, first: u64) -> String {
 }
 
 /// The files of the change logs of a vault.
-///
-/// # Errors
-/// The folder cannot be listed.
-pub(super) fn in_vault(files: &Files) -> Result<FilesByWriter, FileError> {
-    match files.names(AUDIT_DIR) {
-        Err(why) if why.is_absent() => Ok(FilesByWriter::new()),
-        names => Ok(by_writer(names?)),
-    }
+fn in_vault(files: &Files) -> Result<FilesByWriter, FileError> {
+    Folder::of_changes(files).files().map_err(FileError::io("list", AUDIT_DIR))
 }

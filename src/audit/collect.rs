@@ -18,6 +18,7 @@ use super::fault::{Fault, FaultKind};
 use super::find::begin_of;
 use super::line::{HeadRef, Line};
 use super::writer::{WriterId, files_in};
+use crate::model::layout;
 use crate::vault::outside;
 
 /// No file of a log is longer: no line follows from 64 MiB on.
@@ -214,8 +215,8 @@ fn fault_of(
         let why = format!(
             "line {seq} of the writer names another hash of checkpoint {checkpoint} than the vault"
         );
-        let firsts = logs.files.get(writer)?;
-        let first = firsts.iter().rev().find(|first| **first <= seq)?;
+        let files = logs.files.get(writer)?;
+        let first = files.firsts.iter().rev().find(|first| **first <= seq)?;
         let fault = Fault::new(FaultKind::Contradicts, seq - first + 1, why);
         Some(Fault { file: writer.file(*first), ..fault })
     }))
@@ -311,11 +312,23 @@ fn compared(there: &LogFile, keep: u64, new: &LogFile) -> io::Result<FileOutcome
     Ok(if is_same { FileOutcome::Unchanged } else { FileOutcome::Extended })
 }
 
+/// The folder with the accesses of a vault, if it has one that no link leads to.
+fn accesses_in(root: &Path) -> io::Result<Option<PathBuf>> {
+    let mut dir = root.to_owned();
+    for name in layout::ACCESS_DIR.split('/') {
+        dir.push(name);
+        if !dir.symlink_metadata().is_ok_and(|there| there.is_dir()) {
+            return Ok(None);
+        }
+    }
+    Ok((!files_in(&dir)?.is_empty()).then_some(dir))
+}
+
 /// How many bytes are compared at once.
 const PIECE: u64 = 64 << 10;
 
-/// The folder with logs that a user names: the folder itself, the one of this vault in it, or the
-/// only one in it.
+/// The folder with logs that a user names: the folder itself, the one of this vault in it, the only
+/// one in it, or, of a vault, the one with its accesses.
 ///
 /// # Errors
 /// There is none, there are several, or the folder cannot be listed.
@@ -335,6 +348,9 @@ pub fn folder_with_logs(dir: &Path, key: &str) -> io::Result<PathBuf> {
         if entry.file_type()?.is_dir() && name.to_str().is_some_and(is_key) {
             folders.push(entry.path());
         }
+    }
+    if let Some(accesses) = accesses_in(dir)? {
+        return Ok(accesses);
     }
     let own = dir.join(key);
     match folders.as_slice() {

@@ -1,5 +1,6 @@
 //! The end of a writer's log: which line the next one follows, and the bytes of those that come.
 
+use memchr::memrchr;
 use serde::Deserialize;
 
 use super::event::Event;
@@ -76,8 +77,8 @@ pub(crate) fn last_line<E>(
     loop {
         let from = length.saturating_sub(step);
         let tail = read(from, usize::try_from(length - from).unwrap_or(usize::MAX))?;
-        let end = tail.iter().rposition(|byte| *byte == b'\n');
-        let begin = end.and_then(|end| tail[..end].iter().rposition(|byte| *byte == b'\n'));
+        let end = memrchr(b'\n', &tail);
+        let begin = end.and_then(|end| memrchr(b'\n', &tail[..end]));
         match (begin, end) {
             (None, None) if from == 0 => return Ok((None, 0)),
             (begin, Some(end)) if begin.is_some() || from == 0 => {

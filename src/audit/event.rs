@@ -205,7 +205,7 @@ impl Event {
             Kind::Access => Self::Access(Access {
                 class: members.get("class")?,
                 query: query()?,
-                documents: members.need("documents")?,
+                documents: texts_of(members)?,
                 withheld: withheld()?,
                 output: output()?,
             }),
@@ -239,6 +239,15 @@ impl Event {
                 depends_on: members.get("depends_on")?.unwrap_or_default(),
             }),
         })
+    }
+}
+
+/// The texts of an access. One that contradicts itself is none of ours.
+fn texts_of(members: &Members<'_>) -> Result<Vec<Text>, MemberFault> {
+    let texts: Vec<Text> = members.need("documents")?;
+    match texts.iter().position(|text| !text.is_pinned()) {
+        Some(n) => Err(MemberFault::NotPinned(n + 1)),
+        None => Ok(texts),
     }
 }
 

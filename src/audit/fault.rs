@@ -25,10 +25,12 @@ pub enum FaultKind {
     Gap,
     /// A copy has lines that its source no longer has.
     Rollback,
-    /// A line names a checkpoint with another hash than the vault.
+    /// A line names a checkpoint with another hash than the vault, or one that was made after it.
     Contradicts,
     /// The last line was not written to its end; no fault of anybody.
     Torn,
+    /// The system refuses to read the file, as one of another user.
+    Unreadable,
 }
 
 impl FaultKind {
@@ -41,6 +43,7 @@ impl FaultKind {
             Self::Rollback => "audit-rollback",
             Self::Contradicts => "audit-contradicts",
             Self::Torn => "audit-torn",
+            Self::Unreadable => "file-unreadable",
         }
     }
 
@@ -57,6 +60,12 @@ pub(super) fn cut(mut why: String) -> String {
         why.push('…');
     }
     why
+}
+
+/// The writer of the file that a fault is in, by its name.
+pub(super) fn writer_of(file: &str) -> &str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.split('.').next().unwrap_or_default()
 }
 
 impl Fault {

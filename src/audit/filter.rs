@@ -15,6 +15,12 @@ pub struct Filter {
     pub session: Option<String>,
     /// The agent.
     pub agent: Option<String>,
+    /// The thread.
+    pub thread: Option<String>,
+    /// The task.
+    pub task: Option<String>,
+    /// The node.
+    pub node: Option<String>,
     /// Who asked.
     pub principal: Option<String>,
     /// The command.
@@ -37,6 +43,9 @@ impl Filter {
         let named = [
             ("session", &self.session),
             ("agent", &self.agent),
+            ("thread", &self.thread),
+            ("task", &self.task),
+            ("node", &self.node),
             ("principal", &self.principal),
             ("verb", &self.verb),
         ];
@@ -54,12 +63,16 @@ impl Filter {
     /// Whether a line is wanted.
     pub fn wants(&self, line: &Line) -> bool {
         let request = &line.request;
+        let labels = &request.labels;
         let is = |wanted: &Option<String>, found: Option<&String>| {
             wanted.is_none() || wanted.as_ref() == found
         };
         let at: Option<Timestamp> = line.at.parse().ok();
-        is(&self.session, request.labels.session.as_ref())
-            && is(&self.agent, request.labels.agent.as_ref())
+        is(&self.session, labels.session.as_ref())
+            && is(&self.agent, labels.agent.as_ref())
+            && is(&self.thread, labels.thread.as_ref())
+            && is(&self.task, labels.task.as_ref())
+            && is(&self.node, labels.node.as_ref())
             && is(&self.principal, request.principal.as_ref())
             && is(&self.verb, Some(&request.verb))
             && self.from.is_none_or(|from| at.is_some_and(|at| at >= from))

@@ -7,7 +7,8 @@ use std::io;
 use super::blocks::{Ending, LineReader, LogFile};
 use super::canonical::Members;
 use super::chain::Logs;
-use super::line::{Line, TraceId};
+use super::end::last_line;
+use super::line::{HeadRef, Line, TraceId};
 use super::writer::WriterId;
 
 impl Logs {
@@ -20,10 +21,10 @@ impl Logs {
         if !self.files.keys().any(is_writer) {
             return Ok(Vec::new());
         }
-        for (writer, firsts) in &self.files {
-            let first = firsts.iter().rev().find(|first| **first <= trace.seq);
+        for (writer, files) in &self.files {
+            let first = files.firsts.iter().rev().find(|first| **first <= trace.seq);
             if let Some(first) = first.filter(|_| is_writer(writer)) {
-                let (_, file) = self.file(writer, *first)?;
+                let Ok((_, file)) = self.opened(writer, *first)? else { continue };
                 let found = lines_of(&file, writer, trace)?;
                 if !found.is_empty() {
                     return Ok(found.into_iter().filter_map(|line| self.seen(line)).collect());
@@ -31,6 +32,21 @@ impl Logs {
             }
         }
         self.search(trace)
+    }
+
+    /// Whether the last line of a writer has a head like this.
+    pub(crate) fn has_head(&self, is_it: &dyn Fn(&HeadRef) -> bool) -> bool {
+        self.files.iter().any(|(writer, files)| {
+            let last = files.firsts.last().and_then(|first| self.last_of(writer, *first).ok()?);
+            last.and_then(|line| line.request.head).is_some_and(|head| is_it(&head))
+        })
+    }
+
+    /// The last line of a file, if that is sound.
+    fn last_of(&self, writer: &WriterId, first: u64) -> io::Result<Option<Line>> {
+        let (_, file) = self.file(writer, first)?;
+        let (line, _) = last_line(file.length(), |from, length| file.part(from, length))?;
+        Ok(line.and_then(|line| Line::read(&line).ok()).map(|(line, _)| line))
     }
 
     /// The same in a log whose lines are not in order.

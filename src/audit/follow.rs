@@ -7,10 +7,10 @@ use std::io;
 use std::path::Path;
 
 use super::blocks::{Ending, LineReader, LogFile};
-use super::chain::Folder;
 use super::end::{End, last_line};
-use super::fault::cut;
+use super::fault::{cut, writer_of};
 use super::find::begin_of;
+use super::folder::Folder;
 use super::line::Line;
 use super::sight::Sight;
 use super::writer::WriterId;
@@ -89,7 +89,15 @@ impl Follower {
     /// # Errors
     /// The folder or a file cannot be read.
     pub fn of_changes(vault: &Vault) -> io::Result<Self> {
-        Self::begin(Folder::Vault(vault.files().clone()))
+        Self::begin(Folder::of_changes(vault.files()))
+    }
+
+    /// The same in the logs of accesses that a vault has.
+    ///
+    /// # Errors
+    /// The folder or a file cannot be read.
+    pub fn of_accesses_in(vault: &Vault) -> io::Result<Self> {
+        Self::begin(Folder::of_accesses(vault.files()))
     }
 
     fn begin(folder: Folder) -> io::Result<Self> {
@@ -171,11 +179,6 @@ impl Follower {
             }
         }
     }
-}
-
-/// The writer in the name of a file.
-fn writer_of(name: &str) -> &str {
-    name.split('.').next().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -64,6 +64,23 @@ pub struct PlacedHold {
 }
 
 impl Hold {
+    /// What it holds, in words.
+    pub fn held(&self) -> String {
+        let Self { session, agent, principal, document, trace, .. } = self;
+        let named = [
+            ("session", session),
+            ("agent", agent),
+            ("principal", principal),
+            ("document", document),
+            ("trace", trace),
+        ];
+        let named = named.into_iter().filter_map(|(name, value)| {
+            let value = value.as_deref()?;
+            Some(format!("{name} {value}"))
+        });
+        named.collect::<Vec<_>>().join(", ")
+    }
+
     /// Whether it names something that is held.
     pub fn is_of_something(&self) -> bool {
         let Self { session, agent, principal, document, trace, .. } = self;
@@ -101,7 +118,7 @@ impl Holds {
     ///
     /// # Errors
     /// The folder or a file cannot be read, so that it is not known what is held.
-    pub fn read(dir: &Path, changes: &[Line]) -> io::Result<Self> {
+    pub fn read(dir: Option<&Path>, changes: &[Line]) -> io::Result<Self> {
         let mut lifted = BTreeSet::new();
         let mut holds = Self::default();
         for line in changes {
@@ -118,7 +135,7 @@ impl Holds {
             }
         }
         holds.by_id.retain(|id, _| !lifted.contains(id));
-        for placed in in_folder(dir)? {
+        for placed in dir.map_or_else(|| Ok(Vec::new()), in_folder)? {
             holds.by_id.insert(placed.hold.id.clone(), placed);
         }
         Ok(holds)

@@ -1,5 +1,5 @@
 //! What a source gave an agent: which tools of which server were called as which version of the
-//! source says, and the hash of what came back (AUDIT-30).
+//! source says, and the hash of what came back (AUDIT-32).
 
 use serde::{Deserialize, Serialize};
 

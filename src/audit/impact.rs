@@ -3,7 +3,7 @@
 use super::event::Event;
 use super::filter::Filter;
 use super::line::Line;
-use super::text::Text;
+use super::text::{Part, Text};
 use crate::chain::history::{Entry, History};
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
@@ -13,6 +13,10 @@ use crate::model::timestamp::Timestamp;
 pub struct Reading {
     /// What names it.
     pub uri: Option<String>,
+    /// The anchor of the section that it is.
+    pub anchor: Option<String>,
+    /// What was made of the version's text, where it is no piece of it.
+    pub part: Option<Part>,
     /// The version.
     pub version: u64,
     /// The checkpoint that was answered.
@@ -36,6 +40,8 @@ pub fn readings(line: &Line, filter: &Filter, history: &History) -> Vec<Reading>
             let texts = access.documents.iter().filter(|text| filter.wants_text(text));
             let reading = |text: &Text| Reading {
                 uri: text.uri.clone(),
+                anchor: text.anchor().map(str::to_owned),
+                part: text.part,
                 version: text.version,
                 checkpoint: text.checkpoint,
                 sha256: text.sha256.clone(),
@@ -45,6 +51,8 @@ pub fn readings(line: &Line, filter: &Filter, history: &History) -> Vec<Reading>
         }
         Event::Hydration(of) if filter.wants_hydration(of) => vec![Reading {
             uri: of.uri.clone(),
+            anchor: None,
+            part: None,
             version: of.source_version,
             checkpoint: Some(of.checkpoint),
             sha256: of.result_hash.clone(),

@@ -4,9 +4,10 @@
 //! `text` is what a line says of one text, and [`Traced`] the type in which a text leaves the
 //! library, so that no front end can forget it. `line` is a line and its hash, `event` what it
 //! says was answered, `canonical` its one
-//! spelling, `labels` who asks, `writer` whose file it goes to, `end` what it follows, and `append`
-//! how it gets there. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
-//! what it finds wrong, `filter` and `pattern` which lines a question is about, `find` the line that a
+//! spelling, `labels` who asks, `place` where it goes, in a `folder` of the user or of the vault,
+//! `writer` to whose file, `end` what it follows, and `append` how it gets there; `last` is what is
+//! kept in mind of a file in the vault. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
+//! what it finds wrong, `heads` what the vault knows of its times, `filter` and `pattern` which lines a question is about, `find` the line that a
 //! trace names, and `follow` what is new. `collect` brings the logs of several machines together.
 //! `produced` is what an agent made of it, `hydration` what it fetched as a source says, and `traceparent` the span of a distributed trace that a
 //! command is run in. `changes` is the log of those who write, in the vault, and `tails` what is kept
@@ -26,13 +27,17 @@ mod event;
 mod fault;
 mod filter;
 mod find;
+mod folder;
 mod follow;
+mod heads;
 pub(crate) mod hold;
 mod hydration;
 mod impact;
 mod labels;
+mod last;
 mod line;
 mod pattern;
+mod place;
 mod produced;
 pub(crate) mod prune;
 mod raw;
@@ -56,20 +61,23 @@ pub(crate) use fault::Faults;
 pub use fault::{Fault, FaultKind};
 pub use filter::Filter;
 pub use follow::{Follower, New, Take};
+pub use heads::Heads;
 pub use hold::{Hold, Holds, PlacedHold};
 pub use hydration::{Cached, Hydration};
 pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};
+pub use last::LastLines;
 pub use line::{Arguments, HeadRef, Line, LineFault, Request, TraceId};
 pub(crate) use line::{sound_members, spell};
 pub use pattern::{Pattern, PatternError};
+pub(crate) use place::Place;
 pub use produced::{Prior, Priors, Produced, before};
 pub(crate) use produced::{is_before, session_of};
 pub use prune::{Plan, WriterPlan};
-pub use raw::{RawLine, RawLines};
+pub use raw::RawLine;
 pub use sight::Sight;
 pub use tails::{Tail, Tails};
 pub use text::{Deciding, Part, Text, Traced};
 pub use traceparent::TraceParent;
-pub(crate) use writer::{FULL, Place, digits};
+pub(crate) use writer::{FULL, digits};
 pub use writer::{Random, WriterId};

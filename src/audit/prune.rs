@@ -7,23 +7,21 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::path::Path;
+use std::io::{self, Read as _};
 
-use super::append::take_turn;
 use super::blocks::{Ending, LineReader, LogFile};
 use super::chain::Logs;
 use super::cut::Cut;
-use super::fault::{Fault, Faults};
+use super::fault::{Fault, Faults, writer_of};
 use super::find::begin_of;
+use super::folder::Folder;
 use super::hold::Holds;
+use super::last::LastLines;
 use super::line::Line;
-use super::writer::{WriterId, files_in};
+use super::writer::WriterId;
 use crate::model::timestamp::Timestamp;
 use crate::vault::disk::Disk;
 
-/// Where the rest of a file is written before it gets its name.
-const TEMPORARY: &str = ".pruning";
 /// How many bytes are copied at once.
 const PIECE: usize = 256 << 10;
 
@@ -34,6 +32,9 @@ pub struct Plan {
     pub writers: Vec<WriterPlan>,
     /// The logs that are damaged, each with the first fault: nothing is pruned of them.
     pub damaged: Vec<Fault>,
+    /// The logs in the vault of which nothing is pruned, because another user or machine may go on
+    /// with them: git would not merge both.
+    pub elsewhere: Vec<WriterId>,
 }
 
 /// What would be pruned of one writer's log.
@@ -137,7 +138,12 @@ impl Reading {
 ///
 /// # Errors
 /// A file cannot be read.
-pub(crate) fn plan(logs: &Logs, before: Timestamp, holds: &Holds) -> io::Result<Plan> {
+pub(crate) fn plan(
+    logs: &Logs,
+    before: Timestamp,
+    holds: &Holds,
+    ours: &LastLines,
+) -> io::Result<Plan> {
     let tests = holds.tests();
     let (mut readings, mut plan) = (Vec::<Reading>::new(), Plan::default());
     let faults = logs.each(&mut |line| {
@@ -154,13 +160,22 @@ pub(crate) fn plan(logs: &Logs, before: Timestamp, holds: &Holds) -> io::Result<
     let is_listed = faults.len() <= Faults::MAX;
     let mut damaged: BTreeMap<String, Fault> = BTreeMap::new();
     for fault in faults.into_iter().filter(|fault| fault.kind.is_damage()) {
-        let writer = fault.file.split('.').next().unwrap_or_default().to_owned();
-        damaged.entry(writer).or_insert(fault);
+        damaged.entry(writer_of(&fault.file).to_owned()).or_insert(fault);
     }
     // Where not all faults are listed, any log may have one.
     let is_sound =
         |reading: &Reading| is_listed && !damaged.contains_key(&reading.plan.writer.to_string());
-    plan.writers = readings.into_iter().filter(is_sound).map(Reading::done).collect();
+    let may_go_on = |reading: &Reading| {
+        let writer = &reading.plan.writer;
+        let is_shared = logs.folder_of(writer).is_some_and(Folder::is_shared);
+        is_shared && !ours.has(writer) && reading.old < reading.lines
+    };
+    for reading in readings.into_iter().filter(is_sound) {
+        match may_go_on(&reading) {
+            true => plan.elsewhere.push(reading.plan.writer),
+            false => plan.writers.push(reading.done()),
+        }
+    }
     plan.damaged = damaged.into_values().collect();
     Ok(plan)
 }
@@ -178,15 +193,16 @@ impl Plan {
 ///
 /// # Errors
 /// Not everything was deleted; the next command does it.
-pub(crate) fn prune(dir: &Path, plan: &WriterPlan, disk: &Disk) -> io::Result<()> {
+pub(crate) fn prune(logs: &Logs, plan: &WriterPlan, disk: &Disk) -> io::Result<()> {
     let (Some(cut), Some(next)) = (&plan.cut, &plan.next) else { return Ok(()) };
-    let _turn = take_turn(&dir.join(plan.writer.file(1)))?;
-    let firsts = files_in(dir)?.remove(&plan.writer).unwrap_or_default();
+    let Some(folder) = logs.folder_of(&plan.writer) else { return Ok(()) };
+    let _turn = folder.take_turn(&plan.writer.file(1))?;
+    let firsts = folder.files()?.remove(&plan.writer).unwrap_or_default();
     let Some(place) = firsts.iter().rposition(|first| *first <= cut.seq + 1) else {
         return Ok(());
     };
-    let path = dir.join(plan.writer.file(firsts[place]));
-    let log = LogFile::open(&path)?;
+    let name = plan.writer.file(firsts[place]);
+    let log = folder.open(&name)?;
     let Some(begin) = begin_of(&log, cut.seq + 1)? else {
         return Err(io::Error::other("the line after the cut is not there any more"));
     };
@@ -200,38 +216,37 @@ pub(crate) fn prune(dir: &Path, plan: &WriterPlan, disk: &Disk) -> io::Result<()
         return Err(io::Error::other("the line after the cut is another one now"));
     }
     if begin > 0 {
-        replace(dir, (&path, begin), disk)?;
+        replace(folder, (&name, &log, begin), disk)?;
     }
     for first in firsts[..place].iter().rev() {
-        let path = dir.join(plan.writer.file(*first));
+        let name = plan.writer.file(*first);
         // Its first file is where the writer's processes take their turns.
         match *first {
-            1 => disk.truncate_outside(&super::append::open(&path)?, &path, 0)?,
-            _ => disk.remove_outside(&path)?,
+            1 => folder.empty(&name, disk)?,
+            _ => folder.remove(&name, disk)?,
         }
     }
-    Ok(disk.sync(File::open(dir)?, &dir.to_string_lossy())?)
+    folder.sync(disk)
 }
 
 /// Puts what a file has from a place on in its place, as a whole.
-fn replace(dir: &Path, (path, begin): (&Path, u64), disk: &Disk) -> io::Result<()> {
-    let new = dir.join(TEMPORARY);
-    let _ = std::fs::remove_file(&new);
-    let name = new.to_string_lossy();
-    let mut old = File::open(path)?;
-    old.seek(SeekFrom::Start(begin))?;
-    let file = disk.create_outside(&new)?;
-    let (mut at, mut piece) = (0, Vec::new());
-    loop {
-        piece.clear();
-        old.by_ref().take(PIECE as u64).read_to_end(&mut piece)?;
-        if piece.is_empty() {
-            break;
+fn replace(
+    folder: &Folder,
+    (name, log, begin): (&str, &LogFile, u64),
+    disk: &Disk,
+) -> io::Result<()> {
+    let mut fill = |file: &File, path: &str| {
+        let mut rest = log.from(begin)?;
+        let (mut at, mut piece) = (0, Vec::new());
+        loop {
+            piece.clear();
+            rest.by_ref().take(PIECE as u64).read_to_end(&mut piece)?;
+            if piece.is_empty() {
+                return Ok(());
+            }
+            disk.write(file, path, at, &piece)?;
+            at += piece.len() as u64;
         }
-        disk.write(&file, &name, at, &piece)?;
-        at += piece.len() as u64;
-    }
-    disk.sync(&file, &name)?;
-    disk.rename_outside(&new, path)?;
-    Ok(disk.sync(File::open(dir)?, &dir.to_string_lossy())?)
+    };
+    folder.replace(name, &mut fill, disk)
 }

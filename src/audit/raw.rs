@@ -21,43 +21,28 @@ pub struct RawLine {
     pub line: Line,
 }
 
-/// The lines that were asked for, and how many of the log cannot be read.
-#[derive(Clone, Debug, Default)]
-pub struct RawLines {
-    /// The lines, writer by writer in their order.
-    pub lines: Vec<RawLine>,
-    /// How many lines are none, or were changed; any of them may have been one of these.
-    pub unreadable: u64,
-}
-
 impl Logs {
-    /// The bytes of every line that is wanted.
+    /// The bytes of every line that is wanted, writer by writer in their order. A line that is none is
+    /// a fault, which a verifier names.
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn raw(&self, wants: &dyn Fn(&Line) -> bool) -> io::Result<RawLines> {
-        let mut found = RawLines::default();
-        let files = self
-            .files
-            .iter()
-            .flat_map(|(writer, firsts)| firsts.iter().map(move |first| self.file(writer, *first)));
-        for opened in files {
-            let (file, log) = opened?;
+    pub fn raw(&self, wants: &dyn Fn(&Line) -> bool) -> io::Result<Vec<RawLine>> {
+        let mut found = Vec::new();
+        for (writer, first) in self.each_file() {
+            let Ok((file, log)) = self.opened(writer, first)? else { continue };
             let mut log = log.into_reader();
             for number in 1.. {
                 let mut bytes = Vec::new();
                 let read = log.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes)?;
                 // A last line without an end was never acknowledged.
                 if read == 0 || bytes.pop_if(|byte| *byte == b'\n').is_none() {
-                    found.unreadable += u64::from(read as u64 == MAX_LINE);
                     break;
                 }
-                match Line::read(&bytes) {
-                    Ok((line, _)) if wants(&line) => {
-                        found.lines.push(RawLine { file: file.clone(), number, bytes, line });
-                    }
-                    Ok(_) => {}
-                    Err(_) => found.unreadable += 1,
+                if let Ok((line, _)) = Line::read(&bytes)
+                    && wants(&line)
+                {
+                    found.push(RawLine { file: file.clone(), number, bytes, line });
                 }
             }
         }

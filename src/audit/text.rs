@@ -153,6 +153,23 @@ impl Text {
         before.is_empty() || vault.is_some_and(|name| !name.is_empty() && !name.contains('/'))
     }
 
+    /// Whether its URI, if it has one, is pinned to its checkpoint (AUDIT-7). A staged entry belongs
+    /// to none.
+    pub fn is_pinned(&self) -> bool {
+        let Some(uri) = &self.uri else { return true };
+        let pin = uri.split('#').next().and_then(|uri| uri.split_once('@')).map(|(_, pin)| pin);
+        match (pin, self.checkpoint) {
+            (Some(pin), Some(number)) => pin == number.to_string(),
+            (None, None) => uri::is_staged(uri),
+            _ => false,
+        }
+    }
+
+    /// The anchor of the section that its URI names.
+    pub fn anchor(&self) -> Option<&str> {
+        self.uri.as_ref()?.split_once('#').map(|(_, anchor)| anchor)
+    }
+
     /// What names the text: its URI, or its id.
     pub fn name(&self) -> &str {
         self.uri.as_deref().or(self.id.as_deref()).unwrap_or_default()
@@ -219,6 +236,20 @@ mod tests {
             ["nodes/ab@3", "xnodes/a@3", "x/acme/nodes/a@3", "/nodes/a@3", "a@3", "nodes/b#nodes/a"]
         {
             assert!(!is_of(other, "nodes/a"), "{other}");
+        }
+        let is_pinned = |uri: &str, checkpoint| {
+            let uri = Some(format!("contextnest://{uri}"));
+            Text { uri, checkpoint, ..text.clone() }.is_pinned()
+        };
+        assert!(text.is_pinned() && is_pinned("a@3#b@4", Some(3)) && is_pinned("x/a@12", Some(12)));
+        for (uri, checkpoint) in [
+            ("a@4#b", Some(3)),
+            ("a#b@3", Some(3)),
+            ("a", Some(3)),
+            ("a@3", None),
+            ("a@03", Some(3)),
+        ] {
+            assert!(!is_pinned(uri, checkpoint), "{uri}");
         }
         let named = Text { id: Some("tag/a".to_owned()), ..text.clone() };
         assert!(named.is_of("tag/a") && !named.is_of("a") && !text.is_of(""));

@@ -3,13 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io;
+use std::path::Path;
 use std::str::FromStr;
 
-use super::append;
-use crate::vault::outside::{self, StateFolder};
 use crate::yaml::canonical_number;
 
 /// A file of this length gets no further line.
@@ -98,71 +96,4 @@ impl FromStr for WriterId {
         let is_id = text.len() == 32 && text.bytes().all(is_digit);
         if is_id { Ok(Self(text.to_owned())) } else { Err(()) }
     }
-}
-
-/// Where the accesses to a vault are recorded.
-#[derive(Clone, Debug)]
-pub(crate) struct Place {
-    /// The folder with the logs of all writers.
-    pub(crate) dir: PathBuf,
-    /// The folder that knows who we are; none without a directory of state.
-    state: Option<StateFolder>,
-}
-
-impl Place {
-    /// The folder of a vault in the user's directory of state, or in the one that `CTX_AUDIT_DIR`
-    /// names. None where there is neither, or it lies in the vault.
-    pub(crate) fn of(
-        root: &Path,
-        state: Option<StateFolder>,
-        named: Option<&Path>,
-    ) -> Option<Self> {
-        let home = match named {
-            Some(dir) => dir.to_owned(),
-            None => state.as_ref()?.home.join(outside::OURS).join(FOLDER),
-        };
-        let key = outside::key_of(root);
-        let dir = home.join(key.trim_end_matches('-'));
-        (!outside::lies_in(&dir, root)).then_some(Self { dir, state })
-    }
-
-    /// Who we are. A writer whose file is gone is not continued: two lines would have one name.
-    pub(super) fn writer(&self, random: Random) -> io::Result<WriterId> {
-        self.known().map_or_else(|| self.begin(None, random), Ok)
-    }
-
-    fn known(&self) -> Option<WriterId> {
-        let known = read(&self.state.as_ref()?.dir.join(NAME))?;
-        self.dir.join(known.file(1)).exists().then_some(known)
-    }
-
-    /// Makes us a new writer, in place of one whose log cannot be continued. Of several processes
-    /// that want one at once, one makes it.
-    pub(super) fn begin(&self, former: Option<&WriterId>, random: Random) -> io::Result<WriterId> {
-        let Some(StateFolder { dir, .. }) = &self.state else {
-            return Ok(WriterId::new(random));
-        };
-        let _turn = outside::take_turn(dir)?;
-        if let Some(known) = self.known().filter(|known| Some(known) != former) {
-            return Ok(known);
-        }
-        let new = WriterId::new(random);
-        append::open(&self.dir.join(new.file(1)))?;
-        // A crash here leaves no name of a writer, and the next process makes one.
-        let mut file = append::open(&dir.join(NAME))?;
-        file.set_len(0)?;
-        writeln!(file, "{new}")?;
-        Ok(new)
-    }
-}
-
-/// The folder of access logs in our folder of the user's directory of state.
-const FOLDER: &str = "audit";
-/// The file in a vault's folder of state that says who we are.
-const NAME: &str = "accesses";
-
-fn read(path: &Path) -> Option<WriterId> {
-    let mut text = String::new();
-    File::open(path).ok()?.take(64).read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
 }

@@ -2,8 +2,10 @@
 
 use super::expect::ExpectHead;
 use super::session::Session;
+use super::trace::reason;
 use super::{Acting, Answer, event};
 use crate::govern::Mode;
+use crate::model::number::CheckpointNumber;
 use crate::report::event::AuditBegun;
 use crate::report::failure::Failure;
 
@@ -29,6 +31,31 @@ enum Part {
     ///
     /// From this event on each event needs its line. No later configuration takes that back.
     Begin(Begin),
+    Acknowledge(Acknowledge),
+}
+
+/// Declare that an event has no line in the change log, and why
+///
+/// `ctx verify` reports such an event as `audit-missing`. Its line can only be added by the user who
+/// made it; where that is no longer possible, this appends a line that names the checkpoint with its
+/// hash, who acknowledges it and why. `ctx verify` then reports the event as a note
+/// (`audit-acknowledged`), not as recorded. In a governed vault a reviewer of the whole vault has to
+/// do it. First check with `ctx history` who published what.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+ctx audit acknowledge 17 --reason \"laptop of kim was lost, see ticket 9\"\n  \
+ctx audit acknowledge 17 --reason \"laptop lost\" --dry-run")]
+struct Acknowledge {
+    /// The checkpoint of the event
+    checkpoint: CheckpointNumber,
+    /// Why its line is missing
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Only check whether it may be acknowledged; write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    acting: Acting,
 }
 
 #[derive(Debug, clap::Args)]
@@ -43,7 +70,28 @@ struct Begin {
 }
 
 pub(super) fn run(args: &Audit, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let Part::Begin(args) = &args.part;
+    match &args.part {
+        Part::Begin(args) => begin(args, session),
+        Part::Acknowledge(args) => acknowledge(args, session),
+    }
+}
+
+fn acknowledge(args: &Acknowledge, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.acting(&args.acting)?;
+    let reason = reason(&args.reason)?;
+    let done = !args.dry_run;
+    let report = session.workspace.acknowledge(&vault, args.checkpoint, reason, done)?;
+    if session.ui.json {
+        session.ui.report(&report);
+        return Ok(Answer::Yes);
+    }
+    let verb = if args.dry_run { "would acknowledge" } else { "acknowledged" };
+    let number = report.checkpoint;
+    session.ui.line(&format!("{verb}: no change log has the event of checkpoint {number}"));
+    Ok(Answer::Yes)
+}
+
+fn begin(args: &Begin, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let outcome = session.workspace.begin_audit(&vault, mode)?;

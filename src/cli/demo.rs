@@ -185,6 +185,7 @@ impl Tour<'_, '_> {
         let caller = self.session.workspace.environment;
         let time = caller.vars.get_key_value("CTX_NOW").into_iter();
         let environment = Environment {
+            unreadable_vars: std::collections::BTreeSet::new(),
             cwd,
             vars: time.map(|(name, value)| (name.clone(), value.clone())).collect(),
             clock: caller.clock,

@@ -245,23 +245,36 @@ pub(super) fn live_change(
     vault: Option<&Vault>,
     (path, live): (&str, &Live),
     then: &str,
-) {
+) -> Option<String> {
     let shown_path = shown(path).into_owned();
     match live {
-        Live::Keep => {}
-        Live::Create(_) => session.ui.line(&format!("would create {shown_path}")),
-        Live::Remove(_) => session.ui.line(&format!("would remove {shown_path}")),
+        Live::Keep => None,
+        Live::Create(_) => {
+            session.ui.line(&format!("would create {shown_path}"));
+            None
+        }
+        Live::Remove(_) => {
+            session.ui.line(&format!("would remove {shown_path}"));
+            None
+        }
         Live::Replace { new, .. } => {
             // Of very many files no two are held at once.
             let old = vault.and_then(|vault| vault.files().read(path, limit::DOCUMENT).ok());
             let old = old.unwrap_or_default();
-            replacement(session, path, (&String::from_utf8_lossy(&old), new), then);
+            Some(replacement(session, path, (&String::from_utf8_lossy(&old), new), then))
         }
     }
 }
 
-fn replacement(session: &mut Session<'_>, path: &str, (old, new): (&str, &str), then: &str) {
+fn replacement(
+    session: &mut Session<'_>,
+    path: &str,
+    (old, new): (&str, &str),
+    then: &str,
+) -> String {
     let path = shown(path);
     let (from, to) = (format!("{path} (now)"), format!("{path} ({then})"));
-    session.ui.diff(&print_between(old, new, &from, &to));
+    let diff = print_between(old, new, &from, &to);
+    session.ui.diff(&diff);
+    diff
 }

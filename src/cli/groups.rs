@@ -40,6 +40,11 @@ const GROUPS: [(&str, &[&str]); 8] = [
 /// Options that some verbs have no use for.
 const UNUSED: [(&str, &[&str]); 2] = [("demo", &["vault"]), ("help", &["vault"])];
 
+/// Whether it is the word of a verb.
+pub(super) fn is_verb(word: &str) -> bool {
+    GROUPS.iter().any(|(_, verbs)| verbs.contains(&word))
+}
+
 /// The command with its groups.
 pub(super) fn command() -> clap::Command {
     let mut command = Cli::command();

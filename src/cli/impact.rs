@@ -3,22 +3,24 @@
 use super::Answer;
 use super::limit::{self, Limit};
 use super::session::Session;
-use super::trace::{LogPlace, Period, note_pruned, session_of};
+use super::trace::{LogPlace, Period, note_pruned, session_of, warn_of};
 use super::ui::shown;
 use crate::audit::{Filter, readings};
 use crate::chain::error::ChainError;
 use crate::chain::replay;
+use crate::model::hint::{Call, Hint, Verb};
+use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
 use crate::report::trace::{ImpactReport, ImpactRow};
 use crate::resolve::Snapshot;
 use crate::trust;
-use crate::words::count;
-use crate::workspace::recording::of_log;
+use crate::vault::Vault;
+use crate::workspace::recording::{heads_of, of_log};
 use crate::workspace::version::{check_name, number};
 
 /// List who was handed a document, and in which version
 ///
-/// Reads the access log of this machine, the oldest access first. `replaced` marks a version that had
+/// Reads the access logs of this machine and of the vault, the oldest access first. `replaced` marks a version that had
 /// been replaced or retired when it was handed out, as happens where a past checkpoint is asked.
 /// `ctx trace show TRACE` prints one access.
 #[derive(Debug, clap::Args)]
@@ -43,19 +45,16 @@ pub(super) struct Impact {
 
 pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
-    let id = session.workspace.recorded_id(&vault, &args.id)?;
-    if let Ok(log) = trust::open_log(&vault)
-        && let Ok(chronicle) = log.sound()
-    {
-        check_name(&Snapshot::at(&vault, &chronicle, None)?, &id)?;
-    }
+    let id = document(&args.id, &vault, session).map_err(|why| pinned(&args.id, why))?;
     let version = args.version.as_deref().map(number).transpose()?;
     let history = match replay::load(vault.files(), &id) {
         Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),
         other => other?,
     };
-    let filter = Filter { document: Some(id.clone()), version, ..args.period.filter()? };
-    let (_, logs) = args.place.open(&vault, session)?;
+    let labels = args.period.with_labels(session)?;
+    let filter = Filter { document: Some(id.clone()), version, ..labels };
+    let logs = args.place.open(&vault, session)?.logs;
+    let logs = logs.compared_with(heads_of(&vault));
     let mut rows = Vec::new();
     let faults = logs.each(&mut |line| {
         if filter.wants(&line) {
@@ -75,18 +74,47 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
         session.ui.table(&report.accesses.iter().map(row).collect::<Vec<_>>());
         limit::note(omitted).iter().for_each(|note| session.ui.note(note));
         if is_empty {
-            session.ui.note("note: the access log of this machine has no such access");
+            session.ui.note("note: the access log of this vault's path has no such access");
         }
     }
-    note_pruned(session, &logs, filter.from);
-    if faults.iter().any(|fault| fault.kind.is_damage()) {
-        let what = count(faults.len(), "fault");
-        session.ui.note(&format!(
-            "warning: the access log has {what}, so accesses may be missing; run `ctx trace verify`"
-        ));
-        return Ok(Answer::No);
+    if is_empty {
+        args.place.note_elsewhere(&vault, session);
     }
-    Ok(Answer::Yes)
+    note_pruned(session, &logs, filter.from);
+    Ok(warn_of(session, &faults))
+}
+
+/// The document that is named, if the reader may know of it.
+fn document(text: &str, vault: &Vault, session: &Session<'_>) -> Result<DocumentId, Failure> {
+    let id = session.workspace.recorded_id(vault, text)?;
+    if let Ok(log) = trust::open_log(vault)
+        && let Ok(chronicle) = log.sound()
+    {
+        check_name(&Snapshot::at(vault, &chronicle, None)?, &id)?;
+    }
+    Ok(id)
+}
+
+/// The same failure with a hint, where a version or a section is named as in a URI.
+fn pinned(text: &str, why: Failure) -> Failure {
+    let call = |id: &str| Call::new(Verb::Impact).value(id);
+    let version = text.rsplit_once('@').filter(|(_, version)| number(version).is_ok());
+    match (version, text.rsplit_once('#')) {
+        (Some((id, version)), _) => {
+            why.hint(Hint::call("{} lists the accesses to one version", call(id).value(version)))
+        }
+        (None, Some((id, _))) => {
+            why.hint(Hint::call("{} lists the accesses to it, with the section of each", call(id)))
+        }
+        _ => why,
+    }
+}
+
+/// Which text it was: its version, with the section or the kind of part.
+fn of_text(access: &ImpactRow) -> String {
+    let section = access.anchor.as_ref().map_or(String::new(), |anchor| format!(" #{anchor}"));
+    let part = access.part.map_or(String::new(), |part| format!(" ({part})"));
+    format!("v{}{}{part}", access.version, shown(&section))
 }
 
 fn row(access: &ImpactRow) -> Vec<String> {
@@ -96,7 +124,7 @@ fn row(access: &ImpactRow) -> Vec<String> {
     vec![
         access.trace.clone(),
         access.at.clone(),
-        format!("v{}", access.version),
+        of_text(access),
         shown(&access.verb).into_owned(),
         or_dash(&access.principal),
         or_dash(&access.agent),

@@ -244,6 +244,7 @@ impl Verb {
                 | Self::Show(_)
                 | Self::Checkpoint(_)
                 | Self::Checkout(_)
+                | Self::Restore(_)
                 | Self::Owners(_)
         )
     }
@@ -306,6 +307,7 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
 
 /// Runs a verb. What it hands out is recorded before any of it leaves (AUDIT-5).
 fn recorded(verb: Verb, session: &mut Session<'_>) -> Result<u8, Failure> {
+    session.workspace.environment.check_vars()?;
     session.labels = match &verb {
         Verb::Evidence(evidence) if evidence.names_session() => {
             let given = &session.workspace.options.labels;

@@ -5,13 +5,15 @@ mod output;
 use super::Answer;
 use super::color::Paint;
 use super::session::Session;
-use super::trace::{LogPlace, note_pruned, trace_id, unknown_access, unknown_trace, warn_of};
+use super::trace::{
+    LogPlace, labelled, note_pruned, trace_id, unknown_access, unknown_trace, warn_of,
+};
 use super::ui::shown;
-use crate::audit::{Event, Filter, Line};
+use crate::audit::{Event, Line, Logs, TraceId};
 use crate::evidence::replay::replay;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{ReplayOutputReport, ReplayReport, ReplayedRow};
-use crate::resolve::Need;
+use crate::resolve::{CheckpointSource, Need};
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::recording::of_log;
@@ -56,11 +58,11 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         }
     };
     let vault = session.workspace.vault()?;
-    let (_, logs) = args.place.open(&vault, session)?;
+    let logs = args.place.open(&vault, session)?.logs;
     let (lines, faults) = match &name {
         Some(name) => (of_log(logs.find(name))?, Vec::new()),
         None => {
-            let filter = Filter { session: wanted, ..Filter::default() };
+            let filter = labelled(session);
             let mut found: Vec<Line> = Vec::new();
             let is_wanted = |line: &Line| match line.event {
                 Event::Access(_) => true,
@@ -72,9 +74,19 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
             (found, faults)
         }
     };
+    if lines.is_empty() {
+        args.place.note_elsewhere(&vault, session);
+    }
     match &name {
-        Some(name) if lines.is_empty() => return Err(unknown_trace(&[logs], name)),
-        Some(_) => {}
+        Some(name) if lines.is_empty() => {
+            return Err(is_change(&vault, name).unwrap_or_else(|| unknown_trace(&[logs], name)));
+        }
+        Some(name) => {
+            let has_texts = |line: &Line| matches!(line.event, Event::Access(_));
+            if !args.output && !lines.iter().any(has_texts) {
+                return Err(no_texts(name, lines[0].event.as_str()));
+            }
+        }
         None => note_pruned(session, &logs, None),
     }
     if lines.is_empty() {
@@ -84,7 +96,8 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     warn_of(session, &faults);
     let whole = if faults.is_empty() { Answer::Yes } else { Answer::No };
     if args.output {
-        return Ok(match outputs(session, &vault, &lines) {
+        let source = session.source(&vault, Need::Versions)?;
+        return Ok(match outputs(session, (&vault, &source), &lines) {
             Answer::Yes => whole,
             answer => answer,
         });
@@ -108,10 +121,22 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     Ok(if report.same == report.texts.len() { whole } else { Answer::No })
 }
 
+/// That a line is a change, which no access log has.
+fn is_change(vault: &Vault, name: &TraceId) -> Option<Failure> {
+    let found = Logs::of_changes(vault).ok()?.find(name).ok()?;
+    found.first().map(|line| no_texts(name, line.event.as_str()))
+}
+
+/// That a line says of no text that it was handed out.
+fn no_texts(name: &TraceId, event: &str) -> Failure {
+    let message = format!("`{name}` is no access, but a line `{event}`: it handed out no text");
+    Failure::new(Code::Usage, message).hint(format!("`ctx trace show {name}` prints it"))
+}
+
 /// Compares whole outputs. Further lines of one answer have the same.
-fn outputs(session: &mut Session<'_>, vault: &Vault, lines: &[Line]) -> Answer {
+fn outputs(session: &mut Session<'_>, read: (&Vault, &CheckpointSource), lines: &[Line]) -> Answer {
     let is_first = |line: &&Line| line.cause.is_none() || lines.len() == 1;
-    let outputs = lines.iter().filter(is_first).map(|line| output::replay(session, vault, line));
+    let outputs = lines.iter().filter(is_first).map(|line| output::replay(session, read, line));
     let report = ReplayOutputReport::new(outputs.collect());
     if session.ui.json {
         session.ui.report(&report);

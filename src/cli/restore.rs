@@ -4,13 +4,18 @@ use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Locking, event};
+use crate::audit::{Part, Text, Traced};
+use crate::chain::replay;
 use crate::govern::{self, RestoreRequest, RestoredFile};
 use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::report::restore::{RestoreReport, RestoredReport};
 use crate::resolve::Snapshot;
+use crate::trust;
+use crate::txn::Live;
+use crate::uri::Class;
 use crate::vault::Vault;
-use crate::workspace::version::{check_name, number};
+use crate::workspace::version::{check_name, number, recorded};
 
 /// Write the text of a version into the live file; publish nothing
 ///
@@ -42,40 +47,73 @@ pub(super) struct Restore {
 
 pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.locking(&args.locking)?;
-    let workspace = &session.workspace;
-    let ids = args.ids.iter().map(|text| workspace.recorded_id(&vault, text));
+    let ids = args.ids.iter().map(|text| session.workspace.recorded_id(&vault, text));
     let ids: Vec<DocumentId> = ids.collect::<Result<_, _>>()?;
-    let log = crate::trust::read_log(&vault)?;
-    if let Ok(chronicle) = log.sound() {
-        let head = Snapshot::at(&vault, &chronicle, None)?;
+    let log = trust::read_log(&vault)?;
+    let chronicle = log.sound().ok();
+    if let Some(chronicle) = &chronicle {
+        let head = Snapshot::at(&vault, chronicle, None)?;
         ids.iter().try_for_each(|id| check_name(&head, id))?;
+        session.reads(&vault, chronicle);
     }
     let version = args.version.as_deref().map(number).transpose()?;
     if version.is_some() && ids.len() > 1 {
         return Err(Failure::new(Code::Usage, "`--version` is the version of one document")
             .hint("restore one document at a time"));
     }
-    let holder = workspace.holder("restore")?;
+    let holder = session.workspace.holder("restore")?;
     let (force, dry_run) = (args.force, args.dry_run);
     let request = RestoreRequest { ids: &ids, version, force, dry_run, holder: &holder };
-    let restored = govern::restore(&vault, &request)?;
-    match session.ui.json {
-        true => session.ui.report(&RestoreReport::new(&restored, dry_run, session.ui.spell())),
-        false => restored.iter().for_each(|file| text(session, &vault, file, dry_run)),
+    let restoring = govern::restore(&vault, &request)?;
+    session.recording.class = Some(Class::Direct);
+    let text_of = |file: &RestoredFile, handed_out: &str| {
+        let history = replay::load(vault.files(), &file.id).ok()?;
+        let version = (file.version, &history);
+        recorded(
+            (vault.files(), chronicle.as_ref()?),
+            &file.id,
+            version,
+            (&file.sealed, handed_out),
+        )
+    };
+    let is_written = |file: &&RestoredFile| !dry_run && !matches!(file.live, Live::Keep);
+    for file in restoring.files.iter().filter(is_written) {
+        let text = text_of(file, &file.sealed);
+        session.release(Traced::new((), text.into_iter().collect()));
     }
+    if session.ui.json {
+        let report = RestoreReport::new(&restoring.files, dry_run, session.ui.spell());
+        session.ui.report(&report);
+    } else {
+        for file in &restoring.files {
+            let diff = text(session, &vault, file, dry_run);
+            let shown = diff.and_then(|diff| text_of(file, &diff));
+            let shown = shown.map(|text| Text { part: Some(Part::Diff), ..text });
+            session.release(Traced::new((), shown.into_iter().collect()));
+        }
+    }
+    session.record(None)?;
+    restoring.write(&vault).inspect_err(|_| session.ui.discard())?;
     Ok(Answer::Yes)
 }
 
-fn text(session: &mut Session<'_>, vault: &Vault, file: &RestoredFile, dry_run: bool) {
+/// Says what becomes of a file; gives what was printed of its text.
+fn text(
+    session: &mut Session<'_>,
+    vault: &Vault,
+    file: &RestoredFile,
+    dry_run: bool,
+) -> Option<String> {
     let report = RestoredReport::new(file, session.ui.spell());
     let (path, version) = (shown(&report.path), report.version);
+    let mut diff = None;
     match (report.outcome, dry_run) {
         ("unchanged", _) => {
             session.ui.line(&format!("unchanged: {path} has the text of version {version}"));
         }
         (_, true) => {
             session.ui.line(&format!("would restore {path} from version {version}"));
-            event::live_change(session, Some(vault), (&report.path, &file.live), "restored");
+            diff = event::live_change(session, Some(vault), (&report.path, &file.live), "restored");
         }
         (_, false) => {
             let line = format!("restored {path} from version {version}");
@@ -85,4 +123,5 @@ fn text(session: &mut Session<'_>, vault: &Vault, file: &RestoredFile, dry_run: 
     if let Some(hint) = &report.hint {
         session.ui.note(&format!("hint: {}", shown(hint)));
     }
+    diff
 }

@@ -6,6 +6,7 @@ use std::io::Read;
 use super::ui::{Ui, shown};
 use super::{Acting, Answer, Locking, document};
 use crate::audit::{Change, Labels, Traced};
+use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Log;
 use crate::govern::{self, Outcome};
 use crate::report::failure::{Code, Failure};
@@ -14,7 +15,7 @@ use crate::trust::{self, HeadError};
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::Workspace;
-use crate::workspace::recording::{Printed, Recording};
+use crate::workspace::recording::{NotRecorded, Printed, Recording};
 
 /// One command at work.
 pub(super) struct Session<'w> {
@@ -59,7 +60,11 @@ impl Session<'_> {
                 Err(why.into())
             }
             Err(why) => {
-                self.ui.note(&format!("warning: the access was not recorded: {why}"));
+                let hint = match &why {
+                    NotRecorded::NoPlace | NotRecorded::NamedPlace { .. } => String::new(),
+                    NotRecorded::Append { .. } => format!("; {}", why.hint()),
+                };
+                self.ui.note(&format!("warning: the access was not recorded: {why}{hint}"));
                 Ok(())
             }
             Ok(()) => Ok(()),
@@ -138,7 +143,9 @@ impl Session<'_> {
             line.tell(|| format!("indexing: {done} of {}", count(all, "document")));
         })?;
         drop(line);
-        self.recording.reads(vault, &source);
+        if self.workspace.environment.is_recorded {
+            self.recording.reads(vault, &source);
+        }
         self.warn_of_lost_head(source.check_head(vault));
         Ok(source)
     }
@@ -150,12 +157,19 @@ impl Session<'_> {
         }
         let log = trust::open_log(vault)?;
         if let Ok(chronicle) = log.sound() {
-            self.recording.head = chronicle.head().map(|head| (head.number, head.hash));
-            let sealed = govern::sealed_config(vault, &chronicle).ok().flatten();
-            sealed.iter().for_each(|config| self.recording.holds(config));
+            self.reads(vault, &chronicle);
             self.warn_of_lost_head(trust::check(vault, &chronicle));
         }
         Ok(log)
+    }
+
+    /// Keeps in mind what is recorded of an answer from these checkpoints.
+    pub(super) fn reads(&mut self, vault: &Vault, chronicle: &Chronicle<'_>) {
+        let head = chronicle.head();
+        self.recording.head = head.map(|head| (head.number, head.hash));
+        self.recording.head_at = head.map(|head| head.at);
+        let sealed = govern::sealed_config(vault, chronicle).ok().flatten();
+        sealed.iter().for_each(|config| self.recording.holds(config));
     }
 
     /// Runs a search that may tell on a terminal what it reads into its index.

@@ -11,12 +11,12 @@ mod verify;
 
 use std::path::PathBuf;
 
-use super::Answer;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
+use super::{Answer, groups};
 use crate::audit::{
-    Cached, Change, Cut, Event, Fault, Filter, Follower, Line, Logs, Sight, Text, TraceId,
+    Cached, Change, Cut, Event, Fault, Filter, Follower, HeadRef, Line, Logs, Sight, Text, TraceId,
 };
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
@@ -24,7 +24,7 @@ use crate::report::failure::{Code, Failure};
 use crate::report::trace::{TraceReport, TraceRow};
 use crate::vault::Vault;
 use crate::words::count;
-use crate::workspace::recording::of_log;
+use crate::workspace::recording::{AccessLogs, GivenLabels, of_log};
 use crate::workspace::version::number;
 
 use collect::Collect;
@@ -39,7 +39,8 @@ use prune::Prune;
 ///
 /// Every command that prints texts or names of published documents leaves a line in the access log,
 /// before anything is printed: which version, with its chain hash, author and editor, and the hash of
-/// the text itself. The log is a hash chain in the user's state directory, or below CTX_AUDIT_DIR. The
+/// the text itself. The log is a hash chain in the user's state directory, or below CTX_AUDIT_DIR; with
+/// `accesses: vault` under `audit:` in the configuration it is in the vault. Both places are read. The
 /// options --agent, --session, --thread, --task and --node, or CTX_AGENT and so on, say who asks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace list --session 7f3a\n  \
@@ -130,9 +131,11 @@ impl Which {
         let vault = session.workspace.vault()?;
         let sight = session.workspace.sight(&vault)?;
         note_limited(session, &sight);
-        let (dir, _) = self.place.open(&vault, session)?;
-        let mut followers = vec![of_log(Follower::at_end(&dir))?];
+        let dir = self.place.open(&vault, session)?.folder;
+        let own = dir.map(|dir| Follower::at_end(&dir));
+        let mut followers: Vec<Follower> = of_log(own.into_iter().collect())?;
         if self.place.logs.is_none() {
+            followers.push(of_log(Follower::of_accesses_in(&vault))?);
             followers.push(of_log(Follower::of_changes(&vault))?);
         }
         let seen = |follower: Follower| follower.seen_by(sight.clone());
@@ -141,50 +144,77 @@ impl Which {
 
     fn filter(&self, vault: &Vault, session: &Session<'_>) -> Result<Filter, Failure> {
         let document = self.document.as_ref();
-        let given = &session.workspace.options.labels;
+        // Logs of other machines may be of other versions of the program.
+        let verb = self.verb.as_deref().filter(|_| self.place.logs.is_none());
+        verb.map_or(Ok(()), check_verb)?;
         Ok(Filter {
-            session: given.session.clone(),
-            agent: given.agent.clone(),
             principal: self.principal.clone(),
             verb: self.verb.clone(),
             document: document.map(|id| session.workspace.known_id(vault, id)).transpose()?,
             version: self.version.as_deref().map(number).transpose()?,
             checkpoint: self.checkpoint,
-            ..self.period.filter()?
+            ..self.period.with_labels(session)?
         })
     }
 }
 
 /// Which logs.
 #[derive(Debug, clap::Args)]
-pub(super) struct LogPlace {
+pub(in crate::cli) struct LogPlace {
     /// Read the logs in this folder, as `ctx trace collect` makes it
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
 }
 
 impl LogPlace {
-    /// The logs that are named, or all of this vault: of accesses on this machine, and of changes; as
-    /// a reader may see them.
+    /// The logs that are named, or all of this vault: of accesses on this machine or in the vault,
+    /// and of changes; as a reader may see them.
     fn all(
         &self,
         vault: &Vault,
-        session: &Session<'_>,
+        session: &mut Session<'_>,
         sight: &Sight,
     ) -> Result<Vec<Logs>, Failure> {
         let all = match &self.logs {
-            Some(dir) => vec![session.workspace.logs_in(vault, dir)?.1],
-            None => session.workspace.all_logs(vault)?,
+            Some(dir) => vec![session.workspace.logs_in(vault, dir)?.logs],
+            None => {
+                let (logs, lacks) = session.workspace.all_logs(vault)?;
+                if let Some(why) = lacks {
+                    let why = why.to_string();
+                    session.ui.warn(&format!("no access log is read: {}", shown(&why)));
+                }
+                logs
+            }
         };
         Ok(all.into_iter().map(|logs| logs.seen_by(sight.clone())).collect())
     }
 
-    /// The logs, and their folder: the one that is named, or that of this machine.
-    pub(super) fn open(
+    /// Says where the accesses of a vault are that was moved, if these logs have none.
+    pub(in crate::cli) fn note_elsewhere(&self, vault: &Vault, session: &mut Session<'_>) {
+        if self.logs.is_some() {
+            return;
+        }
+        for dir in session.workspace.logs_elsewhere(vault) {
+            let dir = dir.display().to_string();
+            let dir = shlex::try_quote(&dir).unwrap_or_default();
+            session.ui.note(&format!(
+                "hint: an access log is kept by the path of the vault; accesses at another path are read with `--logs {}`",
+                shown(&dir)
+            ));
+        }
+    }
+
+    /// Whether the user named a folder.
+    pub(in crate::cli) fn is_named(&self) -> bool {
+        self.logs.is_some()
+    }
+
+    /// The logs of accesses: in the folder that is named, or those of this machine and of the vault.
+    pub(in crate::cli) fn open(
         &self,
         vault: &Vault,
         session: &Session<'_>,
-    ) -> Result<(PathBuf, Logs), Failure> {
+    ) -> Result<AccessLogs, Failure> {
         match &self.logs {
             Some(dir) => session.workspace.logs_in(vault, dir),
             None => session.workspace.access_logs(vault),
@@ -221,8 +251,36 @@ impl Period {
     /// A filter for accesses of this time.
     pub(super) fn filter(&self) -> Result<Filter, Failure> {
         let read = |text: &Option<String>| text.as_deref().map(time).transpose();
-        Ok(Filter { from: read(&self.from)?, to: read(&self.to)?, ..Filter::default() })
+        let (from, to) = (read(&self.from)?, read(&self.to)?);
+        if let (Some(from), Some(to)) = (from, to)
+            && from > to
+        {
+            let message = format!("the period begins at {from}, after it ends at {to}");
+            return Err(Failure::new(Code::Usage, message).hint("exchange `--from` and `--to`"));
+        }
+        Ok(Filter { from, to, ..Filter::default() })
     }
+
+    /// The same with the labels that the user gave.
+    pub(super) fn with_labels(&self, session: &Session<'_>) -> Result<Filter, Failure> {
+        Ok(Filter { from: self.filter()?.from, to: self.filter()?.to, ..labelled(session) })
+    }
+}
+
+/// A filter for accesses with the labels that the user gave.
+pub(super) fn labelled(session: &Session<'_>) -> Filter {
+    let GivenLabels { agent, session, thread, task, node } =
+        session.workspace.options.labels.clone();
+    Filter { agent, session, thread, task, node, ..Filter::default() }
+}
+
+/// Refuses what is the name of no command: no line would have it.
+fn check_verb(verb: &str) -> Result<(), Failure> {
+    if groups::is_verb(verb) {
+        return Ok(());
+    }
+    Err(Failure::new(Code::Usage, format!("`{}` is no command of ctx", shown(verb)))
+        .hint("`ctx --help` lists the commands"))
 }
 
 /// A time or a date on the command line.
@@ -253,13 +311,18 @@ fn note_limited(session: &mut Session<'_>, sight: &Sight) {
     }
 }
 
-/// Warns of lines that are left out of an answer.
-pub(super) fn warn_of(session: &mut Session<'_>, faults: &[Fault]) {
-    if !faults.is_empty() {
-        let what = count(faults.len(), "line");
-        session.ui.note(&format!(
-            "warning: {what} of the log cannot be relied on; run `ctx trace verify`"
-        ));
+/// Warns of what is wrong with the logs that an answer is from, and gives how the verb ends.
+pub(super) fn warn_of(session: &mut Session<'_>, faults: &[Fault]) -> Answer {
+    if faults.is_empty() {
+        return Answer::Yes;
+    }
+    let what = count(faults.len(), "fault");
+    session.ui.note(&format!(
+        "warning: the log has {what}, so accesses may be missing; run `ctx trace verify`"
+    ));
+    match faults.iter().any(|fault| fault.kind.is_damage()) {
+        true => Answer::No,
+        false => Answer::Yes,
     }
 }
 
@@ -298,7 +361,10 @@ fn changed(trace: &TraceRow) -> String {
             let ids = count(usize::try_from(trace.count).unwrap_or(usize::MAX), "document");
             format!("{ids} in checkpoint {checkpoint}")
         }
-        None => what.to_owned(),
+        None => match &trace.detail {
+            Some(detail) => format!("{what} {}", shown(detail)),
+            None => what.to_owned(),
+        },
     }
 }
 
@@ -315,7 +381,10 @@ fn show(
     for logs in &all {
         lines.extend(of_log(logs.find(&name))?);
     }
-    let Some(first) = lines.first() else { return Err(unknown_trace(&all, &name)) };
+    let Some(first) = lines.first() else {
+        place.note_elsewhere(&vault, session);
+        return Err(unknown_trace(&all, &name));
+    };
     if let Some(format) = format {
         return format::show(format, (&all, lines), session);
     }
@@ -385,6 +454,10 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
             if let Change::Hold { hold } = change {
                 field("hold", Some(&hold.id));
                 field("of", Some(&hold::what(hold)));
+            }
+            if let Change::Acknowledge { acknowledged, .. } = change {
+                let HeadRef { checkpoint, hash } = acknowledged;
+                field("no line", Some(&format!("checkpoint {checkpoint} {hash}")));
             }
             if let Change::Lift { lifted, .. } = change {
                 field("lifted", Some(lifted));
@@ -477,6 +550,6 @@ pub(super) fn unknown_trace(all: &[Logs], name: &TraceId) -> Failure {
             Failure::new(Code::UnknownTrace, message).hint(hint)
         }
         None => Failure::new(Code::UnknownTrace, format!("no access `{name}` is recorded"))
-            .hint("`ctx trace list` lists them"),
+            .hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered"),
     }
 }

@@ -88,9 +88,13 @@ impl<'w> Ui<'w> {
         self.held = Some(Vec::new());
     }
 
-    /// Drops the report that is kept: it must not leave.
+    /// Drops the report that is kept, with its notes: it must not leave. Warnings about the vault
+    /// itself stay.
     pub(super) fn discard(&mut self) {
         self.held = Some(Vec::new());
+        let warnings = std::mem::take(&mut self.warnings);
+        self.notes.clear();
+        warnings.iter().for_each(|warning| self.warn(warning));
     }
 
     /// The report, if it is kept.

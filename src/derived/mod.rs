@@ -97,7 +97,7 @@ pub(crate) fn files(
     };
     let from = resolve::CheckpointSource::open(vault, need, &mut |_, _| ())?;
     let snapshot = Snapshot::whole_of(vault, &from, None)?;
-    let config = snapshot.config().unwrap_or_else(|| vault.config().clone());
+    let config = snapshot.config().cloned().unwrap_or_else(|| vault.config().clone());
     if snapshot.checkpoint() == CheckpointNumber::NONE {
         return Ok(Vec::new());
     }

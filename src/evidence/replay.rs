@@ -4,6 +4,7 @@ use crate::audit::{Event, Line, Part, Text};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::model::timestamp::Timestamp;
 use crate::pack;
 use crate::resolve::{CheckpointSource, Served, Snapshot};
 use crate::uri::{Target, Uri};
@@ -53,10 +54,14 @@ pub(crate) struct Replayed {
 pub(crate) fn replay(vault: &Vault, source: &CheckpointSource, line: &Line) -> Vec<Replayed> {
     let Event::Access(access) = &line.event else { return Vec::new() };
     let contradicted = line.request.head.as_ref().and_then(|head| {
-        let found =
-            Snapshot::of(vault, source, Some(CheckpointNumber(head.checkpoint))).ok()?.hash();
-        let found = found.map(|hash| hash.to_string()).unwrap_or_default();
-        (found != head.hash).then(|| format!("checkpoint {} has another hash now", head.checkpoint))
+        let number = head.checkpoint;
+        let snapshot = Snapshot::of(vault, source, Some(CheckpointNumber(number))).ok()?;
+        let found = snapshot.hash().map(|hash| hash.to_string()).unwrap_or_default();
+        if found != head.hash {
+            return Some(format!("checkpoint {number} has another hash now"));
+        }
+        let at = line.at.parse::<Timestamp>().ok()?;
+        (snapshot.made_at()? > at).then(|| format!("checkpoint {number} was made after {at}"))
     });
     let again = |text: &Text| {
         let outcome = match &contradicted {
@@ -66,6 +71,19 @@ pub(crate) fn replay(vault: &Vault, source: &CheckpointSource, line: &Line) -> V
         Replayed { text: text.clone(), outcome }
     };
     access.documents.iter().map(again).collect()
+}
+
+/// Whether the reader of a vault may be told whether the output of a line is the same: every text of
+/// it may be read, or everything.
+pub(crate) fn may_know(vault: &Vault, source: &CheckpointSource, line: &Line) -> bool {
+    let snapshot = |number| Snapshot::of(vault, source, Some(CheckpointNumber(number))).ok();
+    let head = line.request.head.as_ref().and_then(|head| snapshot(head.checkpoint));
+    if head.is_some_and(|head| !head.hides_anything()) {
+        return true;
+    }
+    let Event::Access(access) = &line.event else { return false };
+    let may_read = |text: &Text| snapshot(text.checkpoint?)?.get(&id_of(vault, text)?);
+    !access.documents.is_empty() && access.documents.iter().all(|text| may_read(text).is_some())
 }
 
 fn compare(vault: &Vault, source: &CheckpointSource, text: &Text) -> Outcome {
@@ -84,6 +102,12 @@ fn compare(vault: &Vault, source: &CheckpointSource, text: &Text) -> Outcome {
     let served = match snapshot.get(&id) {
         Some(Ok(served)) => served,
         Some(Err(withheld)) => return cannot_tell(&withheld.why.to_string()),
+        // To a limited reader a text that may not be read is not there.
+        None if snapshot.hides_anything() => {
+            return cannot_tell(&format!(
+                "you may not read it, if checkpoint {checkpoint} holds it"
+            ));
+        }
         None => return Outcome::Different(format!("checkpoint {checkpoint} does not hold it")),
     };
     if served.entry.version != Version(text.version) {

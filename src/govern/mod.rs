@@ -25,7 +25,7 @@ pub(crate) use after::RECORD_CHANGE;
 pub(crate) use governance::sealed_config;
 pub use governance::{propose_governance_file, set_governance_file};
 pub use moved::move_document;
-pub use restore::{RestoreError, RestoreRequest, RestoredFile, Standing, restore};
+pub use restore::{RestoreError, RestoreRequest, RestoredFile, Restoring, Standing, restore};
 pub use retire::retire;
 
 use crate::audit::{ChangeError, Recorder, changes};

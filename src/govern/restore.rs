@@ -24,7 +24,7 @@ use crate::txn::stamp::left_behind;
 use crate::txn::{Beyond, Live, commit};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
-use crate::vault::lock::LockError;
+use crate::vault::lock::{LockError, WriteLock};
 use crate::vault::replace::Fingerprint;
 
 /// What is to be restored, and how.
@@ -49,6 +49,8 @@ pub struct RestoredFile {
     pub id: DocumentId,
     /// The version that its text is of.
     pub version: Version,
+    /// The text of that version, which the chain vouches for.
+    pub sealed: String,
     /// What happens to the file; nothing where it has the text already.
     pub live: Live,
     /// What the text is, compared with what is published.
@@ -144,15 +146,35 @@ fn edited(ids: &[DocumentId]) -> String {
     }
 }
 
-/// Gives live files the text of a version. Histories and log stay as they are.
+/// Live files that are to get the text of a version. No other writer is at work until they have it.
+#[derive(Debug)]
+pub struct Restoring {
+    /// The artifacts.
+    pub files: Vec<RestoredFile>,
+    /// None of a dry run, which writes nothing.
+    lock: Option<WriteLock>,
+}
+
+impl Restoring {
+    /// Writes the files.
+    ///
+    /// # Errors
+    /// One of them could not be written.
+    pub fn write(self, vault: &Vault) -> Result<(), RestoreError> {
+        match self.lock {
+            Some(_lock) => write(vault, &self.files),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Gives live files the text of a version, once what is given back is written: the caller first
+/// records whose text they get. Histories and log stay as they are.
 ///
 /// # Errors
-/// See [`RestoreError`]; no file was touched, unless a write failed.
-pub fn restore(
-    vault: &Vault,
-    request: &RestoreRequest<'_>,
-) -> Result<Vec<RestoredFile>, RestoreError> {
-    let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
+/// See [`RestoreError`]; no file was touched.
+pub fn restore(vault: &Vault, request: &RestoreRequest<'_>) -> Result<Restoring, RestoreError> {
+    let lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
     let log = match request.dry_run {
         true => trust::open_log(vault)?,
         false => trust::open_log_locked(vault)?,
@@ -173,10 +195,7 @@ pub fn restore(
     if !edited.is_empty() {
         return Err(RestoreError::Edited(edited));
     }
-    if !request.dry_run {
-        write(vault, &files)?;
-    }
-    Ok(files)
+    Ok(Restoring { files, lock })
 }
 
 fn write(vault: &Vault, restored: &[RestoredFile]) -> Result<(), RestoreError> {
@@ -306,7 +325,7 @@ impl<'r> Recorded<'r> {
         let wanted = if is_untouched {
             form.into_text()
         } else if is_published || version == self.last || !self.id.is_document() {
-            sealed
+            sealed.clone()
         } else {
             self.as_edit(version, &sealed)?
         };
@@ -332,7 +351,7 @@ impl<'r> Recorded<'r> {
                 }
             }
         };
-        Ok(Some(RestoredFile { id: self.id.clone(), version, live, stands }))
+        Ok(Some(RestoredFile { id: self.id.clone(), version, sealed, live, stands }))
     }
 
     /// An earlier text as an edit of the last version: so that it can be published, and is refused

@@ -106,6 +106,11 @@ impl Index {
         self.checkpoint(checkpoint).ok().map(|(_, hash)| hash)
     }
 
+    /// When a checkpoint was made, and its hash; none where the index is damaged.
+    pub(crate) fn made(&self, checkpoint: CheckpointNumber) -> Option<(Timestamp, Digest)> {
+        self.checkpoint(checkpoint).ok()
+    }
+
     /// What each checkpoint did, in numbers.
     ///
     /// # Errors

@@ -25,6 +25,7 @@ macro_rules! verbs {
 
 verbs! {
     Approve "approve";
+    AuditAcknowledge "audit acknowledge";
     CheckpointConvert "checkpoint convert";
     CheckpointList "checkpoint list";
     CheckpointRebuild "checkpoint rebuild";
@@ -36,6 +37,7 @@ verbs! {
     HeadTrust "head trust";
     Help "help";
     History "history";
+    Impact "impact";
     Index "index";
     Init "init";
     List "list";

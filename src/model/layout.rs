@@ -14,6 +14,8 @@ pub const CONTEXT_DIR: &str = ".context";
 pub const CONFIG: &str = ".context/config.yaml";
 /// The change logs, one file or more of each writer.
 pub const AUDIT_DIR: &str = ".context/audit";
+/// The logs of accesses that are kept in the vault.
+pub const ACCESS_DIR: &str = ".context/audit/access";
 /// Keeps local state out of git.
 pub const CONTEXT_GITIGNORE: &str = ".context/.gitignore";
 /// What it says.

@@ -6,6 +6,7 @@ use super::Report;
 use super::failure::{Code, Failure};
 use crate::audit::HeadRef;
 use crate::evidence::bundle::export::{ExportError, Exported};
+use crate::evidence::bundle::manifest::Gap;
 use crate::evidence::bundle::verify::{BundleFault, Item, Kind, Verdict, Verified};
 use crate::evidence::publications::Publication;
 use crate::resolve::provenance::written;
@@ -27,6 +28,30 @@ pub struct EvidenceExportReport {
     pub head: Option<HeadRef>,
     /// What the bundle does not prove.
     pub unproved: Vec<UnprovedRow>,
+    /// Where the logs are not whole: accesses that belong to the bundle may be missing there.
+    pub gaps: Vec<GapRow>,
+}
+
+/// A place where a log is not whole.
+#[derive(Debug, Serialize)]
+pub struct GapRow {
+    /// The code of the fault, or `pruned`.
+    pub code: String,
+    /// The file of the log.
+    pub file: String,
+    /// The place in the file.
+    pub line: u64,
+    /// What it is.
+    pub message: String,
+    /// Whether it is damage, and not a recorded pruning or a line that was not written to its end.
+    pub is_damage: bool,
+}
+
+impl From<&Gap> for GapRow {
+    fn from(gap: &Gap) -> Self {
+        let Gap { code, file, line, why } = gap.clone();
+        Self { code, file, line, message: why, is_damage: gap.is_damage() }
+    }
 }
 
 /// A version or text that a bundle does not prove.
@@ -54,6 +79,7 @@ impl EvidenceExportReport {
             version_count: exported.versions,
             head: exported.head.clone(),
             unproved: unproved.map(row).collect(),
+            gaps: exported.gaps.iter().map(GapRow::from).collect(),
         }
     }
 }
@@ -63,8 +89,9 @@ impl Report for EvidenceExportReport {
 }
 
 /// What no bundle can prove, whatever is in it.
-pub const LIMITS: [&str; 3] = [
+pub const LIMITS: [&str; 4] = [
     "a principal and a label are what the caller stated",
+    "a time of an access is that of the clock of its machine",
     "the writer of the access log may have truncated it, or replaced its lines",
     "a head that is not noted elsewhere is only what the bundle says",
 ];
@@ -91,7 +118,7 @@ pub struct EvidenceVerifyReport {
     /// Every item.
     pub items: Vec<ItemRow>,
     /// What no bundle can prove.
-    pub limits: [&'static str; 3],
+    pub limits: [&'static str; 4],
 }
 
 /// One item of a bundle.

@@ -7,6 +7,7 @@
 pub mod access;
 pub mod advice;
 mod attributes;
+pub mod audit;
 pub mod blame;
 pub mod checkpoint;
 pub mod document;

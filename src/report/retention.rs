@@ -75,6 +75,8 @@ pub struct PruneReport {
     pub kept: u64,
     /// The logs that are damaged: nothing goes from them.
     pub damaged: Vec<FaultReport>,
+    /// The writers of logs in the vault that may go on elsewhere: nothing goes from them here.
+    pub elsewhere: Vec<String>,
 }
 
 /// What goes of one log.
@@ -136,6 +138,7 @@ impl PruneReport {
             held: holds.iter().filter_map(keeping).collect(),
             kept: sum(|writer| writer.kept),
             damaged: plan.damaged.iter().map(FaultReport::from).collect(),
+            elsewhere: plan.elsewhere.iter().map(ToString::to_string).collect(),
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Report;
 use super::retention::PrunedRow;
 use crate::audit::{
-    Change, Collected, Event, Fault, FileOutcome, Line, Output, Prior, Produced, Reading,
+    Change, Collected, Event, Fault, FileOutcome, Line, Output, Part, Prior, Produced, Reading,
 };
 use crate::evidence::replay::{Outcome, Replayed};
 
@@ -78,6 +78,19 @@ pub struct TraceRow {
     /// What went wrong with a hydration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Of a hold what it holds and why, of its end why, and of a binding the time of its event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// What a change is about, where no document says it.
+fn detail(change: &Change) -> Option<String> {
+    match change {
+        Change::Hold { hold } => Some(format!("{} of {}: {}", hold.id, hold.held(), hold.reason)),
+        Change::Lift { lifted, reason } => Some(format!("{lifted}: {reason}")),
+        Change::Bind { event_at } => Some(format!("the event of {event_at}")),
+        _ => None,
+    }
 }
 
 impl From<&Line> for TraceRow {
@@ -115,6 +128,7 @@ impl From<&Line> for TraceRow {
             sealed: sealed.map(|sealed| sealed.checkpoint),
             source: line.hydration().map(|of| of.name().to_owned()),
             error: line.hydration().and_then(|of| of.error.clone()),
+            detail: change.and_then(detail),
         }
     }
 }
@@ -157,6 +171,12 @@ pub struct ImpactRow {
     pub session_implicit: bool,
     /// The text.
     pub uri: Option<String>,
+    /// The anchor of the section that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<String>,
+    /// What was made of the version's text, where it is no piece of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<&'static str>,
     /// Its version.
     pub version: u64,
     /// The checkpoint that was answered.
@@ -181,6 +201,8 @@ impl ImpactRow {
             session: row.session,
             session_implicit: row.session_implicit,
             uri: reading.uri,
+            anchor: reading.anchor,
+            part: reading.part.map(Part::as_str),
             version: reading.version,
             checkpoint: reading.checkpoint,
             sha256: reading.sha256,

@@ -75,7 +75,7 @@ impl Snapshot<'_> {
     /// # Errors
     /// The chain does not vouch for the configuration, so that it is unknown.
     pub(crate) fn sites(&self) -> Result<SiteLinks, Withheld> {
-        Ok(self.sealed_config()?.map(|config| config.links).unwrap_or_default())
+        Ok(self.sealed_config()?.map(|config| config.links.clone()).unwrap_or_default())
     }
 
     /// Every published document with its fields. From an index they are taken as they were when the

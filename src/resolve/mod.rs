@@ -33,7 +33,7 @@ mod universe;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, History};
@@ -84,11 +84,17 @@ pub struct Snapshot<'v> {
     map: Map<'v>,
     /// The names of vaults, unless they are withheld; read when they are first needed.
     names: OnceLock<Option<Authorities>>,
+    /// The configuration that it seals, once it was read.
+    config: SealedConfig,
     /// What the configuration says about every document; read when it is first needed.
     settings: OnceLock<Settings>,
     /// What the reader may not read; none where everybody may read everything.
     limits: Option<Limits>,
 }
+
+/// The configuration that a checkpoint seals, once it was read; the defaults as an error where it
+/// cannot be parsed.
+type SealedConfig = Arc<OnceLock<Option<Result<Config, Config>>>>;
 
 /// A document that belongs to the checkpoint but may not be served.
 #[derive(Debug)]
@@ -179,7 +185,8 @@ impl<'v> Snapshot<'v> {
         let full_log = codec::form_of(vault).is_shared();
         let map = Map::of_log(chronicle, checkpoint, state);
         let (names, settings) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { vault, checkpoint, hash, at, full_log, map, names, settings, limits: None })
+        let (config, limits) = (SealedConfig::default(), None);
+        Ok(Self { vault, checkpoint, hash, at, full_log, map, names, config, settings, limits })
     }
 
     /// The vault at checkpoint `number`, or at the last one, as a source gives it, and as far as its
@@ -204,8 +211,14 @@ impl<'v> Snapshot<'v> {
         source: &'v CheckpointSource,
         number: Option<CheckpointNumber>,
     ) -> Result<Self, LogError> {
+        // Of the head it is read once, whoever asks for it.
+        let config = match number {
+            None => source.config.clone(),
+            Some(_) => SealedConfig::default(),
+        };
         let Some(at) = source.index_at(number)? else {
-            return Self::whole(vault, &source.log(vault)?.sound()?, number);
+            let whole = Self::whole(vault, &source.log(vault)?.sound()?, number)?;
+            return Ok(Self { config, ..whole });
         };
         let (checkpoint, hash, made_at) = (at.checkpoint(), Some(at.hash()), Some(at.made_at()));
         let full_log = codec::form_of(vault).is_shared();
@@ -219,6 +232,7 @@ impl<'v> Snapshot<'v> {
             full_log,
             map,
             names,
+            config,
             settings,
             limits: None,
         })
@@ -276,8 +290,8 @@ impl<'v> Snapshot<'v> {
     }
 
     /// The configuration as the checkpoint seals it.
-    pub fn config(&self) -> Option<Config> {
-        Config::parse(&self.own(&DocumentId::config())?.ok()?.text).ok()
+    pub fn config(&self) -> Option<&Config> {
+        self.read_config().ok().flatten()?.as_ref().ok()
     }
 
     /// The configuration as the checkpoint seals it, the defaults where that cannot be parsed; none
@@ -285,9 +299,19 @@ impl<'v> Snapshot<'v> {
     ///
     /// # Errors
     /// The chain does not vouch for it.
-    fn sealed_config(&self) -> Result<Option<Config>, Withheld> {
+    fn sealed_config(&self) -> Result<Option<&Config>, Withheld> {
+        Ok(self.read_config()?.map(|read| read.as_ref().unwrap_or_else(|default| default)))
+    }
+
+    /// The configuration as the checkpoint seals it, the defaults as an error where that cannot be
+    /// parsed. Its history is read once; where the chain does not vouch for it, each time.
+    fn read_config(&self) -> Result<Option<&Result<Config, Config>>, Withheld> {
+        if let Some(known) = self.config.get() {
+            return Ok(known.as_ref());
+        }
         let sealed = self.own(&DocumentId::config()).transpose()?;
-        Ok(sealed.map(|served| Config::parse(&served.text).unwrap_or_default()))
+        let read = sealed.map(|served| Config::parse(&served.text).map_err(|_| Config::default()));
+        Ok(self.config.get_or_init(|| read).as_ref())
     }
 
     /// How the checkpoint has its documents read (`spec/document.md`, section 7).
@@ -307,7 +331,8 @@ impl<'v> Snapshot<'v> {
     /// The name of the vault as the checkpoint seals it, else that of its folder: so that no answer
     /// carries a name that no hash covers.
     pub fn name(&self) -> String {
-        self.config().and_then(|config| config.name).unwrap_or_else(|| self.vault.folder_name())
+        let name = self.config().and_then(|config| config.name.clone());
+        name.unwrap_or_else(|| self.vault.folder_name())
     }
 
     /// The verified text of one artifact; `None` where the checkpoint does not hold it.

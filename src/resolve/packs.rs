@@ -170,7 +170,7 @@ impl Snapshot<'_> {
     /// # Errors
     /// The configuration is withheld.
     pub fn authorities(&self) -> Result<Authorities, Withheld> {
-        let sealed = self.sealed_config()?.map(|config| config.authorities);
+        let sealed = self.sealed_config()?.map(|config| config.authorities.clone());
         Ok(sealed.unwrap_or_else(|| self.vault.config().authorities.clone()))
     }
 }

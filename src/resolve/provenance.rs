@@ -7,6 +7,7 @@ use crate::chain::history::{Entry, History};
 use crate::document::obsidian::Markup;
 use crate::document::review::ReviewFields;
 use crate::model::id::DocumentId;
+use crate::model::tag::Tag;
 use crate::model::timestamp::Timestamp;
 use crate::review::Reviewed;
 use crate::stewards::{self, Stewards};
@@ -29,24 +30,44 @@ pub(crate) struct Provenance {
 
 /// What the configuration of a checkpoint says about every document.
 #[derive(Debug)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     /// How documents are read.
-    pub(super) markup: Markup,
+    pub(crate) markup: Markup,
     /// The stewards of a governed vault.
     stewards: Option<Stewards>,
 }
 
 impl Settings {
     /// Those of a checkpoint whose configuration this is.
-    pub(super) fn of(snapshot: &Snapshot<'_>, config: &Result<Option<Config>, Withheld>) -> Self {
+    pub(super) fn of(snapshot: &Snapshot<'_>, config: &Result<Option<&Config>, Withheld>) -> Self {
         let Ok(config) = config else { return Self { markup: Markup::Unknown, stewards: None } };
-        let markup = config.as_ref().map(Markup::of).unwrap_or_default();
+        let sealed = || Some(snapshot.own(&DocumentId::stewards())?.ok()?.text);
+        Self::read(*config, sealed)
+    }
+
+    /// Those of a checkpoint with this configuration, none if it holds none, and with this text of
+    /// `stewards.yaml`, which is asked for only where it counts.
+    pub(crate) fn read(config: Option<&Config>, sealed: impl FnOnce() -> Option<String>) -> Self {
+        let markup = config.map(Markup::of).unwrap_or_default();
         let is_governed = |config: &&Config| config.governance == Governance::Governed;
-        let stewards = config.as_ref().filter(is_governed).and_then(|_| {
-            let sealed = snapshot.own(&DocumentId::stewards())?.ok()?;
-            stewards::read(&sealed.text).stewards
-        });
+        let stewards = config
+            .filter(is_governed)
+            .and_then(|_| sealed())
+            .and_then(|text| stewards::read(&text).stewards);
         Self { markup, stewards }
+    }
+
+    /// Who decides about an artifact with these tags, and when its approval is due again.
+    pub(crate) fn answering(
+        &self,
+        id: &DocumentId,
+        tags: &[Tag],
+        reviewed: Option<&Reviewed>,
+    ) -> (Option<Deciding>, Option<Timestamp>) {
+        let Some(stewards) = &self.stewards else { return (None, None) };
+        let max_age = stewards.review_of(id, tags).max_age;
+        let review_due = reviewed.and_then(|reviewed| due(reviewed.approved_at, max_age?));
+        (stewards.deciding(id, tags), review_due)
     }
 }
 
@@ -61,13 +82,9 @@ impl Provenance {
         let (id, entry) = (&served.id, &served.entry);
         let fields = ReviewFields::of(&served.fields);
         let reviewed = Reviewed::of(files, id, history, entry.version, fields.as_ref());
-        let Some(stewards) = &settings.stewards else {
-            return Self { reviewed, ..Self::default() };
-        };
         let tags = &served.fields.tags;
-        let max_age = stewards.review_of(id, tags).max_age;
-        let review_due = reviewed.as_ref().and_then(|reviewed| due(reviewed.approved_at, max_age?));
-        Self { reviewed, steward: stewards.deciding(id, tags), review_due }
+        let (steward, review_due) = settings.answering(id, tags, reviewed.as_ref());
+        Self { reviewed, steward, review_due }
     }
 }
 

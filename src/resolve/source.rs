@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::Snapshot;
 use super::readers::Readers;
+use super::{SealedConfig, Snapshot};
 use crate::checkpoint::event::Event;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
@@ -12,6 +12,7 @@ use crate::index::{self, At, Damaged, Index, Life};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
+use crate::model::timestamp::Timestamp;
 use crate::trust::{self, HeadError};
 use crate::vault::Vault;
 use crate::vault::config::Config;
@@ -23,7 +24,7 @@ pub struct CheckpointSource {
     index: Option<Index>,
     log: OnceLock<Log>,
     /// The configuration that the head seals.
-    config: OnceLock<Option<Config>>,
+    pub(super) config: SealedConfig,
     /// Who may read, where not everybody may.
     readers: OnceLock<Option<Readers>>,
 }
@@ -68,11 +69,11 @@ impl CheckpointSource {
     /// # Errors
     /// There is no usable index, and the log cannot be relied on.
     pub(crate) fn head_config(&self, vault: &Vault) -> Result<Option<&Config>, LogError> {
-        if let Some(known) = self.config.get() {
-            return Ok(known.as_ref());
+        if self.config.get().is_none() {
+            // Where the chain does not vouch for it, it is read again.
+            Snapshot::whole_of(vault, self, None)?.config();
         }
-        let found = Snapshot::whole_of(vault, self, None)?.config();
-        Ok(self.config.get_or_init(|| found).as_ref())
+        Ok(self.config.get().and_then(|read| read.as_ref()?.as_ref().ok()))
     }
 
     /// Who may read upon the head; none where everybody may.
@@ -137,14 +138,14 @@ impl CheckpointSource {
     }
 
     /// The last checkpoint and its hash; none before the first, or where the log is not sound.
-    pub(crate) fn head(&self, vault: &Vault) -> Option<(CheckpointNumber, Digest)> {
+    pub(crate) fn head(&self, vault: &Vault) -> Option<(CheckpointNumber, Digest, Timestamp)> {
         if let Some(index) = &self.index
-            && let Some(hash) = index.hash_of(index.head())
+            && let Some((at, hash)) = index.made(index.head())
         {
-            return Some((index.head(), hash));
+            return Some((index.head(), hash, at));
         }
         let chronicle = self.log(vault).ok()?.sound().ok()?;
-        chronicle.head().map(|head| (head.number, head.hash))
+        chronicle.head().map(|head| (head.number, head.hash, head.at))
     }
 
     /// Compares what is read with the trusted head of the vault. Readers answer all the same, and

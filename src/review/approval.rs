@@ -26,16 +26,42 @@ pub struct Reviewed {
     pub approved_at: Timestamp,
 }
 
-/// The entries of a history, and its texts.
+/// The entries of a history, and what their texts say: of one in a vault, or of a part of one.
 #[derive(Clone, Copy)]
 pub struct Versions<'v> {
     /// The entry of a version.
     pub entry: &'v dyn Fn(Version) -> Option<&'v Entry>,
-    /// The text of a version, if the chain vouches for it.
-    pub text: &'v dyn Fn(Version) -> Option<String>,
+    /// Whether the text of a version is an approval in part by which just these have approved.
+    pub is_partial_by: &'v dyn Fn(Version, &[String]) -> bool,
 }
 
 impl Reviewed {
+    /// Whether a version, whose text has these fields, says that a review published it: where
+    /// [`Reviewed::in_history`] gives none all the same, the entries before it are missing, or no
+    /// steps.
+    pub fn is_claimed(id: &DocumentId, entry: &Entry, fields: Option<&ReviewFields>) -> bool {
+        match id.is_document() {
+            true => fields.is_some_and(|fields| is_approved(entry, fields)),
+            false => decision(entry) == Some(Ok("approved")),
+        }
+    }
+
+    /// Whether an entry, whose text has these fields, is a submission or an approval in part by what
+    /// its hash covers, which its state is not.
+    pub fn is_step(id: &DocumentId, entry: &Entry, fields: Option<&ReviewFields>) -> bool {
+        match id.is_document() {
+            true => fields.is_some_and(|fields| fields.state == ReviewState::Submitted),
+            false => decision(entry) != Some(Ok("approved")),
+        }
+    }
+
+    /// The document whose retirement has the review of a version, if that is the first one of the
+    /// target of a move.
+    pub fn moved_from<'f>(entry: &Entry, fields: &'f ReviewFields) -> Option<&'f DocumentId> {
+        let is_approved = fields.approved_at.is_some() && !fields.approved_by.is_empty();
+        fields.origin.as_ref().filter(|_| entry.version == Version::FIRST && is_approved)
+    }
+
     /// The review of a version of a history, whose text has these fields; none where the entries
     /// before it are not those of a submission and its approvals.
     pub fn of(
@@ -46,12 +72,14 @@ impl Reviewed {
         fields: Option<&ReviewFields>,
     ) -> Option<Self> {
         let entry = |version| history.entry(version);
-        let text = |version| vouched::vouched(files, id, history, version).ok();
-        let own = Self::in_history(id, Versions { entry: &entry, text: &text }, version, fields);
-        own.or_else(|| match version {
-            Version::FIRST => of_move(files, id, history.entry(version)?, fields?),
-            _ => None,
-        })
+        let is_partial_by = |version: Version, names: &[String]| {
+            let text = vouched::vouched(files, id, history, version).ok();
+            let partial = text.and_then(|text| fields_of(&text)).filter(ReviewFields::is_partial);
+            partial.is_some_and(|partial| partial.approved_by == names)
+        };
+        let versions = Versions { entry: &entry, is_partial_by: &is_partial_by };
+        let own = Self::in_history(id, versions, version, fields);
+        own.or_else(|| of_move(files, id, history.entry(version)?, fields?))
     }
 
     /// The same from the entries of this history alone. The names are `edited_by` of entries, which
@@ -91,24 +119,27 @@ fn is_step(entry: &&Entry) -> bool {
     entry.state == EntryState::Unpublished
 }
 
+/// Whether the text of a document's version, which has these fields, says that it was approved.
+fn is_approved(last: &Entry, fields: &ReviewFields) -> bool {
+    let is_of_entry = fields.approved_at == Some(last.edited_at);
+    fields.state == ReviewState::Approved && is_of_entry && !fields.approved_by.is_empty()
+}
+
 /// How many approvals in part come before a version, and whether it is an approval itself: the one
 /// that completes a set may be of another part of the set.
 fn of_document(versions: Versions<'_>, last: &Entry, fields: &ReviewFields) -> Option<(u64, bool)> {
-    if fields.state != ReviewState::Approved || fields.approved_at != Some(last.edited_at) {
+    if !is_approved(last, fields) {
         return None;
     }
     let key = PrincipalKey::of(&last.edited_by);
     let all = u64::try_from(fields.approved_by.len()).ok()?;
     let is_named_last = PrincipalKey::of(fields.approved_by.last()?) == key;
-    let named_before = || {
-        let before = (versions.entry)(last.version.previous()).filter(is_step)?;
-        if PrincipalKey::of(&before.edited_by) != key {
-            return None;
-        }
-        let text = (versions.text)(before.version)?;
-        fields_of(&text).filter(ReviewFields::is_partial).map(|partial| partial.approved_by)
+    let are_named_before = || {
+        let before = (versions.entry)(last.version.previous()).filter(is_step);
+        let before = before.filter(|before| PrincipalKey::of(&before.edited_by) == key);
+        before.is_some_and(|before| (versions.is_partial_by)(before.version, &fields.approved_by))
     };
-    let decides = is_named_last && named_before().as_ref() != Some(&fields.approved_by);
+    let decides = is_named_last && !are_named_before();
     Some((all - u64::from(decides), decides))
 }
 
@@ -120,7 +151,7 @@ fn of_move(
     first: &Entry,
     fields: &ReviewFields,
 ) -> Option<Reviewed> {
-    let source = fields.origin.as_ref()?;
+    let source = Reviewed::moved_from(first, fields)?;
     let history = replay::load(files, source).ok()?;
     let at = first.published_at()?;
     let retired = history.entries().find(|entry| entry.retired_at() == Some(at))?;

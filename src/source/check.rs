@@ -20,7 +20,7 @@ pub(crate) fn problems(
     let ids: BTreeSet<&DocumentId> = sources.iter().map(|served| &served.id).collect();
     let declared: BTreeSet<String> = snapshot
         .config()
-        .map(|config| config.servers.into_iter().map(|server| server.name).collect())
+        .map(|config| config.servers.iter().map(|server| server.name.clone()).collect())
         .unwrap_or_default();
     let mut found = Vec::new();
     for served in sources {

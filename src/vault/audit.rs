@@ -14,6 +14,8 @@ pub(crate) const SETTING: &str = "audit:\n  retention: 184d\n";
 /// How accesses and changes are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Audit {
+    /// Where accesses are recorded.
+    pub accesses: Accesses,
     /// Whether an access must be durable before the answer leaves; by the governance mode where the
     /// configuration does not say.
     pub durability: Option<Durability>,
@@ -23,6 +25,15 @@ pub struct Audit {
     pub retention: u64,
     /// Whether checkpoints bind the change log.
     pub bind: bool,
+}
+
+/// Where accesses are recorded. Those in the vault are in the hands of more than their reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Accesses {
+    /// In the user's directory of state.
+    User,
+    /// In the vault.
+    Vault,
 }
 
 /// When an access must be on disk.
@@ -45,12 +56,18 @@ pub enum Queries {
 
 impl Default for Audit {
     fn default() -> Self {
-        Self { durability: None, queries: Queries::Full, retention: HALF_A_YEAR, bind: false }
+        Self {
+            accesses: Accesses::User,
+            durability: None,
+            queries: Queries::Full,
+            retention: HALF_A_YEAR,
+            bind: false,
+        }
     }
 }
 
 impl Audit {
-    const KEYS: [&str; 4] = ["durability", "queries", "retention", "bind"];
+    const KEYS: [&str; 5] = ["accesses", "durability", "queries", "retention", "bind"];
 
     /// Reads the value of `audit`, with what to mend.
     pub(super) fn read(node: &Node) -> Result<(Self, Vec<yaml::Error>), yaml::Error> {
@@ -60,6 +77,10 @@ impl Audit {
         }
         for (key, value) in node.entries().unwrap_or_default() {
             match key.text().unwrap_or_default() {
+                "accesses" => {
+                    let words = [("user", Accesses::User), ("vault", Accesses::Vault)];
+                    audit.accesses = word(value, &words)?;
+                }
                 "durability" => {
                     let words = [("sync", Durability::Sync), ("async", Durability::Async)];
                     audit.durability = Some(word(value, &words)?);
@@ -91,6 +112,7 @@ impl Audit {
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         Self {
+            accesses: self.accesses.max(other.accesses),
             durability: self.durability.max(other.durability),
             queries: self.queries.max(other.queries),
             retention: self.retention.max(other.retention),
@@ -119,9 +141,11 @@ mod tests {
     fn settings_are_read_and_others_refused() {
         assert_eq!(read("name: x\n"), Ok(None));
         assert_eq!(read("audit:\n"), Ok(Some(Audit::default())));
-        let all = "audit: {durability: sync, queries: hash, retention: 366d, bind: true}\n";
+        let all = "audit: {accesses: vault, durability: sync, queries: hash, retention: 366d, \
+                   bind: true}\n";
         let durability = Some(Durability::Sync);
-        let said = Audit { durability, queries: Queries::Hash, retention: 366, bind: true };
+        let (accesses, queries) = (Accesses::Vault, Queries::Hash);
+        let said = Audit { accesses, durability, queries, retention: 366, bind: true };
         assert_eq!(read(all), Ok(Some(said)));
         assert_eq!(
             read("audit: off\n"),
@@ -137,7 +161,8 @@ mod tests {
 
     #[test]
     fn a_live_configuration_only_adds_to_the_sealed_one() {
-        let sealed = Audit { durability: Some(Durability::Sync), ..Audit::default() };
+        let durability = Some(Durability::Sync);
+        let sealed = Audit { accesses: Accesses::Vault, durability, ..Audit::default() };
         let live = Audit { queries: Queries::Hash, retention: 30, bind: true, ..Audit::default() };
         let both = Audit {
             durability: sealed.durability,

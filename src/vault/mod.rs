@@ -14,6 +14,7 @@ pub mod left_out;
 pub mod lock;
 pub mod named;
 pub mod outside;
+mod private;
 pub mod progress;
 pub mod reader;
 pub mod replace;

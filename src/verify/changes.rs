@@ -2,17 +2,23 @@
 //! ctx has its line (AUDIT-20 to AUDIT-22).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use super::finding::{Code, Finding};
 use super::log::View;
 use super::rules::Rules;
 use super::steps::Steps;
-use crate::audit::{Change, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails};
+use crate::audit::{
+    Change, Cuts, Event, Fault, FaultKind, HeadRef, LastLines, Line, Logs, Tail, Tails,
+};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
-use crate::model::layout::AUDIT_DIR;
+use crate::model::layout::{ACCESS_DIR, AUDIT_DIR};
 use crate::model::number::CheckpointNumber;
+use crate::model::principal::{Principal, PrincipalKey};
 use crate::model::timestamp::Timestamp;
+use crate::review;
+use crate::stewards::Role;
 use crate::vault::Vault;
 
 /// What change logs are compared with.
@@ -28,6 +34,38 @@ pub struct Recorded<'r> {
     pub bindings: &'r [Binding],
     /// The checkpoints that must bind a line.
     pub must_bind: Vec<CheckpointNumber>,
+    /// From which checkpoint on who may acknowledge that an event has no line, in order.
+    pub acknowledgers: Vec<(CheckpointNumber, Acknowledgers)>,
+}
+
+/// Who may acknowledge that an event has no line (AUDIT-31).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Acknowledgers {
+    /// Any principal, in an ungoverned vault.
+    All,
+    /// The reviewers of the whole vault.
+    Reviewers(BTreeSet<PrincipalKey>),
+}
+
+impl Acknowledgers {
+    /// Those by the rules of reviews in force; none in an ungoverned vault.
+    pub(super) fn of(rules: Option<&review::Rules>) -> Self {
+        let Some(rules) = rules else { return Self::All };
+        let scope = rules.stewards.scope_of(&DocumentId::config(), &[]);
+        let holders = scope.map(|scope| rules.stewards.holders(scope)).unwrap_or_default();
+        let reviewers = holders.into_iter().filter(|holder| holder.role == Role::Reviewer);
+        Self::Reviewers(reviewers.map(|holder| holder.principal.key()).collect())
+    }
+
+    /// Whether a principal is one of them.
+    pub fn has(&self, principal: &str) -> bool {
+        // What no writer of ours records is nobody's name.
+        let is_sound = principal.parse::<Principal>().is_ok();
+        match self {
+            Self::All => is_sound,
+            Self::Reviewers(keys) => is_sound && keys.contains(&PrincipalKey::of(principal)),
+        }
+    }
 }
 
 /// A line of a change log that a checkpoint binds (AUDIT-25).
@@ -47,27 +85,89 @@ pub struct Binding {
 
 /// Checks the change logs of a vault; what they say of steps is compared with each history.
 pub(super) fn check(vault: &Vault, view: &View, rules: &Rules) -> (Vec<Finding>, Steps) {
-    let logs = match Logs::of_changes(vault) {
-        Ok(logs) => logs,
-        Err(why) => return (vec![unreadable(&why)], Steps::default()),
+    let (mut findings, steps) = check_changes(vault, view, rules);
+    findings.extend(accesses(vault));
+    (findings, steps)
+}
+
+/// Checks the logs of accesses that the vault has (AUDIT-30): their chains, and that they hold what
+/// this user wrote last.
+fn accesses(vault: &Vault) -> Vec<Finding> {
+    let check = || -> io::Result<Vec<Fault>> {
+        let (logs, ours) = (Logs::none().with_accesses_in(vault)?, LastLines::read(vault.state()));
+        if logs.writers() == 0 && ours == LastLines::default() {
+            return Ok(Vec::new());
+        }
+        let logs = logs.pruned_at(Cuts::of(&Logs::of_changes(vault)?)?);
+        let mut faults = logs.verify()?.faults;
+        faults.extend(ours.lost(&logs)?);
+        Ok(faults)
     };
+    match check() {
+        Ok(faults) => faults.into_iter().map(|fault| finding("", fault)).collect(),
+        Err(why) => vec![unreadable(&why, ACCESS_DIR)],
+    }
+}
+
+fn check_changes(vault: &Vault, view: &View, rules: &Rules) -> (Vec<Finding>, Steps) {
+    match Logs::of_changes(vault) {
+        Ok(logs) => compare(&logs, recorded(vault, view, rules)),
+        Err(why) => (vec![unreadable(&why, AUDIT_DIR)], Steps::default()),
+    }
+}
+
+/// What the change logs of a vault are compared with.
+fn recorded<'v>(vault: &Vault, view: &'v View, rules: &Rules) -> Recorded<'v> {
     let from = rules.recorded_from.map_or(u64::MAX, |from| from.0);
     let numbers = (from..=view.head_number.0).map(CheckpointNumber);
-    let owed = numbers.filter(|number| rules.is_strict(*number)).collect();
-    let tails = Tails::read(vault.state());
-    let must_bind = view.hashes.keys().copied().filter(|number| rules.is_bound(*number)).collect();
-    let (hashes, bindings) = (&view.hashes, view.bindings.as_slice());
-    compare(&logs, Recorded { hashes, owed, tails, bindings, must_bind })
+    let must_bind = view.hashes.keys().copied().filter(|number| rules.is_bound(*number));
+    Recorded {
+        hashes: &view.hashes,
+        owed: numbers.filter(|number| rules.is_strict(*number)).collect(),
+        tails: Tails::read(vault.state()),
+        bindings: &view.bindings,
+        must_bind: must_bind.collect(),
+        acknowledgers: rules.acknowledgers(),
+    }
+}
+
+/// What a user may acknowledge.
+#[derive(Debug)]
+pub struct Unrecorded {
+    /// The events without a line, and the hashes of their checkpoints.
+    pub missing: BTreeMap<CheckpointNumber, Digest>,
+    /// Who may acknowledge that now.
+    pub acknowledgers: Acknowledgers,
+}
+
+/// The events without a line in the change logs, and without an acknowledgement that counts.
+///
+/// # Errors
+/// A log cannot be read.
+pub(super) fn unrecorded(vault: &Vault, view: &View, rules: &Rules) -> io::Result<Unrecorded> {
+    let logs = Logs::of_changes(vault)?;
+    let recorded = recorded(vault, view, rules);
+    let owed = recorded.owed.clone();
+    let mut said = Said::new(recorded);
+    logs.each(&mut |line| said.take(&line))?;
+    let missing = owed.into_iter().filter(|number| said.is_missing(*number));
+    let missing = missing.filter(|number| !said.acknowledged.contains_key(number));
+    let hashes = missing.filter_map(|number| Some((number, view.hash_of(number)?)));
+    let last = rules.acknowledgers().pop();
+    Ok(Unrecorded {
+        missing: hashes.collect(),
+        acknowledgers: last.map_or(Acknowledgers::All, |(_, who)| who),
+    })
 }
 
 /// Compares change logs with the checkpoint log, and with what this user wrote; gives what they say
 /// of steps.
 pub fn compare(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps) {
-    let Recorded { hashes, owed, tails, bindings, must_bind } = recorded;
-    let mut said = Said::new(hashes, tails, bindings);
+    let (owed, must_bind) = (recorded.owed.clone(), recorded.must_bind.clone());
+    let mut said = Said::new(recorded);
     let mut findings: Vec<Finding> = match logs.each(&mut |line| said.take(&line)) {
-        Ok(faults) => faults.into_iter().map(finding).collect(),
-        Err(why) => vec![unreadable(&why)],
+        Ok(faults) => faults.into_iter().map(|fault| finding(AUDIT_DIR, fault)).collect(),
+        Err(why) => vec![unreadable(&why, AUDIT_DIR)],
     };
     findings.extend(said.rolled_back());
     findings.extend(said.contradicting());
@@ -78,11 +178,17 @@ pub fn compare(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps) {
     (findings, said.steps)
 }
 
-fn unreadable(why: &dyn std::fmt::Display) -> Finding {
-    Finding::new(Code::AuditMalformed, AUDIT_DIR, format!("unreadable: {why}"))
+/// The beginning of a text, which may have megabytes.
+fn beginning(text: &str) -> String {
+    let end = text.char_indices().nth(300).map_or(text.len(), |(end, _)| end);
+    format!("{}{}", &text[..end], if end < text.len() { "…" } else { "" })
 }
 
-fn finding(fault: Fault) -> Finding {
+fn unreadable(why: &dyn std::fmt::Display, dir: &str) -> Finding {
+    Finding::new(Code::AuditMalformed, dir, format!("unreadable: {why}"))
+}
+
+fn finding(dir: &str, fault: Fault) -> Finding {
     let code = match fault.kind {
         FaultKind::Malformed => Code::AuditMalformed,
         FaultKind::Mismatch => Code::AuditChainMismatch,
@@ -90,9 +196,11 @@ fn finding(fault: Fault) -> Finding {
         FaultKind::Rollback => Code::AuditRollback,
         FaultKind::Contradicts => Code::AuditContradicts,
         FaultKind::Torn => Code::AuditTorn,
+        FaultKind::Unreadable => Code::FileUnreadable,
     };
     let line = usize::try_from(fault.line).unwrap_or(usize::MAX);
-    Finding::new(code, format!("{AUDIT_DIR}/{}", fault.file), fault.why).line(line)
+    let path = if dir.is_empty() { fault.file } else { format!("{dir}/{}", fault.file) };
+    Finding::new(code, path, fault.why).line(line)
 }
 
 /// A line that names a checkpoint which the log does not have.
@@ -116,6 +224,11 @@ struct Said<'r> {
     strange: Vec<(&'r Binding, String)>,
     /// The checkpoints that bind a line.
     binding: BTreeSet<CheckpointNumber>,
+    /// From which checkpoint on who may acknowledge.
+    acknowledgers: Vec<(CheckpointNumber, Acknowledgers)>,
+    /// What is said of events without a line: of an acknowledgement that counts, and of others.
+    acknowledged: BTreeMap<CheckpointNumber, String>,
+    doubtful: BTreeMap<CheckpointNumber, String>,
     /// When this log was declared to be the one that counts, and by which line.
     declared: Vec<(String, String)>,
     /// The versions that lines name.
@@ -123,11 +236,8 @@ struct Said<'r> {
 }
 
 impl<'r> Said<'r> {
-    fn new(
-        hashes: &'r BTreeMap<CheckpointNumber, Digest>,
-        lost: Tails,
-        bindings: &'r [Binding],
-    ) -> Self {
+    fn new(recorded: Recorded<'r>) -> Self {
+        let Recorded { hashes, tails: lost, bindings, acknowledgers, .. } = recorded;
         let mut unmet: BTreeMap<(String, u64), Vec<&Binding>> = BTreeMap::new();
         for binding in bindings {
             unmet.entry((binding.id.to_string(), binding.seq)).or_default().push(binding);
@@ -140,6 +250,9 @@ impl<'r> Said<'r> {
             lost,
             recorded: BTreeSet::new(),
             contradictions: Vec::new(),
+            acknowledgers,
+            acknowledged: BTreeMap::new(),
+            doubtful: BTreeMap::new(),
             declared: Vec::new(),
             steps: Steps::default(),
         }
@@ -155,17 +268,51 @@ impl<'r> Said<'r> {
             Change::Event { sealed, .. } if self.is_held(Some(sealed)) => {
                 self.recorded.insert(CheckpointNumber(sealed.checkpoint));
             }
-            Change::Event { sealed, .. } => self.contradictions.push(Contradiction {
-                trace: line.trace().to_string(),
-                at: line.at.clone(),
-                sealed: sealed.clone(),
-            }),
+            Change::Acknowledge { acknowledged, reason } if self.is_held(Some(acknowledged)) => {
+                self.acknowledge(line, acknowledged.checkpoint, reason);
+            }
+            Change::Event { sealed, .. } | Change::Acknowledge { acknowledged: sealed, .. } => {
+                self.contradictions.push(Contradiction {
+                    trace: line.trace().to_string(),
+                    at: line.at.clone(),
+                    sealed: sealed.clone(),
+                });
+            }
             Change::HeadTrust { to, .. } | Change::ReplaceLog { to, .. }
                 if self.is_held(to.as_ref()) =>
             {
                 self.declared.push((line.at.clone(), line.trace().to_string()));
             }
             _ => {}
+        }
+    }
+
+    /// A line says that an event has none. It counts if its principal may say so: by the rules at the
+    /// head of the line, which the event is not after.
+    fn acknowledge(&mut self, line: &Line, number: u64, reason: &str) {
+        let (number, trace) = (CheckpointNumber(number), line.trace());
+        let head = line.request.head.as_ref().filter(|head| self.is_held(Some(head)));
+        let head = head.map(|head| CheckpointNumber(head.checkpoint)).filter(|n| *n >= number);
+        let principal = line.request.principal.as_deref().map(|name| (name, beginning(name)));
+        let Some((head, (name, principal))) = head.zip(principal) else {
+            let why =
+                format!("line {trace} acknowledges it, but names no head and principal for it");
+            self.doubtful.insert(number, why);
+            return;
+        };
+        let rules = self.acknowledgers.iter().rfind(|(from, _)| *from <= head);
+        match rules.map_or(&Acknowledgers::All, |(_, who)| who).has(name) {
+            true => {
+                let reason = beginning(reason);
+                let why = format!("line {trace} of `{principal}` acknowledges it: {reason}");
+                self.acknowledged.insert(number, why);
+            }
+            false => {
+                let why = format!(
+                    "line {trace} acknowledges it, but `{principal}` was no reviewer of the vault"
+                );
+                self.doubtful.insert(number, why);
+            }
         }
     }
 
@@ -257,10 +404,19 @@ impl<'r> Said<'r> {
         })
     }
 
+    fn is_missing(&self, number: CheckpointNumber) -> bool {
+        !self.recorded.contains(&number)
+    }
+
     fn missing(&self, owed: Vec<CheckpointNumber>) -> impl Iterator<Item = Finding> {
-        owed.into_iter().filter(|number| !self.recorded.contains(number)).map(|number| {
+        owed.into_iter().filter(|number| self.is_missing(*number)).map(|number| {
             let message = "no line of a change log records the event";
-            Finding::new(Code::AuditMissing, AUDIT_DIR, message).checkpoint(number)
+            let (code, why) = match self.acknowledged.get(&number) {
+                Some(why) => (Code::AuditAcknowledged, Some(why)),
+                None => (Code::AuditMissing, self.doubtful.get(&number)),
+            };
+            let message = why.map_or_else(|| message.to_owned(), |why| format!("{message}; {why}"));
+            Finding::new(code, AUDIT_DIR, message).checkpoint(number)
         })
     }
 }

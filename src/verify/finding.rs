@@ -67,10 +67,10 @@ codes! {
     CheckpointTriggerMismatch "checkpoint-trigger-mismatch" Class::Damage, "The trigger of a checkpoint of ctx is not the greatest id of the event.";
     HeadRollback "head-rollback" Class::Damage, "The log ends before an anchor.";
     HeadFork "head-fork" Class::Damage, "The log has another checkpoint in the place of an anchor.";
-    AuditMalformed "audit-malformed" Class::Damage, "A line of a change log cannot be read, or is not in its one form.";
-    AuditChainMismatch "audit-chain-mismatch" Class::Damage, "A line of a change log is not what its hash says, or does not follow the line before it.";
-    AuditGap "audit-gap" Class::Damage, "A change log lacks lines at its beginning or between two lines.";
-    AuditRollback "audit-rollback" Class::Damage, "A change log lacks the last line that this user wrote to it, or a line that a checkpoint binds.";
+    AuditMalformed "audit-malformed" Class::Damage, "A line of an audit log in the vault cannot be read, or is not in its one form.";
+    AuditChainMismatch "audit-chain-mismatch" Class::Damage, "A line of an audit log in the vault is not what its hash says, or does not follow the line before it.";
+    AuditGap "audit-gap" Class::Damage, "An audit log in the vault lacks lines at its beginning or between two lines.";
+    AuditRollback "audit-rollback" Class::Damage, "An audit log in the vault lacks the last line that this user wrote to it, or a line that a checkpoint binds.";
     AuditContradicts "audit-contradicts" Class::Damage, "A change log names a checkpoint, or a version of a review, that is not there or has another hash.";
     StagedMalformed "staged-malformed" Class::Damage, "A line of a staging chain cannot be read, or is not in its one form.";
     StagedChainMismatch "staged-chain-mismatch" Class::Damage, "A line of a staging chain is not what its hash says, does not follow the line before it, or names an entry that no chain has.";
@@ -96,7 +96,8 @@ codes! {
     PolicyDrift "policy-drift" Class::WorkingCopy, "A live governance file differs from its published version.";
     HeadElsewhere "head-elsewhere" Class::Note, "On another branch or commit, this machine saw a checkpoint that this log lacks.";
     Unfinished "unfinished" Class::Note, "A file or an entry is uncommitted, as an interrupted command leaves it.";
-    AuditTorn "audit-torn" Class::Note, "The last line of a change log was not written to its end.";
+    AuditTorn "audit-torn" Class::Note, "The last line of an audit log in the vault was not written to its end, or a power cut took it.";
+    AuditAcknowledged "audit-acknowledged" Class::Note, "No change log has the event of a checkpoint, and a user acknowledged that.";
     StagedTorn "staged-torn" Class::Note, "The last line of a staging chain was not written to its end.";
     StagedUnclaimed "staged-unclaimed" Class::Note, "The content of staged entries is there, but no live entry names it.";
     StagedElsewhere "staged-elsewhere" Class::Note, "The content of a staged entry went away with an equal one, which ended in another clone.";

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 pub use anchor::{Anchor, AnchorResult, AnchorSource};
-pub use changes::{Binding, Recorded, compare as compare_changes};
+pub use changes::{Acknowledgers, Binding, Recorded, Unrecorded, compare as compare_changes};
 pub use finding::{Class, Code, Finding};
 pub use steps::Steps;
 
@@ -263,6 +263,16 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         report.trust_error = trust::advance(vault, &view.end(), now).err();
     }
     Ok(report)
+}
+
+/// The events of a vault that no change log has, and who may acknowledge that (AUDIT-31).
+///
+/// # Errors
+/// The log or a change log cannot be read.
+pub fn unrecorded(vault: &Vault, now: Timestamp) -> Result<Unrecorded, FileError> {
+    let (_, view, _) = look_at_log(vault, None, now)?;
+    let (rules, _) = Rules::of(vault, &view);
+    changes::unrecorded(vault, &view, &rules).map_err(FileError::io("read", layout::AUDIT_DIR))
 }
 
 /// The log with what it says, and what is wrong with it.

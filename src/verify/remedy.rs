@@ -118,6 +118,9 @@ impl Code {
                 "Two clones staged the same content, and the entry of one of them was collected, discarded or erased before the merge."
             }
             Self::AuditTorn => "A command or the machine stopped in the middle of an append.",
+            Self::AuditAcknowledged => {
+                "The writer of the event could not add its line any more, and another user declared that."
+            }
             Self::AuditReplaced => {
                 "A log was reset or replaced on purpose, and a user declared with `head trust` that it counts."
             }
@@ -233,9 +236,12 @@ impl Code {
             Self::StagedTorn => "The next result of the same source and user removes it; nothing else is to be done.".into(),
             Self::StagedUnclaimed => Hint::call("{} removes it.", Verb::StageGc),
             Self::StagedElsewhere => "Nothing to do.".into(),
-            Self::AuditMissing => Hint::call(
-                "Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line ({} is enough). Otherwise restore the change log from git or a backup.",
-                Verb::Recover,
+            Self::AuditMissing => Hint::calls(
+                "Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line ({} is enough). Otherwise restore the change log from git or a backup. If it is lost, check who published what, and run {}: the event stays a note.",
+                [
+                    Verb::Recover.into(),
+                    Call::new(Verb::AuditAcknowledge).word("CHECKPOINT").word("--reason").word("TEXT"),
+                ],
             ),
             Self::HeadRollback | Self::HeadFork => Hint::call(
                 "Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run {}, or pass another hash or revision to --expect-head or --since.",
@@ -298,6 +304,7 @@ impl Code {
             ),
             Self::AuditTorn => "The next writing command of the same user removes it; nothing else is to be done.".into(),
             Self::VersionUnpublished
+            | Self::AuditAcknowledged
             | Self::AuditReplaced
             | Self::ChecksumMismatch
             | Self::CheckpointTriggerUnchanged => "Nothing to do.".into(),

@@ -1,6 +1,7 @@
 //! What the sealed configuration says about the record itself: how strictly the log follows from
 //! the histories, and which keyframe interval a history began with.
 
+use super::changes::Acknowledgers;
 use super::finding::{Code, Finding};
 use super::log::{Record, Seal, View};
 use crate::chain::replay;
@@ -118,6 +119,12 @@ impl Rules {
     pub(super) fn review_at(&self, at: Timestamp) -> Option<&review::Rules> {
         let before = self.reviews.iter().rfind(|((_, from), _)| *from < at);
         before.and_then(|(_, rules)| rules.as_ref())
+    }
+
+    /// From which checkpoint on who may acknowledge that an event has no line, in order.
+    pub(super) fn acknowledgers(&self) -> Vec<(CheckpointNumber, Acknowledgers)> {
+        let rules = self.reviews.iter();
+        rules.map(|((from, _), rules)| (*from, Acknowledgers::of(rules.as_ref()))).collect()
     }
 
     /// Whether a checkpoint must bind a change log.

@@ -1,10 +1,12 @@
 //! Changes that make no checkpoint, and the setting by which changes are recorded.
 
 use super::Workspace;
-use crate::audit::{Change, ChangeError, changes};
+use crate::audit::{Change, ChangeError, HeadRef, changes};
 use crate::govern::{self, Mode, Outcome};
 use crate::model::id::DocumentId;
 use crate::model::layout;
+use crate::model::number::CheckpointNumber;
+use crate::report::audit::AuditAcknowledged;
 use crate::report::failure::{Code, Failure};
 use crate::staging;
 use crate::trust::{self, Head};
@@ -12,11 +14,12 @@ use crate::vault::Vault;
 use crate::vault::audit::{Audit, SETTING};
 use crate::vault::config::Config;
 use crate::vault::lock::LockError;
+use crate::verify::{self, Unrecorded};
 use crate::yaml::{self, Dialect};
 
 /// Why a change was not recorded.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unrecorded {
+pub(crate) enum NoChange {
     /// Another process holds the write lock.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -38,12 +41,12 @@ impl Workspace<'_> {
         &self,
         vault: &Vault,
         change: Option<Change>,
-    ) -> Result<(), Unrecorded> {
+    ) -> Result<(), NoChange> {
         if !changes::is_begun(vault) {
             return Ok(());
         }
         let verb = self.options.command.verb.clone();
-        let holder = self.holder(&verb).map_err(|why| Unrecorded::Asked(Box::new(why)))?;
+        let holder = self.holder(&verb).map_err(|why| NoChange::Asked(Box::new(why)))?;
         let _lock = vault.lock(&holder)?;
         self.record_under_lock(vault, change)
     }
@@ -56,8 +59,8 @@ impl Workspace<'_> {
         &self,
         vault: &Vault,
         change: Option<Change>,
-    ) -> Result<(), Unrecorded> {
-        let asked = |why: Failure| Unrecorded::Asked(Box::new(why));
+    ) -> Result<(), NoChange> {
+        let asked = |why: Failure| NoChange::Asked(Box::new(why));
         let principal = self.principal(vault.root(), None).ok();
         let recorder = self.recorder(vault, principal).map_err(asked)?;
         let now = self.now().map_err(asked)?;
@@ -78,6 +81,61 @@ impl Workspace<'_> {
         let Some(change) = change else { return Ok(()) };
         let head = chronicle.as_ref().map(Head::of);
         Ok(changes::other(vault, head.as_ref(), &recorder, now, change)?)
+    }
+
+    /// Records that the event of a checkpoint has no line, and why (AUDIT-31); with `is_done` false it
+    /// only says whether that may be done.
+    ///
+    /// # Errors
+    /// The event has its line, the user may not say so, or nothing was recorded.
+    pub(crate) fn acknowledge(
+        &self,
+        vault: &Vault,
+        number: CheckpointNumber,
+        reason: String,
+        is_done: bool,
+    ) -> Result<AuditAcknowledged, Failure> {
+        if !changes::is_begun(vault) {
+            let message = "this vault records no changes, so that no event lacks its line";
+            return Err(Failure::new(Code::NotBegun, message));
+        }
+        let (principal, _) = self.principal(vault.root(), None)?;
+        let _lock = match is_done {
+            true => Some(vault.lock(&self.holder("audit")?)?),
+            false => None,
+        };
+        let log = trust::open_log(vault)?;
+        let chronicle = log.sound()?;
+        trust::check(vault, &chronicle)?;
+        chronicle.checkpoint(number)?;
+        // What is missing may be an event of this user, whose line is written now.
+        if is_done {
+            self.record_under_lock(vault, None)?;
+        }
+        let Unrecorded { missing, acknowledgers } = verify::unrecorded(vault, self.now()?)?;
+        let Some(hash) = missing.get(&number) else {
+            let message = format!(
+                "the event of checkpoint {number} lacks no line in the change log, or that is acknowledged"
+            );
+            return Err(Failure::new(Code::NotMissing, message)
+                .hint("`ctx verify` lists the events without a line"));
+        };
+        if !acknowledgers.has(principal.as_str()) {
+            let message = format!(
+                "`{principal}` is no reviewer of the vault, and may not acknowledge a missing line"
+            );
+            return Err(
+                Failure::new(Code::NotASteward, message).hint("`ctx steward list` shows who is")
+            );
+        }
+        let (checkpoint, hash) = (number.0, hash.to_string());
+        if is_done {
+            let acknowledged = HeadRef { checkpoint, hash: hash.clone() };
+            let change = Change::Acknowledge { acknowledged, reason: reason.clone() };
+            self.record_under_lock(vault, Some(change))?;
+        }
+        let (principal, dry_run) = (principal.to_string(), !is_done);
+        Ok(AuditAcknowledged { checkpoint, checkpoint_hash: hash, reason, principal, dry_run })
     }
 
     /// Forgets lines of the change log that this user wrote and that the vault lacks.

@@ -47,7 +47,7 @@ mod unknown;
 pub(crate) mod validate;
 pub(crate) mod version;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ pub use answer::Answer;
 use recording::Recording;
 
 use crate::model::number::CheckpointNumber;
-use crate::report::failure::Failure;
+use crate::report::failure::{Code, Failure};
 use crate::resolve::CheckpointSource;
 #[doc(inline)]
 pub use crate::resolve::{Resolution, Served, Withheld};
@@ -68,6 +68,8 @@ pub struct Environment {
     pub cwd: PathBuf,
     /// The environment variables.
     pub vars: BTreeMap<String, String>,
+    /// The names of those variables that are not UTF-8.
+    pub unreadable_vars: BTreeSet<String>,
     /// Milliseconds since 1970, from the clock.
     pub clock: fn() -> i64,
     /// Waits.
@@ -87,9 +89,11 @@ impl Environment {
     /// an ordinary disk. `clock` gives milliseconds since 1970.
     pub fn new(cwd: PathBuf, clock: fn() -> i64) -> Self {
         let (vars, disk) = (BTreeMap::new(), Disk::default());
+        let unreadable_vars = BTreeSet::new();
         let random = outside::random;
         let sleep = std::thread::sleep;
-        Self { cwd, vars, clock, sleep, random, is_recorded: true, git: git::ask, disk }
+        let git = git::ask;
+        Self { cwd, vars, unreadable_vars, clock, sleep, random, is_recorded: true, git, disk }
     }
 
     /// The same environment, for a command of its own.
@@ -97,12 +101,25 @@ impl Environment {
         Self {
             cwd: self.cwd.clone(),
             vars: self.vars.clone(),
+            unreadable_vars: self.unreadable_vars.clone(),
             clock: self.clock,
             sleep: self.sleep,
             random: self.random,
             is_recorded: self.is_recorded,
             git: self.git,
             disk: self.disk.clone(),
+        }
+    }
+
+    /// Refuses a variable of ours that cannot be read: it would count as not set.
+    ///
+    /// # Errors
+    /// There is one.
+    pub(crate) fn check_vars(&self) -> Result<(), Failure> {
+        match self.unreadable_vars.iter().find(|name| name.starts_with("CTX_")) {
+            Some(name) => Err(Failure::new(Code::Usage, format!("`{name}` is not UTF-8"))
+                .hint("set it to a text in UTF-8, or do not set it")),
+            None => Ok(()),
         }
     }
 

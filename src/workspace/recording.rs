@@ -9,34 +9,43 @@ use std::time::Instant;
 use super::Workspace;
 use super::retention::cuts_of;
 use crate::audit::{
-    self, Access, AppendError, Arguments, Event, HeadRef, LabelError, Labels, Listing, Logs,
+    self, Access, AppendError, Arguments, Event, HeadRef, Heads, LabelError, Labels, Listing, Logs,
     Output, Place, Query, Recorder, Refused, Request, Text, TraceId, TraceParent, WithheldCount,
 };
 use crate::model::digest::Digest;
+use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
+use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::CheckpointSource;
+use crate::trust;
 use crate::uri::Class;
 use crate::vault::Vault;
-use crate::vault::audit::{Audit, Durability, Queries};
+use crate::vault::audit::{Accesses, Audit, Durability, Queries};
 use crate::vault::config::Config;
+use crate::vault::files::Files;
 use crate::vault::outside::StateFolder;
 use crate::vault::reader::Reader;
+
+/// So many folders of logs are looked at for those of a vault that was moved.
+const MOST_FOLDERS: usize = 1000;
 
 /// What is to be recorded of a command.
 #[derive(Debug)]
 pub(crate) struct Recording {
     began: Instant,
-    /// The vault's own folder, and the folder of what the user knows of it.
-    vault: Option<(PathBuf, Option<StateFolder>)>,
+    /// The files of the vault, and the folder of what the user knows of it.
+    vault: Option<(Files, Option<StateFolder>)>,
     /// Who reads it.
     reader: Reader,
     /// How it is to be recorded.
     settings: Audit,
     /// The end of the checkpoint log.
     pub(crate) head: Option<(CheckpointNumber, Digest)>,
+    /// When that was made.
+    pub(crate) head_at: Option<Timestamp>,
     /// The class of the answer.
     pub(crate) class: Option<Class>,
     /// What was asked for, in canonical form.
@@ -57,20 +66,43 @@ pub(crate) enum NotRecorded {
     /// There is no place for it.
     #[error("the user has no directory of state outside the vault; set CTX_AUDIT_DIR or HOME")]
     NoPlace,
+    /// The place that the user named is none.
+    #[error("CTX_AUDIT_DIR is `{dir}`, {why}")]
+    NamedPlace {
+        /// What it is.
+        dir: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// It could not be written.
     #[error("cannot write to `{}`: {source}", dir.display())]
     Append {
         /// The folder.
         dir: PathBuf,
+        /// Whether it is the one in the vault.
+        is_in_vault: bool,
         /// Why.
         source: AppendError,
     },
 }
 
+impl NotRecorded {
+    /// What to do about it, where the message does not say it.
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            Self::NoPlace | Self::NamedPlace { .. } => "name a folder with CTX_AUDIT_DIR",
+            Self::Append { is_in_vault: true, .. } => {
+                "accesses of this vault are kept in it (`audit.accesses: vault`): a reader needs the permission to write there"
+            }
+            Self::Append { .. } => "free the folder, or name another with CTX_AUDIT_DIR",
+        }
+    }
+}
+
 impl From<NotRecorded> for Failure {
     fn from(why: NotRecorded) -> Self {
-        Self::new(Code::Io, format!("the access was not recorded: {why}"))
-            .hint("nothing is handed out that is not recorded: free the folder, or name another with CTX_AUDIT_DIR")
+        let hint = format!("nothing is handed out that is not recorded: {}", why.hint());
+        Self::new(Code::Io, format!("the access was not recorded: {why}")).hint(hint)
     }
 }
 
@@ -118,6 +150,7 @@ impl Recording {
             reader: Reader::default(),
             settings: Audit::default(),
             head: None,
+            head_at: None,
             class: None,
             query: None,
             texts: Vec::new(),
@@ -129,14 +162,16 @@ impl Recording {
 
     /// The vault that texts are handed out of.
     pub(crate) fn is_of(&mut self, vault: &Vault) {
-        self.vault = Some((vault.root().to_owned(), vault.state().cloned()));
+        self.vault = Some((vault.files().clone(), vault.state().cloned()));
         self.reader = vault.reader().clone();
         self.holds(vault.config());
     }
 
     /// The checkpoints that are answered from: their end, and the configuration that it seals.
     pub(crate) fn reads(&mut self, vault: &Vault, source: &CheckpointSource) {
-        self.head = source.head(vault);
+        let head = source.head(vault);
+        self.head = head.map(|(number, hash, _)| (number, hash));
+        self.head_at = head.map(|(_, _, at)| at);
         let sealed = source.head_config(vault).ok().flatten();
         sealed.iter().for_each(|config| self.holds(config));
     }
@@ -186,6 +221,13 @@ impl Recording {
     }
 }
 
+/// The checkpoints of a vault, as far as they can be read.
+pub(crate) fn heads_of(vault: &Vault) -> Heads {
+    let log = trust::open_log(vault).ok();
+    let chronicle = log.as_ref().and_then(|log| log.sound().ok());
+    chronicle.as_ref().map(Heads::from).unwrap_or_default()
+}
+
 /// What was read of the access log.
 ///
 /// # Errors
@@ -194,56 +236,128 @@ pub(crate) fn of_log<T>(read: io::Result<T>) -> Result<T, Failure> {
     read.map_err(|why| Failure::new(Code::Io, format!("the access log: {why}")))
 }
 
-fn open(dir: PathBuf) -> Result<(PathBuf, Logs), Failure> {
+fn open(dir: &Path) -> Result<Logs, Failure> {
     let failed = |why| Failure::new(Code::Io, format!("cannot list `{}`: {why}", dir.display()));
-    let logs = Logs::open(&dir).map_err(failed)?;
-    Ok((dir, logs))
+    Logs::open(dir).map_err(failed)
+}
+
+/// The logs of accesses to a vault.
+#[derive(Debug)]
+pub(crate) struct AccessLogs {
+    /// The folder of those on this machine, in the user's hands; none without a place for them.
+    pub(crate) folder: Option<PathBuf>,
+    /// These and those in the vault, with the cuts.
+    pub(crate) logs: Logs,
 }
 
 impl Workspace<'_> {
-    /// Where the accesses to a vault are recorded.
-    fn audit_place(&self, root: &Path, state: Option<StateFolder>) -> Option<Place> {
-        let named = self.environment.var("CTX_AUDIT_DIR").map(|dir| self.environment.cwd.join(dir));
-        Place::of(root, state, named.as_deref())
+    /// Where a user's accesses to a vault are recorded, outside of it.
+    fn user_place(&self, root: &Path, state: Option<StateFolder>) -> Result<Place, NotRecorded> {
+        let named = self.environment.var("CTX_AUDIT_DIR");
+        let place = Place::of(root, state, named.map(Path::new));
+        let Some(dir) = named else { return place.ok_or(NotRecorded::NoPlace) };
+        let refused = |why| NotRecorded::NamedPlace { dir: shown(dir).into_owned(), why };
+        // Seen from each folder, a relative path is another log.
+        if !Path::new(dir).is_absolute() {
+            return Err(refused("which is no absolute path; name a folder from `/` on"));
+        }
+        place.ok_or_else(|| refused("a folder in the vault; name one outside of it"))
     }
 
-    /// The logs of accesses to a vault on this machine, and their folder.
+    /// Where an access is recorded under these settings.
+    fn log_place(&self, recording: &Recording) -> Result<Option<Place>, NotRecorded> {
+        let Some((files, state)) = recording.vault.clone() else { return Ok(None) };
+        match recording.settings.accesses {
+            Accesses::Vault => Ok(Some(Place::in_vault(&files, state))),
+            Accesses::User => {
+                let place = self.user_place(files.root(), state);
+                place.map(Some)
+            }
+        }
+    }
+
+    /// The logs of accesses to a vault: those on this machine, and those that the vault has.
     ///
     /// # Errors
     /// There is no place for them, or it cannot be listed.
-    pub(crate) fn access_logs(&self, vault: &Vault) -> Result<(PathBuf, Logs), Failure> {
-        let no_place = || {
-            let why = NotRecorded::NoPlace.to_string();
-            Failure::new(Code::Io, format!("there is no access log: {why}"))
+    pub(crate) fn access_logs(&self, vault: &Vault) -> Result<AccessLogs, Failure> {
+        let no_place = |why| Failure::new(Code::Io, format!("there is no access log: {why}"));
+        let folder = self.user_folder(vault).map_err(no_place)?;
+        self.logs_with(vault, folder)
+    }
+
+    /// The folder of the user's accesses to a vault. There may be none where the vault keeps them.
+    fn user_folder(&self, vault: &Vault) -> Result<Option<PathBuf>, NotRecorded> {
+        let is_in_vault = || {
+            vault.files().exists(layout::ACCESS_DIR)
+                || Audit::of(vault.config()).accesses == Accesses::Vault
         };
-        let place = self.audit_place(vault.root(), vault.state().cloned());
-        let (dir, logs) = open(place.ok_or_else(no_place)?.dir)?;
-        Ok((dir, logs.pruned_at(cuts_of(vault))))
+        match self.user_place(vault.root(), vault.state().cloned()) {
+            Ok(place) => Ok(Some(place.folder.shown())),
+            Err(NotRecorded::NoPlace) if is_in_vault() => Ok(None),
+            Err(why) => Err(why),
+        }
+    }
+
+    /// The logs of accesses in a folder of the user, and those that the vault has.
+    fn logs_with(&self, vault: &Vault, folder: Option<PathBuf>) -> Result<AccessLogs, Failure> {
+        let logs = folder.as_deref().map_or_else(|| Ok(Logs::none()), open)?;
+        let logs = of_log(logs.with_accesses_in(vault))?.pruned_at(cuts_of(vault));
+        Ok(AccessLogs { folder, logs })
     }
 
     /// The logs in a folder that the user names.
     ///
     /// # Errors
     /// There is no such folder, or it cannot be listed.
-    pub(crate) fn logs_in(&self, vault: &Vault, dir: &Path) -> Result<(PathBuf, Logs), Failure> {
+    pub(crate) fn logs_in(&self, vault: &Vault, dir: &Path) -> Result<AccessLogs, Failure> {
         let dir = self.environment.cwd.join(dir);
         if !dir.is_dir() {
             return Err(Failure::new(Code::Io, format!("`{}` is not a folder", dir.display())));
         }
-        let (dir, logs) = open(dir)?;
-        Ok((dir, logs.pruned_at(cuts_of(vault))))
+        let logs = open(&dir)?.pruned_at(cuts_of(vault));
+        Ok(AccessLogs { folder: Some(dir), logs })
     }
 
     /// The logs of accesses to a vault, and those of its changes.
     ///
     /// # Errors
-    /// A folder cannot be listed. That there is no place for accesses is none.
-    pub(crate) fn all_logs(&self, vault: &Vault) -> Result<Vec<Logs>, Failure> {
-        let changes = of_log(Logs::of_changes(vault).map_err(io::Error::other))?;
-        let place = self.audit_place(vault.root(), vault.state().cloned());
-        let accesses = place.map(|place| of_log(Logs::open(&place.dir))).transpose()?;
-        let accesses = accesses.map(|logs| logs.pruned_at(cuts_of(vault)));
-        Ok(accesses.into_iter().chain([changes]).collect())
+    /// A folder cannot be listed. That there is no place for accesses is none: it is given, too.
+    pub(crate) fn all_logs(
+        &self,
+        vault: &Vault,
+    ) -> Result<(Vec<Logs>, Option<NotRecorded>), Failure> {
+        let changes = of_log(Logs::of_changes(vault))?;
+        let (folder, lacks) = match self.user_folder(vault) {
+            Ok(folder) => (folder, None),
+            Err(why) => (None, Some(why)),
+        };
+        let accesses = self.logs_with(vault, folder)?.logs;
+        Ok((vec![accesses, changes], lacks))
+    }
+
+    /// Folders of access logs of other paths that have lines about this vault: a vault that was
+    /// moved has its accesses there. Of each writer one line is looked at.
+    pub(crate) fn logs_elsewhere(&self, vault: &Vault) -> Vec<PathBuf> {
+        let Ok(place) = self.user_place(vault.root(), vault.state().cloned()) else {
+            return Vec::new();
+        };
+        let Ok(log) = trust::open_log(vault) else { return Vec::new() };
+        let Ok(chronicle) = log.sound() else { return Vec::new() };
+        let is_ours = |head: &HeadRef| {
+            let known = chronicle.checkpoint(CheckpointNumber(head.checkpoint));
+            known.is_ok_and(|known| known.hash.to_string() == head.hash)
+        };
+        let ours = place.folder.shown();
+        let folders = ours.parent().and_then(|above| above.read_dir().ok());
+        let folders = folders.into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut found: Vec<PathBuf> = folders
+            .take(MOST_FOLDERS)
+            .filter(|dir| *dir != ours)
+            .filter(|dir| Logs::open(dir).is_ok_and(|logs| logs.has_head(&is_ours)))
+            .collect();
+        found.sort();
+        found
     }
 
     /// Records what a command handed out; a command that handed out nothing leaves no line.
@@ -257,13 +371,12 @@ impl Workspace<'_> {
         printed: &Printed<'_>,
     ) -> Result<(), NotRecorded> {
         let Some(event) = recording.event(printed) else { return Ok(()) };
-        let Some((root, state)) = recording.vault.take() else { return Ok(()) };
         if !self.environment.is_recorded {
             return Ok(());
         }
-        let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
-        let request = self.asked(&root, &recording, labels);
-        self.append(place, recording.must_be_durable(), &request, event).map(|_| ())
+        let Some(place) = self.log_place(&recording)? else { return Ok(()) };
+        let request = self.asked(&recording, labels);
+        self.append(&place, &recording, &request, event).map(|_| ())
     }
 
     /// Records what an agent states of its session: an output, or a hydration. Gives what names the
@@ -277,14 +390,14 @@ impl Workspace<'_> {
         labels: Labels,
         stated: Event,
     ) -> Result<TraceId, NotRecorded> {
-        let (root, state) = recording.vault.clone().ok_or(NotRecorded::NoPlace)?;
-        let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
-        let request = self.asked(&root, recording, labels);
-        self.append(place, recording.must_be_durable(), &request, stated)
+        let place = self.log_place(recording)?.ok_or(NotRecorded::NoPlace)?;
+        let request = self.asked(recording, labels);
+        self.append(&place, recording, &request, stated)
     }
 
     /// What was asked, and by whom, as far as reading asks; by its hash where the settings say so.
-    fn asked(&self, root: &Path, recording: &Recording, labels: Labels) -> Request {
+    fn asked(&self, recording: &Recording, labels: Labels) -> Request {
+        let root = recording.vault.as_ref().map(|(files, _)| files.root()).unwrap_or(Path::new(""));
         let asked = self.request(root, labels, self.asking(recording));
         let head = recording.head;
         let head =
@@ -307,16 +420,24 @@ impl Workspace<'_> {
 
     fn append(
         &self,
-        place: Place,
-        is_durable: bool,
+        place: &Place,
+        recording: &Recording,
         request: &Request,
         event: Event,
     ) -> Result<TraceId, NotRecorded> {
         let clock = || Timestamp::from_millis((self.environment.clock)());
         let at = self.now().unwrap_or_else(|_| clock());
+        // The clock of who published the head may be ahead of ours.
+        let at = recording.head_at.map_or(at, |head_at| at.max(head_at));
+        let is_durable = recording.must_be_durable();
         let environment = (self.environment.random, &self.environment.disk);
-        audit::append(&place, environment, is_durable, at, request, event)
-            .map_err(|source| NotRecorded::Append { dir: place.dir, source })
+        audit::append(place, environment, is_durable, at, request, event).map_err(|source| {
+            NotRecorded::Append {
+                dir: place.folder.shown(),
+                is_in_vault: place.folder.is_shared(),
+                source,
+            }
+        })
     }
 
     /// What was asked, of the vault in a folder.
@@ -366,7 +487,9 @@ impl Workspace<'_> {
         let GivenLabels { agent, session, thread, task, node } = &self.options.labels;
         let label = |given: &Option<String>, name: &str| {
             let var = format!("CTX_{}", name.to_uppercase());
-            let value = given.as_deref().or_else(|| self.environment.var(&var));
+            // That it is empty is no id either.
+            let named = || self.environment.vars.get(&var).map(String::as_str);
+            let value = given.as_deref().or_else(named);
             let Some(value) = value else { return Ok(None) };
             let refused = |why: LabelError| {
                 let place = if given.is_some() { format!("--{name}") } else { var.clone() };

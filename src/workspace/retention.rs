@@ -4,12 +4,14 @@ use std::io;
 use std::path::PathBuf;
 
 use super::Workspace;
-use super::changes::Unrecorded;
-use super::recording::of_log;
+use super::changes::NoChange;
+use super::recording::{AccessLogs, of_log};
 use crate::audit::{
-    self, Change, Cuts, Hold, Holds, Line, Logs, PlacedHold, Plan, Tails, changes, hold, prune,
+    self, Change, Cuts, Hold, Holds, LastLines, Line, Logs, PlacedHold, Plan, Tails, changes, hold,
+    prune,
 };
 use crate::govern;
+use crate::model::layout;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::trust;
@@ -45,9 +47,9 @@ impl Workspace<'_> {
     /// # Errors
     /// They cannot be read.
     pub(crate) fn holds(&self, vault: &Vault) -> Result<Holds, Failure> {
-        let (dir, _) = self.access_logs(vault)?;
+        let AccessLogs { folder, .. } = self.access_logs(vault)?;
         let (lines, _) = of_log(lines_of_holds(vault))?;
-        of_holds(Holds::read(&dir, &lines))
+        of_holds(Holds::read(folder.as_deref(), &lines))
     }
 
     /// The holds in force that the reader may be shown: to one who may not see every change, those of
@@ -59,8 +61,8 @@ impl Workspace<'_> {
         if !self.sight(vault)?.is_limited() {
             return self.holds(vault);
         }
-        let (dir, _) = self.access_logs(vault)?;
-        of_holds(Holds::read(&dir, &[]))
+        let AccessLogs { folder, .. } = self.access_logs(vault)?;
+        of_holds(Holds::read(folder.as_deref(), &[]))
     }
 
     /// Places a hold; gives its name. Where changes are recorded, its line is durable before its file.
@@ -68,17 +70,20 @@ impl Workspace<'_> {
     /// # Errors
     /// It was not placed, or not everywhere.
     pub(crate) fn place_hold(&self, vault: &Vault, hold: Hold) -> Result<PlacedHold, Failure> {
-        let (dir, _) = self.access_logs(vault)?;
+        let AccessLogs { folder, .. } = self.access_logs(vault)?;
         let (principal, _) = self.principal(vault.root(), None)?;
         let id: String = audit::digits(self.environment.random).chars().take(8).collect();
         let hold = Hold { id, ..hold };
         let placed = PlacedHold::new(self.now()?.to_string(), Some(principal.to_string()), hold);
         self.record_change(vault, Some(Change::Hold { hold: placed.hold.clone() }))?;
-        let written = hold::place(&dir, &self.environment.disk, &placed);
-        written.map_err(|why| {
-            let place = dir.display();
-            Failure::new(Code::Io, format!("the hold was not written to `{place}`: {why}"))
-        })?;
+        // Without a folder of the user there is only the line, and accesses in the vault, which
+        // records changes then.
+        if let Some(dir) = folder {
+            hold::place(&dir, &self.environment.disk, &placed).map_err(|why| {
+                let place = dir.display();
+                Failure::new(Code::Io, format!("the hold was not written to `{place}`: {why}"))
+            })?;
+        }
         Ok(placed)
     }
 
@@ -92,7 +97,7 @@ impl Workspace<'_> {
         id: &str,
         reason: String,
     ) -> Result<PlacedHold, Failure> {
-        let (dir, _) = self.access_logs(vault)?;
+        let AccessLogs { folder, .. } = self.access_logs(vault)?;
         self.principal(vault.root(), None)?;
         let holds = self.holds(vault)?;
         let Some(placed) = holds.get(id) else {
@@ -102,7 +107,8 @@ impl Workspace<'_> {
             );
         };
         self.record_change(vault, Some(Change::Lift { lifted: id.to_owned(), reason }))?;
-        hold::lift(&dir, &self.environment.disk, id)
+        let lifted = folder.map_or(Ok(()), |dir| hold::lift(&dir, &self.environment.disk, id));
+        lifted
             .map_err(|why| Failure::new(Code::Io, format!("the hold is still in force: {why}")))?;
         Ok(placed.clone())
     }
@@ -136,19 +142,21 @@ impl Workspace<'_> {
             return Err(Failure::new(Code::LogBroken, message)
                 .hint("run `ctx verify`, and restore `.context/audit` from git or a backup"));
         }
-        let (folder, logs) = self.access_logs(vault)?;
-        let holds = of_holds(Holds::read(&folder, &lines))?;
-        let plan = of_log(prune::plan(&logs, before, &holds))?;
+        let AccessLogs { folder, logs } = self.access_logs(vault)?;
+        let holds = of_holds(Holds::read(folder.as_deref(), &lines))?;
+        let ours = LastLines::read(vault.state());
+        let plan = of_log(prune::plan(&logs, before, &holds, &ours))?;
         if is_done {
-            self.execute(vault, (&folder, &logs), (before, &plan))?;
+            self.execute(vault, &logs, (before, &plan))?;
         }
+        let folder = folder.unwrap_or_else(|| vault.root().join(layout::ACCESS_DIR));
         Ok(PruneOutcome { folder, retention, before, plan, holds })
     }
 
     fn execute(
         &self,
         vault: &Vault,
-        (folder, logs): (&PathBuf, &Logs),
+        logs: &Logs,
         (before, plan): (Timestamp, &Plan),
     ) -> Result<(), Failure> {
         let pruned = plan.unrecorded(logs);
@@ -157,7 +165,7 @@ impl Workspace<'_> {
             self.record_under_lock(vault, Some(change))?;
         }
         for writer in &plan.writers {
-            prune::prune(folder, writer, &self.environment.disk).map_err(|why| {
+            prune::prune(logs, writer, &self.environment.disk).map_err(|why| {
                 let message = format!("not every access was deleted: {why}");
                 Failure::new(Code::Io, message)
                     .hint("run `ctx trace prune` again; what is recorded as pruned stays so")
@@ -197,7 +205,7 @@ fn retention_of(vault: &Vault) -> Result<u64, Failure> {
 
 /// The lines of the change logs that place and lift holds, and whether these logs are whole.
 fn lines_of_holds(vault: &Vault) -> io::Result<(Vec<Line>, bool)> {
-    let logs = Logs::of_changes(vault).map_err(io::Error::other)?;
+    let logs = Logs::of_changes(vault)?;
     let (mut lines, mut lost) = (Vec::new(), Tails::read(vault.state()));
     let faults = logs.each(&mut |line| {
         lost.find(&line);
@@ -220,16 +228,16 @@ fn of_holds(read: io::Result<Holds>) -> Result<Holds, Failure> {
 /// The cuts that the change logs of a vault record. A log that cannot be read records none, so that
 /// pruned accesses count as missing.
 pub(super) fn cuts_of(vault: &Vault) -> Cuts {
-    let cuts = Logs::of_changes(vault).map(|changes| Cuts::of(&changes));
-    cuts.ok().and_then(Result::ok).unwrap_or_default()
+    let cuts = Logs::of_changes(vault).and_then(|changes| Cuts::of(&changes));
+    cuts.unwrap_or_default()
 }
 
-impl From<Unrecorded> for Failure {
-    fn from(why: Unrecorded) -> Self {
+impl From<NoChange> for Failure {
+    fn from(why: NoChange) -> Self {
         match why {
-            Unrecorded::Lock(why) => why.into(),
-            Unrecorded::Asked(failure) => *failure,
-            Unrecorded::Append(why) => {
+            NoChange::Lock(why) => why.into(),
+            NoChange::Asked(failure) => *failure,
+            NoChange::Append(why) => {
                 Self::new(Code::Io, format!("the change was not recorded: {why}"))
             }
         }

@@ -63,8 +63,11 @@ fn is_readable(change: &Change, told: &Told, files: &Files) -> bool {
             let versions = change.versions();
             !versions.is_empty() && versions.iter().all(|one| is_version_readable(one, told, files))
         }
-        // Paths of files, and what a user wrote about accesses.
-        Change::Recover { .. } | Change::Hold { .. } | Change::Lift { .. } => false,
+        // Paths of files, and what a user wrote about accesses or events.
+        Change::Recover { .. }
+        | Change::Hold { .. }
+        | Change::Lift { .. }
+        | Change::Acknowledge { .. } => false,
         // Who may see a staged entry does not follow from who may read (STAGE-13).
         Change::Pin(_)
         | Change::Unpin(_)

@@ -200,7 +200,7 @@ impl Workspace<'_> {
         claim.check(call)?;
         // Without a log there may still be one to begin.
         if !claim.depends_on.is_empty() {
-            let (_, logs) = self.access_logs(vault)?;
+            let logs = self.access_logs(vault)?.logs;
             claim.check_dependencies(call, &logs)?;
         }
         Ok(())
@@ -259,7 +259,7 @@ impl Workspace<'_> {
         labels: &Labels,
         (id, ttl): (&DocumentId, Option<u64>),
     ) -> Result<Vec<RecordedResult>, Failure> {
-        let (_, logs) = self.access_logs(vault)?;
+        let logs = self.access_logs(vault)?.logs;
         let mine = vault.reader().principal().map(|(principal, _)| principal.key());
         let filter = Filter {
             session: labels.session.clone(),
@@ -283,13 +283,17 @@ impl Workspace<'_> {
     /// The access logs cannot be read.
     pub(crate) fn freshness(
         &self,
-        vault: &Vault,
+        (vault, source): (&Vault, &CheckpointSource),
         labels: &Labels,
         call: &SourceCall<'_>,
     ) -> Result<Freshness, Failure> {
+        // An access is never recorded as before the head, whose writer's clock may be ahead of ours.
+        let head = source.head(vault).map(|(_, _, at)| at);
+        let now = self.now()?;
+        let now = head.map_or(now, |head| now.max(head));
         let about = (&call.served.id, call.block.cache_ttl);
         let results = self.results(vault, labels, about)?;
-        Ok(source::fresh::freshness(call, results, self.now()?))
+        Ok(source::fresh::freshness(call, results, now))
     }
 
     /// The program that the user lets fetch what a source describes.

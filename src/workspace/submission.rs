@@ -100,14 +100,16 @@ pub(super) fn reviewers(about: &About) -> Vec<String> {
 /// The remarks about submissions after the published version.
 fn comments(vault: &Vault, id: &DocumentId, base: Version) -> Result<Vec<Remark>, Failure> {
     let mut found = Vec::new();
-    let logs = Logs::of_changes(vault)?;
-    let read = logs.comments(&mut |line| {
-        let Event::Change(Change::Comment { version, text }) = &line.event else { return };
-        if version.id == id.as_str() && version.version > base.0 {
-            let by = line.request.principal.clone().unwrap_or_default();
-            let (version, text) = (version.version, text.clone());
-            found.push(Remark { version, by, at: line.at, text });
-        }
+    let logs = Logs::of_changes(vault);
+    let read = logs.and_then(|logs| {
+        logs.comments(&mut |line| {
+            let Event::Change(Change::Comment { version, text }) = &line.event else { return };
+            if version.id == id.as_str() && version.version > base.0 {
+                let by = line.request.principal.clone().unwrap_or_default();
+                let (version, text) = (version.version, text.clone());
+                found.push(Remark { version, by, at: line.at, text });
+            }
+        })
     });
     read.map_err(|source| crate::vault::files::FileError::Io {
         path: crate::model::layout::AUDIT_DIR.to_owned(),

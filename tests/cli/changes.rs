@@ -210,7 +210,7 @@ fn a_vault_that_is_reset_on_purpose_is_accepted_by_a_line_of_its_own() {
 
 /// A disk that refuses every change of a change log.
 #[derive(Debug)]
-struct Mute;
+pub(crate) struct Mute;
 
 impl Overseer for Mute {
     fn judge(&self, change: &Change<'_>) -> Verdict {

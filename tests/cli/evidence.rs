@@ -9,9 +9,9 @@ use contextnest::evidence::bundle::verify::{Item, Kind, Verdict, verify};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::harness::{Place, files_in, repository};
+use crate::harness::{Output, Place, files_in, repository};
 
-fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     let digest: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
     format!("sha256:{digest}")
 }
@@ -58,7 +58,7 @@ fn head(place: &Place) -> String {
 }
 
 /// The files of a bundle; the tests read USTAR in their own way.
-fn files(bundle: &[u8]) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn files(bundle: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut at = 0;
     while bundle[at] != 0 {
@@ -107,7 +107,10 @@ fn packed(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 
 /// A bundle of these files with a manifest that lists them as they are; `change` changes it before
 /// its hash is taken.
-fn rebuilt(mut files: BTreeMap<String, Vec<u8>>, change: impl FnOnce(&mut Value)) -> Vec<u8> {
+pub(crate) fn rebuilt(
+    mut files: BTreeMap<String, Vec<u8>>,
+    change: impl FnOnce(&mut Value),
+) -> Vec<u8> {
     let manifest = files.remove("manifest.json").unwrap();
     let mut manifest: Value = serde_json::from_slice(&manifest).unwrap();
     let of = |(name, bytes): (&String, &Vec<u8>)| {
@@ -122,7 +125,7 @@ fn rebuilt(mut files: BTreeMap<String, Vec<u8>>, change: impl FnOnce(&mut Value)
 }
 
 /// What does not hold in a bundle, or why it is none.
-fn failures(bundle: &[u8]) -> Vec<String> {
+pub(crate) fn failures(bundle: &[u8]) -> Vec<String> {
     let told = |item: &Item| {
         let why = item.why.as_deref().unwrap_or_default();
         format!("{} {} {}: {why}", item.kind.as_str(), item.name, item.verdict.as_str())
@@ -157,6 +160,7 @@ fn a_session_is_proved_without_its_vault() {
     54 items: 54 proved, 0 not proved, 0 contradicted
     what no bundle proves:
       a principal and a label are what the caller stated
+      a time of an access is that of the clock of its machine
       the writer of the access log may have truncated it, or replaced its lines
       a head that is not noted elsewhere is only what the bundle says
     ");
@@ -622,4 +626,141 @@ fn hostile_cells_of_the_list_are_text() {
     let html = place.ctx("evidence report --format html").ok().stdout;
     assert!(html.contains("&lt;script&gt;") && !html.contains("<script"), "{html}");
     assert!(html.contains("default-src 'none'"));
+}
+
+/// The only file of the access log.
+fn log_of(place: &Place) -> PathBuf {
+    let audit = place.home().join(".local/state/contextnest/audit");
+    let files: Vec<String> =
+        files_in(&audit).into_keys().filter(|p| p.ends_with(".jsonl")).collect();
+    let [file] = files.as_slice() else { panic!("one writer: {files:?}") };
+    audit.join(file)
+}
+
+/// A vault with four accesses in sessions `a` and `b`, of whose log these lines are kept.
+fn with_lines(change: impl FnOnce(Vec<String>) -> Vec<String>) -> Place {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    for session in ["a", "b", "a", "b"] {
+        place.ctx(&format!("read nodes/a --session {session}")).ok();
+    }
+    let path = log_of(&place);
+    let text = fs::read_to_string(&path).unwrap();
+    let lines = change(text.split_inclusive('\n').map(str::to_owned).collect());
+    fs::write(path, lines.concat()).unwrap();
+    place
+}
+
+/// What an export to a file reports, with how it ends, and the bundle.
+fn exported(place: &Place, scope: &str, exit: i32) -> (Value, Output, Vec<u8>) {
+    let line = format!("evidence export {scope} -o ../b.tar --force --json");
+    let output = place.ctx(&line).exits(exit);
+    let bundle = fs::read(place.home().join("b.tar")).unwrap();
+    (output.json("ctx.evidence.export"), output, bundle)
+}
+
+fn codes_of(report: &Value) -> Vec<String> {
+    let gaps = report["gaps"].as_array().unwrap().iter();
+    gaps.map(|gap| format!("{}:{}", gap["code"].as_str().unwrap(), gap["line"])).collect()
+}
+
+#[test]
+fn an_export_from_a_log_with_a_gap_says_so_everywhere() {
+    let place = with_lines(|mut lines| {
+        lines.remove(1);
+        lines
+    });
+    let (report, output, bundle) = exported(&place, "--session a", 1);
+    assert_eq!(codes_of(&report), ["audit-gap:2"]);
+    assert_eq!(report["gaps"][0]["is_damage"], true);
+    let told = "warning: the log is not whole, so that accesses may be missing: audit-gap: ";
+    assert!(output.stderr.contains(told), "{}", output.stderr);
+    let files = files(&bundle);
+    let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
+    assert!(text("manifest.json").contains("\"gaps\":[{\"code\":\"audit-gap\""));
+    let readme = text("README.md");
+    assert!(readme.contains("is not whole") && readme.contains("- `audit-gap`: `"), "{readme}");
+    assert!(text("index.html").contains("<h2>Gaps of the log</h2>"));
+    // The bundle is not called whole, though all that it has is proved.
+    let report = place.ctx("evidence verify ../b.tar --json").exits(1).json("ctx.evidence.verify");
+    let items = report["items"].as_array().unwrap().iter();
+    let wrong: Vec<&Value> = items.filter(|item| item["missing"] == true).collect();
+    assert!(wrong.len() == 1 && wrong[0]["kind"] == "gap", "{wrong:?}");
+    let told = place.ctx("evidence verify ../b.tar").exits(1).stdout;
+    assert!(told.contains("not proved: gap ") && told.contains("line 2 is missing"), "{told}");
+    // A bundle whose manifest is made without the gap has other pages.
+    let without = rebuilt(files, |manifest| {
+        manifest.as_object_mut().unwrap().remove("gaps");
+    });
+    let told = failures(&without);
+    assert!(told.iter().any(|why| why.starts_with("file README.md contradicted")), "{told:?}");
+    // The same log and arguments give the same bytes.
+    assert_eq!(exported(&place, "--session a", 1).2, bundle);
+}
+
+#[test]
+fn each_kind_of_gap_is_named_and_a_whole_log_has_none() {
+    let gaps = |exit: i32, change: fn(Vec<String>) -> Vec<String>| {
+        let place = with_lines(change);
+        let report = exported(&place, "--session a", exit).0;
+        assert_eq!(codes_of(&exported(&place, "--document nodes/a", exit).0), codes_of(&report));
+        codes_of(&report)
+    };
+    assert!(gaps(0, |lines| lines).is_empty());
+    let edited = |mut lines: Vec<String>| {
+        lines[1] = lines[1].replace("\"b\"", "\"c\"");
+        lines
+    };
+    assert_eq!(gaps(1, edited), ["audit-chain-mismatch:2", "audit-gap:3"]);
+    let spelled = |mut lines: Vec<String>| {
+        lines[3] = "{}\n".to_owned();
+        lines
+    };
+    assert_eq!(gaps(1, spelled), ["audit-malformed:4"]);
+    // A last line that a crash tore was handed out to nobody, or without being waited for.
+    let torn = |mut lines: Vec<String>| {
+        lines[3] = lines[3][..9].to_owned();
+        lines
+    };
+    let place = with_lines(torn);
+    let (report, output, _) = exported(&place, "--session a", 0);
+    assert_eq!(codes_of(&report), ["audit-torn:4"]);
+    assert!(output.stderr.contains("note: the log is not whole"), "{}", output.stderr);
+    place.ctx("evidence verify ../b.tar").ok();
+}
+
+#[test]
+fn of_one_access_only_the_log_of_its_writer_counts() {
+    let place = with_lines(|lines| lines);
+    let other = with_lines(|mut lines| {
+        lines.remove(1);
+        lines
+    });
+    let (path, theirs) = (log_of(&place), log_of(&other));
+    fs::copy(&theirs, path.with_file_name(theirs.file_name().unwrap())).unwrap();
+    let first: Value =
+        serde_json::from_str(fs::read_to_string(&path).unwrap().lines().next().unwrap()).unwrap();
+    let trace = format!("{}-1", &first["writer"].as_str().unwrap()[..8]);
+    assert!(codes_of(&exported(&place, &trace, 0).0).is_empty());
+    assert_eq!(codes_of(&exported(&place, "--session a", 1).0), ["audit-gap:2"]);
+}
+
+#[test]
+fn damage_of_the_change_log_is_a_gap_and_pruned_lines_are_named() {
+    let place = with_lines(|lines| lines);
+    let audit = files_in(&place.path(".context/audit")).into_iter();
+    let (name, log) = audit.into_iter().find(|(name, _)| name.ends_with(".jsonl")).unwrap();
+    let path = format!(".context/audit/{name}");
+    place.write(&path, [&log[..], b"{}\n"].concat());
+    let report = exported(&place, "--session a", 1).0;
+    assert_eq!(codes_of(&report), ["audit-malformed:2"]);
+    assert_eq!(report["gaps"][0]["file"], path.as_str());
+    place.write(&path, log);
+    place.typed("read nodes/a --session a").var("CTX_NOW", "2028-01-01T00:00:00.000Z").run().ok();
+    place.typed("trace prune").var("CTX_NOW", "2028-01-02T00:00:00.000Z").run().ok();
+    let (report, output, bundle) = exported(&place, "--session a", 0);
+    assert_eq!(codes_of(&report), ["pruned:1"]);
+    assert!(output.stderr.contains("were pruned (`ctx trace show"), "{}", output.stderr);
+    assert!(failures(&bundle).is_empty());
+    let told = place.ctx("evidence verify ../b.tar").ok().stdout;
+    assert!(told.contains("not proved: gap ") && told.contains("pruned: lines 1 to "), "{told}");
 }

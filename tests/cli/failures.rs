@@ -134,7 +134,7 @@ const PROVOCATIONS: &[Provocation] = &[
 ];
 
 /// Not provoked here.
-const ELSEWHERE: [Code; 20] = [
+const ELSEWHERE: [Code; 21] = [
     // `stage.rs`.
     Code::UnknownStaged,
     Code::StagedEnded,
@@ -142,6 +142,8 @@ const ELSEWHERE: [Code; 20] = [
     // `fetched.rs`.
     Code::NotConfigured,
     Code::SourceFailed,
+    // `acknowledged.rs`.
+    Code::NotMissing,
     // `prune.rs`.
     Code::UnknownHold,
     Code::Retained,
@@ -283,7 +285,7 @@ fn each_failure_has_text_json_and_an_exit_code() {
     hint: `ctx pack list` lists the packs; a file in packs/ counts once it is published
 
     error[unknown-trace]: no access `0a1b2c3d-17` is recorded
-    hint: `ctx trace list` lists them
+    hint: `ctx trace list` lists them; `ctx trace verify` names lines that were altered
 
     error[unknown-version]: `nodes/a` has no version 9
     hint: `ctx history nodes/a` lists its versions

@@ -1,4 +1,4 @@
-//! `ctx source record`: what a source gave, in the access log (AUDIT-30), and what the log's readers
+//! `ctx source record`: what a source gave, in the access log (AUDIT-32), and what the log's readers
 //! make of it.
 
 use std::sync::Arc;
@@ -300,11 +300,12 @@ fn a_hydration_that_cannot_be_recorded_is_an_error() {
         let line = "source record sources/users --session s --tools search --server jira";
         place.typed(line).var("CTX_AUDIT_DIR", dir).stdin("x").run()
     };
-    place.write("../blocked", "");
-    let failed = run("../blocked").exits(5);
+    let folder = |name: &str| place.home().join(name).to_str().unwrap().to_owned();
+    std::fs::write(place.home().join("blocked"), "").unwrap();
+    let failed = run(&folder("blocked")).exits(5);
     assert!(failed.stderr.contains("the hydration was not recorded"), "{}", failed.stderr);
     assert_eq!(failed.stdout, "");
-    run("../logs").ok();
+    run(&folder("logs")).ok();
 }
 
 /// A disk that refuses what is written to an access log, or that it is made durable.

@@ -9,9 +9,11 @@
 
 mod harness;
 
+mod acknowledged;
 mod add;
 mod adopted;
 mod anchored;
+mod answerable;
 mod as_of;
 mod audit;
 mod blame;
@@ -44,9 +46,11 @@ mod hostile;
 mod hydration;
 mod index;
 mod init;
+mod interleaved;
 mod interop;
 mod invisible;
 mod json;
+mod kept_in_vault;
 mod library;
 mod look;
 mod merged;
@@ -59,6 +63,7 @@ mod properties;
 mod provenance;
 mod prune;
 mod publish;
+mod questions;
 mod readme;
 mod readonly;
 mod reads;

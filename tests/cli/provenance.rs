@@ -185,6 +185,23 @@ fn the_target_of_a_move_has_the_review_of_its_source() {
 }
 
 #[test]
+fn a_bundle_proves_who_completed_a_set_and_leaves_a_move_open() {
+    let place = half_approved();
+    place.ctx("approve --change c --as kim@x.com").ok();
+    place.typed("read nodes/a").var("CTX_SESSION", "s-1").run().ok();
+    place.ctx("evidence export --session s-1 -o set.tar").ok();
+    let told = place.ctx("evidence verify set.tar").ok().stdout;
+    assert!(told.contains(" 0 not proved, 0 contradicted"), "{told}");
+    place.ctx("mv nodes/a nodes/new --as ana@x.com").ok();
+    place.ctx("approve nodes/a --as kim@x.com").ok();
+    place.typed("read nodes/new").var("CTX_SESSION", "s-2").run().ok();
+    place.ctx("evidence export --session s-2 -o moved.tar").ok();
+    let told = place.ctx("evidence verify moved.tar").ok().stdout;
+    assert!(told.contains("whose end no checkpoint seals"), "{told}");
+    assert!(told.contains(" 0 contradicted"), "{told}");
+}
+
+#[test]
 fn an_approval_does_not_approve_the_lines_that_it_writes() {
     let place = half_approved();
     place.ctx("approve --change c --as kim@x.com").ok();

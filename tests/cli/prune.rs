@@ -11,10 +11,14 @@ use serde_json::Value;
 
 use crate::harness::{Output, Place};
 
-/// A vault that records its changes.
+/// A vault that records its changes, older than what is read of it.
 fn vault() -> Place {
-    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
-    place.ctx("audit begin").ok();
+    let place = Place::vault();
+    place.write("nodes/a.md", "# A\n");
+    place.write("nodes/b.md", "# B\n");
+    for (line, at) in [("publish --all", "2025-06-01"), ("audit begin", "2025-06-02")] {
+        place.typed(line).var("CTX_NOW", &format!("{at}T12:00:00.000Z")).run().ok();
+    }
     place
 }
 
@@ -121,7 +125,7 @@ fn accesses_older_than_the_retention_are_pruned_and_the_chain_goes_on() {
       command    ctx trace prune --session p
       principal  ana@example.com
       session    p
-      head       checkpoint 1 sha256:561eeb13acfb4680877d6d9ffe629b02c107b8415637148a102b0878b715328c
+      head       checkpoint 1 sha256:e1e4303bbc2d731c5d2dc713c55c732ec0feb74c4d40bbec14ed49dca0a1b025
       before     2026-05-21T10:00:08.000Z
       pruned     up to line 3 of ACCESSES HASH
     -- stderr

@@ -288,6 +288,7 @@ proptest! {
                 let tags: Vec<Tag> = made[n].1.iter().map(|tag| tag.parse().unwrap()).collect();
                 read.role_of(&key, &id, &tags).is_some()
             };
+            let audit = place.home().join("audit").display().to_string();
             let of_each = OF_ONE.iter().flat_map(|q| ids.iter().map(move |id| q.replace("ID", id)));
             let questions: Vec<String> =
                 QUESTIONS.iter().map(|q| (*q).to_owned()).chain(of_each).collect();
@@ -299,7 +300,7 @@ proptest! {
                     let said = match is_cached {
                         true => asked.run(),
                         false => asked.without("XDG_CACHE_HOME").without("HOME")
-                            .var("CTX_AUDIT_DIR", "../audit").run(),
+                            .var("CTX_AUDIT_DIR", &audit).run(),
                     };
                     let text = format!("{}{}", said.stdout, said.stderr);
                     for n in (0..ids.len()).filter(|n| !may(*n)) {
@@ -430,4 +431,46 @@ fn status_names_a_submission_whoever_asks() {
     let of = |who: &str| place.ctx(&format!("status --as {who}@x.com")).ok().stdout;
     assert_eq!(of("lee"), of("bo"));
     assert!(of("lee").contains("Submitted, and not edited since"), "{}", of("lee"));
+}
+
+#[test]
+fn a_text_that_may_not_be_read_is_not_said_to_be_different() {
+    let place = example();
+    place.ctx("read nodes/plan --session s --as sam@x.com").ok();
+    let told = |line: &str| {
+        let replayed = place.ctx(line).exits(1).stdout;
+        let outcome = replayed.lines().next().unwrap().split_once("  ").unwrap().1;
+        outcome.to_owned()
+    };
+    assert_snapshot!(told("replay --session s --as vi@x.com"), @"contextnest://nodes/plan@2 v1  cannot tell: you may not read it, if checkpoint 2 holds it");
+    assert_snapshot!(told("replay --session s --output --as vi@x.com"), @"read  cannot tell: you may not read all that it has");
+    place.ctx("replay --session s --as sam@x.com").ok();
+}
+
+#[test]
+fn an_output_is_made_again_as_who_asked_for_it() {
+    let place = example();
+    place.ctx("list --session s --as vi@x.com").ok();
+    place.ctx("read nodes/open --session s --as vi@x.com").ok();
+    place.ctx("resolve type:document --bodies --session s --as vi@x.com").ok();
+    let replayed = |who: &str| {
+        let told = place.ctx(&format!("replay --session s --output --as {who}")).stdout;
+        told.lines()
+            .map(|line| line.split_once("  ").map_or(line, |(_, rest)| rest).to_owned())
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_snapshot!(replayed("vi@x.com"), @"
+    list  cannot tell: the output of `list` is not made again
+    read  same
+    resolve  same
+    3 outputs: 2 same, 0 different, 1 cannot tell
+    ");
+    // Another reader, who may read these texts, but not everything that a list may name.
+    assert_snapshot!(replayed("kim@x.com"), @"
+    list  cannot tell: you may not read all that it has
+    read  same
+    resolve  same
+    3 outputs: 2 same, 0 different, 1 cannot tell
+    ");
 }

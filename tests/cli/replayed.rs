@@ -62,7 +62,8 @@ fn a_session_with_an_altered_line_is_not_said_to_be_the_same() {
         replayed.stdout.lines().last().unwrap(),
         "1 text: 1 same, 0 different, 0 cannot tell"
     );
-    let warning = "warning: 1 line of the log cannot be relied on; run `ctx trace verify`\n";
+    let warning =
+        "warning: the log has 1 fault, so accesses may be missing; run `ctx trace verify`\n";
     assert_eq!(replayed.stderr, warning);
     fs::write(folder.join(&path), text.replace("nodes/", "nodes_")).unwrap();
     for line in ["replay --session s", "evidence export --session s"] {

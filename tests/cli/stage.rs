@@ -140,6 +140,7 @@ fn a_staged_result_is_shown_as_data_and_its_bytes_as_they_were_received() {
     // What was handed out is recorded.
     let traces = place.ctx("trace list --json").ok().stdout;
     assert!(traces.contains("stage"), "{traces}");
+    place.ctx("trace verify").ok();
     assert_eq!(findings(&place), [""; 0]);
 }
 

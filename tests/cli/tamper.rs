@@ -13,7 +13,7 @@ fn reference_vault() -> Place {
 }
 
 /// Provoked by tests of their own: the fault is outside a vault of ours.
-const ELSEWHERE: [Code; 31] = [
+const ELSEWHERE: [Code; 32] = [
     // `spec/vectors/review`.
     Code::ApprovalMissing,
     Code::ApprovalSelf,
@@ -49,6 +49,8 @@ const ELSEWHERE: [Code; 31] = [
     Code::StagedTorn,
     Code::StagedUnclaimed,
     Code::StagedElsewhere,
+    // `acknowledged.rs`.
+    Code::AuditAcknowledged,
     // `respelled.rs`.
     Code::LogRespelled,
 ];
@@ -380,7 +382,7 @@ fn the_remedy_of_an_alteration_works() {
       [published-unsealed] A history records a publication or retirement that no checkpoint has.
           Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
       [audit-missing] Changes are recorded since an earlier checkpoint, but no change log has the event of this one.
-          Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line (`ctx recover` is enough). Otherwise restore the change log from git or a backup.
+          Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line (`ctx recover` is enough). Otherwise restore the change log from git or a backup. If it is lost, check who published what, and run `ctx audit acknowledge CHECKPOINT --reason TEXT`: the event stays a note.
     -- stderr
     hint: `ctx help CODE` explains a finding
 

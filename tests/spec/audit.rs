@@ -6,7 +6,8 @@ use std::fs;
 use contextnest::audit::{Cuts, Logs, Tail, TraceId, Verified};
 use contextnest::model::digest::Digest;
 use contextnest::model::number::{CheckpointNumber, Version};
-use contextnest::verify::{Binding, Recorded, compare_changes};
+use contextnest::model::principal::PrincipalKey;
+use contextnest::verify::{Acknowledgers, Binding, Recorded, compare_changes};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde::Deserialize;
@@ -253,6 +254,9 @@ struct Changes {
     /// The checkpoints that must bind a line.
     #[serde(default)]
     must_bind: Vec<u64>,
+    /// From which checkpoint on who may acknowledge a missing line; null: everybody.
+    #[serde(default)]
+    acknowledgers: Vec<(u64, Option<Vec<String>>)>,
     /// The chain hashes of histories, by version.
     #[serde(default)]
     histories: BTreeMap<String, BTreeMap<String, String>>,
@@ -298,7 +302,17 @@ fn what_change_logs_say_is_compared_with_the_checkpoints() {
         let logs = Logs::open(folder.path()).unwrap();
         let bindings: Vec<Binding> = case.bindings.into_iter().map(binding).collect();
         let must_bind = case.must_bind.into_iter().map(CheckpointNumber).collect();
-        let recorded = Recorded { hashes: &hashes, owed, tails, bindings: &bindings, must_bind };
+        let acknowledgers = case.acknowledgers.into_iter().map(|(from, names)| {
+            let keys =
+                |names: Vec<String>| names.iter().map(|name| PrincipalKey::of(name)).collect();
+            let who =
+                names.map_or(Acknowledgers::All, |names| Acknowledgers::Reviewers(keys(names)));
+            (CheckpointNumber(from), who)
+        });
+        let acknowledgers = acknowledgers.collect();
+        let bindings = &bindings;
+        let recorded =
+            Recorded { hashes: &hashes, owed, tails, bindings, must_bind, acknowledgers };
         let (mut found, steps) = compare_changes(&logs, recorded);
         let (ids, unknown) = steps.ids();
         found.extend(unknown);

@@ -75,7 +75,16 @@ fn packed(files: &BTreeMap<&str, &str>) -> Vec<u8> {
 
 #[test]
 fn every_bundle_has_the_verdicts_of_its_vector() {
-    let Cases { files, cases } = load("bundle/cases.json");
+    verdicts("bundle/cases.json");
+}
+
+#[test]
+fn every_bundle_of_a_governed_vault_has_the_verdicts_of_its_vector() {
+    verdicts("bundle/governed.json");
+}
+
+fn verdicts(vectors: &str) {
+    let Cases { files, cases } = load(vectors);
     for case in cases {
         let bytes = match &case.container {
             Some(parts) => parts.iter().flat_map(Part::bytes).collect(),

@@ -172,8 +172,14 @@ fn entries_tell_who_submitted_and_who_approved_a_version() {
             case.versions.iter().zip(1..).map(|(made, n)| entry_of(n, made)).collect();
         let index = |version: Version| usize::try_from(version.0).ok()?.checked_sub(1);
         let entry = |version| entries.get(index(version)?);
-        let text = |version| case.versions.get(index(version)?).map(|made| made.text.clone());
-        let versions = Versions { entry: &entry, text: &text };
+        let fields = |version| {
+            let read = Document::parse(&case.versions.get(index(version)?)?.text).ok()?;
+            ReviewFields::of(&read.frontmatter).filter(ReviewFields::is_partial)
+        };
+        let is_partial_by = |version, names: &[String]| {
+            fields(version).is_some_and(|partial| partial.approved_by == names)
+        };
+        let versions = Versions { entry: &entry, is_partial_by: &is_partial_by };
         let mut found = Vec::new();
         for (version, made) in Version::sequence().zip(&case.versions) {
             let fields = Document::parse(&made.text).ok();

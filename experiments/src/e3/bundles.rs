@@ -82,6 +82,10 @@ impl Bundles {
     }
 }
 
+const STEWARDS: &str = "version: 1\nvault:\n  - {principal: ana@example.com, role: reviewer}\n  \
+    - {principal: kim@example.com, role: reviewer}\n  - {principal: bo@example.com, role: reviewer}\n\
+    review: {vault: {required: 2}}\n";
+
 /// What `ctx evidence verify` says.
 #[derive(Debug)]
 struct Said {
@@ -90,8 +94,8 @@ struct Said {
     found: Vec<String>,
 }
 
-/// A bundle of what one session read in a copy of a vault, at two checkpoints, before one more event;
-/// and the last head.
+/// A bundle of what one session read in a copy of a vault, at two checkpoints and after reviews, before
+/// one more event; and the last head.
 fn exported(vault: &Path, folder: &Path) -> Result<(Bundle, String)> {
     let (root, state) = (folder.join("vault"), folder.join("state"));
     fs::create_dir_all(&root)?;
@@ -110,8 +114,22 @@ fn exported(vault: &Path, folder: &Path) -> Result<(Bundle, String)> {
     run(3, &["list", "--session", "s"])?;
     fs::write(root.join("nodes/after.md"), "---\ntitle: After\n---\n\nLater.\n")?;
     run(4, &["publish", "nodes/after", "--no-sync", "--as", "ana@example.com"])?;
+    // From here on reviewers publish.
+    fs::write(root.join("stewards.yaml"), STEWARDS)?;
+    run(5, &["govern", "on", "--as", "ana@example.com"])?;
+    for (minute, days) in [(10, "14 days."), (20, "30 days."), (30, "60 days.")] {
+        let text = fs::read_to_string(root.join("nodes/after.md"))?;
+        let kept = text.rsplit_once("\n\n").map_or(text.as_str(), |(kept, _)| kept);
+        fs::write(root.join("nodes/after.md"), format!("{kept}\n\n{days}\n"))?;
+        run(minute, &["submit", "nodes/after", "--as", "ana@example.com"])?;
+        run(minute + 1, &["approve", "nodes/after", "--as", "kim@example.com"])?;
+        run(minute + 2, &["approve", "nodes/after", "--as", "bo@example.com"])?;
+        if minute < 30 {
+            run(minute + 3, &["read", "nodes/after", "--session", "s"])?;
+        }
+    }
     let file = folder.join("bundle.tar").display().to_string();
-    run(5, &["evidence", "export", "--session", "s", "-o", &file])?;
+    run(40, &["evidence", "export", "--session", "s", "-o", &file])?;
     let bundle = Bundle::read(&fs::read(&file)?).ok_or("the bundle is none")?;
-    Ok((bundle, run(6, &["head"])?.trim().to_owned()))
+    Ok((bundle, run(41, &["head"])?.trim().to_owned()))
 }

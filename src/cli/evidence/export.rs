@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use crate::audit::{Filter, RawLines};
+use crate::audit::{Fault, Filter, LastLines, Logs, Pruned, RawLine, Verified};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::cli::Answer;
 use crate::cli::session::Session;
-use crate::cli::trace::{note_pruned, trace_id, unknown_access, unknown_trace};
+use crate::cli::trace::{LogPlace, note_pruned, trace_id, unknown_access, unknown_trace};
 use crate::cli::ui::shown;
 use crate::evidence::bundle::export::{Exported, export};
-use crate::evidence::bundle::manifest::Scope;
+use crate::evidence::bundle::manifest::{Gap, PRUNED, Scope};
 use crate::model::id::DocumentId;
+use crate::model::layout::AUDIT_DIR;
 use crate::report::evidence::EvidenceExportReport;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
@@ -26,8 +27,9 @@ use crate::workspace::version::check_name;
 /// Takes one access, every line of a session (--session), or every access to a document with all of
 /// its published versions (--document). The same vault, log and arguments give the same bytes. The
 /// bundle has the texts of the versions, so the export is recorded as an access itself, under the
-/// session of CTX_SESSION: --session names what is exported. Exit code 1 if the bundle lacks the
-/// proof of a version, or a line of the log cannot be read.
+/// session of CTX_SESSION: --session names what is exported. Where the log is not whole (damage,
+/// lines that are missing or were pruned), the bundle and the report name each place. Exit code 1 if
+/// the bundle lacks the proof of a version, or a log is damaged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx evidence export 0a1b2c3d-17 -o access.tar\n  \
 ctx evidence export --session s-42 -o session.tar\n  \
@@ -44,7 +46,12 @@ pub(super) struct Export {
     /// Replace a file that is there
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    place: LogPlace,
 }
+
+/// So many gaps are warned of one by one.
+const MOST_GAPS: usize = 20;
 
 /// What was asked for.
 enum Wanted {
@@ -72,11 +79,11 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
         return Err(Failure::new(Code::NotASteward, message)
             .hint("ask a steward who may read everything to export it"));
     }
-    let (scope, found) = found(session, &vault, &chronicle, wanted)?;
+    let (scope, found, gaps) = found(session, (&vault, &args.place), &chronicle, wanted)?;
     let (word, name) = scope.parts();
     session.recording.query = Some(format!("{word} {name}"));
     session.recording.class = Some(Class::Set);
-    let exported = export(&vault, &chronicle, scope, &found.lines)?;
+    let exported = export(&vault, &chronicle, scope, (&found, gaps))?;
     let exported = session.release(exported);
     if is_stdout {
         session.ui.bytes(&exported.bytes);
@@ -88,30 +95,33 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
         let written = bundle::write(&path, &exported.bytes, args.force);
         written.inspect_err(|_| session.ui.discard())?;
     }
-    Ok(warn(session, &exported, found.unreadable))
+    Ok(warn(session, &exported))
 }
 
-/// The lines that were asked for, and what the bundle says that it is for.
+/// The lines that were asked for, what the bundle says that it is for, and where the logs are not
+/// whole.
 fn found(
     session: &mut Session<'_>,
-    vault: &Vault,
+    (vault, place): (&Vault, &LogPlace),
     chronicle: &Chronicle<'_>,
     wanted: Wanted,
-) -> Result<(Scope, RawLines), Failure> {
-    let (_, logs) = session.workspace.access_logs(vault)?;
+) -> Result<(Scope, Vec<RawLine>, Vec<Gap>), Failure> {
+    let logs = place.open(vault, session)?.logs;
     match wanted {
         Wanted::Lines(scope) => {
             let found = of_log(logs.raw(&|line| scope.wants(line)))?;
             if let Scope::Trace(name) = &scope
-                && found.lines.is_empty()
+                && found.is_empty()
             {
+                place.note_elsewhere(vault, session);
                 return Err(unknown_trace(&[logs], &trace_id(name)?));
             }
             note_pruned(session, &logs, None);
-            if found.lines.is_empty() {
+            if found.is_empty() {
                 return Err(unknown_access());
             }
-            Ok((scope, found))
+            let gaps = gaps((vault, place), &logs, &scope)?;
+            Ok((scope, found, gaps))
         }
         Wanted::Document(id) => {
             let mut set = chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set);
@@ -121,25 +131,74 @@ fn found(
             let scope = Scope::Document(id.to_string());
             let filter = Filter { document: Some(id), ..Filter::default() };
             note_pruned(session, &logs, None);
-            Ok((scope, of_log(logs.raw(&|line| filter.wants(line)))?))
+            let found = of_log(logs.raw(&|line| filter.wants(line)))?;
+            let gaps = gaps((vault, place), &logs, &scope)?;
+            Ok((scope, found, gaps))
         }
     }
 }
 
+/// Where the logs are not whole that the lines are from. Of one access only the log of its writer
+/// counts; a session or a document may have had lines in each. Damage of the change logs counts, too:
+/// they say what was pruned.
+fn gaps(
+    (vault, place): (&Vault, &LogPlace),
+    logs: &Logs,
+    scope: &Scope,
+) -> Result<Vec<Gap>, Failure> {
+    let Verified { mut faults, pruned, .. } = of_log(logs.verify())?;
+    if !place.is_named() {
+        faults.extend(of_log(LastLines::read(vault.state()).lost(logs))?);
+    }
+    let of_writer = match scope {
+        Scope::Trace(name) => name.split('-').next(),
+        Scope::Session(_) | Scope::Document(_) => None,
+    };
+    let is_of = |file: &str| {
+        let name = file.rsplit('/').next().unwrap_or_default();
+        of_writer.is_none_or(|writer| name.starts_with(writer))
+    };
+    let mut gaps: Vec<Gap> = faults.into_iter().filter(|f| is_of(&f.file)).map(gap).collect();
+    gaps.extend(pruned.into_iter().filter(|pruned| is_of(&pruned.writer)).map(|pruned| {
+        let Pruned { writer, from, cut } = pruned;
+        let why = format!("lines {from} to {} were pruned, which {} records", cut.seq, cut.by);
+        Gap { code: PRUNED.to_owned(), file: format!("{writer}.jsonl"), line: 1, why }
+    }));
+    let changes = of_log(Logs::of_changes(vault).and_then(|changes| changes.verify()))?.faults;
+    gaps.extend(changes.into_iter().filter(|fault| fault.kind.is_damage()).map(|fault| {
+        let file = format!("{AUDIT_DIR}/{}", fault.file);
+        gap(Fault { file, ..fault })
+    }));
+    Ok(gaps)
+}
+
+fn gap(fault: Fault) -> Gap {
+    let Fault { kind, file, line, why } = fault;
+    Gap { code: kind.as_str().to_owned(), file, line, why }
+}
+
 /// Warns of what the bundle does not prove or may lack, and gives how the verb ends.
-fn warn(session: &mut Session<'_>, exported: &Exported, unreadable: u64) -> Answer {
+fn warn(session: &mut Session<'_>, exported: &Exported) -> Answer {
     for unproved in &exported.unproved {
         let (name, why) = (shown(&unproved.name), shown(&unproved.why));
         session.ui.note(&format!("warning: the bundle does not prove {name}: {why}"));
     }
-    if unreadable > 0 {
-        let what = count(usize::try_from(unreadable).unwrap_or(usize::MAX), "line");
+    // What was pruned was said when the log was read.
+    let gaps: Vec<&Gap> = exported.gaps.iter().filter(|gap| gap.code != PRUNED).collect();
+    for gap in gaps.iter().take(MOST_GAPS) {
+        let (code, file, why) = (shown(&gap.code), shown(&gap.file), shown(&gap.why));
+        let word = if gap.is_damage() { "warning" } else { "note" };
         session.ui.note(&format!(
-            "warning: {what} of the access log cannot be read, and may belong to it; run `ctx trace verify`"
+            "{word}: the log is not whole, so that accesses may be missing: {code}: {file}:{}: {why}",
+            gap.line
         ));
     }
-    let is_whole = exported.unproved.is_empty() && unreadable == 0;
-    if is_whole { Answer::Yes } else { Answer::No }
+    if gaps.len() > MOST_GAPS {
+        let more = count(gaps.len() - MOST_GAPS, "more place");
+        session.ui.note(&format!("note: {more} in the bundle; `ctx trace verify` lists all"));
+    }
+    let is_whole = !exported.gaps.iter().any(Gap::is_damage);
+    if exported.unproved.is_empty() && is_whole { Answer::Yes } else { Answer::No }
 }
 
 /// Reads what is to be exported: exactly one of the three.

@@ -5,7 +5,6 @@
 //! verbs that print what a checkpoint holds are run: without a terminal, variables, git, a search
 //! program, or any folder of the user, so that nothing is written and nothing else is run.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path};
 
@@ -14,10 +13,12 @@ use crate::checkpoint::log::Log;
 use crate::cli::session::Session;
 use crate::cli::ui::{Terminal, Ui};
 use crate::cli::{Cli, Verb, dispatch, groups};
-use crate::evidence::replay::Outcome;
+use crate::evidence::replay::{Outcome, may_know};
 use crate::model::digest::Digest;
 use crate::model::number::CheckpointNumber;
+use crate::model::principal::PrincipalKey;
 use crate::report::trace::ReplayedOutput;
+use crate::resolve::CheckpointSource;
 use crate::trust;
 use crate::uri::Class;
 use crate::vault::Vault;
@@ -41,9 +42,16 @@ struct Printed {
 }
 
 /// Runs the command of a line again.
-pub(super) fn replay(session: &Session<'_>, vault: &Vault, line: &Line) -> ReplayedOutput {
+pub(super) fn replay(
+    session: &Session<'_>,
+    (vault, source): (&Vault, &CheckpointSource),
+    line: &Line,
+) -> ReplayedOutput {
     let outcome = match recorded(line) {
         None => Outcome::CannotTell("the line has no output of a command".to_owned()),
+        Some(_) if !may_know(vault, source, line) && !is_own(vault, line) => {
+            cannot_tell("you may not read all that it has")
+        }
         Some(recorded) => match again(session, vault, line) {
             Ok(printed) => compare(line, &recorded, &printed),
             Err(outcome) => outcome,
@@ -93,7 +101,15 @@ fn cannot_tell(why: impl Into<String>) -> Outcome {
     Outcome::CannotTell(why.into())
 }
 
-/// Runs the command of a line as of its head.
+/// Whether it is the reader's own line.
+fn is_own(vault: &Vault, line: &Line) -> bool {
+    let asked = line.request.principal.as_deref().map(PrincipalKey::of);
+    let reader = vault.reader().principal().map(|(principal, _)| principal.to_string());
+    asked.is_some() && asked == reader.as_deref().map(PrincipalKey::of)
+}
+
+/// Runs the command of a line as of its head, as the principal who asked then: who asks decides what
+/// there is to read.
 fn again(session: &Session<'_>, vault: &Vault, line: &Line) -> Result<Printed, Outcome> {
     let args = &line.request.args;
     if args.terminal {
@@ -109,9 +125,11 @@ fn again(session: &Session<'_>, vault: &Vault, line: &Line) -> Result<Printed, O
         return Err(cannot_tell("its folder is not inside the vault"));
     }
     let outside = session.workspace.environment;
+    let principal = line.request.principal.iter();
+    let principal = principal.map(|name| ("CTX_PRINCIPAL".to_owned(), name.clone()));
     let environment = Environment {
         cwd: vault.root().join(cwd),
-        vars: BTreeMap::new(),
+        vars: principal.collect(),
         is_recorded: false,
         git: |_, _, _| Err(GitError::NotRun("a command is made again without git".to_owned())),
         ..outside.duplicate()

@@ -31,7 +31,7 @@ pub(super) fn run(args: &Fresh, session: &mut Session<'_>) -> Result<Answer, Fai
     let head = Snapshot::of(&vault, &source, None)?;
     let served = published(&vault, &head, &id)?;
     let call = call_of(&served)?;
-    let found = session.workspace.freshness(&vault, &labels, &call)?;
+    let found = session.workspace.freshness((&vault, &source), &labels, &call)?;
     let fresh = found.result.as_ref().filter(|_| found.stale.is_none());
     let staged = match fresh {
         Some(of) => session.workspace.staged_result(&vault, &labels, (&id, of))?,

@@ -16,7 +16,7 @@ use crate::words::count;
 /// Copy the logs of several machines into one folder
 ///
 /// Each DIR has the log files of one vault, as the folder in `contextnest/audit` of a user's state
-/// directory, or that folder in it. A log is copied if every hash and chain in it is right, and no
+/// directory, or that folder in it; or it is a vault that keeps its accesses. A log is copied if every hash and chain in it is right, and no
 /// line names a checkpoint with another hash than this vault. Run it again to copy what is new: a
 /// copy only grows. What `ctx trace prune` deleted from a source stays in the copy. If the copy has
 /// other lines that its source no longer has, that is reported (`audit-rollback`), and the copy stays
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Collect, session: &mut Session<'_>) -> Result<Answer, F
         let message = format!("`{}` is in the vault", into.display());
         return Err(Failure::new(Code::Usage, message).hint("name a folder outside of it"));
     }
-    let own = session.workspace.access_logs(&vault).ok().map(|(dir, _)| dir);
+    let own = session.workspace.access_logs(&vault).ok().and_then(|logs| logs.folder);
     let key = outside::key_of(vault.root());
     let key = key.trim_end_matches('-');
     let mut sources = Vec::new();

@@ -13,8 +13,8 @@ use crate::workspace::recording::of_log;
 
 /// Print accesses and changes as they are recorded
 ///
-/// Begins after what is recorded already, and ends with Ctrl-C, or when the reader of the output
-/// goes away. With `--json` each line is an object on a line of its own. Lines that are not what
+/// Begins after what is recorded already, and ends with Ctrl-C, at the time of `--to`, or when the
+/// reader of the output goes away. With `--json` each line is an object on a line of its own. Lines that are not what
 /// their hashes say are reported on stderr; `ctx trace verify` checks the chain.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace follow --agent scout\n  \
@@ -63,7 +63,8 @@ pub(super) fn run(args: &Follow, session: &mut Session<'_>) -> Result<Answer, Fa
         }
         let passed = Duration::from_millis(clock().abs_diff(began));
         let rest = args.seconds.map(|all| Duration::from_secs(all).saturating_sub(passed));
-        if !goes_on || rest == Some(Duration::ZERO) {
+        let has_ended = filter.to.is_some_and(|to| clock() >= to.millis());
+        if !goes_on || has_ended || rest == Some(Duration::ZERO) {
             break;
         }
         sleep(rest.map_or(PAUSE, |rest| rest.min(PAUSE)));

@@ -41,8 +41,7 @@ pub(super) fn list(
         of_log(add_before(all, &mut lines))?;
         session.ui.json(&prov::document(lines));
     }
-    warn_of(session, &faults);
-    Ok(Answer::Yes)
+    Ok(warn_of(session, &faults))
 }
 
 /// Prints the lines of one answer.

@@ -136,19 +136,7 @@ fn row(placed: &HoldRow) -> Vec<String> {
 
 /// What a hold holds, in words.
 pub(super) fn what(hold: &Hold) -> String {
-    let Hold { session, agent, principal, document, trace, .. } = hold;
-    let named = [
-        ("session", session),
-        ("agent", agent),
-        ("principal", principal),
-        ("document", document),
-        ("trace", trace),
-    ];
-    let named = named.into_iter().filter_map(|(name, value)| {
-        let value = value.as_deref()?;
-        Some(format!("{name} {}", shown(value)))
-    });
-    named.collect::<Vec<_>>().join(", ")
+    shown(&hold.held()).into_owned()
 }
 
 fn lift(args: &Lift, session: &mut Session<'_>) -> Result<Answer, Failure> {

@@ -47,17 +47,17 @@ pub(super) fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Fai
         return format::list(format, (&logs, &filter), session);
     }
     let keep = |line: Line| Some(TraceRow::from(&line));
-    let traces = rows(&args.which, &keep, session)?;
+    let (traces, answer) = rows(&args.which, &keep, session)?;
     print(traces, args.limit, |traces| TracesReport { traces }, session);
-    Ok(Answer::Yes)
+    Ok(answer)
 }
 
 pub(super) fn grep(args: &Grep, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let pattern = Pattern::new(&args.pattern)
         .map_err(|why| Failure::new(Code::Usage, format!("invalid regular expression: {why}")))?;
     let keep = |line: Line| pattern.is_in(&line).then(|| TraceRow::from(&line));
-    let traces = rows(&args.which, &keep, session)?;
-    let answer = if traces.is_empty() { Answer::No } else { Answer::Yes };
+    let (traces, answer) = rows(&args.which, &keep, session)?;
+    let answer = if traces.is_empty() { Answer::No } else { answer };
     print(traces, args.limit, |traces| TracesFoundReport { traces }, session);
     Ok(answer)
 }
@@ -67,16 +67,20 @@ fn rows(
     which: &Which,
     keep: Keep<'_, TraceRow>,
     session: &mut Session<'_>,
-) -> Result<Vec<TraceRow>, Failure> {
+) -> Result<(Vec<TraceRow>, Answer), Failure> {
     let (filter, logs) = which.open(session)?;
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
     for logs in logs {
         faults.extend(of_log(logs.matching(&filter, keep, &mut |row| traces.push(row)))?);
         note_pruned(session, &logs, filter.from);
     }
-    warn_of(session, &faults);
+    if traces.is_empty() {
+        let vault = session.workspace.vault()?;
+        which.place.note_elsewhere(&vault, session);
+    }
+    let answer = warn_of(session, &faults);
     traces.sort_by(|a, b| a.at.cmp(&b.at));
-    Ok(traces)
+    Ok((traces, answer))
 }
 
 fn print<R: Report>(

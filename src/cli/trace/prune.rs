@@ -20,6 +20,9 @@ use crate::words::count;
 /// The change log records the cut before anything is deleted. So the vault has to record changes
 /// (`ctx audit begin`). An interrupted command is repeated; change logs are never pruned.
 /// Exit code 1 if a log is damaged: nothing of it is deleted.
+///
+/// Where accesses are kept in the vault, this prunes the logs that this machine continues, and those
+/// without a line since that time. A machine that goes on with another log prunes it itself.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace prune --dry-run\n  ctx trace prune\n  \
 ctx trace prune --before 2025-01-01")]
@@ -73,6 +76,12 @@ fn print(report: &PruneReport, session: &mut Session<'_>) {
     if report.kept > 0 {
         let kept = lines(report.kept);
         ui.note(&format!("note: {kept} of that age stay, held or after a held line"));
+    }
+    if !report.elsewhere.is_empty() {
+        let logs = count(report.elsewhere.len(), "log");
+        ui.note(&format!(
+            "note: nothing was deleted of {logs} in the vault that other machines may go on with"
+        ));
     }
     if !report.damaged.is_empty() {
         ui.note("warning: nothing was deleted of damaged logs; run `ctx trace verify`");

@@ -1,33 +1,36 @@
 //! `ctx trace verify`.
 
-use std::io;
-
 use super::LogPlace;
-use crate::audit::{Fault, Logs, Verified};
+use crate::audit::{Fault, LastLines, Logs, Verified};
 use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
-use crate::model::layout::AUDIT_DIR;
+use crate::model::layout::{self, AUDIT_DIR};
 use crate::report::failure::Failure;
 use crate::report::retention::PrunedRow;
 use crate::report::trace::{ChangesVerified, FaultReport, TraceVerifyReport};
 use crate::words::count;
-use crate::workspace::recording::of_log;
+use crate::workspace::recording::{AccessLogs, heads_of, of_log};
 
 pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
-    let (dir, logs) = place.open(&vault, session)?;
-    let Verified { lines, pruned, faults } = of_log(logs.verify())?;
+    let AccessLogs { folder, logs } = place.open(&vault, session)?;
+    let logs = logs.compared_with(heads_of(&vault));
+    let Verified { lines, pruned, mut faults } = of_log(logs.verify())?;
+    if !place.is_named() {
+        faults.extend(of_log(LastLines::read(vault.state()).lost(&logs))?);
+    }
+    let folder = folder.unwrap_or_else(|| vault.root().join(layout::ACCESS_DIR));
     let changes = match &place.logs {
         Some(_) => None,
-        None => Some(of_log(Logs::of_changes(&vault).map_err(io::Error::other))?),
+        None => Some(of_log(Logs::of_changes(&vault))?),
     };
     let changes = changes.as_ref().filter(|changes| changes.writers() > 0).map(verified_changes);
     let changes = changes.transpose()?;
     let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
     let report = TraceVerifyReport {
-        folder: dir.display().to_string(),
+        folder: folder.display().to_string(),
         writers: logs.writers(),
         lines,
         pruned: pruned.into_iter().map(PrunedRow::from).collect(),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::manifest::{
-    CHECKPOINTS, FORM, FileRef, INDEX, LINES, LineRef, MANIFEST, Manifest, README, Scope,
+    CHECKPOINTS, FORM, FileRef, Gap, INDEX, LINES, LineRef, MANIFEST, Manifest, README, Scope,
     VersionRef,
 };
 use super::proofs::{proofs, wanted_texts};
@@ -28,6 +28,8 @@ pub(crate) struct Exported {
     pub(crate) head: Option<HeadRef>,
     /// The texts and versions whose proof is not in the bundle, and why.
     pub(crate) unproved: Vec<Unproved>,
+    /// Where the logs are not whole that the lines are from.
+    pub(crate) gaps: Vec<Gap>,
 }
 
 /// Something that a bundle should prove and does not.
@@ -61,7 +63,7 @@ pub(crate) fn export(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
     scope: Scope,
-    lines: &[RawLine],
+    (lines, gaps): (&[RawLine], Vec<Gap>),
 ) -> Result<Traced<Exported>, ExportError> {
     let mut needed = Needed::default();
     let texts = wanted_texts(vault, &scope, lines);
@@ -98,13 +100,14 @@ pub(crate) fn export(
         head: head.clone(),
         previous,
         lines: lines.iter().map(line_ref).collect(),
+        gaps: gaps.clone(),
         versions,
         texts,
         files: BTreeMap::new(),
     };
     let versions = manifest.versions.len();
     let bytes = packed(files, manifest, lines)?;
-    let exported = Exported { bytes, lines: lines.len(), versions, head, unproved };
+    let exported = Exported { bytes, lines: lines.len(), versions, head, unproved, gaps };
     Ok(Traced::new(exported, handed_out))
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::audit::{HeadRef, Line};
+use crate::audit::{FaultKind, HeadRef, Line};
 use crate::model::digest::Digest;
 
 /// The version of the form of a bundle.
@@ -54,6 +54,9 @@ pub(crate) struct Manifest {
     pub(crate) previous: Option<String>,
     /// The lines of the access log, in the order of the file.
     pub(crate) lines: Vec<LineRef>,
+    /// Where the logs were not whole from which these lines are; none where they were.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub(crate) gaps: Vec<Gap>,
     /// The versions whose texts are here.
     pub(crate) versions: Vec<VersionRef>,
     /// How each text of an access follows from a version.
@@ -111,6 +114,31 @@ pub(crate) struct LineRef {
     pub(crate) file: String,
     /// The place in the file. No hash covers it.
     pub(crate) line: u64,
+}
+
+/// A place of the logs where lines are missing or cannot be relied on: any of them may have belonged
+/// to the bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Gap {
+    /// The code of the fault, or [`PRUNED`].
+    pub(crate) code: String,
+    /// The file of the log.
+    pub(crate) file: String,
+    /// The place in the file.
+    pub(crate) line: u64,
+    /// What it is.
+    pub(crate) why: String,
+}
+
+/// The code of lines that were pruned.
+pub(crate) const PRUNED: &str = "pruned";
+
+impl Gap {
+    /// Whether lines may be missing against the rules, and not by a recorded pruning or the end of a
+    /// process.
+    pub(crate) fn is_damage(&self) -> bool {
+        ![PRUNED, FaultKind::Torn.as_str()].contains(&self.code.as_str())
+    }
 }
 
 /// A version whose text is here.

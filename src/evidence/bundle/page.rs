@@ -2,7 +2,7 @@
 //!
 //! Labels, ids and queries are hostile: every one is escaped, and none is part of a name or a link.
 
-use super::manifest::{INDEX, Manifest, README, text_path};
+use super::manifest::{Gap, INDEX, Manifest, README, text_path};
 use crate::audit::{Event, Line, Text};
 use crate::words::html;
 
@@ -36,9 +36,40 @@ Made by: ctx {}\n\n\
 | `chains/` | the parts of the histories that prove the versions: a full text, then diffs |\n\
 | `checkpoints.jsonl` | the checkpoint log from the first checkpoint that is needed |\n\
 | `index.html` | the accesses and versions as tables |\n\n\
-What no bundle can prove: who asked, which the caller states; that the log has no other lines; and \
-that this head is the one of the vault, unless you noted it elsewhere.\n",
-        manifest.tool
+What no bundle can prove: who asked, which the caller states, and when, which a clock \
+says; that the log has no other lines; and that this head is the one of the vault, unless you noted it elsewhere.\n{}",
+        manifest.tool,
+        readme_gaps(manifest)
+    )
+}
+
+/// What `README.md` says of gaps: their places, and no text of a log.
+fn readme_gaps(manifest: &Manifest) -> String {
+    if manifest.gaps.is_empty() {
+        return String::new();
+    }
+    let plain = |text: &str| -> String {
+        text.chars().filter(|c| c.is_ascii_alphanumeric() || "./-".contains(*c)).collect()
+    };
+    let line = |gap: &Gap| {
+        format!("- `{}`: `{}`, line {}\n", plain(&gap.code), plain(&gap.file), gap.line)
+    };
+    let gaps: String = manifest.gaps.iter().map(line).collect();
+    format!(
+        "\nThe log from which this was exported is not whole. Accesses that belong here may be missing at:\n\n{gaps}"
+    )
+}
+
+/// What the page says of gaps.
+fn gaps(manifest: &Manifest) -> String {
+    if manifest.gaps.is_empty() {
+        return String::new();
+    }
+    let row =
+        |gap: &Gap| vec![code(&gap.code), code(&gap.file), gap.line.to_string(), html(&gap.why)];
+    let table = table(&["code", "file", "line", "what"], manifest.gaps.iter().map(row));
+    format!(
+        "<h2>Gaps of the log</h2>\n<p>The log is not whole: accesses that belong here may be missing.</p>\n{table}"
     )
 }
 
@@ -118,9 +149,10 @@ pub(super) fn index(manifest: &Manifest, lines: &[&Line]) -> String {
     let body = format!(
         "<h1>Evidence of accesses</h1>\n<p>{what} {}</p>\n{head}\
 <p>This page proves nothing; <code>ctx evidence verify</code> checks the bundle.</p>\n\
-<h2>Accesses</h2>\n{accesses}<h2>Texts that were handed out</h2>\n{texts}\
+{}<h2>Accesses</h2>\n{accesses}<h2>Texts that were handed out</h2>\n{texts}\
 <h2>Versions</h2>\n{versions}",
-        html(name)
+        html(name),
+        gaps(manifest)
     );
     document("Evidence of accesses", &body)
 }

@@ -14,6 +14,7 @@ use crate::chain::replay::{self, Replay};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::PublishedSet;
 use crate::document::Document;
+use crate::document::frontmatter::Frontmatter;
 use crate::document::review::ReviewFields;
 use crate::document::text::normalise;
 use crate::model::digest::Digest;
@@ -119,11 +120,7 @@ impl Sealed {
         }
         for (id, versions) in documents {
             match replay::load(vault.files(), &id) {
-                Ok(history) => {
-                    for group in sealed.by_keyframe(&id, &history, versions) {
-                        sealed.add(vault.files(), (&id, &history), &group)?;
-                    }
-                }
+                Ok(history) => sealed.add_all(vault.files(), (&id, &history), versions)?,
                 Err(why) => versions.keys().for_each(|version| sealed.lacks(&id, *version, &why)),
             }
         }
@@ -134,19 +131,55 @@ impl Sealed {
         self.unproved.push(Unproved { name: format!("{id} v{version}"), why: why.to_string() });
     }
 
-    /// The versions of a document by the keyframe that each is built from.
-    fn by_keyframe(&mut self, id: &DocumentId, history: &History, versions: Group) -> Vec<Group> {
-        let mut groups: BTreeMap<Version, Group> = BTreeMap::new();
+    /// Adds versions of a document, and the entries of their reviews. The last keyframe comes first:
+    /// what is missing of a review is before it.
+    fn add_all(
+        &mut self,
+        files: &Files,
+        (id, history): (&DocumentId, &History),
+        versions: Group,
+    ) -> Result<(), ExportError> {
+        let mut groups = BTreeMap::new();
         for (version, checkpoints) in versions {
-            match history.chain_to(version) {
-                Ok((_, chain)) => {
-                    let keyframe = chain.first().map_or(version, |first| first.version);
-                    groups.entry(keyframe).or_default().insert(version, checkpoints);
-                }
-                Err(gap) => self.lacks(id, version, &gap.into()),
-            }
+            self.place(&mut groups, (id, history), version, checkpoints);
         }
-        groups.into_values().collect()
+        let (mut chains, mut size) = (Vec::new(), 0);
+        while let Some((_, group)) = groups.pop_last() {
+            let mut chain = Chain::default();
+            if let Err(why) = chain.read(files, (id, history), &group) {
+                let proved = chain.texts.len();
+                group.keys().skip(proved).for_each(|version| self.lacks(id, *version, &why));
+            }
+            for version in chain.before_keyframes(files, (id, history)) {
+                self.place(&mut groups, (id, history), version, BTreeSet::new());
+            }
+            size += chain.texts.iter().map(|(_, text)| text.len() as u64).sum::<u64>();
+            if self.size + size > MAX_BUNDLE {
+                return Err(ExportError::TooLarge);
+            }
+            chains.push((chain, group));
+        }
+        chains.reverse();
+        chains
+            .into_iter()
+            .try_for_each(|(chain, group)| self.add(files, (id, history), chain, &group))
+    }
+
+    /// Puts a version to the others that are built from its keyframe.
+    fn place(
+        &mut self,
+        groups: &mut BTreeMap<Version, Group>,
+        (id, history): (&DocumentId, &History),
+        version: Version,
+        checkpoints: BTreeSet<u64>,
+    ) {
+        match history.chain_to(version) {
+            Ok((_, chain)) => {
+                let keyframe = chain.first().map_or(version, |first| first.version);
+                groups.entry(keyframe).or_default().entry(version).or_default().extend(checkpoints);
+            }
+            Err(gap) => self.lacks(id, version, &gap.into()),
+        }
     }
 
     /// Adds versions that are built from one keyframe, up to the first that does not verify.
@@ -154,13 +187,9 @@ impl Sealed {
         &mut self,
         files: &Files,
         (id, history): (&DocumentId, &History),
+        mut chain: Chain,
         group: &Group,
     ) -> Result<(), ExportError> {
-        let mut chain = Chain::default();
-        if let Err(why) = chain.read(files, (id, history), group) {
-            let proved = chain.texts.len();
-            group.keys().skip(proved).for_each(|version| self.lacks(id, *version, &why));
-        }
         let Some((last, _)) = chain.texts.last() else { return Ok(()) };
         chain.entries.retain(|entry| entry.version <= last.version.0);
         self.chains += 1;
@@ -239,6 +268,25 @@ impl Chain {
         Ok(())
     }
 
+    /// Of each review of its versions that begins before a keyframe, the version before that: with
+    /// its chain the bundle has the entries of the review.
+    fn before_keyframes(
+        &self,
+        files: &Files,
+        (id, history): (&DocumentId, &History),
+    ) -> Vec<Version> {
+        let is_keyframe = |version: Version| {
+            history.entry(version).is_some_and(|entry| entry.stored == TextStorage::Keyframe)
+        };
+        let of_review = |(entry, text): &(Entry, String)| {
+            let (_, reviewed) = review_of(files, (id, history), entry, text);
+            let first = reviewed.map_or(entry.version.0, |reviewed| reviewed.submission.0);
+            (first..entry.version.0).map(Version)
+        };
+        let steps = self.texts.iter().flat_map(of_review);
+        steps.filter(|step| is_keyframe(step.next())).collect()
+    }
+
     /// What the access log says of it: the texts of the versions, and the keyframe and the diffs
     /// between them.
     fn handed_out(
@@ -249,10 +297,7 @@ impl Chain {
     ) -> Vec<Text> {
         let mut texts = Vec::new();
         for (entry, text) in &self.texts {
-            let document = id.is_document().then(|| Document::parse(text).ok()).flatten();
-            let fields = document.map(|document| document.frontmatter);
-            let review = fields.as_ref().and_then(ReviewFields::of);
-            let reviewed = Reviewed::of(files, id, history, entry.version, review.as_ref());
+            let (fields, reviewed) = review_of(files, (id, history), entry, text);
             let author = fields.as_ref().and_then(|fields| fields.author.as_deref());
             let first = group[&entry.version].first();
             let checkpoint = first.map(|number| CheckpointNumber(*number));
@@ -286,4 +331,18 @@ impl Chain {
         }
         texts
     }
+}
+
+/// The fields of a version's text, and the review that published it.
+fn review_of(
+    files: &Files,
+    (id, history): (&DocumentId, &History),
+    entry: &Entry,
+    text: &str,
+) -> (Option<Frontmatter>, Option<Reviewed>) {
+    let document = id.is_document().then(|| Document::parse(text).ok()).flatten();
+    let fields = document.map(|document| document.frontmatter);
+    let review = fields.as_ref().and_then(ReviewFields::of);
+    let reviewed = Reviewed::of(files, id, history, entry.version, review.as_ref());
+    (fields, reviewed)
 }

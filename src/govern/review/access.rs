@@ -48,17 +48,20 @@ pub(crate) fn of(vault: &Vault, stewards: &Stewards) -> Result<Vec<Access>, Publ
             one.roles.push((scope.scope.clone(), holder.role));
         }
     }
-    let read = Logs::of_changes(vault)?.each(&mut |line| {
-        let Event::Change(change) = &line.event else { return };
-        let Some(name) = line.request.principal.as_deref() else { return };
-        let one = found.entry(PrincipalKey::of(name)).or_default();
-        if one.principal.is_empty() {
-            name.clone_into(&mut one.principal);
-        }
-        // Times are written in one form, so that they compare as texts.
-        if one.last.as_ref().is_none_or(|(at, _)| *at <= line.at) {
-            one.last = Some((line.at.clone(), change.as_str()));
-        }
+    let logs = Logs::of_changes(vault);
+    let read = logs.and_then(|logs| {
+        logs.each(&mut |line| {
+            let Event::Change(change) = &line.event else { return };
+            let Some(name) = line.request.principal.as_deref() else { return };
+            let one = found.entry(PrincipalKey::of(name)).or_default();
+            if one.principal.is_empty() {
+                name.clone_into(&mut one.principal);
+            }
+            // Times are written in one form, so that they compare as texts.
+            if one.last.as_ref().is_none_or(|(at, _)| *at <= line.at) {
+                one.last = Some((line.at.clone(), change.as_str()));
+            }
+        })
     });
     let path = AUDIT_DIR.to_owned();
     read.map_err(|source| FileError::Io { path, action: "read", source })?;

@@ -47,9 +47,9 @@ impl StepLines {
     /// They cannot be read.
     pub(super) fn read(vault: &Vault, maps: &Maps<'_>) -> Result<Self, FileError> {
         let mut lines = Self::default();
-        let read = Logs::of_changes(vault)?.steps(&mut |line| lines.take(&line, maps));
-        let path = AUDIT_DIR.to_owned();
-        let faults = read.map_err(|source| FileError::Io { path, action: "read", source })?;
+        let logs = Logs::of_changes(vault);
+        let read = logs.and_then(|logs| logs.steps(&mut |line| lines.take(&line, maps)));
+        let faults = read.map_err(FileError::io("read", AUDIT_DIR))?;
         lines.is_sound = faults.is_empty();
         Ok(lines)
     }

@@ -164,10 +164,13 @@ fn step_of(kind: StepKind) -> Option<Step> {
 /// The chain hashes of the versions that a line of a step names.
 fn recorded(vault: &Vault) -> Result<BTreeSet<String>, ChangeError> {
     let mut found = BTreeSet::new();
-    let read = Logs::of_changes(vault)?.steps(&mut |line| {
-        let Event::Change(change) = &line.event else { return };
-        let versions = change.step().map_or(&[][..], |step| &step.versions);
-        found.extend(versions.iter().map(|version| version.chain_hash.clone()));
+    let logs = Logs::of_changes(vault);
+    let read = logs.and_then(|logs| {
+        logs.steps(&mut |line| {
+            let Event::Change(change) = &line.event else { return };
+            let versions = change.step().map_or(&[][..], |step| &step.versions);
+            found.extend(versions.iter().map(|version| version.chain_hash.clone()));
+        })
     });
     read.map_err(ChangeError::Tail)?;
     Ok(found)

@@ -86,6 +86,87 @@ pub(in crate::e3) const BUNDLES: &[(&str, BundleAttack)] = &[
         e.bundle.set_lines(LINES, &lines);
         Some(e.bundle.listed())
     }),
+    ("bundle-line-older-than-its-head", |e| {
+        let (mut lines, at) = line(e, 0)?;
+        lines[at]["head"].as_object()?;
+        lines[at]["at"] = "2020-01-01T00:00:00.000Z".into();
+        resealed(e, lines, at)
+    }),
+    ("bundle-line-pinned-otherwise", |e| {
+        said_of_text(
+            e,
+            |_| true,
+            |text| {
+                let uri = text["uri"].as_str()?.split('#').next()?;
+                text["uri"] = format!("{uri}0").into();
+                Some(())
+            },
+        )
+    }),
+    ("bundle-line-editor-invented", |e| {
+        said_of_text(
+            e,
+            |_| true,
+            |text| {
+                text["edited_by"] = "eve@example.com".into();
+                Some(())
+            },
+        )
+    }),
+    ("bundle-line-edited-at-invented", |e| {
+        said_of_text(
+            e,
+            |_| true,
+            |text| {
+                text["edited_at"] = "2020-01-01T00:00:00.000Z".into();
+                Some(())
+            },
+        )
+    }),
+    ("bundle-line-author-invented", |e| {
+        said_of_text(
+            e,
+            |text| text["author"].is_string(),
+            |text| {
+                text["author"] = "eve@example.com".into();
+                Some(())
+            },
+        )
+    }),
+    ("bundle-line-approver-invented", |e| {
+        said_of_text(
+            e,
+            |text| text.get("approved_at").is_none(),
+            |text| {
+                text["approved_by"] = json!(["ceo@example.com"]);
+                text["approved_at"] = text["edited_at"].clone();
+                Some(())
+            },
+        )
+    }),
+    ("bundle-line-approver-replaced", |e| {
+        said_of_text(e, is_approved, |text| {
+            text["approved_by"] = json!(["ceo@example.com"]);
+            Some(())
+        })
+    }),
+    ("bundle-line-approver-dropped", |e| {
+        said_of_text(e, is_approved, |text| {
+            let text = text.as_object_mut()?;
+            text.remove("approved_by").and(text.remove("approved_at"))?;
+            Some(())
+        })
+    }),
+    ("bundle-line-steward-invented", |e| {
+        said_of_text(
+            e,
+            |_| true,
+            |text| {
+                text["steward"] = json!({"reviewers": ["eve@example.com"], "scope": "vault"});
+                Some(())
+            },
+        )
+    }),
     ("bundle-lines-exchanged", |e| {
         let (mut lines, at) = line(e, 1)?;
         lines.swap(at, at + 1);
@@ -345,6 +426,49 @@ fn line(e: &mut Exported, followers: usize) -> Option<(Vec<Value>, usize)> {
     let lines = e.bundle.lines(LINES)?;
     let at = e.draw.below(lines.len().checked_sub(followers)?);
     Some((lines, at))
+}
+
+fn is_approved(text: &Value) -> bool {
+    text["approved_at"].is_string()
+}
+
+/// Changes what a line says of a text, one of those that are `wanted` of those at a checkpoint; the
+/// hashes of all lines follow.
+fn said_of_text(
+    e: &mut Exported,
+    wanted: fn(&Value) -> bool,
+    change: fn(&mut Value) -> Option<()>,
+) -> Option<Vec<u8>> {
+    let mut lines = e.bundle.lines(LINES)?;
+    let is_wanted = |text: &Value| {
+        text["checkpoint"].is_u64()
+            && text["uri"].is_string()
+            && text["part"].is_null()
+            && wanted(text)
+    };
+    let texts = lines.iter().enumerate().flat_map(|(at, line)| {
+        let texts = line["documents"].as_array().into_iter().flatten().enumerate();
+        texts.filter(|(_, text)| is_wanted(text)).map(move |(n, _)| (at, n))
+    });
+    let texts: Vec<(usize, usize)> = texts.collect();
+    let (at, n) = e.draw.pick(texts)?;
+    change(&mut lines[at]["documents"][n])?;
+    resealed(e, lines, at)
+}
+
+/// The bundle with these lines, whose hashes follow from one on; without the pages that follow from
+/// them.
+fn resealed(e: &mut Exported, mut lines: Vec<Value>, from: usize) -> Option<Vec<u8>> {
+    for at in from..lines.len() {
+        if at > from && lines[at]["seq"].as_u64()? == lines[at - 1]["seq"].as_u64()? + 1 {
+            lines[at]["prev"] = lines[at - 1]["hash"].clone();
+        }
+        rehash(&mut lines[at])?;
+    }
+    e.bundle.set_lines(LINES, &lines);
+    e.bundle.files.remove("index.html");
+    e.bundle.files.remove("README.md");
+    Some(e.bundle.listed())
 }
 
 /// The hash of a line follows from what it says.

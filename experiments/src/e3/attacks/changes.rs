@@ -123,6 +123,24 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
         log.write(t);
         Some(Place::at(sealed))
     }),
+    ("change-acknowledged", |t| {
+        let mut log = recorded(t)?;
+        let sealed = log.sealed(log.lines.len() - 1)?;
+        let mut line = log.lines.pop()?;
+        let head = line["sealed"].clone();
+        let fields = line.as_object_mut()?;
+        for key in ["sealed", "ids", "recovered"] {
+            fields.remove(key);
+        }
+        fields.insert("action".to_owned(), "acknowledge".into());
+        fields.insert("acknowledged".to_owned(), head.clone());
+        fields.insert("head".to_owned(), head);
+        fields.insert("reason".to_owned(), "a machine was lost".into());
+        log.lines.push(line);
+        log.renew();
+        log.write(t);
+        Some(Place::at(sealed))
+    }),
     ("changes-rewritten", |t| {
         let mut log = recorded(t)?;
         for line in &mut log.lines {

@@ -1,4 +1,4 @@
-//! The versions of sources that hydrations name (EVID-25). What a source gave is not in the vault, so
+//! The versions of sources that hydrations name (EVID-26). What a source gave is not in the vault, so
 //! that nothing of it is proved but that the line has its hash.
 
 use std::collections::BTreeMap;

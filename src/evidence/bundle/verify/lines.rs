@@ -95,7 +95,12 @@ fn judge(
     if log.recorded(head.checkpoint).is_some_and(|found| found.to_string() != head.hash) {
         return contradicted(format!("checkpoint {} has another hash", head.checkpoint));
     }
-    log.at(head.checkpoint).map(|_| ())
+    log.at(head.checkpoint)?;
+    if log.is_after(head.checkpoint, &line.at) {
+        let number = head.checkpoint;
+        return contradicted(format!("it is of {}, before checkpoint {number} was made", line.at));
+    }
+    Ok(())
 }
 
 /// The texts of a line that are to be proved, with their places; none where the line is of a document

@@ -10,6 +10,8 @@ use crate::checkpoint::log::Log as CheckpointLog;
 use crate::checkpoint::maps;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::model::timestamp::Timestamp;
 use crate::vault::config::LogForm;
 
 /// What the checkpoints of a bundle are, and what was proved of them.
@@ -18,6 +20,8 @@ pub(super) struct Log {
     pub(super) items: Vec<Item>,
     /// The hash of each checkpoint that could be read.
     hashes: BTreeMap<u64, Digest>,
+    /// When each was made.
+    times: BTreeMap<u64, Timestamp>,
     /// The last checkpoint that is not proved; one that cannot be read is beyond all of them.
     last_fault: Option<u64>,
     /// With an expected head: the checkpoint that it is, 0 if none is.
@@ -68,6 +72,7 @@ impl Log {
             };
             self.last_fault = judged.as_ref().err().map(|_| number).or(self.last_fault);
             self.hashes.insert(number, recorded);
+            self.times.insert(number, checkpoint.at);
             self.items.push(Item::new(Kind::Checkpoint, number.to_string(), judged));
         }
     }
@@ -80,6 +85,9 @@ impl Log {
                 wanted.entry(*checkpoint).or_default().insert(&version.id);
             }
         }
+        // That a checkpoint holds no such file is a proof, too.
+        let in_force = [DocumentId::config(), DocumentId::stewards()];
+        wanted.values_mut().for_each(|ids| ids.extend(in_force.iter().map(DocumentId::as_str)));
         let mut state = PublishedSet::default();
         for checkpoint in checkpoints {
             checkpoint.apply(&mut state);
@@ -141,6 +149,12 @@ impl Log {
     /// The recorded hash of a checkpoint, proved or not.
     pub(super) fn recorded(&self, checkpoint: u64) -> Option<&Digest> {
         self.hashes.get(&checkpoint)
+    }
+
+    /// Whether a checkpoint was made after a time.
+    pub(super) fn is_after(&self, checkpoint: u64, at: &str) -> bool {
+        let made_at = self.times.get(&checkpoint);
+        made_at.is_some_and(|made_at| at.parse::<Timestamp>().is_ok_and(|at| at < *made_at))
     }
 
     /// What the maps of a checkpoint have of a document.

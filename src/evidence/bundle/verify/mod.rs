@@ -1,18 +1,21 @@
 //! Verifying a bundle without its vault, item by item (EVID-17 to EVID-21).
 //!
 //! `log` recomputes the checkpoints, `lines` the lines of the access log, `versions` the texts from
-//! their histories, `texts` what was handed out of these, `hydrations` which sources were hydrated. Each gives items; none stops at the first
+//! their histories, `reviews` who approved them, `texts` what was handed out of these, `stewards` who
+//! decided about it, and `hydrations` which sources were hydrated. Each gives items; none stops at the first
 //! that does not hold.
 
 mod hydrations;
 mod lines;
 mod log;
+mod reviews;
+mod stewards;
 mod texts;
 mod versions;
 
 use std::collections::BTreeMap;
 
-use super::manifest::{FileRef, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope};
+use super::manifest::{FileRef, Gap, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope};
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::audit::{HeadRef, Line};
 use crate::model::digest::Digest;
@@ -83,6 +86,8 @@ impl Verdict {
 pub enum Kind {
     /// That the bundle has what its name says.
     Scope,
+    /// A place where the log was not whole from which the bundle was exported, as it says.
+    Gap,
     /// A file of the bundle.
     File,
     /// A checkpoint.
@@ -97,6 +102,8 @@ pub enum Kind {
     Sealed,
     /// A text that was handed out.
     Text,
+    /// Who decided about it, and when its approval was due again.
+    Steward,
     /// The source of a hydration.
     Hydration,
 }
@@ -106,6 +113,7 @@ impl Kind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Scope => "scope",
+            Self::Gap => "gap",
             Self::File => "file",
             Self::Checkpoint => "checkpoint",
             Self::Head => "head",
@@ -113,6 +121,7 @@ impl Kind {
             Self::Version => "version",
             Self::Sealed => "sealed",
             Self::Text => "text",
+            Self::Steward => "steward",
             Self::Hydration => "hydration",
         }
     }
@@ -140,6 +149,11 @@ fn contradicted<T>(why: impl Into<String>) -> Result<T, (Verdict, String)> {
 
 fn not_proved<T>(why: impl Into<String>) -> Result<T, (Verdict, String)> {
     Err((Verdict::NotProved, why.into()))
+}
+
+/// That no bundle can prove it, so that no proof is missing.
+fn unprovable<T>(why: &str) -> Result<T, (Verdict, String)> {
+    Err((Verdict::Unprovable, why.to_owned()))
 }
 
 impl Item {
@@ -207,6 +221,7 @@ fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Ve
     let lines = Lines::read(&manifest, files, &log);
     let versions = Versions::read(&manifest, files, &log);
     let mut items = vec![scope(&manifest, &lines)];
+    items.extend(manifest.gaps.iter().map(gap));
     let (paths, read): (_, Vec<&Line>) = (manifest.paths(), lines.all().collect());
     items.extend(manifest.files.iter().map(|(path, listed)| {
         let judged = match paths.contains(path) {
@@ -218,7 +233,7 @@ fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Ve
     items.extend(log.items.iter().cloned());
     items.extend(lines.items.iter().cloned());
     items.extend(versions.items.iter().cloned());
-    items.extend(texts::items(&manifest, files, &lines, &versions));
+    items.extend(texts::items(&manifest, files, &lines, (&log, &versions)));
     items.extend(hydrations::items(&manifest, &lines, &versions));
     let (word, name) = manifest.scope.parts();
     let scope = (word, name.to_owned());
@@ -249,6 +264,14 @@ fn file(
         true => Ok(()),
         false => contradicted("it is not the page that ctx makes of this bundle"),
     }
+}
+
+/// That no line is missing at a place where the log was not whole. Of lines that were pruned, and of
+/// one that was not written to its end, nothing could prove that.
+fn gap(gap: &Gap) -> Item {
+    let verdict = if gap.is_damage() { Verdict::NotProved } else { Verdict::Unprovable };
+    let why = format!("{}: {}; accesses may be missing here", gap.code, gap.why);
+    Item::new(Kind::Gap, format!("{}:{}", gap.file, gap.line), Err((verdict, why)))
 }
 
 /// That the bundle has something of what it is named for.

@@ -1,13 +1,21 @@
-//! The texts that were handed out: each from the bytes of a proved version (EVID-21).
+//! The texts that were handed out: each from the bytes of a proved version, and who answers for it
+//! (EVID-21).
 
 use std::collections::BTreeMap;
 
 use super::super::manifest::{Manifest, TextRef, text_path};
 use super::lines::{Lines, wanted};
+use super::log::Log;
+use super::stewards::Stewards;
 use super::versions::Versions;
-use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
+use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved, unprovable};
 use crate::audit::{Part, Text};
+use crate::chain::history::Entry;
+use crate::document::Document;
 use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::resolve::provenance::written;
+use crate::review::Reviewed;
 
 /// No more bytes are hashed; equal texts of a version are hashed once. So a small bundle, whose lines
 /// name a long text very often, does not hold a verifier.
@@ -49,35 +57,42 @@ pub(super) fn items(
     manifest: &Manifest,
     files: &Files<'_>,
     lines: &Lines,
-    versions: &Versions,
+    (log, versions): (&Log, &Versions),
 ) -> Vec<Item> {
+    let mut stewards = Stewards::new(manifest, files, log, versions);
     let proofs: BTreeMap<(usize, usize), &TextRef> =
         manifest.texts.iter().map(|text| ((text.line, text.document), text)).collect();
     let (mut items, mut hashed) = (Vec::new(), Hashed::default());
     for (n, line, verdict) in lines.read_lines() {
         for (document, text) in wanted(&manifest.scope, line).unwrap_or_default() {
             let proof = proofs.get(&(n, document)).copied();
-            let judged =
-                judge((manifest, files, versions), text, proof, &mut hashed).and_then(|()| {
-                    match verdict {
-                        Verdict::Proved => Ok(()),
-                        _ => not_proved("the line is not proved"),
-                    }
-                });
+            let is_proved = |()| match verdict {
+                Verdict::Proved => Ok(()),
+                _ => not_proved("the line is not proved"),
+            };
+            let found = version_of(manifest, text, proof);
+            let judged = found.clone().and_then(|(proof, checkpoint)| {
+                judge((manifest, files, versions), text, (proof, checkpoint), &mut hashed)
+            });
             let name = format!("{}#{document}", line.trace());
-            items.push(Item::new(Kind::Text, name, judged));
+            items.push(Item::new(Kind::Text, name.clone(), judged.and_then(is_proved)));
+            if text.steward.is_some() || text.review_due.is_some() {
+                let judged = found.and_then(|(proof, checkpoint)| {
+                    stewards.judge(text, proof.version, checkpoint)
+                });
+                items.push(Item::new(Kind::Steward, name, judged.and_then(is_proved)));
+            }
         }
     }
     items
 }
 
-fn judge<'m>(
-    (manifest, files, versions): (&'m Manifest, &Files<'_>, &Versions),
+/// The version that a text is said to be of, and the checkpoint that it was handed out as of.
+fn version_of<'m>(
+    manifest: &Manifest,
     text: &Text,
     proof: Option<&'m TextRef>,
-    hashed: &mut Hashed<'m>,
-) -> Judged {
-    let unprovable = |why: &str| Err((Verdict::Unprovable, why.to_owned()));
+) -> Result<(&'m TextRef, u64), (Verdict, String)> {
     let Some(checkpoint) = text.checkpoint else {
         return unprovable("the line names no checkpoint for it");
     };
@@ -94,15 +109,24 @@ fn judge<'m>(
     if text.version != version.version {
         return contradicted(format!("it is of version {}", text.version));
     }
+    Ok((proof, checkpoint))
+}
+
+fn judge<'m>(
+    (manifest, files, versions): (&'m Manifest, &Files<'_>, &Versions),
+    text: &Text,
+    (proof, checkpoint): (&'m TextRef, u64),
+    hashed: &mut Hashed<'m>,
+) -> Judged {
     let Some(entry) = versions.entry(proof.version) else {
         return not_proved("the version is not proved");
     };
     if entry.chain_hash.to_string() != text.chain_hash {
         return contradicted("the version has another chain hash");
     }
-    if !is_recorded(text, &entry.edited_by, &entry.edited_at.to_string()) {
-        return contradicted("another person recorded the version, or at another time");
-    }
+    people(text, entry, versions.review(proof.version)?)?;
+    let version = &manifest.versions[proof.version - 1];
+    author(text, &version.id, files.get(&text_path(proof.version))?)?;
     if versions.sealed(proof.version, checkpoint) != Some(Verdict::Proved) {
         return not_proved(format!("that checkpoint {checkpoint} holds the version is not proved"));
     }
@@ -128,12 +152,28 @@ fn judge<'m>(
     }
 }
 
-/// Whether a line says when and by whom a version was recorded. Of a reviewed one that is the
-/// approval; its submission may be in no chain of the bundle.
-fn is_recorded(text: &Text, edited_by: &str, edited_at: &str) -> bool {
-    match &text.approved_at {
-        Some(approved_at) => approved_at == edited_at,
-        None => text.edited_by == edited_by && text.edited_at == edited_at,
+/// Compares who wrote and who approved a version, and when, with what its history says.
+fn people(text: &Text, entry: &Entry, reviewed: Option<&Reviewed>) -> Judged {
+    let (by, at) = written(entry, reviewed);
+    if text.edited_by != by || text.edited_at != at.to_string() {
+        return contradicted("its history says that another person wrote it, or at another time");
+    }
+    let approved_by = reviewed.map_or(&[][..], |reviewed| &reviewed.approved_by);
+    let approved_at = reviewed.map(|reviewed| reviewed.approved_at.to_string());
+    if text.approved_by != approved_by || text.approved_at != approved_at {
+        return contradicted("its history says that others approved it, or at another time");
+    }
+    Ok(())
+}
+
+/// Compares the author of a document with the field of its version.
+fn author(text: &Text, id: &str, sealed: &[u8]) -> Judged {
+    let id = id.parse::<DocumentId>().ok().filter(DocumentId::is_document);
+    let Some(author) = text.author.as_ref().filter(|_| id.is_some()) else { return Ok(()) };
+    let document = Document::parse(&String::from_utf8_lossy(sealed)).ok();
+    match document.and_then(|document| document.frontmatter.author).as_ref() == Some(author) {
+        true => Ok(()),
+        false => contradicted("the version names another author"),
     }
 }
 

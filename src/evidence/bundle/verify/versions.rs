@@ -6,12 +6,15 @@ use std::collections::BTreeMap;
 use super::super::manifest::{Manifest, VersionRef, chain_path, keyframe_path, text_path};
 use super::super::segment::Segment;
 use super::log::Log;
+use super::reviews::{Chains, Review, of_review};
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
-use crate::chain::history::{Entry, TextStorage};
+use crate::chain::history::{Entry, EntryState, TextStorage};
 use crate::chain::replay::Replay;
 use crate::chain::vouched::self_described;
 use crate::checkpoint::state::Mark;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::review::Reviewed;
 
 /// The versions of a bundle, and what was proved of them.
 #[derive(Debug, Default)]
@@ -19,6 +22,8 @@ pub(super) struct Versions {
     pub(super) items: Vec<Item>,
     /// The record of each version, if it is proved.
     entries: Vec<Option<Entry>>,
+    /// Who submitted and who approved each.
+    reviews: Vec<Review>,
     /// The verdict for each version at each of its checkpoints.
     sealed: BTreeMap<(usize, u64), Verdict>,
 }
@@ -33,8 +38,9 @@ impl Versions {
             by_chain.entry(version.chain).or_default().push(n);
         }
         let mut found: BTreeMap<usize, Found> = BTreeMap::new();
+        let mut chains = Chains::default();
         for (chain, wanted) in by_chain {
-            found.extend(read_chain(manifest, files, chain, &wanted));
+            found.extend(read_chain(manifest, files, &mut chains, (chain, &wanted)));
         }
         let mut versions = Self::default();
         let mut sealed = Vec::new();
@@ -49,7 +55,12 @@ impl Versions {
             }
             let judged = entry.as_ref().map(|_| ()).map_err(Clone::clone);
             versions.items.push(Item::new(Kind::Version, name, judged));
-            versions.entries.push(entry.ok());
+            let entry = entry.ok();
+            versions.reviews.push(match &entry {
+                Some(entry) => review(files, &chains, (n + 1, &version.id), entry),
+                None => not_proved("the version is not proved"),
+            });
+            versions.entries.push(entry);
         }
         versions.items.extend(sealed);
         versions
@@ -58,6 +69,15 @@ impl Versions {
     /// The record of a version, counted from 1, if it is proved.
     pub(super) fn entry(&self, version: usize) -> Option<&Entry> {
         self.entries.get(version.checked_sub(1)?)?.as_ref()
+    }
+
+    /// Who submitted and who approved a version, counted from 1; none where no review published it.
+    pub(super) fn review(&self, version: usize) -> Result<Option<&Reviewed>, (Verdict, String)> {
+        match version.checked_sub(1).and_then(|at| self.reviews.get(at)) {
+            Some(Ok(review)) => Ok(review.as_ref()),
+            Some(Err(why)) => Err(why.clone()),
+            None => not_proved("the version is not proved"),
+        }
     }
 
     /// What is said of a version, counted from 1, at a checkpoint.
@@ -86,14 +106,23 @@ fn judge_sealed(log: &Log, version: &VersionRef, entry: &Found, checkpoint: u64)
     }
 }
 
+/// The review of a version that is proved.
+fn review(files: &Files<'_>, chains: &Chains, (n, id): (usize, &str), entry: &Entry) -> Review {
+    let text = files.get(&text_path(n))?;
+    match id.parse::<DocumentId>() {
+        Ok(id) => chains.review(&id, entry, &String::from_utf8_lossy(text)),
+        Err(why) => not_proved(why.to_string()),
+    }
+}
+
 /// What a part of a history proves of the versions that are wanted of it.
 fn read_chain(
     manifest: &Manifest,
     files: &Files<'_>,
-    chain: usize,
-    wanted: &[usize],
+    chains: &mut Chains,
+    (chain, wanted): (usize, &[usize]),
 ) -> Vec<(usize, Found)> {
-    match rebuilt(manifest, files, chain, wanted) {
+    match rebuilt(manifest, files, chains, (chain, wanted)) {
         Ok(found) => found,
         Err(why) => wanted.iter().map(|n| (*n, Err(why.clone()))).collect(),
     }
@@ -102,8 +131,8 @@ fn read_chain(
 fn rebuilt(
     manifest: &Manifest,
     files: &Files<'_>,
-    chain: usize,
-    wanted: &[usize],
+    chains: &mut Chains,
+    (chain, wanted): (usize, &[usize]),
 ) -> Result<Vec<(usize, Found)>, (Verdict, String)> {
     let segment = files.get(&chain_path(chain))?;
     let keyframe = files.get(&keyframe_path(chain))?;
@@ -116,20 +145,22 @@ fn rebuilt(
     let mut replay = Replay::of_keyframe(keyframe, &id, previous);
     let mut left: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     wanted.iter().for_each(|n| left.entry(manifest.versions[*n].version).or_default().push(*n));
-    let (mut found, mut fault) = (Vec::new(), None);
+    let (mut found, mut fault, mut proved) = (Vec::new(), None, Vec::new());
     for entry in entries {
         let number = entry.version;
         if fault.is_none() {
             fault = step(&mut replay, &entry, id.is_document());
         }
-        let Some(places) = left.remove(&number.0) else { continue };
         let text = replay.text().unwrap_or_default();
+        if fault.is_none() {
+            proved.push(of_review(&id, &entry, text));
+        }
+        let Some(places) = left.remove(&number.0) else { continue };
+        let is_sealed = places.iter().any(|n| !manifest.versions[*n].checkpoints.is_empty());
         // Once for all places: a manifest may name a version many times.
         let described = match &fault {
             Some(why) => contradicted(format!("version {why}")),
-            None => self_described(&id, &entry, text)
-                .map(|_| ())
-                .or_else(|why| contradicted(why.to_string())),
+            None => describes_itself(&id, &entry, text, is_sealed),
         };
         for n in places {
             let judged = match &described {
@@ -142,9 +173,21 @@ fn rebuilt(
             found.push((n, judged.map(|()| entry.clone())));
         }
     }
+    chains.add(&id, previous, proved);
     let lacks = || contradicted(format!("`{}` has no such version", chain_path(chain)));
     found.extend(left.into_values().flatten().map(|n| (n, lacks())));
     Ok(found)
+}
+
+/// That a text says of itself what its entry says; one that no checkpoint is to seal may be a step of a
+/// review.
+fn describes_itself(id: &DocumentId, entry: &Entry, text: &str, is_sealed: bool) -> Judged {
+    let step = Entry { state: EntryState::Unpublished, ..entry.clone() };
+    match self_described(id, entry, text) {
+        Err(_) if !is_sealed && self_described(id, &step, text).is_ok() => Ok(()),
+        Err(why) => contradicted(why.to_string()),
+        Ok(_) => Ok(()),
+    }
 }
 
 /// Recomputes one entry; gives what is wrong with it.

@@ -1,0 +1,31 @@
+//! The checkpoints of a vault, with which the lines of its access logs are compared (AUDIT-10).
+
+use std::collections::HashMap;
+
+use super::line::Line;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::model::timestamp::Timestamp;
+
+/// The hash of each checkpoint, and when it was made; none where nothing is compared.
+#[derive(Clone, Debug, Default)]
+pub struct Heads(HashMap<u64, (String, Timestamp)>);
+
+impl From<&Chronicle<'_>> for Heads {
+    fn from(chronicle: &Chronicle<'_>) -> Self {
+        let checkpoints = chronicle.checkpoints().iter();
+        let made = checkpoints.map(|one| (one.number.0, (one.hash.to_string(), one.at)));
+        Self(made.collect())
+    }
+}
+
+impl Heads {
+    /// What is wrong with the time of a line. That a checkpoint has another hash is no fault of the
+    /// log: the checkpoints of a vault may be derived once more, or those of a branch be lost.
+    pub(super) fn contradict(&self, line: &Line) -> Option<String> {
+        let head = line.request.head.as_ref()?;
+        let (hash, made_at) = self.0.get(&head.checkpoint)?;
+        let is_before = *hash == head.hash && line.at.parse::<Timestamp>().ok()? < *made_at;
+        let (at, number) = (&line.at, head.checkpoint);
+        is_before.then(|| format!("it is of {at}, but checkpoint {number} was made at {made_at}"))
+    }
+}

@@ -1,0 +1,174 @@
+//! The last line of each access log in the vault that this user wrote, kept outside of the vault: a
+//! log that no longer holds it was truncated or replaced (AUDIT-30).
+//!
+//! A line that was not waited for may be lost in a power cut, and what is kept here not. So both the
+//! last line and the last one that is durable are kept: only the loss of the latter is damage.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+
+use super::chain::Logs;
+use super::end::End;
+use super::fault::{Fault, FaultKind};
+use super::line::TraceId;
+use super::writer::WriterId;
+use crate::vault::outside::{self, StateFolder};
+use crate::yaml::canonical_number;
+
+/// The file in a vault's folder of state.
+const NAME: &str = "accesses-in-vault";
+/// More than any file of ours has.
+const LIMIT: u64 = 16 << 10;
+/// So many writers are kept in mind.
+const MOST: usize = 32;
+
+/// What this user wrote last as one writer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Last {
+    pub(super) writer: WriterId,
+    /// The last line.
+    line: End,
+    /// The last one that was waited for; number 0 before the first.
+    durable: End,
+}
+
+impl Last {
+    /// Whether a log with this end may still hold the last line.
+    pub(super) fn may_be_followed_by(&self, end: &End) -> bool {
+        end.seq > self.line.seq || *end == self.line
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [writer, seq, hash, durable_seq, durable_hash] = words.as_slice() else { return None };
+        let end = |seq: &str, hash: &str| {
+            Some(End { seq: canonical_number(seq)?, hash: hash.to_owned() })
+        };
+        Some(Self {
+            writer: writer.parse().ok()?,
+            line: end(seq, hash)?,
+            durable: end(durable_seq, durable_hash)?,
+        })
+    }
+}
+
+/// What this user wrote last; the writer that goes on is the last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastLines(Vec<Last>);
+
+impl LastLines {
+    /// What is kept in mind; nothing without a directory of state.
+    pub fn read(state: Option<&StateFolder>) -> Self {
+        let read = || {
+            let mut text = String::new();
+            let file = File::open(state?.dir.join(NAME)).ok()?;
+            file.take(LIMIT).read_to_string(&mut text).ok()?;
+            Some(Self(text.lines().filter_map(Last::read).collect()))
+        };
+        read().unwrap_or_default()
+    }
+
+    /// The writer that goes on.
+    pub(super) fn into_writer(mut self) -> Option<WriterId> {
+        self.0.pop().map(|last| last.writer)
+    }
+
+    /// Each.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Last> {
+        self.0.iter()
+    }
+
+    /// Whether a writer is one of this user.
+    pub(super) fn has(&self, writer: &WriterId) -> bool {
+        self.0.iter().any(|last| last.writer == *writer)
+    }
+
+    /// The same after a line was written.
+    #[must_use]
+    pub(super) fn advance(mut self, writer: &WriterId, line: End, is_durable: bool) -> Self {
+        let before = self.0.iter().position(|last| last.writer == *writer);
+        let before = before.map(|at| self.0.remove(at).durable);
+        let durable = match is_durable {
+            true => line.clone(),
+            false => before.unwrap_or_else(|| End::begin(writer)),
+        };
+        self.0.push(Last { writer: writer.clone(), line, durable });
+        let old = self.0.len().saturating_sub(MOST);
+        self.0.drain(..old);
+        self
+    }
+
+    /// Keeps it in mind. It is one write of a file that is there, which a kill does not tear: this is
+    /// done with each access.
+    pub(super) fn write(&self, state: &StateFolder) -> io::Result<()> {
+        let mut text = String::new();
+        for Last { writer, line, durable } in &self.0 {
+            let (line, durable) = ((line.seq, &line.hash), (durable.seq, &durable.hash));
+            text += &format!("{writer} {} {} {} {}\n", line.0, line.1, durable.0, durable.1);
+        }
+        outside::make_private(&state.dir)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(state.dir.join(NAME))?;
+        file.write_all_at(text.as_bytes(), 0)?;
+        match file.metadata()?.len() > text.len() as u64 {
+            true => file.set_len(text.len() as u64),
+            false => Ok(()),
+        }
+    }
+
+    /// The lines of this user that logs lack, if they were not pruned. One that was not waited for may
+    /// have been lost in a power cut.
+    ///
+    /// # Errors
+    /// A log cannot be read.
+    pub fn lost(&self, logs: &Logs) -> io::Result<Vec<Fault>> {
+        let mut faults = Vec::new();
+        for Last { writer, line, durable } in &self.0 {
+            let (kind, end) = if !has_line(logs, writer, durable)? {
+                (FaultKind::Rollback, durable)
+            } else if !has_line(logs, writer, line)? {
+                (FaultKind::Torn, line)
+            } else {
+                continue;
+            };
+            let why = match kind {
+                FaultKind::Torn => "which a power cut may have taken, and the log does not have",
+                _ => "which the log does not have",
+            };
+            let why = format!("this machine wrote line {} of the writer, {why}", end.seq);
+            let file = logs.name_of(&writer.file(1));
+            faults.push(Fault { file, ..Fault::new(kind, 1, why) });
+        }
+        Ok(faults)
+    }
+
+    /// The same without what is lost in these logs: a user declared that the vault counts as it is.
+    ///
+    /// # Errors
+    /// A log cannot be read.
+    pub(super) fn accept(mut self, logs: &Logs) -> io::Result<Self> {
+        let mut kept = Vec::new();
+        for last in self.0.drain(..) {
+            if has_line(logs, &last.writer, &last.durable)?
+                && has_line(logs, &last.writer, &last.line)?
+            {
+                kept.push(last);
+            }
+        }
+        Ok(Self(kept))
+    }
+}
+
+fn has_line(logs: &Logs, writer: &WriterId, end: &End) -> io::Result<bool> {
+    let name = writer.to_string();
+    if end.seq == 0 || logs.cuts().of_writer(&name).iter().any(|cut| end.seq <= cut.seq) {
+        return Ok(true);
+    }
+    let found = logs.find(&TraceId::of(&name, end.seq))?;
+    let is_it = |hash: String| hash == end.hash;
+    Ok(found.iter().any(|line| {
+        writer.is(&line.writer) && line.hash.is_some_and(|hash| is_it(hash.to_string()))
+    }))
+}

@@ -1,0 +1,110 @@
+//! Where the accesses to a vault are recorded, and which writer we are there (AUDIT-1, AUDIT-30).
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+use super::end::End;
+use super::folder::{Folder, open_outside};
+use super::last::{Last, LastLines};
+use super::writer::{Random, WriterId};
+use crate::vault::files::Files;
+use crate::vault::outside::{self, StateFolder};
+
+/// The folder of access logs in our folder of the user's directory of state.
+const FOLDER: &str = "audit";
+/// The file in a vault's folder of state that says which writer of accesses outside of it we are.
+const NAME: &str = "accesses";
+
+/// Where the accesses to a vault are recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// The folder with the logs of all writers.
+    pub(crate) folder: Folder,
+    /// The folder that knows who we are; none without a directory of state.
+    state: Option<StateFolder>,
+}
+
+impl Place {
+    /// The folder of a vault in the user's directory of state, or in the one that `CTX_AUDIT_DIR`
+    /// names. None where there is neither, or it lies in the vault.
+    pub(crate) fn of(
+        root: &Path,
+        state: Option<StateFolder>,
+        named: Option<&Path>,
+    ) -> Option<Self> {
+        let home = match named {
+            Some(dir) => dir.to_owned(),
+            None => state.as_ref()?.home.join(outside::OURS).join(FOLDER),
+        };
+        let key = outside::key_of(root);
+        let dir = home.join(key.trim_end_matches('-'));
+        (!outside::lies_in(&dir, root)).then_some(Self { folder: Folder::Outside(dir), state })
+    }
+
+    /// The folder in the vault.
+    pub(crate) fn in_vault(files: &Files, state: Option<StateFolder>) -> Self {
+        Self { folder: Folder::of_accesses(files), state }
+    }
+
+    /// Who we are. A writer whose file is gone is not continued: two lines would have one name.
+    pub(super) fn writer(&self, random: Random) -> io::Result<WriterId> {
+        self.known().map_or_else(|| self.begin(None, random), Ok)
+    }
+
+    fn known(&self) -> Option<WriterId> {
+        let state = self.state.as_ref()?;
+        let known = match self.folder.is_shared() {
+            true => LastLines::read(Some(state)).into_writer()?,
+            false => read(&state.dir.join(NAME))?,
+        };
+        self.folder.has(&known.file(1)).then_some(known)
+    }
+
+    /// Whether a log with this end may be continued. In the vault another program may have put an
+    /// older state of the file in its place: the line that we wrote last must not be written twice.
+    pub(super) fn may_follow(&self, writer: &WriterId, end: &End) -> bool {
+        let is_it = |last: &&Last| last.writer == *writer;
+        !self.folder.is_shared()
+            || LastLines::read(self.state.as_ref())
+                .iter()
+                .find(is_it)
+                .is_none_or(|last| last.may_be_followed_by(end))
+    }
+
+    /// Keeps in mind which line we wrote last, where the log is in the hands of others.
+    pub(super) fn wrote(&self, writer: &WriterId, end: End, is_durable: bool) {
+        if let Some(state) = self.state.as_ref().filter(|_| self.folder.is_shared()) {
+            // The access is recorded. What is lost is that a truncation would be found.
+            let _ = LastLines::read(Some(state)).advance(writer, end, is_durable).write(state);
+        }
+    }
+
+    /// Makes us a new writer, in place of one whose log cannot be continued. Of several processes
+    /// that want one at once, one makes it.
+    pub(super) fn begin(&self, former: Option<&WriterId>, random: Random) -> io::Result<WriterId> {
+        let Some(state) = &self.state else { return Ok(WriterId::new(random)) };
+        let _turn = outside::take_turn(&state.dir)?;
+        if let Some(known) = self.known().filter(|known| Some(known) != former) {
+            return Ok(known);
+        }
+        let new = WriterId::new(random);
+        self.folder.open_to_append(&new.file(1))?;
+        if self.folder.is_shared() {
+            let end = End::begin(&new);
+            LastLines::read(Some(state)).advance(&new, end, false).write(state)?;
+            return Ok(new);
+        }
+        // A crash here leaves no name of a writer, and the next process makes one.
+        let mut file = open_outside(&state.dir.join(NAME))?;
+        file.set_len(0)?;
+        writeln!(file, "{new}")?;
+        Ok(new)
+    }
+}
+
+fn read(path: &Path) -> Option<WriterId> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(64).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}

@@ -1,0 +1,122 @@
+//! Who decided about a document that was handed out, and when its approval was due again, by the
+//! governance files that the checkpoint seals (RES-29).
+
+use std::collections::BTreeMap;
+
+use super::super::manifest::{Manifest, text_path};
+use super::log::Log;
+use super::versions::Versions;
+use super::{Files, Judged, Verdict, contradicted, not_proved};
+use crate::audit::Text;
+use crate::document::Document;
+use crate::model::id::DocumentId;
+use crate::model::tag::Tag;
+use crate::resolve::provenance::Settings;
+use crate::vault::config::Config;
+
+/// What a checkpoint says about every document; or why that is not proved.
+type Found = Result<Settings, (Verdict, String)>;
+
+/// The governance files of the checkpoints of a bundle.
+pub(super) struct Stewards<'b> {
+    manifest: &'b Manifest,
+    files: &'b Files<'b>,
+    log: &'b Log,
+    versions: &'b Versions,
+    /// The version of each governance file at each checkpoint that it is to be proved for.
+    places: BTreeMap<(u64, &'b str), usize>,
+    known: BTreeMap<u64, Found>,
+}
+
+impl<'b> Stewards<'b> {
+    pub(super) fn new(
+        manifest: &'b Manifest,
+        files: &'b Files<'b>,
+        log: &'b Log,
+        versions: &'b Versions,
+    ) -> Self {
+        let mut places = BTreeMap::new();
+        let files_in_force = [DocumentId::config(), DocumentId::stewards()];
+        for (version, n) in manifest.versions.iter().zip(1..) {
+            if files_in_force.iter().any(|id| version.id == id.as_str()) {
+                let at = version.checkpoints.iter();
+                places.extend(at.map(|checkpoint| ((*checkpoint, version.id.as_str()), n)));
+            }
+        }
+        Self { manifest, files, log, versions, places, known: BTreeMap::new() }
+    }
+
+    /// Compares what a line says of a text, which is of a version of the bundle.
+    pub(super) fn judge(&mut self, text: &Text, version: usize, checkpoint: u64) -> Judged {
+        let (manifest, files, versions) = (self.manifest, self.files, self.versions);
+        let Some(entry) = versions.entry(version) else {
+            return not_proved("the version is not proved");
+        };
+        if entry.chain_hash.to_string() != text.chain_hash {
+            return contradicted("the version has another chain hash");
+        }
+        let listed = &manifest.versions[version - 1];
+        if versions.sealed(version, checkpoint) != Some(Verdict::Proved) {
+            return not_proved(format!("that checkpoint {checkpoint} holds it is not proved"));
+        }
+        let Ok(id) = listed.id.parse::<DocumentId>() else {
+            return not_proved("the version is of no document");
+        };
+        let reviewed = versions.review(version)?;
+        let sealed = files.get(&text_path(version))?;
+        let settings = self.at(checkpoint)?;
+        let tags = tags_of(&id, &String::from_utf8_lossy(sealed), settings);
+        let (steward, review_due) = settings.answering(&id, &tags, reviewed);
+        if text.steward.is_some() && text.steward != steward {
+            return contradicted("`stewards.yaml` names another steward for it");
+        }
+        if text.review_due.is_some() && text.review_due != review_due.map(|due| due.to_string()) {
+            return contradicted("its approval is due again at another time");
+        }
+        Ok(())
+    }
+
+    fn at(&mut self, checkpoint: u64) -> Result<&Settings, (Verdict, String)> {
+        if !self.known.contains_key(&checkpoint) {
+            let found = self.read(checkpoint);
+            self.known.insert(checkpoint, found);
+        }
+        match &self.known[&checkpoint] {
+            Ok(settings) => Ok(settings),
+            Err(why) => Err(why.clone()),
+        }
+    }
+
+    fn read(&self, checkpoint: u64) -> Found {
+        let config = self.sealed(&DocumentId::config(), checkpoint)?;
+        let config = config.map(|text| Config::parse(&text).unwrap_or_default());
+        let stewards = self.sealed(&DocumentId::stewards(), checkpoint)?;
+        Ok(Settings::read(config.as_ref(), || stewards))
+    }
+
+    /// The text of a governance file that a checkpoint seals; none where it holds none.
+    fn sealed(
+        &self,
+        id: &DocumentId,
+        checkpoint: u64,
+    ) -> Result<Option<String>, (Verdict, String)> {
+        self.log.at(checkpoint)?;
+        if self.log.mark(checkpoint, id.as_str()).is_none() {
+            return Ok(None);
+        }
+        let place = self.places.get(&(checkpoint, id.as_str())).copied();
+        let is_proved = |n: &usize| self.versions.sealed(*n, checkpoint) == Some(Verdict::Proved);
+        let Some(n) = place.filter(is_proved) else {
+            return not_proved(format!("what checkpoint {checkpoint} has of {id} is not proved"));
+        };
+        Ok(Some(String::from_utf8_lossy(self.files.get(&text_path(n))?).into_owned()))
+    }
+}
+
+/// The tags of a version, as its checkpoint has it read.
+fn tags_of(id: &DocumentId, text: &str, settings: &Settings) -> Vec<Tag> {
+    let document = id.is_document().then(|| Document::parse(text).ok()).flatten();
+    let Some(Document { frontmatter: fields, parts, .. }) = document else { return Vec::new() };
+    let more = settings.markup.additions(&fields, &text[parts.body..]).tags;
+    fields.tags.into_iter().chain(more).collect()
+}
