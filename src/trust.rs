@@ -20,8 +20,8 @@ use crate::vault::Vault;
 use crate::vault::files::FileError;
 
 pub use heads::{
-    TrustedHead, TrustedHeads, advance, all, forget, forget_everywhere, is_trusted, trust,
-    trusted_heads, trusted_heads_in,
+    Memory, TrustedHead, TrustedHeads, advance, all, forget, forget_everywhere, is_trusted,
+    memories, trust, trusted_heads, trusted_heads_in,
 };
 pub use intent::{EventKey, Intent, begun_last, intend, intents, interrupted, withdraw};
 pub use stored::TrustError;

@@ -117,11 +117,6 @@ impl Logs {
         self.files.get(writer).and_then(|files| self.folders.get(files.folder))
     }
 
-    /// How a file is named to people, of those in the folder that was added last.
-    pub(super) fn name_of(&self, file: &str) -> String {
-        self.folders.last().map_or_else(|| file.to_owned(), |folder| folder.name_of(file))
-    }
-
     /// The same logs, which were pruned at these cuts.
     #[must_use]
     pub fn pruned_at(self, cuts: Cuts) -> Self {
@@ -153,6 +148,11 @@ impl Logs {
     /// The last pruning of accesses of these writers, by the time before which they are gone.
     pub fn last_pruning(&self) -> Option<&Pruning> {
         self.cuts.last(self.files.keys().map(ToString::to_string))
+    }
+
+    /// Whether no log is outside of a vault.
+    pub(crate) fn is_all_in_vault(&self) -> bool {
+        self.files.keys().all(|writer| self.folder_of(writer).is_some_and(Folder::is_shared))
     }
 
     /// How many writers there are.

@@ -48,6 +48,9 @@ pub enum Change {
         /// What is trusted; none for the empty log.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         to: Option<HeadRef>,
+        /// The lines of this user that the logs in the vault lack, and that are given up.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        lost: Vec<LostLines>,
     },
     /// Texts were submitted.
     Submit(ReviewStep),
@@ -112,6 +115,17 @@ pub enum Change {
         /// The last line of each writer that goes.
         pruned: Vec<Cut>,
     },
+}
+
+/// Lines of a writer that its log lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostLines {
+    /// The writer.
+    pub writer: String,
+    /// The number of the first of them.
+    pub from: u64,
+    /// The number of the last.
+    pub to: u64,
 }
 
 /// A step of a review: it makes no checkpoint.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 
 use super::chain::Logs;
 use super::change::Change;
@@ -12,6 +13,7 @@ use super::event::Event;
 use super::folder::Folder;
 use super::last::LastLines;
 use super::line::{HeadRef, Request};
+use super::missing::{self, Missing};
 use super::tails::{Tail, Tails};
 use super::writer::{FULL, FilesByWriter, Random, WriterId};
 use crate::checkpoint::chronicle::Chronicle;
@@ -21,7 +23,7 @@ use crate::model::id::{DocumentId, IdError};
 use crate::model::layout::{self, AUDIT_DIR};
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
-use crate::trust::{self, Head};
+use crate::trust::{self, Head, Memory};
 use crate::vault::Vault;
 use crate::vault::audit::{Audit, Queries};
 use crate::vault::config::Config;
@@ -148,26 +150,55 @@ pub(crate) fn other(
     append(vault, recorder, now, head.and_then(HeadRef::of), change).map(|_| ())
 }
 
-/// Forgets the last lines of logs that no longer hold them: a user declared that the vault counts as
-/// it is.
+/// The lines of this user that a vault lacks, and that are given up where it is declared that the
+/// vault counts as it is.
+///
+/// # Errors
+/// A log cannot be read.
+pub(crate) fn given_up(vault: &Vault) -> io::Result<GivenUp> {
+    let cuts = Cuts::of(&Logs::of_changes(vault)?)?;
+    let given_up = |lost: Vec<Missing>| lost.into_iter().filter(Missing::is_given_up).collect();
+    let accesses = given_up(missing::accesses(vault, &cuts)?);
+    Ok(GivenUp { changes: given_up(missing::changes(vault)?), accesses })
+}
+
+/// Lines of this user that are given up.
+#[derive(Debug)]
+pub(crate) struct GivenUp {
+    changes: Vec<Missing>,
+    accesses: Vec<Missing>,
+}
+
+impl GivenUp {
+    /// Each.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Missing> {
+        self.changes.iter().chain(&self.accesses)
+    }
+}
+
+/// Forgets the last lines of logs that no longer hold them.
 ///
 /// # Errors
 /// It could not be written.
-pub(crate) fn accept(vault: &Vault) -> io::Result<()> {
-    let mut tails = Tails::read(vault.state());
-    let mut lost = tails.clone();
-    let changes = Logs::of_changes(vault)?;
-    changes.each(&mut |line| lost.find(&line))?;
-    let accesses = Logs::none().with_accesses_in(vault)?.pruned_at(Cuts::of(&changes)?);
-    let ours = LastLines::read(vault.state());
-    if let Some(state) = vault.state().filter(|_| ours != LastLines::default()) {
-        ours.accept(&accesses)?.write(state)?;
+pub(crate) fn accept(vault: &Vault, lost: &GivenUp) -> io::Result<()> {
+    for (dir, writers) in by_memory(&lost.accesses) {
+        LastLines::read_from(dir).without(&writers).write_to(dir)?;
     }
-    if lost == Tails::default() {
-        return Ok(());
+    for (dir, writers) in by_memory(&lost.changes) {
+        let (_, tails) = Tails::read_from(&dir.join(outside::CHANGES));
+        let disk = vault.files().disk();
+        tails.without(&writers).write_to(disk, (dir, outside::CHANGES), "")?;
     }
-    tails.leave(&lost);
-    tails.write(vault)
+    Ok(())
+}
+
+/// The writers of lines that are missing, by the folder of state that knows of them.
+fn by_memory(missing: &[Missing]) -> BTreeMap<&Path, Vec<WriterId>> {
+    let mut found: BTreeMap<&Path, Vec<WriterId>> = BTreeMap::new();
+    for one in missing {
+        found.entry(&one.memory).or_default().push(one.writer.clone());
+    }
+    found
 }
 
 /// Forgets the last lines of logs of a vault that was in the same place before.
@@ -175,14 +206,17 @@ pub(crate) fn accept(vault: &Vault) -> io::Result<()> {
 /// # Errors
 /// It could not be written.
 pub(crate) fn forget(vault: &Vault) -> io::Result<()> {
-    let ours = LastLines::read(vault.state());
-    if let Some(state) = vault.state().filter(|_| ours != LastLines::default()) {
-        LastLines::default().write(state)?;
+    for Memory { dir, .. } in trust::memories(vault).iter().filter(|memory| memory.is_binding) {
+        if LastLines::read_from(dir) != LastLines::default() {
+            LastLines::default().write_to(dir)?;
+        }
+        let (_, tails) = Tails::read_from(&dir.join(outside::CHANGES));
+        if tails != Tails::default() {
+            let disk = vault.files().disk();
+            Tails::default().write_to(disk, (dir, outside::CHANGES), "")?;
+        }
     }
-    match Tails::read(vault.state()) == Tails::default() {
-        true => Ok(()),
-        false => Tails::default().write(vault),
-    }
+    Ok(())
 }
 
 /// Records the event that this user committed last, if its line is missing because the command was
@@ -216,9 +250,12 @@ pub(crate) fn catch_up(
 /// # Errors
 /// A log cannot be read.
 pub(crate) fn are_whole(vault: &Vault) -> Result<bool, FileError> {
-    for tail in Tails::read(vault.state()).iter() {
-        if Seat::find(vault.files(), tail)?.is_none() {
-            return Ok(false);
+    for memory in trust::memories(vault).iter().filter(|memory| memory.is_binding) {
+        let (_, tails) = Tails::read_from(&memory.dir.join(outside::CHANGES));
+        for tail in tails.iter() {
+            if Seat::find(vault.files(), tail)?.is_none() {
+                return Ok(false);
+            }
         }
     }
     Ok(!in_vault(vault.files())?.is_empty())

@@ -29,6 +29,8 @@ pub enum FaultKind {
     Contradicts,
     /// The last line was not written to its end; no fault of anybody.
     Torn,
+    /// Lines of this user that were written on another ref; what is checked out lacks them.
+    Elsewhere,
     /// The system refuses to read the file, as one of another user.
     Unreadable,
 }
@@ -43,13 +45,14 @@ impl FaultKind {
             Self::Rollback => "audit-rollback",
             Self::Contradicts => "audit-contradicts",
             Self::Torn => "audit-torn",
+            Self::Elsewhere => "audit-elsewhere",
             Self::Unreadable => "file-unreadable",
         }
     }
 
     /// Whether the log can no longer be relied on.
     pub fn is_damage(self) -> bool {
-        self != Self::Torn
+        !matches!(self, Self::Torn | Self::Elsewhere)
     }
 }
 

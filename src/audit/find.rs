@@ -7,11 +7,67 @@ use std::io;
 use super::blocks::{Ending, LineReader, LogFile};
 use super::canonical::Members;
 use super::chain::Logs;
-use super::end::last_line;
+use super::end::{End, last_line};
 use super::line::{HeadRef, Line, TraceId};
 use super::writer::WriterId;
 
+/// How a log stands to a line that its writer wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It has it, or the line was pruned.
+    Has,
+    /// It has another one with this number, or goes on without it.
+    Another,
+    /// It ends before it, with the line of this number.
+    Shorter(u64),
+    /// It has no file.
+    Absent,
+}
+
+/// So many lines at the end of a file are looked at for a sound one.
+const MOST_TORN: usize = 4096;
+
 impl Logs {
+    /// How the log of a writer stands to a line.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(super) fn standing(&self, writer: &WriterId, end: &End) -> io::Result<Standing> {
+        let name = writer.to_string();
+        if end.seq == 0 || self.cuts().of_writer(&name).iter().any(|cut| end.seq <= cut.seq) {
+            return Ok(Standing::Has);
+        }
+        let Some(files) = self.files.get(writer) else { return Ok(Standing::Absent) };
+        let found = self.find(&TraceId::of(&name, end.seq))?;
+        let mut found = found.iter().filter(|line| writer.is(&line.writer)).peekable();
+        let is_there = found.peek().is_some();
+        let is_it = |line: &Line| line.hash.is_some_and(|hash| hash.to_string() == end.hash);
+        if found.any(is_it) {
+            return Ok(Standing::Has);
+        }
+        let lasts = files.firsts.iter().map(|first| self.last_sound(writer, *first));
+        let last = lasts.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().max();
+        Ok(match last.unwrap_or(0) {
+            last if is_there || last >= end.seq => Standing::Another,
+            last => Standing::Shorter(last),
+        })
+    }
+
+    /// The number of the last line of a file that is sound, after which a crash may have left others.
+    fn last_sound(&self, writer: &WriterId, first: u64) -> io::Result<Option<u64>> {
+        let Ok((_, file)) = self.opened(writer, first)? else { return Ok(None) };
+        let mut length = file.length();
+        for _ in 0..MOST_TORN {
+            let (line, end) = last_line(length, |from, length| file.part(from, length))?;
+            let Some(line) = line else { break };
+            if let Ok((line, _)) = Line::read(&line) {
+                return Ok(Some(line.seq));
+            }
+            length = end.saturating_sub(line.len() as u64 + 1);
+        }
+        Ok(None)
+    }
+
     /// The line that a trace names, with the further lines of the same answer.
     ///
     /// # Errors

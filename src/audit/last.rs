@@ -7,11 +7,9 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::Path;
 
-use super::chain::Logs;
 use super::end::End;
-use super::fault::{Fault, FaultKind};
-use super::line::TraceId;
 use super::writer::WriterId;
 use crate::vault::outside::{self, StateFolder};
 use crate::yaml::canonical_number;
@@ -28,9 +26,9 @@ const MOST: usize = 32;
 pub(super) struct Last {
     pub(super) writer: WriterId,
     /// The last line.
-    line: End,
+    pub(super) line: End,
     /// The last one that was waited for; number 0 before the first.
-    durable: End,
+    pub(super) durable: End,
 }
 
 impl Last {
@@ -60,9 +58,14 @@ pub struct LastLines(Vec<Last>);
 impl LastLines {
     /// What is kept in mind; nothing without a directory of state.
     pub fn read(state: Option<&StateFolder>) -> Self {
+        state.map(|state| Self::read_from(&state.dir)).unwrap_or_default()
+    }
+
+    /// What a folder of state says.
+    pub(super) fn read_from(dir: &Path) -> Self {
         let read = || {
             let mut text = String::new();
-            let file = File::open(state?.dir.join(NAME)).ok()?;
+            let file = File::open(dir.join(NAME)).ok()?;
             file.take(LIMIT).read_to_string(&mut text).ok()?;
             Some(Self(text.lines().filter_map(Last::read).collect()))
         };
@@ -102,15 +105,21 @@ impl LastLines {
     /// Keeps it in mind. It is one write of a file that is there, which a kill does not tear: this is
     /// done with each access.
     pub(super) fn write(&self, state: &StateFolder) -> io::Result<()> {
+        outside::make_private(&state.dir)?;
+        state.write_mark()?;
+        self.write_to(&state.dir)
+    }
+
+    /// The same in a folder of state that is there.
+    pub(super) fn write_to(&self, dir: &Path) -> io::Result<()> {
         let mut text = String::new();
         for Last { writer, line, durable } in &self.0 {
             let (line, durable) = ((line.seq, &line.hash), (durable.seq, &durable.hash));
             text += &format!("{writer} {} {} {} {}\n", line.0, line.1, durable.0, durable.1);
         }
-        outside::make_private(&state.dir)?;
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(state.dir.join(NAME))?;
+        let file = options.open(dir.join(NAME))?;
         file.write_all_at(text.as_bytes(), 0)?;
         match file.metadata()?.len() > text.len() as u64 {
             true => file.set_len(text.len() as u64),
@@ -118,57 +127,9 @@ impl LastLines {
         }
     }
 
-    /// The lines of this user that logs lack, if they were not pruned. One that was not waited for may
-    /// have been lost in a power cut.
-    ///
-    /// # Errors
-    /// A log cannot be read.
-    pub fn lost(&self, logs: &Logs) -> io::Result<Vec<Fault>> {
-        let mut faults = Vec::new();
-        for Last { writer, line, durable } in &self.0 {
-            let (kind, end) = if !has_line(logs, writer, durable)? {
-                (FaultKind::Rollback, durable)
-            } else if !has_line(logs, writer, line)? {
-                (FaultKind::Torn, line)
-            } else {
-                continue;
-            };
-            let why = match kind {
-                FaultKind::Torn => "which a power cut may have taken, and the log does not have",
-                _ => "which the log does not have",
-            };
-            let why = format!("this machine wrote line {} of the writer, {why}", end.seq);
-            let file = logs.name_of(&writer.file(1));
-            faults.push(Fault { file, ..Fault::new(kind, 1, why) });
-        }
-        Ok(faults)
+    /// The same without some of its writers: a user declared that the vault counts as it is.
+    pub(super) fn without(mut self, writers: &[WriterId]) -> Self {
+        self.0.retain(|last| !writers.contains(&last.writer));
+        self
     }
-
-    /// The same without what is lost in these logs: a user declared that the vault counts as it is.
-    ///
-    /// # Errors
-    /// A log cannot be read.
-    pub(super) fn accept(mut self, logs: &Logs) -> io::Result<Self> {
-        let mut kept = Vec::new();
-        for last in self.0.drain(..) {
-            if has_line(logs, &last.writer, &last.durable)?
-                && has_line(logs, &last.writer, &last.line)?
-            {
-                kept.push(last);
-            }
-        }
-        Ok(Self(kept))
-    }
-}
-
-fn has_line(logs: &Logs, writer: &WriterId, end: &End) -> io::Result<bool> {
-    let name = writer.to_string();
-    if end.seq == 0 || logs.cuts().of_writer(&name).iter().any(|cut| end.seq <= cut.seq) {
-        return Ok(true);
-    }
-    let found = logs.find(&TraceId::of(&name, end.seq))?;
-    let is_it = |hash: String| hash == end.hash;
-    Ok(found.iter().any(|line| {
-        writer.is(&line.writer) && line.hash.is_some_and(|hash| is_it(hash.to_string()))
-    }))
 }

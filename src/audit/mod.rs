@@ -6,7 +6,7 @@
 //! says was answered, `canonical` its one
 //! spelling, `labels` who asks, `place` where it goes, in a `folder` of the user or of the vault,
 //! `writer` to whose file, `end` what it follows, and `append` how it gets there; `last` is what is
-//! kept in mind of a file in the vault. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
+//! kept in mind of a file in the vault, and `missing` what of that the vault lacks. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
 //! what it finds wrong, `heads` what the vault knows of its times, `filter` and `pattern` which lines a question is about, `find` the line that a
 //! trace names, and `follow` what is new. `collect` brings the logs of several machines together.
 //! `produced` is what an agent made of it, `hydration` what it fetched as a source says, and `traceparent` the span of a distributed trace that a
@@ -36,6 +36,7 @@ mod impact;
 mod labels;
 mod last;
 mod line;
+pub(crate) mod missing;
 mod pattern;
 mod place;
 mod produced;
@@ -51,7 +52,7 @@ pub use append::AppendError;
 pub(crate) use append::append;
 pub(crate) use canonical::MemberFault;
 pub use chain::{Keep, Logs, Verified};
-pub use change::{Change, ReviewStep, StagedStep, VersionRef};
+pub use change::{Change, LostLines, ReviewStep, StagedStep, VersionRef};
 pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
 pub use cut::{Cut, Cuts, Pruned, Pruning};

@@ -101,9 +101,10 @@ impl Tails {
         }
     }
 
-    /// Leaves out those that are in `lost`.
-    pub(super) fn leave(&mut self, lost: &Self) {
-        self.0.retain(|tail| !lost.0.contains(tail));
+    /// The same without some of its writers: a user declared that the vault counts as it is.
+    pub(super) fn without(mut self, writers: &[WriterId]) -> Self {
+        self.0.retain(|tail| !writers.contains(&tail.writer));
+        self
     }
 
     /// A log that ends there was declared to be the one that counts: what was recorded of later
@@ -132,6 +133,7 @@ impl Tails {
     pub(super) fn write(&self, vault: &Vault) -> io::Result<()> {
         let Some(StateFolder { dir, .. }) = vault.state() else { return Ok(()) };
         outside::make_private(dir)?;
+        vault.state().map_or(Ok(()), StateFolder::write_mark)?;
         self.write_to(vault.files().disk(), (dir, outside::CHANGES), "")
     }
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::{Change, HeadRef};
+use crate::audit::missing::Missing;
+use crate::audit::{Change, HeadRef, LostLines};
 use crate::report::failure::Failure;
 use crate::report::head::{ForgetReport, HeadReport, HeadsReport, TrustReport};
 use crate::trust::{self, Head as End, TrustedHead};
@@ -26,9 +27,15 @@ pub(super) struct Head {
     part: Option<Part>,
 }
 
+/// A line of the change log names so many writers of lines that are given up.
+const MOST_LOST: usize = 1000;
+
 #[derive(Debug, clap::Subcommand)]
 enum Part {
     /// Trust the log as it is, whatever head was trusted before
+    ///
+    /// Lines that this machine wrote to logs in the vault, and that these lack, are given up: the
+    /// output and the line of the change log name the writers and the numbers of the lines.
     Trust {
         /// Show the old and new trusted head; write nothing
         #[arg(long)]
@@ -78,20 +85,26 @@ fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
     let end = head::end_of(&trust::read_log(&vault)?)?;
     let heads = trust::trusted_heads(&vault).unwrap_or_default();
     let before = heads.binding().next();
+    let given_up = session.workspace.given_up(&vault)?;
+    let lost: Vec<LostLines> = given_up.iter().take(MOST_LOST).map(Missing::lost).collect();
     if !dry_run {
         trust::trust(&vault, &end, session.workspace.now()?)?;
         let from = before.and_then(|known| HeadRef::of(&known.head));
-        session.workspace.accept_changes(&vault)?;
-        session.changed(&vault, Some(Change::HeadTrust { from, to: HeadRef::of(&end) }));
+        session.workspace.accept_changes(&vault, &given_up)?;
+        let (to, lost) = (HeadRef::of(&end), lost.clone());
+        session.changed(&vault, Some(Change::HeadTrust { from, to, lost }));
     }
     if session.ui.json {
-        session.ui.report(&TrustReport::new(before, &end, dry_run));
+        session.ui.report(&TrustReport::new(before, &end, lost, dry_run));
         return Ok(Answer::Yes);
     }
     let before = before.map_or_else(|| "no trusted head".to_owned(), |head| named(&head.head));
     session.ui.line(&format!("before: {before}"));
     let now = if dry_run { "would be" } else { "now" };
     session.ui.line(&format!("{now}: {}", named(&end)));
+    for lost in given_up.iter() {
+        session.ui.line(&format!("{now} given up: {}", lost.named()));
+    }
     if !dry_run {
         session.ui.note("next: `ctx verify` recomputes everything up to it");
     }

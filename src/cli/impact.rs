@@ -63,7 +63,8 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
             rows.extend(found.map(|reading| ImpactRow::new(&line, reading)));
         }
     });
-    let faults = of_log(faults)?;
+    let mut faults = of_log(faults)?;
+    faults.extend(args.place.lost_accesses(&vault, &logs)?);
     rows.sort_by(|a, b| a.at.cmp(&b.at));
     let mut report = ImpactReport { id: id.to_string(), accesses: rows };
     let omitted = args.limit.last(&mut report.accesses);

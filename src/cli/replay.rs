@@ -6,10 +6,11 @@ use super::Answer;
 use super::color::Paint;
 use super::session::Session;
 use super::trace::{
-    LogPlace, labelled, note_pruned, trace_id, unknown_access, unknown_trace, warn_of,
+    LogPlace, labelled, naming, note_pruned, of_writer, trace_id, unknown_access, unknown_trace,
+    warn_of,
 };
 use super::ui::shown;
-use crate::audit::{Event, Line, Logs, TraceId};
+use crate::audit::{Event, FaultKind, Line, Logs, TraceId};
 use crate::evidence::replay::replay;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{ReplayOutputReport, ReplayReport, ReplayedRow};
@@ -59,7 +60,8 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     };
     let vault = session.workspace.vault()?;
     let logs = args.place.seen(&vault, session)?;
-    let (lines, faults) = match &name {
+    let lost = args.place.lost_accesses(&vault, &logs)?;
+    let (lines, mut faults) = match &name {
         Some(name) => (of_log(logs.find(name))?, Vec::new()),
         None => {
             let filter = labelled(session);
@@ -79,7 +81,8 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     }
     match &name {
         Some(name) if lines.is_empty() => {
-            return Err(is_change(&vault, name).unwrap_or_else(|| unknown_trace(&[logs], name)));
+            let unknown = || naming(unknown_trace(&[logs], name), &lost);
+            return Err(is_change(&vault, name).unwrap_or_else(unknown));
         }
         Some(name) => {
             let has_texts = |line: &Line| matches!(line.event, Event::Access(_));
@@ -90,11 +93,16 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         None => note_pruned(session, &logs, None),
     }
     if lines.is_empty() {
-        return Err(unknown_access());
+        return Err(naming(unknown_access(), &lost));
+    }
+    match &name {
+        Some(name) => faults.extend(of_writer(&lost, name).cloned()),
+        None => faults.extend(lost),
     }
     // A line of the session that was altered is not made again: then not all of it is the same.
     warn_of(session, &faults);
-    let whole = if faults.is_empty() { Answer::Yes } else { Answer::No };
+    let is_whole = faults.iter().all(|fault| fault.kind == FaultKind::Torn);
+    let whole = if is_whole { Answer::Yes } else { Answer::No };
     if args.output {
         let source = session.source(&vault, Need::Versions)?;
         return Ok(match outputs(session, (&vault, &source), &lines) {

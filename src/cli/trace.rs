@@ -16,7 +16,8 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, groups};
 use crate::audit::{
-    Cached, Change, Cut, Event, Fault, Filter, Follower, HeadRef, Line, Logs, Sight, Text, TraceId,
+    Cached, Change, Cut, Event, Fault, FaultKind, Filter, Follower, HeadRef, Line, Logs, LostLines,
+    Sight, Text, TraceId, missing,
 };
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
@@ -204,6 +205,36 @@ impl LogPlace {
         }
     }
 
+    /// What of the accesses of this user the vault lacks. That it is on another ref is no fault of an
+    /// answer here.
+    pub(in crate::cli) fn lost_accesses(
+        &self,
+        vault: &Vault,
+        logs: &Logs,
+    ) -> Result<Vec<Fault>, Failure> {
+        if self.is_named() {
+            return Ok(Vec::new());
+        }
+        let lost = missing::faults(&of_log(missing::accesses(vault, logs.cuts()))?);
+        Ok(lost.into_iter().filter(|fault| fault.kind != FaultKind::Elsewhere).collect())
+    }
+
+    /// The same of changes.
+    pub(in crate::cli) fn lost_changes(&self, vault: &Vault) -> Result<Vec<Fault>, Failure> {
+        if self.is_named() {
+            return Ok(Vec::new());
+        }
+        let lost = missing::faults(&of_log(missing::changes(vault))?);
+        Ok(lost.into_iter().filter(|fault| fault.kind != FaultKind::Elsewhere).collect())
+    }
+
+    /// Both.
+    pub(in crate::cli) fn lost(&self, vault: &Vault, logs: &Logs) -> Result<Vec<Fault>, Failure> {
+        let mut lost = self.lost_accesses(vault, logs)?;
+        lost.extend(self.lost_changes(vault)?);
+        Ok(lost)
+    }
+
     /// Whether the user named a folder.
     pub(in crate::cli) fn is_named(&self) -> bool {
         self.logs.is_some()
@@ -315,6 +346,30 @@ pub(super) fn unknown_access() -> Failure {
         .hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered")
 }
 
+/// The same failure with what is wrong with the logs: a line that is asked for may be one that they
+/// lack.
+pub(super) fn naming(mut failure: Failure, lost: &[Fault]) -> Failure {
+    let name = |fault: &Fault| {
+        format!("{}: {}: {}", fault.kind.as_str(), shown(&fault.file), shown(&fault.why))
+    };
+    failure.details.extend(lost.iter().take(MOST_NAMED).map(name));
+    failure
+}
+
+/// So many faults are named with a failure.
+const MOST_NAMED: usize = 20;
+
+/// Of some faults, those of the writer whose line a trace names.
+pub(super) fn of_writer<'f>(
+    faults: &'f [Fault],
+    name: &'f TraceId,
+) -> impl Iterator<Item = &'f Fault> {
+    let is_of = |fault: &&Fault| {
+        fault.file.rsplit('/').next().is_some_and(|file| file.starts_with(&name.writer))
+    };
+    faults.iter().filter(is_of)
+}
+
 /// Says that not every change is shown, where that is so.
 fn note_limited(session: &mut Session<'_>, sight: &Sight) {
     if sight.is_limited() {
@@ -392,12 +447,19 @@ fn show(
     for logs in &all {
         lines.extend(of_log(logs.find(&name))?);
     }
+    let lost = match all.first() {
+        Some(accesses) => place.lost(&vault, accesses)?,
+        None => Vec::new(),
+    };
     let Some(first) = lines.first() else {
         place.note_elsewhere(&vault, session);
-        return Err(unknown_trace(&all, &name));
+        return Err(naming(unknown_trace(&all, &name), &lost));
     };
+    let lost: Vec<Fault> = of_writer(&lost, &name).cloned().collect();
+    let answer = warn_of(session, &lost);
     if let Some(format) = format {
-        return format::show(format, (&all, lines), session);
+        format::show(format, (&all, lines), session)?;
+        return Ok(answer);
     }
     let before = match first.event {
         Event::Output(_) => Some(output::before(session, &all, first)?),
@@ -405,11 +467,11 @@ fn show(
     };
     if session.ui.json {
         session.ui.report(&TraceReport { trace: name.to_string(), lines: &lines, before });
-        return Ok(Answer::Yes);
+        return Ok(answer);
     }
     text(session, first, &lines);
     before.iter().for_each(|before| output::list(session, before));
-    Ok(Answer::Yes)
+    Ok(answer)
 }
 
 fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
@@ -478,6 +540,11 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
             }
             for Cut { writer, seq, hash } in change.pruned() {
                 field("pruned", Some(&format!("up to line {seq} of {writer} {hash}")));
+            }
+            if let Change::HeadTrust { lost, .. } = change {
+                for LostLines { writer, from, to } in lost {
+                    field("given up", Some(&format!("lines {from} to {to} of {writer}")));
+                }
             }
             field("reason", change.reason());
         }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Report;
+use crate::audit::LostLines;
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::trust::{Head, TrustedHead};
@@ -70,6 +71,8 @@ pub struct TrustReport {
     dry_run: bool,
     from: Option<TrustedReport>,
     to: EndReport,
+    /// The lines of this user that the logs in the vault lack.
+    lost: Vec<LostLines>,
 }
 
 #[derive(Debug, Serialize)]
@@ -84,9 +87,14 @@ impl Report for TrustReport {
 
 impl TrustReport {
     /// The change of the trusted head.
-    pub(crate) fn new(from: Option<&TrustedHead>, to: &Head, dry_run: bool) -> Self {
+    pub(crate) fn new(
+        from: Option<&TrustedHead>,
+        to: &Head,
+        lost: Vec<LostLines>,
+        dry_run: bool,
+    ) -> Self {
         let to = EndReport { checkpoint: to.checkpoint, checkpoint_hash: hash(to) };
-        Self { dry_run, from: from.map(TrustedReport::from), to }
+        Self { dry_run, from: from.map(TrustedReport::from), to, lost }
     }
 }
 

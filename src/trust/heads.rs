@@ -11,7 +11,7 @@ use crate::checkpoint::codec::{form_of, path_of};
 use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
-use crate::vault::outside::{self, StateFolder};
+use crate::vault::outside::{self, Mark, StateFolder};
 use crate::vault::write::Written;
 
 /// So many heads of commits that were checked out without a ref are kept of a vault.
@@ -122,6 +122,36 @@ pub(super) fn folders(state: &StateFolder, root: &Path) -> Vec<PathBuf> {
     dirs.retain(|dir| *dir != state.dir);
     dirs.insert(0, state.dir.clone());
     dirs
+}
+
+/// A folder of state of a vault's path.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// The folder.
+    pub dir: PathBuf,
+    /// Whether what it says holds whatever is checked out, as [`TrustedHeads::binding`].
+    pub is_binding: bool,
+    /// What git had checked out there, as far as it is known.
+    pub checked_out: Option<String>,
+}
+
+/// The folders of state of a vault's path, that of what is checked out first.
+pub fn memories(vault: &Vault) -> Vec<Memory> {
+    let Some(state) = vault.state() else { return Vec::new() };
+    let here = state.mark();
+    let of_dir = |dir: PathBuf| {
+        let of_head = |head: TrustedHead| Mark {
+            checked_out: head.branch,
+            repository: head.repository.map(|path| path.to_string_lossy().replace('\n', " ")),
+        };
+        let head = || stored::read(&dir).ok().flatten().map(of_head);
+        let mark = if dir == state.dir { Some(here.clone()) } else { None };
+        let mark = mark.or_else(|| Mark::read(&dir)).or_else(head);
+        let is_other = mark.as_ref().is_some_and(|mark| mark.repository != here.repository);
+        let is_binding = dir == state.dir || is_other;
+        Memory { dir, is_binding, checked_out: mark.and_then(|mark| mark.checked_out) }
+    };
+    folders(state, vault.root()).into_iter().map(of_dir).collect()
 }
 
 /// The folders of a path in the user's directory of state. Their names tell them, for a path need

@@ -9,6 +9,7 @@ pub mod config;
 pub mod disk;
 pub mod federation;
 pub mod files;
+pub mod history;
 pub mod ignored;
 pub mod left_out;
 pub mod lock;
@@ -32,6 +33,7 @@ use std::time::Duration;
 use config::{Config, Layout};
 use disk::Disk;
 use files::{FileError, Files};
+use history::History;
 use ignored::WorkTree;
 use outside::StateFolder;
 use progress::Progress;
@@ -55,6 +57,7 @@ pub struct Vault {
     cache: Option<PathBuf>,
     state: Option<StateFolder>,
     reader: Reader,
+    history: History,
     patience: Duration,
     holder: lock::Holder,
     /// The work tree that it is part of, where its folder does not show that.
@@ -135,6 +138,7 @@ impl Vault {
             state: None,
             patience: lock::PATIENCE,
             reader: Reader::default(),
+            history: History::default(),
             holder: lock::Holder::default(),
             work_tree: None,
             progress: Arc::default(),
@@ -186,6 +190,18 @@ impl Vault {
     /// Who reads it.
     pub fn reader(&self) -> &Reader {
         &self.reader
+    }
+
+    /// The vault with what git knows of it.
+    #[must_use]
+    pub fn known_by(mut self, history: History) -> Self {
+        self.history = history;
+        self
+    }
+
+    /// What git knows of it.
+    pub fn history(&self) -> &History {
+        &self.history
     }
 
     /// Where the head is trusted, outside of the vault.

@@ -4,9 +4,9 @@
 //! A vault's folder there is named by its canonical path and by the branch that git has checked
 //! out, so that a copy, or another branch, is another memory.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
@@ -17,8 +17,10 @@ use crate::model::digest::Digest;
 pub const OURS: &str = "contextnest";
 /// The file in a vault's folder of state that says which lines of the change log are ours.
 pub const CHANGES: &str = "changes";
-/// More of `.git/HEAD` than any ref name has.
-const HEAD_BYTES: u64 = 4096;
+/// The file in a vault's folder of state that says what git had checked out.
+const MARK: &str = "checked-out";
+/// More than a ref name and a path have.
+const HEAD_BYTES: u64 = 16 << 10;
 
 /// Where the environment says that caches lie: `XDG_CACHE_HOME`, else `HOME/.cache`.
 pub fn cache_home<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
@@ -76,6 +78,53 @@ pub struct StateFolder {
     pub checked_out: Option<String>,
     /// The repository's folder; none without git.
     pub repository: Option<PathBuf>,
+}
+
+/// What a folder of state says of the time when it was written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// What git had checked out.
+    pub checked_out: Option<String>,
+    /// The repository's folder, with marks for what is no text.
+    pub repository: Option<String>,
+}
+
+impl Mark {
+    /// What a folder says; none where it does not say it.
+    pub fn read(dir: &Path) -> Option<Self> {
+        let text = read_start(&dir.join(MARK))?;
+        let lines: Vec<&str> = text.strip_suffix('\n')?.split('\n').collect();
+        let [checked_out, repository] = lines.as_slice() else { return None };
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        Some(Self { checked_out: some(checked_out), repository: some(repository) })
+    }
+}
+
+impl StateFolder {
+    /// What its mark says.
+    pub fn mark(&self) -> Mark {
+        let text = |path: &PathBuf| path.to_string_lossy().replace('\n', " ");
+        Mark {
+            checked_out: self.checked_out.clone(),
+            repository: self.repository.as_ref().map(text),
+        }
+    }
+
+    /// Says in the folder, which is there, what is checked out, for when something else is.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_mark(&self) -> io::Result<()> {
+        let mark = self.mark();
+        if Mark::read(&self.dir).as_ref() == Some(&mark) {
+            return Ok(());
+        }
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let text = format!("{}\n{}\n", text(&mark.checked_out), text(&mark.repository));
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        options.open(self.dir.join(MARK))?.write_all(text.as_bytes())
+    }
 }
 
 /// 16 random bytes of the system.

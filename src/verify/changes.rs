@@ -9,7 +9,7 @@ use super::log::View;
 use super::rules::Rules;
 use super::steps::Steps;
 use crate::audit::{
-    Change, Cuts, Event, Fault, FaultKind, HeadRef, LastLines, Line, Logs, Tail, Tails,
+    Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, missing,
 };
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -94,13 +94,10 @@ pub(super) fn check(vault: &Vault, view: &View, rules: &Rules) -> (Vec<Finding>,
 /// this user wrote last.
 fn accesses(vault: &Vault) -> Vec<Finding> {
     let check = || -> io::Result<Vec<Fault>> {
-        let (logs, ours) = (Logs::none().with_accesses_in(vault)?, LastLines::read(vault.state()));
-        if logs.writers() == 0 && ours == LastLines::default() {
-            return Ok(Vec::new());
-        }
+        let logs = Logs::none().with_accesses_in(vault)?;
         let logs = logs.pruned_at(Cuts::of(&Logs::of_changes(vault)?)?);
         let mut faults = logs.verify()?.faults;
-        faults.extend(ours.lost(&logs)?);
+        faults.extend(missing::faults(&missing::accesses(vault, logs.cuts())?));
         Ok(faults)
     };
     match check() {
@@ -111,20 +108,30 @@ fn accesses(vault: &Vault) -> Vec<Finding> {
 
 fn check_changes(vault: &Vault, view: &View, rules: &Rules) -> (Vec<Finding>, Steps) {
     match Logs::of_changes(vault) {
-        Ok(logs) => compare(&logs, recorded(vault, view, rules)),
+        Ok(logs) => {
+            let (mut findings, steps) = compare(&logs, recorded(view, rules));
+            match missing::changes(vault) {
+                Ok(lost) => {
+                    findings.extend(missing::faults(&lost).into_iter().map(|f| finding("", f)))
+                }
+                Err(why) => findings.push(unreadable(&why, AUDIT_DIR)),
+            }
+            (findings, steps)
+        }
         Err(why) => (vec![unreadable(&why, AUDIT_DIR)], Steps::default()),
     }
 }
 
 /// What the change logs of a vault are compared with.
-fn recorded<'v>(vault: &Vault, view: &'v View, rules: &Rules) -> Recorded<'v> {
+fn recorded<'v>(view: &'v View, rules: &Rules) -> Recorded<'v> {
     let from = rules.recorded_from.map_or(u64::MAX, |from| from.0);
     let numbers = (from..=view.head_number.0).map(CheckpointNumber);
     let must_bind = view.hashes.keys().copied().filter(|number| rules.is_bound(*number));
     Recorded {
         hashes: &view.hashes,
         owed: numbers.filter(|number| rules.is_strict(*number)).collect(),
-        tails: Tails::read(vault.state()),
+        // What of this user's lines is missing is looked for by itself, with those of other refs.
+        tails: Tails::default(),
         bindings: &view.bindings,
         must_bind: must_bind.collect(),
         acknowledgers: rules.acknowledgers(),
@@ -146,7 +153,7 @@ pub struct Unrecorded {
 /// A log cannot be read.
 pub(super) fn unrecorded(vault: &Vault, view: &View, rules: &Rules) -> io::Result<Unrecorded> {
     let logs = Logs::of_changes(vault)?;
-    let recorded = recorded(vault, view, rules);
+    let recorded = recorded(view, rules);
     let owed = recorded.owed.clone();
     let mut said = Said::new(recorded);
     logs.each(&mut |line| said.take(&line))?;
@@ -196,6 +203,7 @@ fn finding(dir: &str, fault: Fault) -> Finding {
         FaultKind::Rollback => Code::AuditRollback,
         FaultKind::Contradicts => Code::AuditContradicts,
         FaultKind::Torn => Code::AuditTorn,
+        FaultKind::Elsewhere => Code::AuditElsewhere,
         FaultKind::Unreadable => Code::FileUnreadable,
     };
     let line = usize::try_from(fault.line).unwrap_or(usize::MAX);

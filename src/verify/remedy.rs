@@ -118,6 +118,9 @@ impl Code {
                 "Two clones staged the same content, and the entry of one of them was collected, discarded or erased before the merge."
             }
             Self::AuditTorn => "A command or the machine stopped in the middle of an append.",
+            Self::AuditElsewhere => {
+                "The branch was not merged into this one, or was deleted; or an attacker who can write to `.git` wants to hide what was read or changed there."
+            }
             Self::AuditAcknowledged => {
                 "The writer of the event could not add its line any more, and another user declared that."
             }
@@ -303,6 +306,10 @@ impl Code {
                 Call::new(Verb::Publish).word("--changed"),
             ),
             Self::AuditTorn => "The next writing command of the same user removes it; nothing else is to be done.".into(),
+            Self::AuditElsewhere => Hint::call(
+                "If the branch is to be merged, nothing. If its lines were lost, restore the file from git or a backup; if they were given up with the branch, {} takes files that are gone off the list.",
+                Verb::HeadTrust,
+            ),
             Self::VersionUnpublished
             | Self::AuditAcknowledged
             | Self::AuditReplaced

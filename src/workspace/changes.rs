@@ -1,6 +1,7 @@
 //! Changes that make no checkpoint, and the setting by which changes are recorded.
 
 use super::Workspace;
+use crate::audit::changes::GivenUp;
 use crate::audit::{Change, ChangeError, HeadRef, changes};
 use crate::govern::{self, Mode, Outcome};
 use crate::model::id::DocumentId;
@@ -138,12 +139,21 @@ impl Workspace<'_> {
         Ok(AuditAcknowledged { checkpoint, checkpoint_hash: hash, reason, principal, dry_run })
     }
 
-    /// Forgets lines of the change log that this user wrote and that the vault lacks.
+    /// The lines of this user that the vault lacks, and that are forgotten where its log is trusted as
+    /// it is.
+    ///
+    /// # Errors
+    /// A log cannot be read.
+    pub(crate) fn given_up(&self, vault: &Vault) -> Result<GivenUp, Failure> {
+        changes::given_up(vault).map_err(|why| Failure::new(Code::Io, format!("the logs: {why}")))
+    }
+
+    /// Forgets lines that this user wrote and that the vault lacks.
     ///
     /// # Errors
     /// A log cannot be read, or what is kept in mind of it not be written.
-    pub(crate) fn accept_changes(&self, vault: &Vault) -> Result<(), Failure> {
-        changes::accept(vault)
+    pub(crate) fn accept_changes(&self, vault: &Vault, lost: &GivenUp) -> Result<(), Failure> {
+        changes::accept(vault, lost)
             .map_err(|why| Failure::new(Code::Io, format!("the change log: {why}")))?;
         staging::accept(vault)
             .map_err(|why| Failure::new(Code::Io, format!("the staging chains: {why}")))

@@ -10,6 +10,7 @@ use crate::model::hint::{Call, Hint, Verb};
 use crate::report::failure::{Code, Failure};
 use crate::trust;
 use crate::vault::Vault;
+use crate::vault::history::History;
 use crate::vault::lock;
 use crate::vault::named;
 use crate::vault::outside::{self, StateFolder};
@@ -99,8 +100,10 @@ impl Workspace<'_> {
         let cache = cache.and_then(|home| folder_beside(&home, root, branch));
         let state = self.state_in(root, checked_out.clone());
         let reader = self.reader(root);
+        let (git, folder) = (self.environment.git, root.to_owned());
+        let history = History::new(move |args| git(&folder, args, b"").ok());
         let vault = vault.with_cache(cache).with_state(state).on(self.environment.disk.clone());
-        vault.with_patience(self.patience()).read_by(reader)
+        vault.with_patience(self.patience()).read_by(reader).known_by(history)
     }
 
     /// Who reads the vault in a folder: as who acts, when it is asked.

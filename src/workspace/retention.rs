@@ -7,8 +7,8 @@ use super::Workspace;
 use super::changes::NoChange;
 use super::recording::{AccessLogs, of_log};
 use crate::audit::{
-    self, Change, Cuts, Hold, Holds, LastLines, Line, Logs, PlacedHold, Plan, Tails, changes, hold,
-    prune,
+    self, Change, Cuts, Hold, Holds, LastLines, Line, Logs, PlacedHold, Plan, changes, hold,
+    missing, prune,
 };
 use crate::govern;
 use crate::model::layout;
@@ -206,16 +206,15 @@ fn retention_of(vault: &Vault) -> Result<u64, Failure> {
 /// The lines of the change logs that place and lift holds, and whether these logs are whole.
 fn lines_of_holds(vault: &Vault) -> io::Result<(Vec<Line>, bool)> {
     let logs = Logs::of_changes(vault)?;
-    let (mut lines, mut lost) = (Vec::new(), Tails::read(vault.state()));
+    let mut lines = Vec::new();
     let faults = logs.each(&mut |line| {
-        lost.find(&line);
         if line.is_of_hold() {
             lines.push(line);
         }
     })?;
-    let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
-    let is_sound = !is_damaged && lost.iter().next().is_none();
-    Ok((lines, is_sound))
+    let missing = missing::faults(&missing::changes(vault)?);
+    let is_damaged = faults.iter().chain(&missing).any(|fault| fault.kind.is_damage());
+    Ok((lines, !is_damaged))
 }
 
 fn of_holds(read: io::Result<Holds>) -> Result<Holds, Failure> {

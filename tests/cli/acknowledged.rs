@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::anchored::git;
 use crate::changes::Mute;
 use crate::harness::{Output, Place, files_in};
 
@@ -126,6 +127,16 @@ const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@x.com, role: revi
 
 /// The same in a governed vault, whose checkpoint 3 is lost.
 fn governed() -> Place {
+    by(|machine| {
+        let line = "approve stewards.yaml --as kim@x.com";
+        let output = machine.typed(line).on(Arc::new(Mute));
+        assert_eq!(output.exit, 5, "{}", output.whole());
+    })
+    .duplicate()
+}
+
+/// A governed vault whose checkpoint 3 is approved in some way.
+fn by(approve: impl Fn(&Place)) -> Place {
     let machine = Place::vault();
     machine.write("nodes/a.md", "# A\n\nOne.\n");
     machine.ctx("publish --all --as ana@x.com").ok();
@@ -134,9 +145,25 @@ fn governed() -> Place {
     let stewards = STEWARDS.replace("ana@x.com", "ann@x.com");
     machine.write("stewards.yaml", stewards);
     machine.ctx("submit stewards.yaml --as bo@x.com").ok();
-    let output = machine.typed("approve stewards.yaml --as kim@x.com").on(Arc::new(Mute));
-    assert_eq!(output.exit, 5, "{}", output.whole());
-    machine.duplicate()
+    approve(&machine);
+    machine
+}
+
+#[test]
+fn a_line_that_this_machine_wrote_is_not_acknowledged_away() {
+    let place = by(|machine| {
+        machine.ctx("approve stewards.yaml --as kim@x.com").ok();
+    });
+    git(&place, "init -q");
+    let logs = files_in(&place.path(".context/audit"));
+    let (path, bytes) = logs.iter().find(|(path, _)| path.ends_with(".jsonl")).unwrap();
+    let text = String::from_utf8_lossy(bytes);
+    let kept: Vec<&str> = text.split_inclusive('\n').collect();
+    place.write(&format!(".context/audit/{path}"), kept[..kept.len() - 1].concat());
+    place.ctx("audit acknowledge 3 --reason 'laptop lost' --as kim@x.com").ok();
+    let codes: Vec<String> = findings(&place).into_iter().map(|(code, ..)| code).collect();
+    assert_eq!(codes, ["audit-rollback", "audit-acknowledged"]);
+    place.ctx("verify").exits(1);
 }
 
 #[test]
@@ -166,12 +193,17 @@ fn in_a_governed_vault_a_reviewer_of_the_whole_vault_acknowledges() {
 
 /// The lines of a log in another name, with hashes that fit.
 fn renamed(bytes: &[u8], who: &str) -> String {
+    rehashed(&String::from_utf8_lossy(bytes), |_, line| line["principal"] = who.into())
+}
+
+/// The lines of a log after something was done to each, by its number, with hashes that fit.
+pub(crate) fn rehashed(text: &str, change: impl Fn(usize, &mut Value)) -> String {
     use sha2::{Digest as _, Sha256};
     let (mut out, mut prev) = (String::new(), None::<String>);
-    for line in String::from_utf8_lossy(bytes).lines() {
+    for (n, line) in text.lines().enumerate() {
         let mut line: Value = serde_json::from_str(line).unwrap();
         line.as_object_mut().unwrap().remove("hash");
-        line["principal"] = who.into();
+        change(n + 1, &mut line);
         if let Some(prev) = prev {
             line["prev"] = prev.into();
         }

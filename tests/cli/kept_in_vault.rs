@@ -9,14 +9,14 @@ use serde_json::Value;
 use crate::anchored::git;
 use crate::harness::{Output, Place, files_in};
 
-const FOLDER: &str = ".context/audit/access";
+pub(crate) const FOLDER: &str = ".context/audit/access";
 
 /// A vault that keeps accesses, with a document in two versions.
 fn vault() -> Place {
     with("accesses: vault")
 }
 
-fn with(setting: &str) -> Place {
+pub(crate) fn with(setting: &str) -> Place {
     let place = Place::vault();
     place.edit(".context/config.yaml", "audit:\n", &format!("audit:\n  {setting}\n"));
     place.write("nodes/a.md", "# A\n\nOne.\n");
@@ -25,7 +25,7 @@ fn with(setting: &str) -> Place {
 }
 
 /// The files of the log in the vault, by name.
-fn files(place: &Place) -> Vec<String> {
+pub(crate) fn files(place: &Place) -> Vec<String> {
     let Ok(entries) = fs::read_dir(place.path(FOLDER)) else { return Vec::new() };
     let name = |entry: fs::DirEntry| format!("{FOLDER}/{}", entry.file_name().to_str().unwrap());
     let mut names: Vec<String> = entries.map(|entry| name(entry.unwrap())).collect();
@@ -35,7 +35,7 @@ fn files(place: &Place) -> Vec<String> {
 
 /// The only file of the log.
 #[track_caller]
-fn file(place: &Place) -> String {
+pub(crate) fn file(place: &Place) -> String {
     let names = files(place);
     let [file] = names.as_slice() else { panic!("one writer: {names:?}") };
     file.clone()
@@ -52,14 +52,14 @@ fn mode(place: &Place, path: &str) -> u32 {
     place.path(path).metadata().unwrap().permissions().mode() & 0o777
 }
 
-fn codes(place: &Place) -> Vec<(String, String)> {
+pub(crate) fn codes(place: &Place) -> Vec<(String, String)> {
     let report = place.ctx("verify --json").json("ctx.verify");
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let findings = report["findings"].as_array().unwrap().iter();
     findings.map(|finding| (text(&finding["code"]), text(&finding["path"]))).collect()
 }
 
-fn traces(place: &Place, args: &str) -> Vec<Value> {
+pub(crate) fn traces(place: &Place, args: &str) -> Vec<Value> {
     let report = place.ctx(&format!("trace list {args} --json")).ok().json("ctx.trace.list");
     report["traces"].as_array().unwrap().clone()
 }

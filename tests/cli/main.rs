@@ -53,6 +53,7 @@ mod json;
 mod kept_in_vault;
 mod library;
 mod look;
+mod lost_lines;
 mod merged;
 mod moved;
 mod naming;

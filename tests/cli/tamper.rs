@@ -13,7 +13,7 @@ fn reference_vault() -> Place {
 }
 
 /// Provoked by tests of their own: the fault is outside a vault of ours.
-const ELSEWHERE: [Code; 32] = [
+const ELSEWHERE: [Code; 33] = [
     // `spec/vectors/review`.
     Code::ApprovalMissing,
     Code::ApprovalSelf,
@@ -40,6 +40,8 @@ const ELSEWHERE: [Code; 32] = [
     Code::AuditMissing,
     Code::AuditTorn,
     Code::AuditReplaced,
+    // `kept_in_vault.rs`.
+    Code::AuditElsewhere,
     // `stage.rs`.
     Code::StagedMalformed,
     Code::StagedChainMismatch,

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::audit::{Fault, Filter, LastLines, Logs, Pruned, RawLine, Verified};
+use crate::audit::{Fault, Filter, Logs, Pruned, RawLine, Verified};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::cli::Answer;
 use crate::cli::session::Session;
-use crate::cli::trace::{LogPlace, note_pruned, trace_id, unknown_access, unknown_trace};
+use crate::cli::trace::{LogPlace, naming, note_pruned, trace_id, unknown_access, unknown_trace};
 use crate::cli::ui::shown;
 use crate::evidence::bundle::export::{Exported, export};
 use crate::evidence::bundle::manifest::{Gap, PRUNED, Scope};
@@ -114,11 +114,12 @@ fn found(
                 && found.is_empty()
             {
                 place.note_elsewhere(vault, session);
-                return Err(unknown_trace(&[logs], &trace_id(name)?));
+                let lost = place.lost(vault, &logs)?;
+                return Err(naming(unknown_trace(&[logs], &trace_id(name)?), &lost));
             }
             note_pruned(session, &logs, None);
             if found.is_empty() {
-                return Err(unknown_access());
+                return Err(naming(unknown_access(), &place.lost(vault, &logs)?));
             }
             let gaps = gaps((vault, place), &logs, &scope)?;
             Ok((scope, found, gaps))
@@ -147,9 +148,7 @@ fn gaps(
     scope: &Scope,
 ) -> Result<Vec<Gap>, Failure> {
     let Verified { mut faults, pruned, .. } = of_log(logs.verify())?;
-    if !place.is_named() {
-        faults.extend(of_log(LastLines::read(vault.state()).lost(logs))?);
-    }
+    faults.extend(place.lost_accesses(vault, logs)?);
     let of_writer = match scope {
         Scope::Trace(name) => name.split('-').next(),
         Scope::Session(_) | Scope::Document(_) => None,
@@ -165,10 +164,12 @@ fn gaps(
         Gap { code: PRUNED.to_owned(), file: format!("{writer}.jsonl"), line: 1, why }
     }));
     let changes = of_log(Logs::of_changes(vault).and_then(|changes| changes.verify()))?.faults;
+    let lost = place.lost_changes(vault)?;
     gaps.extend(changes.into_iter().filter(|fault| fault.kind.is_damage()).map(|fault| {
         let file = format!("{AUDIT_DIR}/{}", fault.file);
         gap(Fault { file, ..fault })
     }));
+    gaps.extend(lost.into_iter().map(gap));
     Ok(gaps)
 }
 

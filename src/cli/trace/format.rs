@@ -20,14 +20,15 @@ pub(super) enum Format {
     ProvJson,
 }
 
-/// Prints the lines that a filter wants, those of each writer in their order.
+/// Prints the lines that a filter wants, those of each writer in their order. Some faults of the logs
+/// are known already.
 pub(super) fn list(
     format: Format,
     (all, filter): (&[Logs], &Filter),
+    mut faults: Vec<Fault>,
     session: &mut Session<'_>,
 ) -> Result<Answer, Failure> {
     let mut lines = Vec::new();
-    let mut faults = Vec::new();
     for logs in all {
         let found = match format {
             // Lines are printed as they are read: a log may be longer than memory.

@@ -44,7 +44,12 @@ pub(super) struct Grep {
 pub(super) fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     if let Some(format) = args.format {
         let (filter, logs) = args.which.open(session)?;
-        return format::list(format, (&logs, &filter), session);
+        let vault = session.workspace.vault()?;
+        let lost = match logs.first() {
+            Some(accesses) => args.which.place.lost(&vault, accesses)?,
+            None => Vec::new(),
+        };
+        return format::list(format, (&logs, &filter), lost, session);
     }
     let keep = |line: Line| Some(TraceRow::from(&line));
     let (traces, answer) = rows(&args.which, &keep, session)?;
@@ -70,12 +75,15 @@ fn rows(
 ) -> Result<(Vec<TraceRow>, Answer), Failure> {
     let (filter, logs) = which.open(session)?;
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
-    for logs in logs {
+    for logs in &logs {
         faults.extend(of_log(logs.matching(&filter, keep, &mut |row| traces.push(row)))?);
-        note_pruned(session, &logs, filter.from);
+        note_pruned(session, logs, filter.from);
+    }
+    let vault = session.workspace.vault()?;
+    if let Some(accesses) = logs.first() {
+        faults.extend(which.place.lost(&vault, accesses)?);
     }
     if traces.is_empty() {
-        let vault = session.workspace.vault()?;
         which.place.note_elsewhere(&vault, session);
     }
     let answer = warn_of(session, &faults);

@@ -1,7 +1,7 @@
 //! `ctx trace verify`.
 
 use super::LogPlace;
-use crate::audit::{Fault, LastLines, Logs, Verified};
+use crate::audit::{Fault, Logs, Verified, missing};
 use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
@@ -19,14 +19,19 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
     let logs = logs.compared_with(heads_of(&vault));
     let Verified { lines, pruned, mut faults } = of_log(logs.verify())?;
     if !place.is_named() {
-        faults.extend(of_log(LastLines::read(vault.state()).lost(&logs))?);
+        faults.extend(missing::faults(&of_log(missing::accesses(&vault, logs.cuts()))?));
     }
     let folder = folder.unwrap_or_else(|| vault.root().join(layout::ACCESS_DIR));
     let changes = match &place.logs {
         Some(_) => None,
         None => Some(of_log(Logs::of_changes(&vault))?),
     };
-    let changes = changes.as_ref().filter(|changes| changes.writers() > 0).map(verified_changes);
+    let lost = match place.is_named() {
+        true => Vec::new(),
+        false => missing::faults(&of_log(missing::changes(&vault))?),
+    };
+    let changes = changes.as_ref().filter(|changes| changes.writers() > 0 || !lost.is_empty());
+    let changes = changes.map(|changes| verified_changes(changes, &lost));
     let changes = changes.transpose()?;
     let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
     let report = TraceVerifyReport {
@@ -65,7 +70,13 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
         }
     }
     if !is_damaged && !is_changed && !session.ui.json {
-        session.ui.note("note: that a log was truncated cannot be detected");
+        session.ui.note(match (place.is_named(), logs.is_all_in_vault()) {
+            (false, true) => "note: that a log of another user was truncated cannot be detected",
+            (false, false) if vault.files().exists(AUDIT_DIR) => {
+                "note: that a log outside of the vault, or one of another user, was truncated cannot be detected"
+            }
+            _ => "note: that a log was truncated cannot be detected",
+        });
     }
     Ok(if is_damaged || is_changed { Answer::No } else { Answer::Yes })
 }
@@ -77,7 +88,7 @@ fn of_writers(lines: u64, writers: usize) -> String {
 }
 
 /// What a verifier says of the chains of change logs.
-fn verified_changes(logs: &Logs) -> Result<ChangesVerified, Failure> {
+fn verified_changes(logs: &Logs, lost: &[Fault]) -> Result<ChangesVerified, Failure> {
     let Verified { lines, faults, .. } = of_log(logs.verify())?;
     let of_vault = |fault: &Fault| FaultReport {
         file: format!("{AUDIT_DIR}/{}", fault.file),
@@ -86,7 +97,7 @@ fn verified_changes(logs: &Logs) -> Result<ChangesVerified, Failure> {
     Ok(ChangesVerified {
         writers: logs.writers(),
         lines,
-        faults: faults.iter().map(of_vault).collect(),
+        faults: faults.iter().map(of_vault).chain(lost.iter().map(FaultReport::from)).collect(),
     })
 }
 

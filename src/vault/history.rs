@@ -1,0 +1,85 @@
+//! What git knows of a vault beyond the files that are checked out. It is asked only where a log lacks
+//! lines that this user wrote.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Asks git something in the vault's folder; none where it refuses or cannot be run.
+type Ask = dyn Fn(&[&str]) -> Option<Vec<u8>> + Send + Sync;
+
+/// The commits of the repository that holds a vault; nothing is known where no front end said whom
+/// to ask.
+#[derive(Clone, Default)]
+pub struct History(Option<Arc<Ask>>);
+
+/// Which commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commits {
+    /// Those that what is checked out contains.
+    CheckedOut,
+    /// Every one that a ref or a reflog names, with those before it.
+    Any,
+}
+
+/// No program that the repository names is run, and no commit is left out.
+const LOG: [&str; 8] = [
+    "log",
+    "-m",
+    "--full-history",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-show-signature",
+    "--no-color",
+];
+
+impl Commits {
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::CheckedOut => &["HEAD"],
+            Self::Any => &["--all", "--reflog"],
+        }
+    }
+}
+
+impl History {
+    /// What this says.
+    pub fn new(ask: impl Fn(&[&str]) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(ask)))
+    }
+
+    fn ask(&self, args: &[&str]) -> Option<String> {
+        let said = self.0.as_ref()?(args)?;
+        Some(String::from_utf8_lossy(&said).into_owned())
+    }
+
+    /// Whether there is a repository, and nothing was committed to it.
+    pub fn is_unborn(&self) -> bool {
+        let refs = self.ask(&["for-each-ref", "--count=1", "--format=%(objectname)"]);
+        refs.is_some_and(|refs| refs.trim().is_empty())
+            && self.ask(&["rev-parse", "-q", "--verify", "HEAD"]).is_none()
+    }
+
+    /// The names of the files that commits changed, of those that some patterns match.
+    pub fn changed(&self, commits: Commits, patterns: &[String]) -> Option<String> {
+        let rest = ["--format=", "--name-only"];
+        let patterns = patterns.iter().map(String::as_str);
+        let args = LOG.iter().chain(&rest).chain(commits.names()).copied();
+        self.ask(&args.chain(["--"]).chain(patterns).collect::<Vec<_>>())
+    }
+
+    /// Whether a commit has a text in a file that a pattern matches.
+    pub fn has(&self, commits: Commits, pattern: &str, text: &str) -> bool {
+        let text = format!("-S{text}");
+        let rest = ["-1", "--format=%H", text.as_str()];
+        let args = LOG.iter().chain(&rest).chain(commits.names()).copied();
+        let found = self.ask(&args.chain(["--", pattern]).collect::<Vec<_>>());
+        found.is_some_and(|found| !found.trim().is_empty())
+    }
+}
+
+impl fmt::Debug for History {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("History").field(&self.0.is_some()).finish()
+    }
+}

@@ -1,0 +1,277 @@
+//! Lines that this machine wrote to logs in the vault, and that are gone there: on the same ref, on
+//! another one, or since there is a repository (AUDIT-21, AUDIT-30).
+
+use serde_json::Value;
+
+use crate::acknowledged::rehashed;
+use crate::anchored::git;
+use crate::harness::{Place, files_in};
+use crate::kept_in_vault::{FOLDER, codes, file, files, traces, with};
+
+const SYNC: &str = "accesses: vault\n  durability: sync";
+
+/// The code of each finding of `verify`.
+fn found(place: &Place) -> Vec<String> {
+    codes(place).into_iter().map(|(code, _)| code).collect()
+}
+
+/// Keeps so many lines of a file.
+fn keep(place: &Place, path: &str, lines: usize) {
+    let kept: String = place.read(path).split_inclusive('\n').take(lines).collect();
+    place.write(path, kept);
+}
+
+fn commit(place: &Place) {
+    git(place, "add -A");
+    git(place, "commit -q -m state");
+}
+
+/// A vault in a repository, with a commit on `main`.
+fn repository(setting: &str) -> Place {
+    let place = with(setting);
+    git(&place, "init -q -b main");
+    commit(&place);
+    place
+}
+
+fn read(place: &Place, times: usize) {
+    for n in 0..times {
+        place.ctx(&format!("read nodes/a --session s{n}")).ok();
+    }
+}
+
+#[test]
+fn a_rewritten_log_is_no_power_cut() {
+    let place = with("accesses: vault");
+    read(&place, 3);
+    let path = file(&place);
+    let text = place.read(&path);
+    let rewritten = rehashed(&text, |n, line| {
+        if n == 2 {
+            line["labels"]["session"] = "another".into();
+        }
+    });
+    place.write(&path, &rewritten);
+    assert_eq!(codes(&place), [("audit-rollback".to_owned(), path.clone())]);
+    let said = place.ctx("trace verify").exits(1).stdout;
+    assert!(said.contains("line 3 of the writer with another hash"), "{said}");
+    // It goes on, as another program would; and it has what a power cut leaves after it.
+    let longer = rehashed(&(rewritten.clone() + rewritten.lines().last().unwrap()), |n, line| {
+        line["seq"] = n.into();
+    });
+    for damaged in [longer, rewritten + "\0\0\0"] {
+        place.write(&path, damaged);
+        assert!(found(&place).contains(&"audit-rollback".to_owned()));
+    }
+    // A power cut takes lines at the end.
+    place.write(&path, text.split_inclusive('\n').take(1).collect::<String>());
+    assert_eq!(found(&place), ["audit-torn"]);
+}
+
+#[test]
+fn a_log_of_a_branch_that_was_merged_is_not_truncated_unseen() {
+    for setting in ["accesses: vault", SYNC] {
+        let place = repository(setting);
+        git(&place, "checkout -q -b feat");
+        read(&place, 3);
+        let path = file(&place);
+        commit(&place);
+        git(&place, "checkout -q main");
+        // That the branch has more is no finding.
+        assert_eq!(found(&place), [""; 0]);
+        git(&place, "merge -q --no-ff -m merged feat");
+        git(&place, "branch -q -D feat");
+        assert_eq!(found(&place), [""; 0]);
+        let whole = place.read(&path);
+        keep(&place, &path, 1);
+        assert_eq!(codes(&place), [("audit-rollback".to_owned(), path.clone())]);
+        let said = place.ctx("trace verify").exits(1).stdout;
+        assert!(said.contains("lines 2 to 3 of the writer on `refs/heads/feat`"), "{said}");
+        commit(&place);
+        assert_eq!(found(&place), ["audit-rollback"]);
+        place.remove(&path);
+        commit(&place);
+        assert_eq!(found(&place), ["audit-rollback"]);
+        place.write(&path, whole);
+        assert_eq!(found(&place), [""; 0]);
+        // Another line of the same number needs no commit that shows it.
+        let other = rehashed(&place.read(&path), |_, line| line["verb"] = "show".into());
+        place.write(&path, other);
+        assert_eq!(found(&place), ["audit-rollback"]);
+    }
+}
+
+#[test]
+fn what_another_branch_has_more_is_a_note_that_names_it() {
+    let place = repository(SYNC);
+    read(&place, 2);
+    let path = file(&place);
+    commit(&place);
+    git(&place, "branch -q feat");
+    read(&place, 2);
+    commit(&place);
+    git(&place, "checkout -q feat");
+    assert_eq!(codes(&place), [("audit-elsewhere".to_owned(), path.clone())]);
+    let said = place.ctx("verify").ok().stdout;
+    assert!(said.contains("lines 3 to 4 of the writer on `refs/heads/main`"), "{said}");
+    place.ctx("trace verify").ok();
+    place.ctx("trace list").ok();
+    // It is not given up: the other branch has it.
+    let report = place.ctx("head trust --json").ok().json("ctx.head.trust");
+    assert_eq!(report["lost"], serde_json::json!([]));
+    git(&place, "add -A");
+    git(&place, "commit -q -m trusted");
+    git(&place, "merge -q -m merged main");
+    assert_eq!(found(&place), [""; 0]);
+    // An older commit has less, too.
+    git(&place, "checkout -q HEAD~1");
+    assert_eq!(found(&place), ["audit-elsewhere"]);
+}
+
+#[test]
+fn what_no_commit_ever_had_is_a_note_until_it_is_given_up() {
+    let place = repository(SYNC);
+    git(&place, "checkout -q -b feat");
+    read(&place, 2);
+    place.remove(&file(&place));
+    git(&place, "checkout -q main");
+    assert_eq!(found(&place), ["audit-elsewhere"]);
+    let said = place.ctx("verify").ok().stdout;
+    assert!(said.contains("of which neither the vault nor a commit has a file"), "{said}");
+    place.ctx("head trust").ok();
+    assert_eq!(found(&place), [""; 0]);
+}
+
+#[test]
+fn a_new_branch_does_not_hide_what_was_lost() {
+    let place = repository(SYNC);
+    read(&place, 3);
+    let path = file(&place);
+    commit(&place);
+    keep(&place, &path, 1);
+    git(&place, "checkout -q -b x");
+    assert_eq!(found(&place), ["audit-rollback"]);
+    // Where nothing was committed, git cannot have taken anything away.
+    let place = with(SYNC);
+    git(&place, "init -q -b main");
+    read(&place, 3);
+    keep(&place, &file(&place), 1);
+    assert_eq!(found(&place), ["audit-rollback"]);
+    git(&place, "checkout -q -b x");
+    assert_eq!(found(&place), ["audit-rollback"]);
+}
+
+#[test]
+fn a_new_repository_does_not_hide_what_was_lost() {
+    let place = with(SYNC);
+    read(&place, 3);
+    place.ctx("head trust").ok();
+    let path = file(&place);
+    let changes = files_in(&place.path(".context/audit"));
+    let mut names = changes.keys().filter(|name| !name.contains('/') && name.ends_with(".jsonl"));
+    let log = format!(".context/audit/{}", names.next().unwrap());
+    let whole = [place.read(&path), place.read(&log)];
+    git(&place, "init -q -b main");
+    assert_eq!(found(&place), [""; 0]);
+    for (path, whole) in [&path, &log].into_iter().zip(whole) {
+        keep(&place, path, whole.lines().count() - 1);
+        assert_eq!(codes(&place), [("audit-rollback".to_owned(), path.clone())]);
+        place.ctx("trace verify").exits(1);
+        place.write(path, whole);
+    }
+    commit(&place);
+    keep(&place, &log, 1);
+    git(&place, "checkout -q -b x");
+    assert_eq!(found(&place), ["audit-rollback"]);
+}
+
+#[test]
+fn questions_say_that_lines_are_lost() {
+    let origin = with(SYNC);
+    read(&origin, 3);
+    let listed = traces(&origin, "--verb read");
+    let [first, .., last] = listed.as_slice() else { panic!("{listed:?}") };
+    let [first, last] = [first, last].map(|line| line["trace"].as_str().unwrap().to_owned());
+    let path = file(&origin);
+    let warned = |line: &str| {
+        let output = origin.ctx(line);
+        assert_eq!(output.exit, 1, "{line}: {}", output.whole());
+        let told =
+            "warning: the log has 1 fault, so accesses may be missing; run `ctx trace verify`";
+        assert!(output.stderr.contains(told), "{line}: {}", output.whole());
+    };
+    let named = |line: &str| {
+        let output = origin.ctx(line);
+        assert_eq!(output.exit, 1, "{line}: {}", output.whole());
+        let told = ["error[unknown-trace]", "audit-rollback: .context/audit/access/"];
+        assert!(told.iter().all(|told| output.stderr.contains(told)), "{}", output.whole());
+    };
+    keep(&origin, &path, 2);
+    warned("trace list");
+    warned("trace list --format otlp");
+    warned("trace grep nodes/a");
+    warned("impact nodes/a");
+    warned("replay --session s0");
+    warned(&format!("replay {first}"));
+    warned(&format!("trace show {first}"));
+    warned(&format!("trace show {first} --format prov-json"));
+    for verb in ["replay", "trace show", "evidence export -o ../x.tar"] {
+        named(&format!("{verb} {last}"));
+    }
+    named("evidence export --session s2 -o ../x.tar");
+    origin.remove(&path);
+    warned("trace list");
+    warned("impact nodes/a");
+    named("replay --session s1");
+    // Logs that are named are not those that this machine writes.
+    origin.ctx(&format!("trace list --logs {}", origin.path(FOLDER).display())).ok();
+}
+
+#[test]
+fn lines_that_are_given_up_are_named() {
+    let place = with(SYNC);
+    read(&place, 3);
+    let path = file(&place);
+    keep(&place, &path, 1);
+    let writer = path.strip_prefix(&format!("{FOLDER}/")).unwrap().trim_end_matches(".jsonl");
+    let lost = serde_json::json!([{"writer": writer, "from": 2, "to": 3}]);
+    let report = place.ctx("head trust --dry-run --json").ok().json("ctx.head.trust");
+    assert_eq!(report["lost"], lost);
+    let said = place.ctx("head trust --dry-run").ok().stdout;
+    let told = format!("would be given up: lines 2 to 3 of the writer {writer}\n");
+    assert!(said.ends_with(&told), "{said}");
+    assert_eq!(found(&place), ["audit-rollback"]);
+    let said = place.ctx("head trust").ok().stdout;
+    assert!(
+        said.contains(&format!("now given up: lines 2 to 3 of the writer {writer}\n")),
+        "{said}"
+    );
+    assert_eq!(found(&place), [""; 0]);
+    let listed = place.ctx("trace list --json").ok().json("ctx.trace.list");
+    let line = listed["traces"].as_array().unwrap().last().unwrap()["trace"].clone();
+    let shown = place.ctx(&format!("trace show {} --json", line.as_str().unwrap())).ok();
+    let shown: Value = shown.json("ctx.trace.show");
+    assert_eq!(shown["lines"][0]["lost"], lost, "{shown:#}");
+    let shown = place.ctx(&format!("trace show {}", line.as_str().unwrap())).ok().stdout;
+    assert!(shown.contains(&format!("given up   lines 2 to 3 of {writer}")), "{shown}");
+    let report = place.ctx("head trust --json").ok().json("ctx.head.trust");
+    assert_eq!((&report["lost"], files(&place).len()), (&serde_json::json!([]), 1));
+}
+
+#[test]
+fn what_can_be_found_is_not_said_to_be_undetectable() {
+    let place = with(SYNC);
+    read(&place, 1);
+    let said = place.ctx("trace verify").ok().stderr;
+    assert!(
+        said.contains("note: that a log of another user was truncated cannot be detected"),
+        "{said}"
+    );
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    read(&place, 1);
+    let said = place.ctx("trace verify").ok().stderr;
+    assert!(
+        said.contains("note: that a log outside of the vault, or one of another user,"),
+        "{said}"
+    );
+}
