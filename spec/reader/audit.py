@@ -118,6 +118,9 @@ def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=(), hist
             head, who = line.get("head"), line.get("principal")
             if head and who is not None and is_held(head) and head["checkpoint"] >= named["checkpoint"]:
                 keys = [keys for n, keys in acknowledgers if n <= head["checkpoint"]][-1:]
+                if keys in ([], [None]):  # before governance: those who were reviewers when it began
+                    later = [keys for n, keys in acknowledgers if n > head["checkpoint"] and keys is not None]
+                    keys = later[:1]
                 if is_principal(who) and (keys in ([], [None]) or key_of(who) in keys[0]):
                     acknowledged.add(named["checkpoint"])
     for line in changes:  # the versions of steps and comments

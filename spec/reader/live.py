@@ -14,7 +14,7 @@ from reviews import is_submitted
 from untouched import has_our_four, is_draft, is_edited, live_form, read_live
 from verify import LOGS, Verifier
 
-NOTES = """head-elsewhere unfinished audit-torn audit-acknowledged audit-replaced version-unpublished vault-nested policy-unsealed
+NOTES = """head-elsewhere unfinished audit-torn audit-elsewhere audit-acknowledged audit-replaced version-unpublished vault-nested policy-unsealed
 checksum-mismatch timestamp-future history-respelled log-respelled key-unknown keyframe-interval
 file-ignored checkpoint-trigger-unchanged""".split()
 WORKING = "drift published-without-history document-missing policy-drift".split()

@@ -242,7 +242,7 @@ fn judge(
         } else if anywhere.contains(&writer) {
             (FaultKind::Elsewhere, String::new())
         } else {
-            let why = "of which neither the vault nor a commit has a file";
+            let why = "of which the vault has no file, and no commit that git names";
             (FaultKind::Elsewhere, format!("{wrote}, {why}"))
         };
     }

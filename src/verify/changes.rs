@@ -11,6 +11,7 @@ use super::steps::Steps;
 use crate::audit::{
     Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, missing,
 };
+use crate::chain::replay;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::{ACCESS_DIR, AUDIT_DIR};
@@ -109,7 +110,8 @@ fn accesses(vault: &Vault) -> Vec<Finding> {
 fn check_changes(vault: &Vault, view: &View, rules: &Rules) -> (Vec<Finding>, Steps) {
     match Logs::of_changes(vault) {
         Ok(logs) => {
-            let (mut findings, steps) = compare(&logs, recorded(view, rules));
+            let (mut findings, steps, by) = compare_all(&logs, recorded(view, rules));
+            name_makers((vault, view), &mut findings, &by);
             match missing::changes(vault) {
                 Ok(lost) => {
                     findings.extend(missing::faults(&lost).into_iter().map(|f| finding("", f)))
@@ -170,6 +172,15 @@ pub(super) fn unrecorded(vault: &Vault, view: &View, rules: &Rules) -> io::Resul
 /// Compares change logs with the checkpoint log, and with what this user wrote; gives what they say
 /// of steps.
 pub fn compare(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps) {
+    let (findings, steps, _) = compare_all(logs, recorded);
+    (findings, steps)
+}
+
+/// Who acknowledged that the event of a checkpoint has no line.
+type Acknowledged = BTreeMap<CheckpointNumber, PrincipalKey>;
+
+/// The same, and who acknowledged what.
+fn compare_all(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps, Acknowledged) {
     let (owed, must_bind) = (recorded.owed.clone(), recorded.must_bind.clone());
     let mut said = Said::new(recorded);
     let mut findings: Vec<Finding> = match logs.each(&mut |line| said.take(&line)) {
@@ -182,7 +193,42 @@ pub fn compare(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps) {
     findings.extend(said.unbound(must_bind));
     findings.extend(said.lost_bindings());
     said.steps.excuse(&said.declared);
-    (findings, said.steps)
+    (findings, said.steps, said.by)
+}
+
+/// Says where who acknowledged that an event has no line is who made it: by the histories, which name
+/// the editor of each version.
+fn name_makers(
+    (vault, view): (&Vault, &View),
+    findings: &mut [Finding],
+    acknowledged: &Acknowledged,
+) {
+    for finding in findings.iter_mut().filter(|found| found.code == Code::AuditAcknowledged) {
+        let Some(number) = finding.checkpoint else { continue };
+        let Some(who) = acknowledged.get(&number) else { continue };
+        if is_made_by((vault, view), number, who) {
+            finding.message += "; the histories name this principal as who made the event";
+        }
+    }
+}
+
+fn is_made_by(
+    (vault, view): (&Vault, &View),
+    number: CheckpointNumber,
+    who: &PrincipalKey,
+) -> bool {
+    view.records.iter().any(|(id, record)| {
+        let seals = record.seals.iter().map(|seal| (seal.checkpoint, seal.at));
+        let removals = record.removals.iter().map(|removal| (removal.checkpoint, removal.at));
+        let Some((_, at)) = seals.chain(removals).find(|(of, _)| *of == number) else {
+            return false;
+        };
+        let history = replay::load(vault.files(), id);
+        history.is_ok_and(|history| {
+            let mut made = history.entries().filter(|entry| entry.event_at() == Some(at));
+            made.any(|entry| PrincipalKey::of(&entry.edited_by) == *who)
+        })
+    })
 }
 
 /// The beginning of a text, which may have megabytes.
@@ -236,6 +282,7 @@ struct Said<'r> {
     acknowledgers: Vec<(CheckpointNumber, Acknowledgers)>,
     /// What is said of events without a line: of an acknowledgement that counts, and of others.
     acknowledged: BTreeMap<CheckpointNumber, String>,
+    by: Acknowledged,
     doubtful: BTreeMap<CheckpointNumber, String>,
     /// When this log was declared to be the one that counts, and by which line.
     declared: Vec<(String, String)>,
@@ -260,6 +307,7 @@ impl<'r> Said<'r> {
             contradictions: Vec::new(),
             acknowledgers,
             acknowledged: BTreeMap::new(),
+            by: Acknowledged::new(),
             doubtful: BTreeMap::new(),
             declared: Vec::new(),
             steps: Steps::default(),
@@ -308,12 +356,13 @@ impl<'r> Said<'r> {
             self.doubtful.insert(number, why);
             return;
         };
-        let rules = self.acknowledgers.iter().rfind(|(from, _)| *from <= head);
-        match rules.map_or(&Acknowledgers::All, |(_, who)| who).has(name) {
+        match self.acknowledgers_at(head).has(name) {
             true => {
                 let reason = beginning(reason);
                 let why = format!("line {trace} of `{principal}` acknowledges it: {reason}");
+                let who = PrincipalKey::of(name);
                 self.acknowledged.insert(number, why);
+                self.by.insert(number, who);
             }
             false => {
                 let why = format!(
@@ -321,6 +370,20 @@ impl<'r> Said<'r> {
                 );
                 self.doubtful.insert(number, why);
             }
+        }
+    }
+
+    /// Who may acknowledge at a head. Any head may be named: before governance those count who were
+    /// reviewers when it began.
+    fn acknowledgers_at(&self, head: CheckpointNumber) -> &Acknowledgers {
+        let at = self.acknowledgers.iter().rfind(|(from, _)| *from <= head);
+        let at = at.map_or(&Acknowledgers::All, |(_, who)| who);
+        let mut after = self.acknowledgers.iter().filter(|(from, _)| *from > head);
+        match at {
+            Acknowledgers::All => {
+                after.find(|(_, who)| *who != Acknowledgers::All).map_or(at, |(_, who)| who)
+            }
+            Acknowledgers::Reviewers(_) => at,
         }
     }
 

@@ -69,6 +69,15 @@ fn an_acknowledged_event_is_a_note_that_says_who_and_why() {
     place.ctx("trace list --format otlp").ok();
     place.ctx("trace list --format prov-json").ok();
 
+    // Who made the event may say so as well, and is named as that.
+    let (own, _) = lost();
+    own.ctx(ACKNOWLEDGE).ok();
+    let message = only(&own).2;
+    assert!(
+        message.ends_with("; the histories name this principal as who made the event"),
+        "{message}"
+    );
+
     // Another clone sees the same, and what follows is recorded as ever.
     assert_eq!(only(&place.duplicate()).0, "audit-acknowledged");
     place.edit("nodes/a.md", "Two.", "Three.");
@@ -147,6 +156,26 @@ fn by(approve: impl Fn(&Place)) -> Place {
     machine.ctx("submit stewards.yaml --as bo@x.com").ok();
     approve(&machine);
     machine
+}
+
+/// The head of an acknowledgement is what its writer says: an old one is no way around the roles.
+#[test]
+fn before_governance_those_acknowledge_who_were_reviewers_when_it_began() {
+    for (who, code) in [("eve@x.com", "audit-missing"), ("kim@x.com", "audit-acknowledged")] {
+        let (place, _) = lost();
+        place.ctx("audit acknowledge 2 --reason x --as eve@x.com").ok();
+        assert_eq!(only(&place).0, "audit-acknowledged");
+        let logs = files_in(&place.path(".context/audit"));
+        let is_it = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("\"acknowledge\"");
+        let (path, bytes) = logs.iter().find(|(_, bytes)| is_it(bytes)).unwrap();
+        let path = format!(".context/audit/{path}");
+        place.write(&path, renamed(bytes, who));
+        place.write("stewards.yaml", STEWARDS);
+        place.ctx("govern on --as ana@x.com").ok();
+        let codes: Vec<String> =
+            findings(&place.duplicate()).into_iter().map(|(code, ..)| code).collect();
+        assert_eq!(codes, [code], "{who}");
+    }
 }
 
 #[test]

@@ -728,13 +728,14 @@ fn a_planted_repository_discards_no_trusted_head() {
         };
         rolled_back();
         place.write(".git/HEAD", "ref: refs/heads/y\n");
-        let json = place.ctx("verify --json").ok().json("ctx.verify");
-        assert_eq!(json["verdict"], "intact, not anchored", "{json}");
-        assert_eq!(codes(&json), ["head-elsewhere"]);
+        // No commit shows that the branch of the planted one had less.
+        let json = place.ctx("verify --json").exits(1).json("ctx.verify");
+        assert_eq!(codes(&json), ["audit-rollback", "head-elsewhere"]);
+        assert_eq!(json["anchors"], serde_json::json!([]), "{json:#}");
         // Without it.
         place.remove(".git");
         let json = place.ctx("verify --json").exits(1).json("ctx.verify");
-        assert_eq!(codes(&json), ["head-rollback"]);
+        assert_eq!(codes(&json), ["audit-rollback", "head-rollback"]);
         place.ctx("add nodes/third --body x").exits(4);
         place.ctx("head trust").ok();
         place.ctx("add nodes/third --body x").ok();
@@ -770,7 +771,7 @@ fn a_planted_branch_that_is_ahead_discards_no_trusted_head() {
             fs::write(root.join(path), bytes).unwrap();
         }
         let json = ctx("verify --json").exits(1).json("ctx.verify");
-        assert_eq!(codes(&json), ["head-rollback", "head-elsewhere"]);
+        assert_eq!(codes(&json), ["audit-rollback", "head-rollback", "head-elsewhere"]);
         ctx("add nodes/c --body x").exits(4);
     }
 }

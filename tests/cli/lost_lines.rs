@@ -137,7 +137,10 @@ fn what_no_commit_ever_had_is_a_note_until_it_is_given_up() {
     git(&place, "checkout -q main");
     assert_eq!(found(&place), ["audit-elsewhere"]);
     let said = place.ctx("verify").ok().stdout;
-    assert!(said.contains("of which neither the vault nor a commit has a file"), "{said}");
+    assert!(
+        said.contains("of which the vault has no file, and no commit that git names"),
+        "{said}"
+    );
     place.ctx("head trust").ok();
     assert_eq!(found(&place), [""; 0]);
 }
