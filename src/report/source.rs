@@ -13,6 +13,7 @@ use crate::model::stage::StagePolicy;
 use crate::model::transport::Transport;
 use crate::resolve::{Resolution, Served, Withheld};
 use crate::source::{HydrationPlan, MissingDependency, PlannedSource, SourceCall};
+use crate::staging::PartChange;
 
 /// What a source says is to be called (SRC-5).
 #[derive(Debug, Serialize)]
@@ -260,6 +261,45 @@ pub struct SourceFreshReport<'f> {
 
 impl Report for SourceFreshReport<'_> {
     const SCHEMA: &'static str = "source.fresh";
+}
+
+/// The answer of `source diff`.
+#[derive(Debug, Serialize)]
+pub struct SourceDiffReport<'d> {
+    /// The source.
+    pub source: String,
+    /// The URI of the older result.
+    pub from: String,
+    /// That of the newer one.
+    pub to: String,
+    /// When each was staged, the older one first.
+    pub at: [&'d str; 2],
+    /// Whether both have the same content.
+    pub equal: bool,
+    /// What they are compared by: `json`, `text` or `bytes`.
+    pub form: &'static str,
+    /// Of JSON the parts that changed, each with its JSON Pointer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<&'d [PartChange]>,
+    /// What changed, line by line; empty of contents that are no text.
+    pub diff: &'d str,
+    /// The documents that were promoted from the older content.
+    pub promoted: Vec<PromotedFromReport>,
+}
+
+/// A document that was promoted from a staged content.
+#[derive(Debug, Serialize)]
+pub struct PromotedFromReport {
+    /// The document.
+    pub document: String,
+    /// The URI of the entry.
+    pub entry: String,
+    /// The version that is published; null where none is.
+    pub published: Option<u64>,
+}
+
+impl Report for SourceDiffReport<'_> {
+    const SCHEMA: &'static str = "source.diff";
 }
 
 /// The answer of `source run`.

@@ -193,7 +193,26 @@ pub(crate) fn block(entry: &StagedEntry, content: &[u8]) -> String {
         ("form", form),
     ];
     facts.extend(entry.entry.principal.as_deref().map(|principal| ("principal", principal)));
-    staged_block(&name, &facts, &entry.hash, shown)
+    staged_block(&name, &facts, &[&entry.hash], shown)
+}
+
+/// What changed between two contents, as a reader or an agent gets it: between two lines that say that
+/// it is data. The mark follows from both hashes, so that neither content can hold it.
+pub(crate) fn difference_block(
+    (old, new): (&StagedEntry, &StagedEntry),
+    form: &str,
+    lines: &str,
+) -> String {
+    let (name, from) = (new.name().to_string(), old.name().to_string());
+    let facts = [
+        ("status", "staged"),
+        ("from", from.as_str()),
+        ("source", new.entry.source.as_str()),
+        ("from-at", old.at.as_str()),
+        ("at", new.at.as_str()),
+        ("form", form),
+    ];
+    staged_block(&name, &facts, &[&old.hash, &new.hash], lines)
 }
 
 /// The answer of `stage list`.

@@ -6,12 +6,13 @@
 //! writer who did it. `line` is a line and its spelling, `canonical` the hash of a payload's content,
 //! `payload` its file, `chain` how a chain is read and checked, `append` how a line gets there, and
 //! `tails` what is kept in mind of it outside the vault. `record` stages a result, `collected` says
-//! what became of each entry, `name` how one is named, and `policy` what is staged at all.
+//! what became of each entry, `difference` what changed from one JSON content to the next, `name` how one is named, and `policy` what is staged at all.
 
 mod append;
 mod canonical;
 mod chain;
 mod collected;
+mod difference;
 mod line;
 mod name;
 mod payload;
@@ -22,8 +23,10 @@ mod tails;
 pub use append::StagingError;
 pub(crate) use append::append;
 pub use canonical::Canonical;
+pub(crate) use canonical::json;
 pub use chain::{Chain, Chains, StrayFile};
 pub use collected::{Ended, Promotion, Staged, StagedEntry};
+pub use difference::{PartChange, changes};
 pub use line::{Act, ActKind, Entry, EntryRef, LineKind, StagedLine};
 pub use name::{StagedName, parse_name};
 pub(crate) use payload::{

@@ -85,6 +85,7 @@ mod search;
 mod sections;
 mod shared;
 mod source;
+mod source_diff;
 mod stage;
 mod stage_faults;
 mod stage_properties;

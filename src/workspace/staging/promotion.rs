@@ -97,11 +97,8 @@ impl Workspace<'_> {
         let last = history.and_then(|history| history.entries().last().map(|entry| entry.version));
         let text = last.and_then(|version| any_text_of(vault, &chronicle, id, version).ok());
         let document = text.and_then(|(text, _)| Document::parse(&text).ok());
-        let from = document.and_then(|document| {
-            let root = document.frontmatter.root?;
-            Some(root.get("promoted_from")?.text()?.to_owned())
-        });
-        match last.filter(|_| from == Some(name.to_string())) {
+        let from = document.as_ref().and_then(|document| document.frontmatter.promoted_from());
+        match last.filter(|_| from == Some(&name.to_string())) {
             Some(version) => Ok(Some(version)),
             None => Err(exists(id)),
         }
