@@ -10,7 +10,7 @@ use crate::model::layout::STAGING_CHAINS;
 use crate::vault::files::{FileError, Files};
 
 /// No chain is longer: a writer begins another one long before.
-const MAX_CHAIN: u64 = 4 * FULL;
+pub(super) const MAX_CHAIN: u64 = 4 * FULL;
 /// No folder of a source is deeper: an id has fewer parts.
 const MAX_DEPTH: usize = 256;
 

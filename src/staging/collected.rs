@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::chain::Chains;
 use super::line::{Act, ActKind, Entry, LineKind};
 use super::name::StagedName;
-use crate::audit::WriterId;
+use crate::audit::{Text, WriterId};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::principal::PrincipalKey;
@@ -171,6 +171,28 @@ impl StagedEntry {
         session.is_some()
             && self.entry.session.as_deref() == session
             && recorded.as_ref() == principal
+    }
+
+    /// What the access log says of its content, when this is handed out (STAGE-15).
+    pub(crate) fn text(&self, handed_out: &[u8]) -> Text {
+        Text {
+            uri: Some(self.name().to_string()),
+            id: None,
+            version: self.seq,
+            checkpoint: None,
+            chain_hash: self.hash.to_string(),
+            range: None,
+            part: None,
+            author: None,
+            edited_by: self.entry.principal.clone().unwrap_or_default(),
+            edited_at: self.at.clone(),
+            approved_by: Vec::new(),
+            approved_at: None,
+            steward: None,
+            review_due: None,
+            bytes: handed_out.len() as u64,
+            sha256: Digest::of(handed_out).to_string(),
+        }
     }
 
     /// Its state, in a word.

@@ -195,6 +195,23 @@ impl StagedLine {
         Self { v: FORM, seq, prev, at: at.to_string(), kind, hash: None }
     }
 
+    /// Whether it is where it says: behind a line of the same chain, if its number is the next one; or
+    /// the first line, if that is its number.
+    pub(crate) fn is_after(
+        &self,
+        source: &DocumentId,
+        writer: &WriterId,
+        before: Option<&Self>,
+    ) -> bool {
+        match before {
+            Some(before) if before.seq.checked_add(1) == Some(self.seq) => {
+                before.hash.is_some_and(|hash| hash.to_string() == self.prev)
+            }
+            Some(_) => true,
+            None => self.seq != 1 || self.prev == genesis(source, writer),
+        }
+    }
+
     /// Its bytes, without a line end, and its hash.
     pub(super) fn spell(&self) -> Result<(Vec<u8>, Digest), serde_json::Error> {
         spell(self)

@@ -5,7 +5,7 @@
 //! equal entries share. What is done to an entry later, an [`Act`], is a line of the chain of the
 //! writer who did it. `line` is a line and its spelling, `canonical` the hash of a payload's content,
 //! `payload` its file, `chain` how a chain is read and checked, `append` how a line gets there, and
-//! `tails` what is kept in mind of it outside the vault. `record` stages a result, `collected` says
+//! `tails` what is kept in mind of it outside the vault. `record` stages a result, `raw` hands lines on, `collected` says
 //! what became of each entry, `difference` what changed from one JSON content to the next, `name` how one is named, and `policy` what is staged at all.
 
 mod append;
@@ -17,6 +17,7 @@ mod line;
 mod name;
 mod payload;
 mod policy;
+mod raw;
 mod record;
 mod tails;
 
@@ -34,5 +35,6 @@ pub(crate) use payload::{
     remove as remove_payloads,
 };
 pub use policy::{days_kept, retention_until};
+pub(crate) use raw::raw_lines;
 pub use record::{Captured, Hydrated, stage};
 pub use tails::{accept, forget, lost};

@@ -90,6 +90,7 @@ mod stage;
 mod stage_faults;
 mod stage_properties;
 mod staged;
+mod staged_evidence;
 mod status;
 mod stewards;
 mod submission;

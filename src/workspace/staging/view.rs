@@ -150,7 +150,12 @@ impl Workspace<'_> {
         self.view(vault, labels, &Chains::of_source(vault.files(), source)?)
     }
 
-    fn view(&self, vault: &Vault, labels: &Labels, chains: &Chains) -> Result<StagedView, Failure> {
+    pub(in crate::workspace) fn view(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        chains: &Chains,
+    ) -> Result<StagedView, Failure> {
         let staged = Staged::of(chains);
         let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
         let session = labels.session.clone().filter(|_| !labels.session_implicit);
@@ -228,24 +233,7 @@ pub(super) fn content(vault: &Vault, entry: &StagedEntry) -> Result<Content, Fai
 
 /// What the access log says of the content of an entry (STAGE-15).
 pub(crate) fn recorded(entry: &StagedEntry, handed_out: &[u8]) -> Text {
-    Text {
-        uri: Some(entry.name().to_string()),
-        id: None,
-        version: entry.seq,
-        checkpoint: None,
-        chain_hash: entry.hash.to_string(),
-        range: None,
-        part: None,
-        author: None,
-        edited_by: entry.entry.principal.clone().unwrap_or_default(),
-        edited_at: entry.at.clone(),
-        approved_by: Vec::new(),
-        approved_at: None,
-        steward: None,
-        review_due: None,
-        bytes: handed_out.len() as u64,
-        sha256: Digest::of(handed_out).to_string(),
-    }
+    entry.text(handed_out)
 }
 
 impl Content {
