@@ -7,14 +7,14 @@ use std::path::Path;
 use super::Workspace;
 use crate::audit::Labels;
 use crate::evidence::bundle::MAX_BUNDLE;
-use crate::evidence::bundle::staged::VisibleStaged;
+use crate::evidence::staged::VisibleStaged;
 use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::staging::Chains;
 use crate::vault::Vault;
 
 impl Workspace<'_> {
-    /// The staged entries of a source that the reader may see, for a bundle.
+    /// The staged entries of a source that the reader may see, for evidence.
     ///
     /// # Errors
     /// Why they cannot be read.

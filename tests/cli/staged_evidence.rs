@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use contextnest::evidence::bundle::verify::{Item, Verdict, verify};
 use serde_json::{Value, json};
 
-use crate::evidence::{files, rebuilt};
+use crate::evidence::{files, rebuilt, sha256};
 use crate::harness::Place;
 use crate::stage::{ANA, EVE, KIM, governed, shop};
 
@@ -166,6 +166,8 @@ fn an_entry_that_the_reader_may_not_see_is_not_exported() {
         let run = place.args(&["evidence", "export", "--session", "s", "--as", who]);
         run.without("CTX_SESSION").run()
     };
+    let own = export(ANA).ok().stdout.into_bytes();
+    assert_eq!(said(&own, "content"), [(uri.clone(), "proved", false)]);
     let by_editor = export(KIM).ok().stdout.into_bytes();
     assert!(holds(&by_editor));
     assert_eq!(said(&by_editor, "content"), [(uri.clone(), "proved", false)]);
@@ -175,4 +177,82 @@ fn an_entry_that_the_reader_may_not_see_is_not_exported() {
     assert_eq!(said(&bundle, "staged"), []);
     assert_eq!(said(&bundle, "text")[0].1, "not proved");
     assert!(!holds(&bundle));
+}
+
+/// The outcomes of the texts of a session, with why.
+fn replayed(place: &Place, session: &str, who: &str) -> Vec<String> {
+    let report = place.ctx(&format!("replay --session {session} --as {who} --json"));
+    let report = report.json("ctx.replay");
+    let row = |row: &Value| {
+        let why = row["why"].as_str().map_or(String::new(), |why| format!(": {why}"));
+        format!("{}{why}", row["outcome"].as_str().unwrap())
+    };
+    report["texts"].as_array().unwrap().iter().map(row).collect()
+}
+
+#[test]
+fn staged_texts_are_made_again_from_what_is_kept() {
+    let place = staging();
+    let kept = recorded(&place, "s", b"{\"eur\": 1.50}");
+    let gone = recorded(&place, "s", b"gone");
+    for uri in [&kept, &gone] {
+        place.args(&["stage", "show", uri, "--session", "s", "--as", ANA]).run().ok();
+    }
+    let line = format!("resolve status:staged --bodies --session s --as {ANA}");
+    place.ctx(&line).ok();
+    assert_eq!(replayed(&place, "s", ANA), ["same"; 4]);
+    place.args(&["stage", "discard", &gone]).run().ok();
+    let now = replayed(&place, "s", ANA);
+    assert_eq!((&now[0][..], &now[2][..]), ("same", "same"));
+    assert!(now[1].starts_with("cannot tell: the content is gone: the entry was discarded, "));
+    assert_eq!(now[1], now[3]);
+    let hash = sha256(b"{\"eur\": 1.50}");
+    let object = format!(".context/staging/objects/{}/{}", &hash[7..9], &hash[9..]);
+    place.write(&object, "{\"eur\": 1.60}");
+    assert_eq!(replayed(&place, "s", ANA)[0], "cannot tell: the content is not what was received");
+    place.remove(&object);
+    assert_eq!(replayed(&place, "s", ANA)[0], "cannot tell: the content is missing");
+}
+
+#[test]
+fn a_result_that_was_fresh_is_made_again() {
+    let place = staging();
+    place.edit("sources/prices.md", "  tools:", "  cache_ttl: 3600\n  tools:");
+    place.ctx("publish sources/prices").ok();
+    recorded(&place, "s", b"one");
+    let fresh = format!("source fresh sources/prices --session s --as {ANA}");
+    assert!(place.ctx(&fresh).ok().stdout.ends_with("\none"));
+    assert_eq!(replayed(&place, "s", ANA), ["same"]);
+}
+
+#[test]
+fn a_staged_text_of_others_is_not_told() {
+    let place = governed();
+    let uri = recorded(&place, "s", b"Price: 1\n");
+    place.args(&["stage", "show", &uri, "--session", "s", "--as", ANA]).run().ok();
+    assert_eq!(replayed(&place, "s", ANA), ["same"]);
+    assert_eq!(replayed(&place, "s", KIM), ["same"]);
+    assert_eq!(replayed(&place, "s", EVE), ["cannot tell: you may see no such staged entry"]);
+}
+
+#[test]
+fn the_output_of_a_command_with_staged_entries_is_not_called_different() {
+    let place = staging();
+    let uri = recorded(&place, "s", b"one");
+    for bodies in ["--bodies", ""] {
+        place.ctx(&format!("resolve status:staged {bodies} --session s --as {ANA}")).ok();
+    }
+    let is_told = || {
+        let report = place.ctx(&format!("replay --session s --as {ANA} --output --json"));
+        let report = report.json("ctx.replay.output");
+        for row in report["outputs"].as_array().unwrap() {
+            let why = row["why"].as_str().unwrap();
+            assert_eq!(row["outcome"], "cannot tell", "{why}");
+            assert!(why.ends_with("staged results belong to no checkpoint"), "{why}");
+        }
+        report["outputs"].as_array().unwrap().len()
+    };
+    assert_eq!(is_told(), 2);
+    place.args(&["stage", "discard", &uri]).run().ok();
+    assert_eq!(is_told(), 2);
 }

@@ -9,10 +9,11 @@ use super::manifest::{
 };
 use super::proofs::{proofs, wanted_texts};
 use super::sealed::{Contents, Needed, Sealed};
-use super::staged::{StagedOf, StagedPart, WantedEntries};
+use super::staged::{StagedPart, WantedEntries};
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::audit::{HeadRef, Line, RawLine, Traced};
 use crate::checkpoint::chronicle::Chronicle;
+use crate::evidence::staged::StagedOf;
 use crate::model::number::CheckpointNumber;
 use crate::vault::Vault;
 

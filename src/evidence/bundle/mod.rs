@@ -12,7 +12,7 @@ mod pieces;
 mod proofs;
 mod sealed;
 mod segment;
-pub(crate) mod staged;
+mod staged;
 mod tar;
 pub mod verify;
 

@@ -10,22 +10,11 @@ use super::proofs::WantedText;
 use super::sealed::Contents;
 use crate::audit::{Hydration, Line, Text};
 use crate::document::Document;
+use crate::evidence::staged::{StagedOf, VisibleStaged, staged_uri};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
-use crate::staging::{
-    Chain, Chains, FoundPayload, StagedEntry, StagedName, parse_name, raw_lines, read_payload,
-};
+use crate::staging::{Chain, FoundPayload, StagedEntry, StagedName, raw_lines, read_payload};
 use crate::vault::Vault;
-
-/// The staged entries of a source that the exporting reader may see, and the chains of the source.
-#[derive(Debug, Default)]
-pub(crate) struct VisibleStaged {
-    pub(crate) chains: Chains,
-    pub(crate) entries: Vec<StagedEntry>,
-}
-
-/// Gives the staged entries of a source, or says why they cannot be read.
-pub(crate) type StagedOf<'s> = dyn Fn(&DocumentId) -> Result<VisibleStaged, String> + 's;
 
 /// The entries that a bundle is to have, by their sources.
 #[derive(Default)]
@@ -89,12 +78,6 @@ pub(super) fn result_key(line: &Line, of: &Hydration) -> Option<ResultKey> {
 pub(super) fn entry_key(entry: &StagedEntry) -> ResultKey {
     let of = entry.entry.clone();
     (entry.source.to_string(), of.source_version, of.raw_hash, of.principal, of.session)
-}
-
-/// The name of an entry, where a text is its URI in the one spelling.
-pub(super) fn staged_uri(uri: &str) -> Option<StagedName> {
-    let name = parse_name(uri).ok()?;
-    (name.source.is_some() && name.to_string() == uri).then_some(name)
 }
 
 /// The entry that a document says it was promoted from, and its body.
