@@ -13,7 +13,7 @@ use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::staging::{
-    Canonical, Chain, Chains, Ended, Staged, StagedEntry, StagedLine, StagedName,
+    ActKind, Canonical, Chain, Chains, Ended, Staged, StagedEntry, StagedLine, StagedName,
 };
 
 /// No line of a staging chain is longer.
@@ -296,6 +296,11 @@ fn content(
                 true => Ok(()),
                 false => contradicted("it is not what the entry says"),
             }
+        }
+        (None, Some(Ended { kind: ActKind::Collect, at, .. }))
+            if *at < entry.entry.retention_until =>
+        {
+            not_proved("the entry was collected before its retention ended")
         }
         (None, Some(Ended { at, .. })) => {
             unprovable(format!("the content is gone: the entry was {}, {at}", entry.state()))
