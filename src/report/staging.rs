@@ -272,10 +272,11 @@ impl Report for StagedPromoteReport<'_> {
 pub struct StagedGcReport {
     /// Whether nothing was done.
     pub dry_run: bool,
-    /// The URIs of the entries.
+    /// The URIs of the entries that the principal may see.
     pub collected: Vec<String>,
-    /// How many files of contents went.
-    pub files: usize,
+    /// How many files of contents went; absent for a principal who may not see every entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<usize>,
 }
 
 impl Report for StagedGcReport {
@@ -287,9 +288,11 @@ impl Report for StagedGcReport {
 pub struct StagedEraseReport {
     /// Whether nothing was done.
     pub dry_run: bool,
-    /// The URIs of the entries that share the content.
+    /// The URIs of the entries that were ended; none if they were erased before.
     pub erased: Vec<String>,
-    /// Commits of git that brought the file and still hold it.
+    /// Whether the principal is a reviewer at every scope, so that no entry keeps the content.
+    pub everywhere: bool,
+    /// Commits of git that brought the file and still hold it; looked for only with `everywhere`.
     pub commits: Vec<String>,
     /// Whether there are more of them.
     pub more_commits: bool,

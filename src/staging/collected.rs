@@ -29,6 +29,8 @@ pub struct StagedEntry {
     pub pinned: bool,
     /// The documents that it was promoted to.
     pub promoted: Vec<Promotion>,
+    /// How many documents more, which a viewer may not know of.
+    pub withheld_documents: usize,
     /// What ended it; none while its content is kept.
     pub ended: Option<Ended>,
 }
@@ -105,6 +107,7 @@ impl Staged {
                     entry: (**entry).clone(),
                     pinned: false,
                     promoted: Vec::new(),
+                    withheld_documents: 0,
                     ended: None,
                 };
                 let key = (&chain.source, chain.writer.to_string(), line.seq);
@@ -173,15 +176,20 @@ impl StagedEntry {
             && recorded.as_ref() == principal
     }
 
+    /// Whether a document was made of it.
+    pub fn is_promoted(&self) -> bool {
+        !self.promoted.is_empty() || self.withheld_documents > 0
+    }
+
     /// Its state, in a word.
     pub fn state(&self) -> &'static str {
-        match (&self.ended, self.promoted.is_empty(), self.pinned) {
+        match (&self.ended, self.is_promoted(), self.pinned) {
             (Some(Ended { kind: ActKind::Erase, .. }), ..) => "erased",
             (Some(Ended { kind: ActKind::Discard, .. }), ..) => "discarded",
             (Some(_), ..) => "collected",
-            (None, false, _) => "promoted",
-            (None, true, true) => "pinned",
-            (None, true, false) => "staged",
+            (None, true, _) => "promoted",
+            (None, false, true) => "pinned",
+            (None, false, false) => "staged",
         }
     }
 

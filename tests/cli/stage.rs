@@ -8,7 +8,7 @@ use contextnest::staging::{Captured, Hydrated, StagingError};
 use contextnest::vault::Vault;
 use contextnest::vault::disk::Disk;
 use contextnest::vault::outside::{self, StateFolder};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{Place, files_in};
 
@@ -319,6 +319,113 @@ fn a_promotion_is_submitted_in_a_governed_vault() {
     let erase = ["stage", "erase", &uri, "--reason", "x", "--as", KIM];
     place.args(&erase).here().exits(1);
     assert_eq!(findings(&place), [""; 0]);
+}
+
+/// A second source in a vault like [`governed`]: carl reviews it alone, dan the prices alone.
+fn two_sources() -> Place {
+    let place = shop(Place::vault());
+    place.write("sources/costs.md", SOURCE.replace("tags: [prices]", "tags: [costs]"));
+    place.ctx("publish --all").ok();
+    place.write(
+        "stewards.yaml",
+        format!(
+            "version: 1\nvault:\n  - {{principal: {KIM}, role: reviewer}}\n  - {{principal: {BO}, role: reviewer}}\ntags:\n  prices:\n    - {{principal: {DAN}, role: reviewer}}\n    - {{principal: {KIM}, role: reviewer}}\n  costs:\n    - {{principal: {CARL}, role: reviewer}}\n    - {{principal: {KIM}, role: reviewer}}\n"
+        ),
+    );
+    place.ctx("govern on").ok();
+    place
+}
+
+const DAN: &str = "dan@example.com";
+const CARL: &str = "carl@example.com";
+
+/// Stages a result of the costs; gives its URI.
+fn stage_costs(place: &Place, payload: &[u8]) -> String {
+    let vault = opened(place, Disk::default());
+    let hydrated = Hydrated {
+        source: "sources/costs".parse().unwrap(),
+        checkpoint: CheckpointNumber(2),
+        ..hydrated(EVE, "s9")
+    };
+    let at = "2026-11-21T10:01:00.000Z".parse().unwrap();
+    let captured =
+        contextnest::staging::stage((&vault, outside::random), (hydrated, payload), at).unwrap();
+    captured.name.to_string()
+}
+
+/// What is said to a reviewer of the prices is the same whether or not an entry of another source
+/// shares the content.
+#[test]
+fn ending_entries_says_nothing_of_entries_that_the_actor_may_not_see() {
+    let (alone, shared, promoted) = (two_sources(), two_sources(), two_sources());
+    let secret = b"Mrs. Example lives in 17 Rose Lane";
+    let hidden = [&shared, &promoted].map(|place| stage_costs(place, secret));
+    let kim = ["stage", "promote", &hidden[1], "--to", "nodes/hidden", "--as", KIM];
+    promoted.args(&kim).here().ok();
+    let mine = [&alone, &shared, &promoted].map(|place| stage(place, ANA, "s1", secret));
+    let said = |line: &[&str]| -> Vec<String> {
+        let each = [&alone, &shared, &promoted].into_iter().zip(&mine).map(|(place, uri)| {
+            let line: Vec<&str> = line.iter().map(|w| if *w == "URI" { uri } else { *w }).collect();
+            let out = place.args(&[&line[..], &["--as", DAN]].concat()).here();
+            out.whole().replace(uri.as_str(), "URI")
+        });
+        each.collect()
+    };
+    for line in [
+        &["stage", "erase", "URI", "--reason", "x", "--dry-run"][..],
+        &["stage", "erase", "URI", "--reason", "x", "--dry-run", "--json"],
+        &["stage", "gc", "--dry-run", "--json", "--now", "2027-06-01T00:00:00.000Z"],
+        &["stage", "gc", "--dry-run", "--now", "2027-06-01T00:00:00.000Z"],
+        &["stage", "erase", "URI", "--reason", "personal data"],
+        &["stage", "erase", "URI", "--reason", "personal data"],
+        &["stage", "list", "--all"],
+    ] {
+        let all = said(line);
+        assert!(all.iter().all(|one| *one == all[0]), "{line:?}: {all:#?}");
+        assert!(!all[0].contains("costs") && !all[0].contains("hidden"), "{}", all[0]);
+        assert!(all[0].starts_with("exit: 0"), "{}", all[0]);
+    }
+    // The one entry is erased, and the other one keeps its content.
+    for (place, uri) in [&shared, &promoted].iter().zip(&hidden) {
+        let raw = place.args(&["stage", "show", uri, "--raw", "--as", CARL]).here().ok();
+        assert_eq!(raw.stdout.as_bytes(), secret);
+    }
+    // A reviewer of every source erases all of them, and is told that.
+    let erase = ["stage", "erase", &hidden[0], "--reason", "personal data", "--as", KIM, "--json"];
+    let done = shared.args(&erase).here().ok().json("ctx.stage.erase");
+    assert_eq!((&done["erased"], &done["everywhere"]), (&json!([hidden[0]]), &true.into()));
+    for place in [&alone, &shared] {
+        let held = files_in(place.home()).into_iter().find(|(_, bytes)| memchr_find(bytes, secret));
+        assert_eq!(held.map(|(path, _)| path), None);
+        assert_eq!(findings(place), [""; 0]);
+    }
+    // A promotion is no reason to name a document that awaits a review.
+    let refused = ["stage", "erase", &hidden[1], "--reason", "x", "--as", CARL];
+    let refused = promoted.args(&refused).here().exits(1);
+    assert!(refused.stderr.contains("staged-promoted"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("nodes/hidden"), "{}", refused.stderr);
+    let show = |who: &str| {
+        let line = ["stage", "show", &hidden[1], "--json", "--as", who];
+        promoted.args(&line).here().ok().json("ctx.stage.show")
+    };
+    assert_eq!((&show(CARL)["state"], &show(CARL)["promoted"]), (&"promoted".into(), &json!([])));
+    assert_eq!(show(KIM)["promoted"][0]["document"], "nodes/hidden");
+}
+
+#[test]
+fn an_erasure_is_done_once_and_its_reason_does_not_repeat_the_content() {
+    let place = shop(Place::vault());
+    let uri = stage(&place, ANA, "s1", b"17 Rose Lane\n");
+    let erase = |reason: &str| place.args(&["stage", "erase", &uri, "--reason", reason]).here();
+    let refused = erase("it says: 17 Rose Lane!").exits(1);
+    assert!(refused.stderr.contains("repeats the content"), "{}", refused.stderr);
+    assert!(erase("an address").ok().stdout.starts_with("erased: "));
+    let again = erase("an address").ok();
+    assert!(again.stdout.starts_with("is erased already: "), "{}", again.stdout);
+    let traces = place.ctx("trace list --json").ok().stdout;
+    assert_eq!(traces.matches("\"erase\"").count(), 1, "{traces}");
+    let short = stage(&place, ANA, "s1", b"1");
+    place.args(&["stage", "erase", &short, "--reason", "rule 1"]).here().ok();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::view::Access;
 use crate::audit::{Change, StagedStep, changes};
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
-use crate::model::principal::{Principal, PrincipalKey};
+use crate::model::principal::Principal;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
     self, Act, ActKind, Chains, EntryRef, Staged, StagedEntry, StagedName, StagingError,
@@ -30,6 +30,8 @@ pub(super) struct Desk<'d> {
     pub(super) vault: &'d Vault,
     pub(super) staged: Staged,
     pub(super) principal: Principal,
+    /// The session, if it was named.
+    session: Option<String>,
     pub(super) access: Access,
 }
 
@@ -38,12 +40,30 @@ impl<'d> Desk<'d> {
     pub(super) fn open(workspace: &Workspace<'_>, vault: &'d Vault) -> Result<Self, Failure> {
         let staged = Staged::of(&Chains::read(vault.files())?);
         let (principal, _) = workspace.principal(vault.root(), None)?;
+        let labels = workspace.labels()?;
+        let session = labels.session.filter(|_| !labels.session_implicit);
         let access = Access::of(vault, staged.entries.iter().map(|entry| &entry.source))?;
-        Ok(Self { vault, staged, principal, access })
+        Ok(Self { vault, staged, principal, session, access })
     }
 
-    /// The entry of a name, of whose source the actor has a role. One of which the actor has none
-    /// is as unknown as one that there is not, if it is another principal's.
+    /// Whether the actor may see an entry (STAGE-13).
+    pub(super) fn is_visible(&self, entry: &StagedEntry) -> bool {
+        entry.is_own(Some(&self.principal.key()), self.session.as_deref())
+            || self.access.may_see(Some(&self.principal), &entry.source)
+    }
+
+    /// Whether the actor may end entries of a source.
+    pub(super) fn is_reviewer(&self, source: &DocumentId) -> bool {
+        self.access.require(Some(&self.principal), Role::Reviewer, source).is_ok()
+    }
+
+    /// Whether the actor has a role for each source that there is or could be.
+    pub(super) fn has_role_everywhere(&self, needed: Role) -> bool {
+        self.access.is_everywhere(&self.principal, needed)
+    }
+
+    /// The entry of a name, of whose source the actor has a role. One that the actor may not see is
+    /// as unknown as one that there is not.
     pub(super) fn find(&self, name: &StagedName, needed: Role) -> Result<&StagedEntry, Failure> {
         let unknown = || {
             Failure::new(Code::UnknownStaged, format!("no staged entry `{name}`"))
@@ -52,14 +72,7 @@ impl<'d> Desk<'d> {
         let entry = self.staged.find(name).ok_or_else(unknown)?;
         match self.access.require(Some(&self.principal), needed, &entry.source) {
             Ok(()) => Ok(entry),
-            Err(why) => {
-                let is_seen =
-                    self.access.require(Some(&self.principal), Role::Editor, &entry.source).is_ok();
-                let key = self.principal.key();
-                let recorded = entry.entry.principal.as_deref();
-                let is_own = recorded.is_some_and(|by| PrincipalKey::of(by) == key);
-                Err(if is_seen || is_own { why } else { unknown() })
-            }
+            Err(why) => Err(if self.is_visible(entry) { why } else { unknown() }),
         }
     }
 
@@ -164,12 +177,12 @@ impl Workspace<'_> {
 
 /// Refuses to end an entry whose content is that of a document.
 pub(super) fn refuse_promoted(entry: &StagedEntry) -> Result<(), Failure> {
-    let Some(promotion) = entry.promoted.first() else { return Ok(()) };
-    let message = format!(
-        "`{}` was promoted to `{}`, whose history holds its content",
-        entry.name(),
-        promotion.document
-    );
+    if !entry.is_promoted() {
+        return Ok(());
+    }
+    // The document may be one that the actor may not know of.
+    let message =
+        format!("`{}` was promoted: the history of a document holds its content", entry.name());
     Err(Failure::new(Code::StagedPromoted, message)
         .hint("the entry is kept, so that `promoted_from` keeps its meaning"))
 }

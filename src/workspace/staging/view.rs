@@ -4,18 +4,21 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::audit::{Labels, Text, Traced};
+use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::govern::review::rules_in_force;
 use crate::model::digest::Digest;
-use crate::model::hint::{Hint, Verb};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::model::principal::Principal;
 use crate::report::failure::{Code, Failure};
+use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::review::{Rules, Unfit};
 use crate::staging::{
-    Canonical, Chains, FoundPayload, Staged, StagedEntry, StagedName, read_payload,
+    Canonical, Chains, FoundPayload, Promotion, Staged, StagedEntry, StagedName, read_payload,
 };
-use crate::stewards::Role;
+use crate::stewards::{Role, Scope, Stewardship};
 use crate::trust;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
@@ -77,8 +80,10 @@ impl Access {
         let Some(rules) = &self.rules else { return Ok(()) };
         let who = who.map_or("", Principal::as_str);
         let unfit = |why: Unfit| {
-            Failure::new(Code::NotASteward, format!("`{source}`: {why}"))
-                .hint(Hint::call("{} names who may", Verb::StewardWho))
+            Failure::new(Code::NotASteward, format!("`{source}`: {why}")).hint(Hint::call(
+                "{} names who may",
+                Call::new(Verb::StewardWho).value(source.as_str()),
+            ))
         };
         match self.texts.get(source).and_then(Option::as_ref) {
             Some(text) => rules.require(who, needed, [(source, text.as_str())]).map_err(unfit),
@@ -89,8 +94,59 @@ impl Access {
         }
     }
 
+    /// Whether a principal has a role at every scope. That follows from the stewards alone, so that
+    /// it says nothing of what is staged.
+    pub(super) fn is_everywhere(&self, who: &Principal, needed: Role) -> bool {
+        let Some(rules) = &self.rules else { return true };
+        let key = who.key();
+        let has_role = |scope: &Stewardship| {
+            let holders = rules.stewards.holders(scope);
+            holders.iter().any(|holder| holder.principal.key() == key && holder.role >= needed)
+        };
+        rules.stewards.at(&Scope::Vault).is_some() && rules.stewards.scopes().all(has_role)
+    }
+
+    /// Removes from entries the documents that the viewer may not know of: those that the viewer may
+    /// not read, and those that await a review at scopes where the viewer has no role (STAGE-13).
+    fn withhold_documents(
+        &self,
+        vault: &Vault,
+        who: Option<&Principal>,
+        staged: &mut Staged,
+    ) -> Result<(), Failure> {
+        let mut promoted =
+            staged.entries.iter_mut().filter(|entry| !entry.promoted.is_empty()).peekable();
+        let (Some(rules), true) = (&self.rules, promoted.peek().is_some()) else { return Ok(()) };
+        let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
+        let told = Snapshot::of(vault, &source, None)?.told()?;
+        let who = who.map_or("", Principal::as_str);
+        let may_name = |one: &Promotion| {
+            let history = replay::load(vault.files(), &one.document).ok();
+            let text = || {
+                let history = history.as_ref()?;
+                vouched::vouched(vault.files(), &one.document, history, Version(one.version)).ok()
+            };
+            let is_published = || {
+                let entries = history.iter().flat_map(|history| history.entries());
+                entries.into_iter().any(|entry| entry.is_published())
+            };
+            let has_role = || {
+                let text = text().unwrap_or_default();
+                rules.require(who, Role::Viewer, [(&one.document, text.as_str())]).is_ok()
+            };
+            told.as_ref().is_none_or(|told| told.may_name_version(&one.document, text))
+                && (is_published() || has_role())
+        };
+        for entry in promoted {
+            let all = entry.promoted.len();
+            entry.promoted.retain(may_name);
+            entry.withheld_documents = all - entry.promoted.len();
+        }
+        Ok(())
+    }
+
     /// Whether the viewer is an editor or a reviewer of a source.
-    fn may_see(&self, who: Option<&Principal>, source: &DocumentId) -> bool {
+    pub(super) fn may_see(&self, who: Option<&Principal>, source: &DocumentId) -> bool {
         if self.rules.is_none() {
             return true;
         }
@@ -151,10 +207,11 @@ impl Workspace<'_> {
     }
 
     fn view(&self, vault: &Vault, labels: &Labels, chains: &Chains) -> Result<StagedView, Failure> {
-        let staged = Staged::of(chains);
+        let mut staged = Staged::of(chains);
         let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
         let session = labels.session.clone().filter(|_| !labels.session_implicit);
         let access = Access::of(vault, staged.entries.iter().map(|entry| &entry.source))?;
+        access.withhold_documents(vault, principal.as_ref(), &mut staged)?;
         Ok(StagedView { staged, principal, session, access })
     }
 }
