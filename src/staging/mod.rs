@@ -23,7 +23,9 @@ pub use append::StagingError;
 pub(crate) use append::append;
 pub use canonical::Canonical;
 pub use chain::{Chain, Chains, StrayFile};
-pub use collected::{Ended, Promotion, Staged, StagedEntry};
+pub use collected::{
+    DisputedAct, Ended, JudgedAct, Promotion, Staged, StagedEntry, Standing, VoidAct,
+};
 pub use line::{Act, ActKind, Entry, EntryRef, LineKind, StagedLine};
 pub use name::{StagedName, parse_name};
 pub(crate) use payload::{

@@ -9,6 +9,7 @@ use contextnest::vault::Vault;
 use contextnest::vault::disk::Disk;
 use contextnest::vault::outside::{self, StateFolder};
 use serde_json::{Value, json};
+use sha2::Digest as _;
 
 use crate::harness::{Place, files_in};
 
@@ -91,7 +92,11 @@ pub(crate) fn stage(place: &Place, who: &str, session: &str, payload: &[u8]) -> 
 
 /// The codes of what `verify` finds.
 fn findings(place: &Place) -> Vec<String> {
-    let said = place.ctx("verify --json");
+    findings_at(place, "2026-11-21T10:02:00.000Z")
+}
+
+fn findings_at(place: &Place, now: &str) -> Vec<String> {
+    let said = place.args(&["verify", "--json", "--now", now]).here();
     let value: Value = serde_json::from_str(&said.stdout).unwrap();
     let found = value["findings"].as_array().unwrap().iter();
     found.map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
@@ -458,8 +463,11 @@ fn collection_leaves_tombstones_and_contents_that_others_share() {
     show(&old).exits(1);
     show(&shared).exits(1);
     assert_eq!(show(&young).ok().stdout, "both");
-    assert_eq!(place.args(&["stage", "gc", "--now", now]).here().ok().stdout, "");
-    assert_eq!(findings(&place), [""; 0]);
+    let again = place.args(&["stage", "gc", "--now", now]).here().ok();
+    assert!(again.stdout.is_empty() && again.stderr.starts_with("nothing to collect"));
+    assert_eq!(findings_at(&place, now), [""; 0]);
+    // By a clock that is behind they were collected too early.
+    assert_eq!(findings(&place), ["timestamp-future"; 2]);
 }
 
 #[test]
@@ -608,6 +616,121 @@ fn verify_reports_what_is_wrong_with_staged_results() {
     // A link is not followed: another writer begins.
     stage(&place, ANA, "s1", b"three");
     assert!(place.path(&chain).symlink_metadata().unwrap().is_symlink());
+}
+
+/// Adds an act of another program to a chain of the prices: whole, in its place, and with its hash.
+fn forge(place: &Place, uri: &str, (kind, who, at): (&str, &str, &str), more: Value) {
+    let prefix = ".context/staging/chains/sources/prices/";
+    let all = files_in(place.root()).into_keys();
+    let path = all.into_iter().find(|path| path.starts_with(prefix)).unwrap();
+    let text = place.read(&path);
+    let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let seq: u64 = uri.rsplit('-').next().unwrap().parse().unwrap();
+    let entry = &lines[usize::try_from(seq).unwrap() - 1];
+    let writer = path[prefix.len()..].trim_end_matches(".jsonl");
+    let mut line = json!({
+        "v": 1, "seq": lines.len() + 1, "prev": lines.last().unwrap()["hash"], "at": at, "kind": kind,
+        "principal": who, "entry": {"writer": writer, "seq": seq, "hash": entry["hash"]},
+    });
+    line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let digits: String =
+        sha2::Sha256::digest(line.to_string()).iter().map(|b| format!("{b:02x}")).collect();
+    line["hash"] = format!("sha256:{digits}").into();
+    place.write(&path, format!("{text}{line}\n"));
+}
+
+/// A governed vault in which the prices were consumed before it was governed, and after.
+fn governed_results() -> (Place, String, String) {
+    let place = governed();
+    place.write("nodes/rules.md", "---\ntitle: Rules\ntags: [prices]\n---\n# Rules\n\nTwo.\n");
+    place.ctx("submit nodes/rules --as ana@example.com").ok();
+    place.ctx("approve nodes/rules --as kim@example.com").ok();
+    let before = stage(&place, EVE, "s1", b"before");
+    let vault = opened(&place, Disk::default());
+    let hydrated = Hydrated { checkpoint: CheckpointNumber(3), ..hydrated(EVE, "s1") };
+    let at = "2026-11-21T10:01:00.000Z".parse().unwrap();
+    let after =
+        contextnest::staging::stage((&vault, outside::random), (hydrated, b"after"), at).unwrap();
+    assert_eq!(findings(&place), [""; 0]);
+    (place, before, after.name.to_string())
+}
+
+#[test]
+fn forged_acts_are_reported_and_do_not_count() {
+    let at = "2026-11-21T10:01:30.000Z";
+    let gc = |place: &Place, now: &str| {
+        place.args(&["stage", "gc", "--as", KIM, "--now", now, "--json"]).here().ok()
+    };
+    for (kind, who, more) in [
+        ("discard", EVE, json!({})),
+        ("erase", EVE, json!({"reason": "x"})),
+        ("pin", "viv@example.com", json!({})),
+        // An editor is no reviewer.
+        ("unpin", ANA, json!({})),
+    ] {
+        let (place, _, uri) = governed_results();
+        forge(&place, &uri, (kind, who, at), more);
+        assert_eq!(findings(&place), ["staged-unauthorised"], "{kind}");
+        gc(&place, "2026-11-22T00:00:00.000Z");
+        let shown = place.args(&["stage", "show", &uri, "--as", KIM, "--json"]).here().ok();
+        let shown = shown.json("ctx.stage.show");
+        assert_eq!((&shown["state"], &shown["content"]), (&"staged".into(), &"after".into()));
+    }
+    // Before it was governed every principal might: the act counts, but nothing is removed for it.
+    let (place, uri, _) = governed_results();
+    forge(&place, &uri, ("discard", EVE, at), json!({}));
+    assert_eq!(findings(&place), ["staged-unproved"]);
+    let path = format!(".context/staging/objects/{}", path_of_content(b"before"));
+    gc(&place, "2026-11-22T00:00:00.000Z");
+    assert!(place.has(&path));
+    place.args(&["stage", "erase", &uri, "--reason", "x", "--as", KIM]).here().ok();
+    assert!(!place.has(&path));
+
+    for (kind, at, more) in [
+        ("collect", at, json!({})),
+        ("promote", at, json!({"document": "nodes/none", "version": 1})),
+        ("promote", at, json!({"document": "nodes/rules", "version": 1})),
+    ] {
+        let place = shop(Place::vault());
+        let uri = stage(&place, ANA, "s1", b"one");
+        forge(&place, &uri, (kind, ANA, at), more);
+        assert_eq!(findings(&place), ["staged-contradicts"], "{kind}");
+        let kept = gc(&place, "2026-11-22T00:00:00.000Z").json("ctx.stage.gc");
+        assert_eq!((&kept["collected"], &kept["files"]), (&json!([]), &0.into()));
+        place.args(&["stage", "show", &uri, "--raw"]).here().ok();
+        // It is collected when its time has come, whatever was forged.
+        let kept = gc(&place, "2026-12-31T00:00:00.000Z").json("ctx.stage.gc");
+        assert_eq!((&kept["collected"], &kept["files"]), (&json!([uri]), &1.into()));
+    }
+    // A line of the future is no reason to remove what is kept today.
+    let place = shop(Place::vault());
+    let uri = stage(&place, ANA, "s1", b"one");
+    forge(&place, &uri, ("collect", ANA, "2030-01-01T00:00:00.000Z"), json!({}));
+    assert_eq!(findings(&place), ["timestamp-future"]);
+    assert_eq!(gc(&place, "2026-11-22T00:00:00.000Z").json("ctx.stage.gc")["files"], 0);
+}
+
+fn path_of_content(bytes: &[u8]) -> String {
+    let digits: String = sha2::Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
+    format!("{}/{}", &digits[..2], &digits[2..])
+}
+
+/// What was allowed when it was done stays so, whatever stewards come later.
+#[test]
+fn acts_of_a_former_steward_verify() {
+    let (place, before, after) = governed_results();
+    place.args(&["stage", "pin", &before, "--as", BO]).here().ok();
+    place.args(&["stage", "discard", &after, "--as", BO]).here().ok();
+    let text = place
+        .read("stewards.yaml")
+        .replace("  - {principal: bo@example.com, role: reviewer}\n", "");
+    place.write("stewards.yaml", text);
+    place.ctx("submit stewards.yaml --as ana@example.com --now 2026-11-21T10:01:40.000Z").ok();
+    place.ctx("approve stewards.yaml --as kim@example.com --now 2026-11-21T10:01:41.000Z").ok();
+    assert_eq!(findings(&place), [""; 0]);
+    // Later it is doubtful: a clone may not have had the change.
+    forge(&place, &before, ("unpin", BO, "2026-11-21T10:01:50.000Z"), json!({}));
+    assert_eq!(findings(&place), ["staged-unproved"]);
 }
 
 #[test]

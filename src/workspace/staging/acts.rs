@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::view::Access;
+use super::view::{Access, judged};
 use crate::audit::{Change, StagedStep, changes};
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
+use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
     self, Act, ActKind, Chains, EntryRef, Staged, StagedEntry, StagedName, StagingError,
@@ -29,6 +30,8 @@ pub(crate) struct Acted {
 pub(super) struct Desk<'d> {
     pub(super) vault: &'d Vault,
     pub(super) staged: Staged,
+    /// Whether a chain is damaged.
+    pub(super) is_damaged: bool,
     pub(super) principal: Principal,
     /// The session, if it was named.
     session: Option<String>,
@@ -38,12 +41,15 @@ pub(super) struct Desk<'d> {
 impl<'d> Desk<'d> {
     /// Reads every chain: an equal content may be another source's.
     pub(super) fn open(workspace: &Workspace<'_>, vault: &'d Vault) -> Result<Self, Failure> {
-        let staged = Staged::of(&Chains::read(vault.files())?);
+        let chains = Chains::read(vault.files())?;
+        let (staged, access) = judged(vault, &chains, true)?;
         let (principal, _) = workspace.principal(vault.root(), None)?;
         let labels = workspace.labels()?;
         let session = labels.session.filter(|_| !labels.session_implicit);
-        let access = Access::of(vault, staged.entries.iter().map(|entry| &entry.source))?;
-        Ok(Self { vault, staged, principal, session, access })
+        // A line that cannot be read may name a content.
+        let is_damaged = !chains.strays.is_empty()
+            || chains.chains.iter().any(|c| c.faults.iter().any(|fault| fault.kind.is_damage()));
+        Ok(Self { vault, staged, is_damaged, principal, session, access })
     }
 
     /// Whether the actor may see an entry (STAGE-13).
@@ -81,9 +87,9 @@ impl<'d> Desk<'d> {
         &self,
         workspace: &Workspace<'_>,
         entries: &[&StagedEntry],
+        at: Timestamp,
         (kind, step): (ActKind, &StagedStep),
     ) -> Result<(), Failure> {
-        let at = workspace.now()?;
         let mut by_source: BTreeMap<&DocumentId, Vec<_>> = BTreeMap::new();
         for entry in entries {
             let act = Act {
@@ -153,7 +159,7 @@ impl Workspace<'_> {
             return Ok(Acted { entry, unchanged });
         }
         let step = StagedStep { staged: vec![entry.name().to_string()], ..StagedStep::default() };
-        desk.append(self, &[&entry], (kind, &step))?;
+        desk.append(self, &[&entry], self.now()?, (kind, &step))?;
         if kind == ActKind::Discard {
             desk.remove(&[&entry])?;
         }

@@ -9,8 +9,8 @@ use crate::model::layout::LOCAL_DIR;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
-    ActKind, Chains, FoundPayload, Staged, StagedEntry, StagedName, all_payloads, payload_path,
-    read_payload, remove_payloads,
+    ActKind, FoundPayload, StagedEntry, StagedName, all_payloads, payload_path, read_payload,
+    remove_payloads,
 };
 use crate::stewards::Role;
 use crate::vault::Vault;
@@ -82,19 +82,17 @@ impl Workspace<'_> {
         let sees_all = desk.has_role_everywhere(Role::Editor);
         let told = |files: usize| sees_all.then_some(files);
         if !is_done {
-            let after = without(&desk.staged, &due);
-            let files = unclaimed(vault, &after)?.len();
+            let files = unclaimed(&desk, &due, now)?.len();
             return Ok(Collected { entries, files: told(files) });
         }
         if !due.is_empty() {
             let staged = due.iter().map(|entry| entry.name().to_string()).collect();
             let step = StagedStep { staged, ..StagedStep::default() };
-            desk.append(self, &due, (ActKind::Collect, &step))?;
+            desk.append(self, &due, now, (ActKind::Collect, &step))?;
             self.record_act(vault, Change::Collect(step))?;
         }
         // With them goes what an interrupted command left.
-        let after = without(&desk.staged, &due);
-        let files = remove_payloads(vault.files(), &unclaimed(vault, &after)?)?;
+        let files = remove_payloads(vault.files(), &unclaimed(&desk, &due, now)?)?;
         Ok(Collected { entries, files: told(files) })
     }
 
@@ -141,7 +139,7 @@ impl Workspace<'_> {
             let staged = open.iter().map(|entry| entry.name().to_string()).collect();
             let step =
                 StagedStep { staged, reason: Some(reason.to_owned()), ..StagedStep::default() };
-            desk.append(self, &open, (ActKind::Erase, &step))?;
+            desk.append(self, &open, self.now()?, (ActKind::Erase, &step))?;
             // What an interrupted command left may hold it, too.
             for temporary in vault.files().temporaries() {
                 vault.files().discard(&format!("{LOCAL_DIR}/{temporary}"));
@@ -202,25 +200,24 @@ fn refuse_repeated(vault: &Vault, entry: &StagedEntry, reason: &str) -> Result<(
     Ok(())
 }
 
-/// Entries without those that are about to end.
-fn without(staged: &Staged, gone: &[&StagedEntry]) -> BTreeSet<Digest> {
-    let place = |one: &StagedEntry| (one.source.clone(), one.writer.clone(), one.seq);
-    let gone: BTreeSet<_> = gone.iter().map(|one| place(one)).collect();
-    let live = staged.entries.iter().filter(|one| one.is_live() && !gone.contains(&place(one)));
-    live.filter_map(|one| one.entry.raw()).collect()
-}
-
-/// The payloads that none of these live entries name.
-fn unclaimed(vault: &Vault, live: &BTreeSet<Digest>) -> Result<Vec<Digest>, Failure> {
-    // A line that cannot be read may name one.
-    let chains = Chains::read(vault.files())?;
-    let is_damaged = !chains.strays.is_empty()
-        || chains.chains.iter().any(|c| c.faults.iter().any(|fault| fault.kind.is_damage()));
-    let mut all = match is_damaged {
-        true => Staged::of(&chains).ended_payloads().into_iter().collect(),
-        false => all_payloads(vault.files())?,
+/// The payloads that no entry claims but those that are about to end.
+fn unclaimed(
+    desk: &Desk<'_>,
+    gone: &[&StagedEntry],
+    now: Timestamp,
+) -> Result<Vec<Digest>, Failure> {
+    let gone: BTreeSet<_> = gone.iter().map(|one| one.place()).collect();
+    let left = desk.staged.entries.iter().filter(|one| !gone.contains(&one.place()));
+    let claimed: BTreeSet<Digest> =
+        left.filter(|one| one.claims(now)).filter_map(|one| one.entry.raw()).collect();
+    let files = desk.vault.files();
+    let mut all = match desk.is_damaged {
+        true => desk.staged.entries.iter().filter_map(|one| one.entry.raw()).collect(),
+        false => all_payloads(files)?,
     };
-    all.retain(|raw| !live.contains(raw));
-    all.retain(|raw| vault.files().exists(&payload_path(*raw)));
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|raw| !claimed.contains(raw));
+    all.retain(|raw| files.exists(&payload_path(*raw)));
     Ok(all)
 }

@@ -131,7 +131,7 @@ impl Workspace<'_> {
             document_version: Some(version.0),
             reason: None,
         };
-        let done = desk.append(self, &[&entry], (ActKind::Promote, &step));
+        let done = desk.append(self, &[&entry], self.now()?, (ActKind::Promote, &step));
         done.and_then(|()| self.record_act(vault, Change::Promote(step))).map_err(unfinished)
     }
 }

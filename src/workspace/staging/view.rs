@@ -14,7 +14,7 @@ use crate::model::number::Version;
 use crate::model::principal::Principal;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot};
-use crate::review::{Rules, Unfit};
+use crate::review::{ActJudge, Rules, Unfit};
 use crate::staging::{
     Canonical, Chains, FoundPayload, Promotion, Staged, StagedEntry, StagedName, read_payload,
 };
@@ -52,18 +52,17 @@ pub(crate) struct Content {
 
 impl Access {
     /// What is in force for these sources.
-    pub(super) fn of<'s>(
+    fn of<'s>(
         vault: &Vault,
+        chronicle: &Chronicle<'_>,
         sources: impl Iterator<Item = &'s DocumentId>,
     ) -> Result<Self, Failure> {
-        let log = trust::open_log(vault)?;
-        let chronicle = log.sound()?;
-        let rules = rules_in_force(vault, &chronicle)?;
+        let rules = rules_in_force(vault, chronicle)?;
         let mut texts = HashMap::new();
         if rules.is_some() {
             for source in sources {
                 if !texts.contains_key(source) {
-                    texts.insert(source.clone(), text_of_source(vault, &chronicle, source));
+                    texts.insert(source.clone(), text_of_source(vault, chronicle, source));
                 }
             }
         }
@@ -159,6 +158,21 @@ impl Access {
     }
 }
 
+/// The entries of chains with what stands of the acts upon them (STAGE-19), and what the stewards in
+/// force allow. Promotions are compared with documents only where an act depends on them.
+pub(super) fn judged(
+    vault: &Vault,
+    chains: &Chains,
+    reads_documents: bool,
+) -> Result<(Staged, Access), Failure> {
+    let log = trust::open_log(vault)?;
+    let chronicle = log.sound()?;
+    let judge = ActJudge::new(vault.files(), &chronicle, reads_documents);
+    let staged = Staged::judged(chains, &|act| judge.standing(act));
+    let access = Access::of(vault, &chronicle, staged.entries.iter().map(|one| &one.source))?;
+    Ok((staged, access))
+}
+
 /// The text of a source that was sealed last.
 fn text_of_source(vault: &Vault, chronicle: &Chronicle<'_>, id: &DocumentId) -> Option<String> {
     let sealed = chronicle.checkpoints().iter().rev().flat_map(|checkpoint| &checkpoint.set);
@@ -207,10 +221,9 @@ impl Workspace<'_> {
     }
 
     fn view(&self, vault: &Vault, labels: &Labels, chains: &Chains) -> Result<StagedView, Failure> {
-        let mut staged = Staged::of(chains);
+        let (mut staged, access) = judged(vault, chains, false)?;
         let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
         let session = labels.session.clone().filter(|_| !labels.session_implicit);
-        let access = Access::of(vault, staged.entries.iter().map(|entry| &entry.source))?;
         access.withhold_documents(vault, principal.as_ref(), &mut staged)?;
         Ok(StagedView { staged, principal, session, access })
     }
