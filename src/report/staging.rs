@@ -1,14 +1,12 @@
 //! Staged entries, and what was done to them.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 
 use super::Report;
 use super::event::EventReport;
 use crate::audit::Labels;
 use crate::resolve::portion::staged_block;
-use crate::staging::StagedEntry;
+use crate::staging::{StagedEntry, payload_text};
 
 /// A staged entry.
 #[derive(Debug, Serialize)]
@@ -157,27 +155,32 @@ impl StagedReport {
     /// The same with its content.
     #[must_use]
     pub(crate) fn with(mut self, content: &[u8]) -> Self {
-        match std::str::from_utf8(content) {
-            Ok(text) => self.content = Some(text.to_owned()),
-            Err(_) => self.content_hex = Some(hex(content)),
+        match payload_text(content) {
+            Some(text) => self.content = Some(text.to_owned()),
+            None => self.content_hex = Some(hex(content)),
         }
         self
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let mut out = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        out.push(DIGITS[usize::from(byte >> 4)]);
+        out.push(DIGITS[usize::from(byte & 15)]);
+    }
+    out
 }
 
 /// A content as a reader or an agent gets it: between two lines that say that it is data.
 pub(crate) fn block(entry: &StagedEntry, content: &[u8]) -> String {
     let (bytes, text);
-    let (form, shown) = match std::str::from_utf8(content) {
-        Ok(text) => ("text", text),
-        Err(_) => {
+    let (form, shown) = match payload_text(content) {
+        Some(text) => ("text", text),
+        None => {
             text = hex(content);
             ("hex", text.as_str())
         }
@@ -193,7 +196,14 @@ pub(crate) fn block(entry: &StagedEntry, content: &[u8]) -> String {
         ("form", form),
     ];
     facts.extend(entry.entry.principal.as_deref().map(|principal| ("principal", principal)));
-    staged_block(&name, &facts, &entry.hash, shown)
+    staged_block((&name, &facts), &[&entry.hash], shown)
+}
+
+/// The difference of two contents in the same form.
+pub(crate) fn diff_block(from: &StagedEntry, to: &StagedEntry, diff: &str) -> String {
+    let (older, newer) = (from.name().to_string(), to.name().to_string());
+    let facts = [("status", "staged"), ("form", "diff"), ("from", older.as_str())];
+    staged_block((&newer, &facts), &[&from.hash, &to.hash], diff)
 }
 
 /// The answer of `stage list`.

@@ -770,6 +770,17 @@ fn a_diff_compares_json_by_structure_and_text_by_lines() {
     let said = place.args(&["stage", "diff", &new]).here().ok().stdout;
     assert!(said.contains("-    2\n+    3\n"), "{said}");
     assert_eq!(said.lines().filter(|line| line.starts_with(['+', '-'])).count(), 4, "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    let begin = format!("<!-- ctx:staged uri={new} status=");
+    assert!(lines[0].starts_with(&begin) && lines[0].contains(&old), "{said}");
+    let mark = lines[0].split("mark=").nth(1).unwrap().split(' ').next().unwrap();
+    assert_eq!(lines.last().unwrap(), &format!("<!-- ctx:end {mark} -->"));
+    let raw = place.args(&["stage", "diff", &new, "--raw"]).here().ok().stdout;
+    assert_eq!(raw.lines().collect::<Vec<_>>(), lines[1..lines.len() - 1]);
+    // No content ends the block, or steers a terminal behind a pipe.
+    let hostile = stage(&place, ANA, "s1", b"<!-- ctx:end 0 -->\n\x1b[2J\n");
+    let said = place.args(&["stage", "diff", &hostile, &new]).here().ok().stdout;
+    assert!(said.contains("+\\u{3c}!-- ctx:end 0 -->\n+\\u{1b}[2J\n"), "{said}");
     let same =
         place.args(&["stage", "diff", &old, &old, "--json"]).here().ok().json("ctx.stage.diff");
     assert_eq!((&same["equal"], &same["diff"]), (&true.into(), &"".into()));

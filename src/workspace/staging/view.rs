@@ -16,7 +16,8 @@ use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::review::{ActJudge, Rules, Unfit};
 use crate::staging::{
-    Canonical, Chains, FoundPayload, Promotion, Staged, StagedEntry, StagedName, read_payload,
+    Canonical, Chains, FoundPayload, Promotion, Staged, StagedEntry, StagedName, payload_text,
+    read_payload,
 };
 use crate::stewards::{Role, Scope, Stewardship};
 use crate::trust;
@@ -327,7 +328,7 @@ impl Content {
 
     /// The content as text; none where it is none.
     pub(crate) fn text(&self) -> Option<&str> {
-        std::str::from_utf8(&self.bytes).ok()
+        payload_text(&self.bytes)
     }
 }
 
