@@ -68,12 +68,26 @@ pub struct StagedReport {
     /// What ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<EndedReport>,
+    /// What its block costs, where there is a budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
     /// The content, where it was asked for and is text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// The content in hexadecimal digits, where it is no text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_hex: Option<String>,
+}
+
+/// A staged entry that did not fit into a budget.
+#[derive(Debug, Serialize)]
+pub struct StagedLeftOutReport {
+    /// Its URI.
+    pub uri: String,
+    /// What its block costs.
+    pub tokens: u64,
+    /// What was left of the budget.
+    pub left: u64,
 }
 
 /// A document that an entry was promoted to.
@@ -147,6 +161,7 @@ impl StagedReport {
             pinned: entry.pinned,
             promoted: promoted.collect(),
             ended,
+            tokens: None,
             content: None,
             content_hex: None,
         }

@@ -190,6 +190,39 @@ fn others_see_staged_results_only_where_they_ask_for_them() {
 }
 
 #[test]
+fn staged_results_count_in_a_budget() {
+    let place = shop(Place::vault());
+    let small = stage(&place, ANA, "s1", b"small");
+    let large = stage(&place, ANA, "s1", "large ".repeat(1000).as_bytes());
+    let line = "resolve sources/prices --session s1 --format json --no-instructions --budget";
+    let whole = place.ctx(&format!("{line} 9000")).ok().json("ctx.resolve");
+    let cost = |n: usize| whole["staged"][n]["tokens"].as_u64().unwrap();
+    assert_eq!(staged_in(&whole), [small.as_str(), &large]);
+    assert!(cost(1) > 1500, "{}", cost(1));
+    let all = whole["tokens"].as_u64().unwrap() + cost(0) + cost(1);
+    let part = place.ctx(&format!("{line} {}", all - 1)).ok().json("ctx.resolve");
+    assert_eq!(staged_in(&part), [small.as_str()]);
+    let out = json!([{"uri": large, "tokens": cost(1), "left": cost(1) - 1}]);
+    assert_eq!(part["staged_left_out"], out);
+    assert_eq!(
+        place.ctx(&format!("{line} {all}")).ok().json("ctx.resolve")["staged_left_out"],
+        Value::Null
+    );
+    let line = "resolve sources/prices --session s1 --no-instructions --bodies --budget 400";
+    let said = place.ctx(line).ok();
+    assert!(
+        !said.stdout.contains("large large") && said.stdout.contains("small"),
+        "{}",
+        said.stdout
+    );
+    assert!(said.stderr.contains(&format!("{large}: {} tokens;", cost(1))), "{}", said.stderr);
+    // What is left out is not recorded as handed out.
+    let logs = files_in(&place.home().join(".local/state/contextnest/audit")).into_values();
+    let logs: String = logs.map(|bytes| String::from_utf8(bytes).unwrap()).collect();
+    assert_eq!(logs.matches(large.as_str()).count(), 2, "{logs}");
+}
+
+#[test]
 fn no_other_verb_selects_staged_results() {
     let place = shop(Place::vault());
     stage(&place, ANA, "s1", b"the secret word is xylophone");
