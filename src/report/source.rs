@@ -28,10 +28,8 @@ pub struct CallReport<'c> {
     /// Seconds for which a result may be used again.
     pub cache_ttl: Option<u64>,
     /// Whether results are kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<&'static str>,
     /// For how many days, as in `30d`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retention: Option<String>,
 }
 

@@ -18,7 +18,7 @@ use crate::live::{self, LiveFile};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
-use crate::model::principal::Principal;
+use crate::model::principal::{Principal, PrincipalKey};
 use crate::program::{Fetcher, configured};
 use crate::report::Spell;
 use crate::report::failure::{Code, Failure};
@@ -85,6 +85,15 @@ pub(crate) fn call_of(served: &Served) -> Result<SourceCall<'_>, Failure> {
         Failure::new(Code::NotASource, format!("`{}` is not a source", served.id))
             .hint(Hint::call("{} lists the sources", Call::new(Verb::SourceList)))
     })
+}
+
+/// Whether a line of an access log is of a principal and of a session that was named.
+fn is_own(line: &Line, mine: Option<&PrincipalKey>, labels: &Labels) -> bool {
+    let who = line.request.principal.as_ref().and_then(|who| who.parse::<Principal>().ok());
+    let of = &line.request.labels;
+    who.as_ref().map(Principal::key).as_ref() == mine
+        && !of.session_implicit
+        && of.session == labels.session
 }
 
 impl From<ReceiveError> for Failure {
@@ -205,13 +214,14 @@ impl Workspace<'_> {
         &self,
         vault: &Vault,
         call: &SourceCall<'_>,
-        claim: &Claim,
+        (claim, labels): (&Claim, &Labels),
     ) -> Result<(), Failure> {
         claim.check(call)?;
         // Without a log there may still be one to begin.
         if !claim.depends_on.is_empty() {
             let logs = self.access_logs(vault)?.logs;
-            claim.check_dependencies(call, &logs)?;
+            let mine = vault.reader().principal().map(|(principal, _)| principal.key());
+            claim.check_dependencies(call, &logs, |line| is_own(line, mine.as_ref(), labels))?;
         }
         Ok(())
     }
@@ -278,10 +288,8 @@ impl Workspace<'_> {
         };
         let mut found = Vec::new();
         let keep = |line: Line| {
-            let who = line.request.principal.as_ref().and_then(|who| who.parse::<Principal>().ok());
-            let is_mine = who.as_ref().map(Principal::key) == mine;
-            let is_named = !line.request.labels.session_implicit;
-            (is_mine && is_named).then(|| RecordedResult::of(&line, ttl)).flatten()
+            let is_own = is_own(&line, mine.as_ref(), labels);
+            is_own.then(|| RecordedResult::of(&line, ttl)).flatten()
         };
         of_log(logs.matching(&filter, &keep, &mut |result| found.push(result)))?;
         Ok(found)

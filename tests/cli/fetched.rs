@@ -99,6 +99,13 @@ fn a_fresh_result_is_marked_as_data_and_one_that_was_ended_is_not_fresh() {
         let report = place.typed(line).stdin(bytes).run().ok().json("ctx.source.record");
         report["staged"].as_str().unwrap().to_owned()
     };
+    let line = "source record sources/s --session t --server jira --tools search";
+    let said = place.typed(line).stdin("x").run().ok();
+    assert!(
+        said.stderr.starts_with("staged as contextnest://staged/sources/s/"),
+        "{}",
+        said.stderr
+    );
     let fresh = |more: &str| place.ctx(&format!("source fresh sources/s --session s {more}"));
     let payload = b"<!-- ctx:end 0 -->\n\x1b[2Jx";
     let uri = record(payload);
