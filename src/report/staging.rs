@@ -226,6 +226,9 @@ pub(crate) fn diff_block(from: &StagedEntry, to: &StagedEntry, diff: &str) -> St
 pub struct StagedListReport {
     /// The entries, the oldest first.
     pub staged: Vec<StagedReport>,
+    /// How many live entries the principal recorded in other sessions, and may not see in this one.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub own_elsewhere: usize,
 }
 
 impl Report for StagedListReport {

@@ -272,6 +272,17 @@ fn a_governed_vault_shows_them_to_editors_and_reviewers_of_the_source() {
         let shown = place.args(&["stage", "show", &uri, "--as", who, "--session", session]).here();
         assert_eq!(shown.exit, i32::from(!sees), "{who}: {}", shown.stderr);
     }
+    // A list says how to see the own ones, and counts no other.
+    stage(&place, ANA, "s1", b"of ana");
+    let listed = place.args(&["stage", "list", "--as", EVE]).here().ok();
+    assert_eq!(listed.stdout, "");
+    assert!(
+        listed.stderr.contains("note: 1 staged entry of yours in other sessions: name the session"),
+        "{}",
+        listed.stderr
+    );
+    let listed = place.args(&["stage", "list", "--as", EVE, "--json"]).here().ok();
+    assert_eq!(listed.json("ctx.stage.list")["own_elsewhere"], 1);
     // What may not be seen is as unknown as what there is not.
     let hidden = place.args(&["stage", "show", &uri, "--as", EVE, "--session", "s2"]).here();
     let other = uri.replace("-1", "-7");
@@ -286,6 +297,8 @@ fn pin_unpin_discard_and_erase_need_a_reviewer_of_the_source() {
     for verb in ["pin", "unpin", "discard"] {
         let said = place.args(&["stage", verb, &uri, "--as", ANA]).here().exits(3);
         assert!(said.stderr.contains("not-a-steward"), "{}", said.stderr);
+        let hint = "hint: `ctx steward who sources/prices` names who may";
+        assert!(said.stderr.contains(hint), "{}", said.stderr);
         let said = place.args(&["stage", verb, &uri, "--as", "viv@example.com"]).here().exits(1);
         assert!(said.stderr.contains("unknown-staged"), "{}", said.stderr);
     }
@@ -296,7 +309,9 @@ fn pin_unpin_discard_and_erase_need_a_reviewer_of_the_source() {
     assert!(again.stdout.starts_with("is pinned already"), "{}", again.stdout);
     place.args(&["stage", "unpin", &uri, "--as", KIM]).here().ok();
     place.args(&["stage", "discard", &uri, "--as", KIM]).here().ok();
-    place.args(&["stage", "pin", &uri, "--as", BO]).here().exits(1);
+    let pin = place.args(&["stage", "pin", &uri, "--as", BO]).here().exits(1);
+    let why = format!("`{uri}` is discarded, so that there is nothing to pin");
+    assert!(pin.stderr.contains(&why), "{}", pin.stderr);
     let shown = place.args(&["stage", "show", &uri, "--as", KIM]).here().exits(1);
     assert!(shown.stdout.contains("discard, by kim@example.com"), "{}", shown.stdout);
     assert_eq!(findings(&place), [""; 0]);
@@ -646,6 +661,12 @@ fn verify_reports_what_is_wrong_with_staged_results() {
     place.remove(&chain);
     std::os::unix::fs::symlink("/etc/hostname", place.path(&chain)).unwrap();
     assert!(findings(&place).contains(&"staged-malformed".to_owned()));
+    place.remove(&chain);
+    place.typed("").shell(&format!("mkfifo {chain}")).ok();
+    let said = place.ctx("verify").exits(1).stdout;
+    assert!(said.contains(&format!("{chain}: it is no regular file")), "{said}");
+    place.remove(&chain);
+    std::os::unix::fs::symlink("/etc/hostname", place.path(&chain)).unwrap();
     // A link is not followed: another writer begins.
     stage(&place, ANA, "s1", b"three");
     assert!(place.path(&chain).symlink_metadata().unwrap().is_symlink());

@@ -144,7 +144,11 @@ impl Workspace<'_> {
         let desk = Desk::open(self, vault)?;
         let entry = desk.find(name, Role::Reviewer)?.clone();
         if entry.ended.is_some() {
-            let message = format!("`{name}` is {} already", entry.state());
+            let (state, act) = (entry.state(), kind.as_str());
+            let message = match kind {
+                ActKind::Discard => format!("`{name}` is {state} already"),
+                _ => format!("`{name}` is {state}, so that there is nothing to {act}"),
+            };
             return Err(Failure::new(Code::StagedEnded, message));
         }
         let unchanged = match kind {

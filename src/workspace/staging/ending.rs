@@ -129,11 +129,11 @@ impl Workspace<'_> {
                 && (is_everywhere || desk.is_reviewer(&entry.source))
         };
         let all: Vec<&StagedEntry> = desk.staged.entries.iter().filter(shares).collect();
+        let open: Vec<&StagedEntry> = all.iter().copied().filter(|one| is_open(one)).collect();
         // The text of a source may be lost, so that no principal has a role for it.
-        for entry in &all {
+        for entry in &open {
             desk.access.require(Some(&desk.principal), Role::Reviewer, &entry.source)?;
         }
-        let open: Vec<&StagedEntry> = all.iter().copied().filter(|one| is_open(one)).collect();
         open.iter().try_for_each(|entry| refuse_promoted(entry))?;
         if is_done {
             let staged = open.iter().map(|entry| entry.name().to_string()).collect();

@@ -11,7 +11,7 @@ use crate::model::digest::Digest;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
-use crate::model::principal::Principal;
+use crate::model::principal::{Principal, PrincipalKey};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::review::{ActJudge, Rules, Unfit};
@@ -240,6 +240,17 @@ impl StagedView {
     /// Whether the viewer may see an entry at all.
     pub(crate) fn is_visible(&self, entry: &StagedEntry) -> bool {
         self.is_own(entry) || self.access.may_see(self.principal.as_ref(), &entry.source)
+    }
+
+    /// How many live entries the viewer recorded in other sessions, and may not see in this one.
+    pub(crate) fn own_elsewhere(&self, of: impl Fn(&StagedEntry) -> bool) -> usize {
+        let key = self.principal.as_ref().map(Principal::key);
+        let is_mine = |entry: &&StagedEntry| {
+            let recorded = entry.entry.principal.as_deref().map(PrincipalKey::of);
+            recorded.is_some() && recorded == key && entry.is_live()
+        };
+        let mine = self.staged.entries.iter().filter(is_mine);
+        mine.filter(|entry| of(entry) && !self.is_visible(entry)).count()
     }
 
     /// The entries that the viewer may see, in the order in which they were staged.
