@@ -29,9 +29,12 @@ pub(crate) struct ActJudge<'j, 'l> {
     eras: OnceCell<Vec<Era>>,
     /// The texts of sources by which roles are decided.
     texts: RefCell<HashMap<DocumentId, Vec<String>>>,
-    /// What was decided of a source, a principal and a role.
-    decided: RefCell<HashMap<(DocumentId, String, Role, CheckpointNumber), Option<bool>>>,
+    /// Who reviews what, as far as it was decided.
+    decided: RefCell<HashMap<Asked, Option<bool>>>,
 }
+
+/// A source and a principal, in an era.
+type Asked = (DocumentId, String, CheckpointNumber);
 
 /// What is in force from a checkpoint on.
 struct Era {
@@ -44,7 +47,7 @@ enum EraRules {
     /// Every principal may act.
     Ungoverned,
     /// Stewards may.
-    Governed(Rules),
+    Governed(Box<Rules>),
     /// The configuration or the stewards cannot be read.
     Unknown,
 }
@@ -163,7 +166,7 @@ impl<'j, 'l> ActJudge<'j, 'l> {
 
     /// Whether a principal is a reviewer of a source, by any version of it that was sealed.
     fn reviews(&self, era: &Era, who: &str, source: &DocumentId) -> Option<bool> {
-        let key = (source.clone(), who.to_owned(), Role::Reviewer, era.from);
+        let key = (source.clone(), who.to_owned(), era.from);
         if let Some(known) = self.decided.borrow().get(&key) {
             return *known;
         }
@@ -219,7 +222,7 @@ impl<'j, 'l> ActJudge<'j, 'l> {
         }
         let bar_author = config.review.bar_author;
         let (stewards, markup) = (found.stewards, Markup::of(&config));
-        EraRules::Governed(Rules { stewards, bar_author, markup })
+        EraRules::Governed(Box::new(Rules { stewards, bar_author, markup }))
     }
 }
 

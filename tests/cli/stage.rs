@@ -673,7 +673,7 @@ fn verify_reports_what_is_wrong_with_staged_results() {
 }
 
 /// Adds an act of another program to a chain of the prices: whole, in its place, and with its hash.
-fn forge(place: &Place, uri: &str, (kind, who, at): (&str, &str, &str), more: Value) {
+fn forge(place: &Place, uri: &str, (kind, who, at): (&str, &str, &str), more: &Value) {
     let prefix = ".context/staging/chains/sources/prices/";
     let all = files_in(place.root()).into_keys();
     let path = all.into_iter().find(|path| path.starts_with(prefix)).unwrap();
@@ -723,7 +723,7 @@ fn forged_acts_are_reported_and_do_not_count() {
         ("unpin", ANA, json!({})),
     ] {
         let (place, _, uri) = governed_results();
-        forge(&place, &uri, (kind, who, at), more);
+        forge(&place, &uri, (kind, who, at), &more);
         assert_eq!(findings(&place), ["staged-unauthorised"], "{kind}");
         gc(&place, "2026-11-22T00:00:00.000Z");
         let shown = place.args(&["stage", "show", &uri, "--as", KIM, "--json"]).here().ok();
@@ -732,7 +732,7 @@ fn forged_acts_are_reported_and_do_not_count() {
     }
     // Before it was governed every principal might: the act counts, but nothing is removed for it.
     let (place, uri, _) = governed_results();
-    forge(&place, &uri, ("discard", EVE, at), json!({}));
+    forge(&place, &uri, ("discard", EVE, at), &json!({}));
     assert_eq!(findings(&place), ["staged-unproved"]);
     let path = format!(".context/staging/objects/{}", path_of_content(b"before"));
     gc(&place, "2026-11-22T00:00:00.000Z");
@@ -747,7 +747,7 @@ fn forged_acts_are_reported_and_do_not_count() {
     ] {
         let place = shop(Place::vault());
         let uri = stage(&place, ANA, "s1", b"one");
-        forge(&place, &uri, (kind, ANA, at), more);
+        forge(&place, &uri, (kind, ANA, at), &more);
         assert_eq!(findings(&place), ["staged-contradicts"], "{kind}");
         let kept = gc(&place, "2026-11-22T00:00:00.000Z").json("ctx.stage.gc");
         assert_eq!((&kept["collected"], &kept["files"]), (&json!([]), &0.into()));
@@ -759,7 +759,7 @@ fn forged_acts_are_reported_and_do_not_count() {
     // A line of the future is no reason to remove what is kept today.
     let place = shop(Place::vault());
     let uri = stage(&place, ANA, "s1", b"one");
-    forge(&place, &uri, ("collect", ANA, "2030-01-01T00:00:00.000Z"), json!({}));
+    forge(&place, &uri, ("collect", ANA, "2030-01-01T00:00:00.000Z"), &json!({}));
     assert_eq!(findings(&place), ["timestamp-future"]);
     assert_eq!(gc(&place, "2026-11-22T00:00:00.000Z").json("ctx.stage.gc")["files"], 0);
 }
@@ -783,7 +783,7 @@ fn acts_of_a_former_steward_verify() {
     place.ctx("approve stewards.yaml --as kim@example.com --now 2026-11-21T10:01:41.000Z").ok();
     assert_eq!(findings(&place), [""; 0]);
     // Later it is doubtful: a clone may not have had the change.
-    forge(&place, &before, ("unpin", BO, "2026-11-21T10:01:50.000Z"), json!({}));
+    forge(&place, &before, ("unpin", BO, "2026-11-21T10:01:50.000Z"), &json!({}));
     assert_eq!(findings(&place), ["staged-unproved"]);
 }
 

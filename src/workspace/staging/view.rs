@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::audit::{Labels, Text, Traced};
+use crate::chain::history::{Entry, History};
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::govern::review::rules_in_force;
@@ -127,8 +128,8 @@ impl Access {
                 vouched::vouched(vault.files(), &one.document, history, Version(one.version)).ok()
             };
             let is_published = || {
-                let entries = history.iter().flat_map(|history| history.entries());
-                entries.into_iter().any(|entry| entry.is_published())
+                let entries = history.iter().flat_map(History::entries);
+                entries.into_iter().any(Entry::is_published)
             };
             let has_role = || {
                 let text = text().unwrap_or_default();
