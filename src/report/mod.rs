@@ -38,6 +38,8 @@ pub mod trace;
 pub mod vault;
 pub mod verify;
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -124,7 +126,9 @@ fn with(report: &impl Serialize, notes: &[String], may_not_read: Option<usize>) 
 
 /// JSON leaves DEL, C1 and bidirectional characters as they are; a terminal would obey them.
 fn harmless(json: String) -> String {
-    if !json.chars().any(|c| c != '\n' && steers(c)) {
+    // Of ASCII it escapes all but one.
+    let is_plain = json.is_ascii() && !json.as_bytes().contains(&0x7f);
+    if is_plain || !json.chars().any(|c| c != '\n' && steers(c)) {
         return json;
     }
     let mut out = String::with_capacity(json.len());
@@ -132,7 +136,7 @@ fn harmless(json: String) -> String {
         if c != '\n' && steers(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
-                out.push_str(&format!("\\u{unit:04x}"));
+                let _ = write!(out, "\\u{unit:04x}");
             }
         } else {
             out.push(c);

@@ -9,11 +9,13 @@ mod approval;
 mod author;
 mod judge;
 mod rules;
+mod staged;
 mod track;
 
 pub use approval::{Reviewed, Versions};
 pub use author::Barred;
 pub use judge::{Fault, FaultKind};
 pub use rules::{Rules, Unfit};
+pub(crate) use staged::ActJudge;
 pub(crate) use track::fields_of;
 pub use track::{Approval, EmergencyRetirement, Pending, Published, StepKind, Tail, Track, is_act};

@@ -1,4 +1,4 @@
-//! What changed between two JSON values, by the paths of their parts (STAGE-19).
+//! What changed between two JSON values, by the paths of their parts (STAGE-20).
 
 use std::fmt;
 

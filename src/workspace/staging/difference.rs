@@ -1,4 +1,4 @@
-//! How staged contents of a source differ (STAGE-19).
+//! How staged contents of a source differ (STAGE-20).
 
 use super::view::{Content, StagedView, lines_of};
 use crate::chain::diff::print_between;

@@ -44,7 +44,7 @@ pub(super) struct StagedProofs {
 impl StagedProofs {
     pub(super) fn read(manifest: &Manifest, files: &Files<'_>) -> Self {
         let mut read = lines(manifest, files);
-        let Staged { entries, astray } = staged_of(&read);
+        let Staged { entries, astray, .. } = staged_of(&read);
         let astray: BTreeSet<_> = astray.into_iter().collect();
         // An act has an entry upon which it is.
         for (_, judged, placed) in &mut read {
