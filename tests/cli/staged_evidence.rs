@@ -221,7 +221,7 @@ fn a_result_that_was_fresh_is_made_again() {
     place.ctx("publish sources/prices").ok();
     recorded(&place, "s", b"one");
     let fresh = format!("source fresh sources/prices --session s --as {ANA}");
-    assert!(place.ctx(&fresh).ok().stdout.ends_with("\none"));
+    assert!(place.ctx(&fresh).ok().stdout.contains("\none"));
     assert_eq!(replayed(&place, "s", ANA), ["same"]);
 }
 
