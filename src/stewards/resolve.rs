@@ -131,6 +131,11 @@ impl Stewards {
         ReviewSettings { required: required.unwrap_or(1), max_age }
     }
 
+    /// Whether any role or setting may depend on the tags of a text.
+    pub fn depend_on_tags(&self) -> bool {
+        !self.scopes.tags.is_empty() || !self.review.tags.is_empty()
+    }
+
     /// The greatest role that a scope gives to a principal, by name or in a group.
     pub fn role_in(&self, scope: &Stewardship, principal: &PrincipalKey) -> Option<Role> {
         let is_member =
