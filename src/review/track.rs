@@ -6,7 +6,7 @@ use crate::chain::diff;
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, EntryState, History, TextStorage};
 use crate::chain::vouched;
-use crate::chain::walk::Walk;
+use crate::chain::walk::{Step, Walk};
 use crate::document::Document;
 use crate::document::edit::Edit;
 use crate::document::review::{Action, ReviewEdit, ReviewFields, ReviewState};
@@ -164,21 +164,31 @@ impl Track {
         let mut track = Self::new(id);
         let mut walk = Walk::new(files, id, history);
         while let Some(step) = walk.next() {
-            let mut version = match step.version {
-                Ok(version) => version,
-                Err(faults) => return Err(ChainError::Malformed(step.slot.line, faults.to_vec())),
-            };
-            if !version.wrong.is_empty() {
-                return Err(version.wrong.remove(0));
-            }
-            version.check_text()?;
-            let described = version.describe()?;
-            if let Some(text) = version.text {
-                let fields = described.and_then(|described| described.fields.review);
-                track.take(version.entry, text, fields.as_deref());
-            }
+            track.take_vouched(step)?;
         }
         Ok(track)
+    }
+
+    /// Takes the next version of a history; gives its entry, with its text and what it is.
+    ///
+    /// # Errors
+    /// The chain does not vouch for it.
+    pub(super) fn take_vouched<'w>(
+        &mut self,
+        step: Step<'w, 'w>,
+    ) -> Result<Option<(&'w Entry, &'w str, StepKind)>, ChainError> {
+        let mut version = match step.version {
+            Ok(version) => version,
+            Err(faults) => return Err(ChainError::Malformed(step.slot.line, faults.to_vec())),
+        };
+        if !version.wrong.is_empty() {
+            return Err(version.wrong.remove(0));
+        }
+        version.check_text()?;
+        let fields = version.describe()?.and_then(|described| described.fields.review);
+        let Some(text) = version.text else { return Ok(None) };
+        let kind = self.take(version.entry, text, fields.as_deref());
+        Ok(Some((version.entry, text, kind)))
     }
 
     /// What the last version of a history is to its reviews.
