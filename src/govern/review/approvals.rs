@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::PublishError;
 use super::super::transaction::Transaction;
+use super::super::{Outcome, PublishError};
 use super::decide::Decision;
 use super::publication::difference;
 use super::queue::{Waits, is_readable, track_of, waiting_in};
@@ -52,6 +52,10 @@ pub(super) struct Approvals {
     pub(super) ratified: Vec<Reviewed>,
 }
 
+/// The artifacts of which a part of a set was rejected or withdrawn since their last event, and when
+/// the last one was; read once for each set.
+type RefusedParts = BTreeMap<String, Vec<(DocumentId, Timestamp)>>;
+
 impl Transaction<'_> {
     /// Reads what a decision approves.
     pub(super) fn approvals(&mut self, decision: &Decision<'_>) -> Result<Approvals, PublishError> {
@@ -89,12 +93,13 @@ impl Transaction<'_> {
             sets.entry(set).or_default().push(Member { reviewed, by, required, is_mine });
         }
         let sets: Vec<Vec<Member>> = sets.into_values().collect();
+        let mut refused = BTreeMap::new();
         let publishes = |set: &&Vec<Member>| set.iter().all(Member::is_complete);
         let published = sets.iter().filter(publishes).map(Vec::len).sum::<usize>();
         for member in sets.iter().filter(publishes).flatten() {
             self.check_approvers(member, &rules)?;
             let track = &member.reviewed.track;
-            self.check_not_split(&waits, track)?;
+            self.check_not_split(&waits, track, &mut refused)?;
             let others = waits.tracks().count().saturating_sub(published);
             self.check_mode_change(track.id(), &member.reviewed.pending()?.text, others)?;
         }
@@ -130,6 +135,11 @@ impl Transaction<'_> {
             let track = self.reviewed(&one.id)?.track;
             waits.unrecorded(&track).map_or(Ok(()), Err)?;
         }
+        if !sets.is_empty()
+            && let Some(part) = waits.unlisted_in(self.vault, &sets)
+        {
+            waits.unrecorded(&part).map_or(Ok(()), Err)?;
+        }
         let in_sets = waits.waiting.iter().filter(|(_, track)| is_of(change_of(track).as_ref()));
         let mut ids: BTreeSet<DocumentId> = in_sets.map(|(id, _)| id.clone()).collect();
         if let (Some(name), true) = (decision.change, ids.is_empty()) {
@@ -152,6 +162,24 @@ impl Transaction<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What a decision is about, as parts of a set, and its principal may not read.
+    pub(super) fn hidden_parts(
+        &self,
+        outcome: &Outcome,
+    ) -> Result<BTreeSet<DocumentId>, PublishError> {
+        let Some(readers) = Readers::of_log(self.vault, self.chronicle)? else {
+            return Ok(BTreeSet::new());
+        };
+        let items = outcome.items.iter().map(|item| &item.id);
+        let ids = items.chain(outcome.awaited.iter().map(|awaited| &awaited.id));
+        let hidden = ids.filter(|id| match self.vault.files().exists(&id.history_path()) {
+            true => !is_readable(self.vault, &readers, id),
+            // The target of a move.
+            false => !readers.may_know(id),
+        });
+        Ok(hidden.cloned().collect())
     }
 
     /// Refuses a decision about another submission than the one that the reviewer has read, with what
@@ -187,17 +215,32 @@ impl Transaction<'_> {
 
     /// Refuses a part of a set of which another part alone was rejected or withdrawn since this one was
     /// submitted, as an interrupted step leaves it (REV-8).
-    fn check_not_split(&self, waits: &Waits, track: &Track) -> Result<(), PublishError> {
+    fn check_not_split(
+        &self,
+        waits: &Waits,
+        track: &Track,
+        refused: &mut RefusedParts,
+    ) -> Result<(), PublishError> {
         let Some(pending) = &track.pending else { return Ok(()) };
-        let Some(set) = pending.change.as_deref() else { return Ok(()) };
-        for other in waits.lines.ever_in(set).filter(|other| other != track.id()) {
-            let refused = track_of(self.vault, &other).map(|other| other.tail.refused);
-            let is_after = |(of, at): &(String, Timestamp)| of == set && *at > pending.at;
-            if refused.is_some_and(|refused| refused.iter().any(is_after)) {
-                return Err(ReviewError::Split { id: track.id().clone(), other }.into());
+        let Some(set) = pending.change.as_ref() else { return Ok(()) };
+        let read = || {
+            let others =
+                waits.lines.since_published_in(set).filter_map(|id| track_of(self.vault, &id));
+            let last = |other: Track| {
+                let parts = other.tail.refused.iter().filter(|(of, _)| of == set);
+                Some((other.id().clone(), parts.map(|(_, at)| *at).max()?))
+            };
+            others.filter_map(last).collect()
+        };
+        let parts: &Vec<_> = refused.entry(set.clone()).or_insert_with(read);
+        let is_split = |(id, at): &&(DocumentId, Timestamp)| id != track.id() && *at > pending.at;
+        match parts.iter().find(is_split) {
+            Some((other, _)) => {
+                let (id, other) = (track.id().clone(), other.clone());
+                Err(ReviewError::Split { id, other }.into())
             }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Refuses to publish what a verifier would not take: an approval in part was of the rules that

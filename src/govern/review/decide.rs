@@ -14,6 +14,7 @@ use crate::model::number::Version;
 use crate::model::visible::Invisible;
 use crate::stewards::Role;
 use crate::trust::Head;
+use crate::txn::expect::Expect;
 use crate::vault::Vault;
 
 /// What is decided about, and by whom.
@@ -92,7 +93,9 @@ pub fn approve(vault: &Vault, decision: &Decision<'_>) -> Result<Outcome, Publis
     if rest.is_empty() {
         return Ok(outcome);
     }
-    let decision = Decision { ids: &rest, change: None, ..decision.clone() };
+    // What the reviewer expected was so before the event.
+    let mode = Mode { expect: Expect::default(), ..decision.mode };
+    let decision = Decision { ids: &rest, change: None, mode, ..decision.clone() };
     let waiting = run(vault, &decision, Gate::Steps, |transaction, outcome| {
         let Approvals { sets, ratified } = transaction.approvals(&decision)?;
         for member in sets.iter().flatten().filter(|member| member.is_mine) {
@@ -105,6 +108,7 @@ pub fn approve(vault: &Vault, decision: &Decision<'_>) -> Result<Outcome, Publis
     })?;
     outcome.awaited.retain(|awaited| awaited.required > 0);
     outcome.items.extend(waiting.items);
+    outcome.hidden.extend(waiting.hidden);
     if outcome.checkpoint.is_none() {
         outcome.committed = waiting.committed;
     }
@@ -208,6 +212,9 @@ fn run(
     let (author, mode) = (decision.author, decision.mode);
     event(vault, &Event { author, mode, subjects: &subjects, includes, gate }, |t, outcome| {
         t.check_readable(decision.ids)?;
-        choose(t, outcome)
+        choose(t, outcome)?;
+        outcome.hidden = t.hidden_parts(outcome)?;
+        Ok(())
     })
+    .map(Outcome::without_hidden)
 }

@@ -32,7 +32,9 @@ pub use emergency::retire_at_once;
 pub use error::ReviewError;
 pub use mode::{Begin, begin, may_end};
 pub use propose::{propose_move, propose_retirement};
-pub use queue::{About, Awaited, Queue, Waiting, about, may_decide, queue, rules_in_force};
+pub use queue::{
+    About, Awaited, Queue, Waiting, about, about_version, may_decide, queue, rules_in_force,
+};
 pub(crate) use recorded::catch_up_event;
 pub(super) use recorded::{beside, catch_up, changes_of};
 pub use submit::{Submission, submit, submit_edit};
