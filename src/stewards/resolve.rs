@@ -177,7 +177,9 @@ impl<T> Scoped<T> {
     /// The value of the first scope that concerns an artifact and whose value counts.
     fn first(&self, id: &DocumentId, tags: &[Tag], counts: impl Fn(&T) -> bool) -> Option<&T> {
         let vault = || self.vault.as_ref().filter(|value| counts(value));
-        if is_of_vault(id) {
+        let has_parts =
+            !(self.documents.is_empty() && self.folders.is_empty() && self.tags.is_empty());
+        if is_of_vault(id) || !has_parts {
             return vault();
         }
         let folded = id.folded();
