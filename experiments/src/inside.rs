@@ -46,11 +46,12 @@ pub(crate) fn ctx(
     args: &[&str],
     vars: impl IntoIterator<Item = (&'static str, String)>,
 ) -> Said {
-    ctx_on(Disk::default(), root, args, vars)
+    ctx_given(b"", Disk::default(), root, args, vars)
 }
 
-/// The same on a disk with an observer.
-fn ctx_on(
+/// The same with bytes on standard input, on a disk that may have an observer.
+pub(crate) fn ctx_given(
+    mut stdin: &[u8],
     disk: Disk,
     root: &Path,
     args: &[&str],
@@ -65,8 +66,7 @@ fn ctx_on(
     let world =
         World { environment, input_terminal: false, terminal: false, error_terminal: false };
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let streams =
-        Streams { stdin: &mut std::io::empty(), stdout: &mut stdout, stderr: &mut stderr };
+    let streams = Streams { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr };
     let all = ["ctx"].iter().chain(args).map(Into::into).collect();
     let exit = run(all, &world, streams);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
@@ -87,7 +87,7 @@ impl Person {
             ("CTX_NOW", Timestamp::from_millis(self.now).to_string()),
         ];
         let home = self.home.iter().map(|home| ("HOME", home.display().to_string()));
-        ctx_on(disk, root, args, vars.into_iter().chain(home))
+        ctx_given(b"", disk, root, args, vars.into_iter().chain(home))
     }
 
     /// The same vaults and clock under another name.

@@ -141,9 +141,9 @@ impl Logs {
         Self { sight, ..self }
     }
 
-    /// What may be seen of a line.
-    pub(super) fn seen(&self, line: Line) -> Option<Line> {
-        self.sight.of(line)
+    /// What may be seen of a line of a writer.
+    pub(super) fn seen(&self, line: Line, writer: &WriterId) -> Option<Line> {
+        self.sight.of(line, self.folder_of(writer)?)
     }
 
     /// Where they were pruned.
@@ -275,13 +275,13 @@ impl Logs {
         keep: Keep<'_, T>,
         found: &mut dyn FnMut(T),
     ) -> io::Result<Verified> {
-        let seen = |line: Line| keep(self.seen(line)?);
-        let keep: Keep<'_, T> = &seen;
         let (mut lines, mut faults, mut pruned) = (0, Faults::default(), Vec::new());
         for (writer, LogFiles { firsts, .. }) in &self.files {
             let mut expected = Expected { seq: 1, prev: writer.genesis() };
             let cuts = self.cuts.of_writer(&writer.to_string());
             let mut jumps = Vec::new();
+            let seen = |line: Line| keep(self.seen(line, writer)?);
+            let keep: Keep<'_, T> = &seen;
             for first in firsts {
                 let (name, file) = match self.opened(writer, *first)? {
                     Ok(opened) => opened,

@@ -27,7 +27,8 @@ impl Logs {
                 let Ok((_, file)) = self.opened(writer, *first)? else { continue };
                 let found = lines_of(&file, writer, trace)?;
                 if !found.is_empty() {
-                    return Ok(found.into_iter().filter_map(|line| self.seen(line)).collect());
+                    let seen = found.into_iter().filter_map(|line| self.seen(line, writer));
+                    return Ok(seen.collect());
                 }
             }
         }

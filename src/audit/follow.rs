@@ -140,7 +140,7 @@ impl Follower {
     }
 
     fn look_at(&mut self, name: &str, file: &LogFile, take: Take<'_>) -> io::Result<bool> {
-        let sight = &self.sight;
+        let (sight, folder) = (&self.sight, &self.folder);
         let place = self.places.entry(name.to_owned()).or_default();
         place.find_in(file)?;
         let fault = |why: String| New::Fault { file: name.to_owned(), why: cut(why) };
@@ -160,7 +160,7 @@ impl Follower {
                     match Line::read(bytes) {
                         Ok((line, _)) if writer_of(name) == line.writer => {
                             place.last = line.seq;
-                            sight.of(line).map(|line| New::Line(Box::new(line)))
+                            sight.of(line, folder).map(|line| New::Line(Box::new(line)))
                         }
                         Ok((line, _)) => {
                             Some(fault(format!("a line is of the writer {}", line.writer)))

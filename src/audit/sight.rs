@@ -4,10 +4,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::folder::Folder;
 use super::line::{Arguments, Line};
 
-/// What of a line a reader may see; nothing where the line is not there for this reader.
-type See = dyn Fn(Line) -> Option<Line> + Send + Sync;
+/// What of a line in a folder a reader may see; nothing where the line is not there for this reader.
+type See = dyn Fn(Line, &Folder) -> Option<Line> + Send + Sync;
 
 /// What a reader may see.
 #[derive(Clone, Default)]
@@ -15,7 +16,9 @@ pub struct Sight(Option<Arc<See>>);
 
 impl Sight {
     /// Only what a rule lets through.
-    pub(crate) fn limited(see: impl Fn(Line) -> Option<Line> + Send + Sync + 'static) -> Self {
+    pub(crate) fn limited(
+        see: impl Fn(Line, &Folder) -> Option<Line> + Send + Sync + 'static,
+    ) -> Self {
         Self(Some(Arc::new(see)))
     }
 
@@ -24,11 +27,11 @@ impl Sight {
         self.0.is_some()
     }
 
-    /// What may be seen of a line.
-    pub(super) fn of(&self, line: Line) -> Option<Line> {
+    /// What may be seen of a line in a folder.
+    pub(super) fn of(&self, line: Line, folder: &Folder) -> Option<Line> {
         match &self.0 {
             None => Some(line),
-            Some(see) => see(line),
+            Some(see) => see(line, folder),
         }
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
     };
     let labels = args.period.with_labels(session)?;
     let filter = Filter { document: Some(id.clone()), version, ..labels };
-    let logs = args.place.open(&vault, session)?.logs;
+    let logs = args.place.seen(&vault, session)?;
     let logs = logs.compared_with(heads_of(&vault));
     let mut rows = Vec::new();
     let faults = logs.each(&mut |line| {

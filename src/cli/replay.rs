@@ -58,7 +58,7 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         }
     };
     let vault = session.workspace.vault()?;
-    let logs = args.place.open(&vault, session)?.logs;
+    let logs = args.place.seen(&vault, session)?;
     let (lines, faults) = match &name {
         Some(name) => (of_log(logs.find(name))?, Vec::new()),
         None => {

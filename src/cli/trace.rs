@@ -220,6 +220,17 @@ impl LogPlace {
             None => session.workspace.access_logs(vault),
         }
     }
+
+    /// The same logs as a reader may see them.
+    pub(in crate::cli) fn seen(
+        &self,
+        vault: &Vault,
+        session: &mut Session<'_>,
+    ) -> Result<Logs, Failure> {
+        let sight = session.workspace.sight(vault)?;
+        note_limited(session, &sight);
+        Ok(self.open(vault, session)?.logs.seen_by(sight))
+    }
 }
 
 pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -307,7 +318,7 @@ pub(super) fn unknown_access() -> Failure {
 /// Says that not every change is shown, where that is so.
 fn note_limited(session: &mut Session<'_>, sight: &Sight) {
     if sight.is_limited() {
-        session.ui.note("note: only changes of documents that you may read are shown");
+        session.ui.note("note: only what you may read of the logs is shown");
     }
 }
 

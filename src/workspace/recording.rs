@@ -287,7 +287,7 @@ impl Workspace<'_> {
     }
 
     /// The folder of the user's accesses to a vault. There may be none where the vault keeps them.
-    fn user_folder(&self, vault: &Vault) -> Result<Option<PathBuf>, NotRecorded> {
+    pub(super) fn user_folder(&self, vault: &Vault) -> Result<Option<PathBuf>, NotRecorded> {
         let is_in_vault = || {
             vault.files().exists(layout::ACCESS_DIR)
                 || Audit::of(vault.config()).accesses == Accesses::Vault

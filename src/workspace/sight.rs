@@ -1,11 +1,13 @@
-//! What a reader may see of the change logs, and of copies of them (`spec/review.md`, REV-26).
+//! What a reader may see of the change logs, of accesses in the vault, and of copies of both
+//! (`spec/review.md`, REV-26).
 
 use super::Workspace;
-use crate::audit::{Change, Event, Line, Sight, VersionRef};
+use crate::audit::{Change, Event, Sight, VersionRef};
 use crate::chain::{replay, vouched};
 use crate::checkpoint::fault::LogError;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
+use crate::model::principal::PrincipalKey;
 use crate::report::failure::Failure;
 use crate::resolve::readers::{Told, is_limited_at_last};
 use crate::resolve::{CheckpointSource, Need, Snapshot};
@@ -13,37 +15,39 @@ use crate::vault::Vault;
 use crate::vault::files::Files;
 
 impl Workspace<'_> {
-    /// What may be seen of the logs of a vault. Accesses are the user's own; of changes a reader who
-    /// may not read everything sees those that name only what this reader may read, without the
-    /// words of their commands.
+    /// What may be seen of the logs of a vault. Of changes a reader who may not read everything sees
+    /// those that name only what this reader may read, without the words of their commands; of
+    /// accesses outside of the user's own folder those of the same principal.
     ///
     /// # Errors
     /// Only stewards read the vault, and no principal is configured.
     pub(crate) fn sight(&self, vault: &Vault) -> Result<Sight, Failure> {
         let told = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())
             .and_then(|source| Snapshot::of(vault, &source, None)?.told());
-        match told {
-            Ok(None) => Ok(Sight::default()),
-            Ok(Some(told)) => Ok(limited(told, vault.files().clone())),
-            Err(why @ LogError::NoReader) => Err(why.into()),
+        let told = match told {
+            Ok(None) => return Ok(Sight::default()),
+            Ok(Some(told)) => Some(told),
+            Err(why @ LogError::NoReader) => return Err(why.into()),
             // Nothing says who may read what.
-            Err(_) if is_limited_at_last(vault) => Ok(Sight::limited(|line| match line.event {
-                Event::Change(_) => None,
-                _ => Some(line),
-            })),
-            Err(_) => Ok(Sight::default()),
-        }
-    }
-}
-
-fn limited(told: Told, files: Files) -> Sight {
-    Sight::limited(move |line: Line| match &line.event {
-        Event::Change(change) => {
+            Err(_) if is_limited_at_last(vault) => None,
+            Err(_) => return Ok(Sight::default()),
+        };
+        let own = self.user_folder(vault).ok().flatten();
+        let reader = vault.reader().principal().map(|(reader, _)| reader.key());
+        let files = vault.files().clone();
+        Ok(Sight::limited(move |line, folder| match (&line.event, &told) {
             // One command may change more than the line of one of its changes names.
-            is_readable(change, &told, &files).then(|| line.without_words())
-        }
-        _ => Some(line),
-    })
+            (Event::Change(change), Some(told)) => {
+                is_readable(change, told, &files).then(|| line.without_words())
+            }
+            (Event::Change(_), None) => None,
+            _ => {
+                let who = line.request.principal.as_deref().map(PrincipalKey::of);
+                let is_own = !folder.is_shared() && own.as_ref() == Some(&folder.shown());
+                (is_own || who.is_some() && who == reader).then_some(line)
+            }
+        }))
+    }
 }
 
 /// Whether a reader may read everything that a change names.

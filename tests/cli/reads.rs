@@ -535,3 +535,48 @@ fn the_block_for_an_agent_says_how_much_may_not_be_read() {
     let said = place.ctx("resolve type:document --format markdown").ok().stdout;
     assert!(!said.contains("may_not_read"), "{said}");
 }
+
+#[test]
+fn accesses_of_others_in_the_vault_are_not_there_for_a_limited_reader() {
+    let place = with_secrets();
+    place.edit(".context/config.yaml", "audit:\n", "audit:\n  accesses: vault\n");
+    // A live setting that is stricter holds (AUDIT-23).
+    place.ctx("read nodes/pub/p --session kims --as kim@x.com").ok();
+    place.ctx("search 'plain whatKimAsks' --session kims --as kim@x.com").ok();
+    place.ctx("read nodes/pub/p --session lees --as LEE@x.com").ok();
+    let listed = |who: &str| {
+        let listed = place.ctx(&format!("trace list --as {who} --json")).ok();
+        let listed = listed.json("ctx.trace.list");
+        let rows = listed["traces"].as_array().unwrap().iter();
+        let rows = rows.filter(|row| row["event"] != "change");
+        rows.map(|row| row["principal"].as_str().unwrap().to_lowercase()).collect::<Vec<_>>()
+    };
+    assert!(listed("kim@x.com").contains(&"lee@x.com".to_owned()), "{:?}", listed("kim@x.com"));
+    let of_lee = listed("lee@x.com");
+    assert!(!of_lee.is_empty() && of_lee.iter().all(|who| who == "lee@x.com"), "{of_lee:?}");
+    let copies = place.home().join("copies");
+    let access = place.path(".context/audit/access");
+    std::fs::create_dir(&copies).unwrap();
+    for file in std::fs::read_dir(access).unwrap().map(Result::unwrap) {
+        std::fs::copy(file.path(), copies.join(file.file_name())).unwrap();
+    }
+    let copies = copies.to_str().unwrap();
+    for command in [
+        "impact nodes/pub/p".to_owned(),
+        "replay --session kims".to_owned(),
+        "trace grep plain".to_owned(),
+        "trace list --json".to_owned(),
+        "trace list --format otlp".to_owned(),
+        format!("trace list --logs {copies}"),
+        format!("impact nodes/pub/p --logs {copies}"),
+        "evidence export --session kims --out ../bundle".to_owned(),
+    ] {
+        let said = place.ctx(&format!("{command} --as lee@x.com")).whole();
+        // Changes of what Lee may read are there, those of Kim, too.
+        let is_of_changes = command.starts_with("trace list");
+        for word in ["whatKimAsks", if is_of_changes { "kims" } else { "kim@x.com" }] {
+            assert!(!said.contains(word), "{command} tells {word}: {said}");
+        }
+    }
+    place.ctx("trace verify --as lee@x.com").ok();
+}

@@ -106,7 +106,7 @@ fn found(
     chronicle: &Chronicle<'_>,
     wanted: Wanted,
 ) -> Result<(Scope, Vec<RawLine>, Vec<Gap>), Failure> {
-    let logs = place.open(vault, session)?.logs;
+    let logs = place.seen(vault, session)?;
     match wanted {
         Wanted::Lines(scope) => {
             let found = of_log(logs.raw(&|line| scope.wants(line)))?;

@@ -4,13 +4,12 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::Attack;
+use super::{Attack, CONFIG};
 use crate::e3::forge::Target;
-use crate::e3::forge::changes::{CHANGES, ChangeLog};
+use crate::e3::forge::lines::{CHANGES, LineLog};
 use crate::e3::place::Place;
 use crate::e3::script::ctx;
 
-const CONFIG: &str = ".context/config.yaml";
 /// A writer that no machine of ours has.
 const FORGER: &str = "0123456789abcdef0123456789abcdef";
 
@@ -18,13 +17,13 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
     ("change-edited", |t| {
         let (mut log, at) = any(t, 0)?;
         log.lines[at]["principal"] = "eve@example.com".into();
-        written(t, &log)
+        log.written(t)
     }),
     ("change-rehashed", |t| {
         let (mut log, at) = any(t, 1)?;
         log.lines[at]["principal"] = "eve@example.com".into();
         log.rehash(at);
-        written(t, &log)
+        log.written(t)
     }),
     ("change-respelled", |t| {
         let (log, at) = any(t, 0)?;
@@ -37,13 +36,13 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
     ("change-dropped-first", |t| {
         let mut log = recorded(t)?;
         log.lines.remove(0);
-        written(t, &log)
+        log.written(t)
     }),
     ("change-dropped-middle", |t| {
         let mut log = recorded(t)?;
         let at = 1 + t.draw.below(log.lines.len() - 2);
         log.lines.remove(at);
-        written(t, &log)
+        log.written(t)
     }),
     ("change-dropped-last", |t| {
         let mut log = recorded(t)?;
@@ -55,12 +54,12 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
     ("changes-exchanged", |t| {
         let (mut log, at) = any(t, 1)?;
         log.lines.swap(at, at + 1);
-        written(t, &log)
+        log.written(t)
     }),
     ("change-duplicated", |t| {
         let (mut log, at) = any(t, 0)?;
         log.lines.insert(at, log.lines[at].clone());
-        written(t, &log)
+        log.written(t)
     }),
     ("change-log-deleted", |t| {
         let log = recorded(t)?;
@@ -71,7 +70,7 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
     ("change-truncated-bound", |t| {
         let (mut log, at) = bound(t)?;
         log.lines.truncate(at);
-        written(t, &log)
+        log.written(t)
     }),
     ("change-rewritten-bound", |t| {
         let (mut log, at) = bound(t)?;
@@ -79,7 +78,7 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
             line["principal"] = "eve@example.com".into();
         }
         log.renew();
-        written(t, &log)
+        log.written(t)
     }),
     ("change-log-as-link", |t| {
         let log = recorded(t)?;
@@ -147,7 +146,7 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
             line["principal"] = "eve@example.com".into();
         }
         log.renew();
-        written(t, &log)
+        log.written(t)
     }),
     ("change-claimed", |t| {
         let (mut log, at) = any(t, 0)?;
@@ -156,15 +155,15 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
         FORGER.clone_into(&mut log.writer);
         log.lines = vec![claim];
         log.renew();
-        written(t, &log)
+        log.written(t)
     }),
 ];
 
 /// The log of a writer who recorded three events or more. In a vault whose changes are not recorded
 /// yet, honest commands begin it and publish something.
-fn recorded(target: &mut Target) -> Option<ChangeLog> {
-    let is_long = |log: &ChangeLog| log.lines.len() >= 3;
-    if let Some(log) = ChangeLog::longest(target).filter(is_long) {
+fn recorded(target: &mut Target) -> Option<LineLog> {
+    let is_long = |log: &LineLog| log.lines.len() >= 3;
+    if let Some(log) = LineLog::longest(target, CHANGES).filter(is_long) {
         return Some(log);
     }
     let state = target.outside.join("state");
@@ -177,11 +176,11 @@ fn recorded(target: &mut Target) -> Option<ChangeLog> {
     };
     run(0, &["audit", "begin"])?;
     published(target, 1..4, &run)?;
-    ChangeLog::longest(target).filter(is_long)
+    LineLog::longest(target, CHANGES).filter(is_long)
 }
 
 /// A log that honest commands bound, and the place of one of its bound lines.
-fn bound(target: &mut Target) -> Option<(ChangeLog, usize)> {
+fn bound(target: &mut Target) -> Option<(LineLog, usize)> {
     let state = target.outside.join("binding");
     fs::create_dir_all(&state).ok()?;
     let run = |minute, args: &[&str]| {
@@ -193,8 +192,8 @@ fn bound(target: &mut Target) -> Option<(ChangeLog, usize)> {
     let begun = target.read(CONFIG);
     target.write(CONFIG, begun.replacen("audit:\n", "audit:\n  bind: true\n", 1));
     published(target, 1..4, &run)?;
-    let is_bound = |log: &ChangeLog| log.lines.iter().any(|line| line["action"] == "bind");
-    let log = ChangeLog::all(target).into_iter().find(is_bound)?;
+    let is_bound = |log: &LineLog| log.lines.iter().any(|line| line["action"] == "bind");
+    let log = LineLog::all(target, CHANGES).into_iter().find(is_bound)?;
     let places = log.lines.iter().enumerate().filter(|(_, line)| line["action"] == "bind");
     let places: Vec<usize> = places.map(|(at, _)| at).collect();
     let at = places[target.draw.below(places.len())];
@@ -222,19 +221,14 @@ fn published(
 }
 
 /// The log, and the position of a line that so many others follow.
-fn any(target: &mut Target, followers: usize) -> Option<(ChangeLog, usize)> {
+fn any(target: &mut Target, followers: usize) -> Option<(LineLog, usize)> {
     let log = recorded(target)?;
     let at = target.draw.below(log.lines.len() - followers);
     Some((log, at))
 }
 
-fn written(target: &Target, log: &ChangeLog) -> Option<Place> {
-    log.write(target);
-    Some(Place::vault())
-}
-
 /// A line that gives the last event another hash.
-fn invented(log: &ChangeLog) -> Option<Value> {
+fn invented(log: &LineLog) -> Option<Value> {
     let mut line = log.lines.last()?.clone();
     line["sealed"]["hash"] = format!("sha256:{}", "0".repeat(64)).into();
     Some(line)

@@ -3,6 +3,7 @@
 //! A function makes its attack on the vault it is given and says where the finding has to point,
 //! or gives `None` where this vault has no place for it.
 
+mod accesses;
 mod bundles;
 mod changes;
 mod entries;
@@ -16,6 +17,7 @@ mod relogged;
 mod reviews;
 mod rewritten;
 mod spelling;
+mod staged;
 mod texts;
 
 use super::forge::Target;
@@ -23,6 +25,9 @@ use super::forge::history::{Entry, History};
 use super::place::Place;
 pub(super) use bundles::{BUNDLES, BundleAttack, Exported};
 pub(super) use rewritten::{REWRITTEN, Rewritten};
+
+/// The configuration of a vault.
+const CONFIG: &str = ".context/config.yaml";
 
 /// Makes an attack, if the vault has a place for it.
 pub(super) type Attack = fn(&mut Target) -> Option<Place>;
@@ -44,6 +49,8 @@ pub(super) fn all() -> Vec<(&'static str, Attack)> {
         reviews::APPROVALS,
         reviews::RULES,
         reviews::STEPS,
+        accesses::ACCESS_LOGS,
+        staged::STAGED,
     ]
     .concat()
 }

@@ -6,10 +6,10 @@
 //! otherwise agree with itself.
 
 pub(super) mod bundle;
-pub(super) mod changes;
 mod habits;
 pub(super) mod hash;
 pub(super) mod history;
+pub(super) mod lines;
 pub(super) mod log;
 pub(super) mod review;
 mod spell;

@@ -1,42 +1,49 @@
-//! A change log as values (AUDIT-2, AUDIT-3, AUDIT-18), written by hand.
+//! Logs of lines as values, written by hand: change logs and accesses in the vault (AUDIT-2,
+//! AUDIT-3, AUDIT-18, AUDIT-30), and chains of staged results (STAGE-1, STAGE-2).
 
 use serde_json::Value;
 
 use super::{Target, hash};
+use crate::e3::place::Place;
 
 /// The folder of the change logs.
 pub(in crate::e3) const CHANGES: &str = ".context/audit";
+/// The folder of the accesses.
+pub(in crate::e3) const ACCESSES: &str = ".context/audit/access";
+/// The folder of the chains of a source that was staged.
+const STAGED: &str = ".context/staging/chains/";
 
 /// The log of one writer.
 #[derive(Clone, Debug)]
-pub(in crate::e3) struct ChangeLog {
+pub(in crate::e3) struct LineLog {
+    folder: String,
     pub(in crate::e3) writer: String,
     pub(in crate::e3) lines: Vec<Value>,
 }
 
-impl ChangeLog {
-    /// The log that has the most lines; none where changes are not recorded.
-    pub(in crate::e3) fn longest(target: &Target) -> Option<Self> {
-        Self::all(target).into_iter().max_by_key(|log| log.lines.len())
+impl LineLog {
+    /// The log in a folder that has the most lines; none where there is no log.
+    pub(in crate::e3) fn longest(target: &Target, folder: &str) -> Option<Self> {
+        Self::all(target, folder).into_iter().max_by_key(|log| log.lines.len())
     }
 
-    /// The logs of all writers.
-    pub(in crate::e3) fn all(target: &Target) -> Vec<Self> {
-        if !target.has(CHANGES) {
+    /// The logs of all writers in a folder.
+    pub(in crate::e3) fn all(target: &Target, folder: &str) -> Vec<Self> {
+        if !target.has(folder) {
             return Vec::new();
         }
-        let names = target.names(CHANGES).into_iter();
+        let names = target.names(folder).into_iter();
         let logs = names.filter_map(|name| {
             let writer = name.strip_suffix(".jsonl")?.to_owned();
-            let text = target.read(&format!("{CHANGES}/{name}"));
+            let text = target.read(&format!("{folder}/{name}"));
             let lines = text.lines().map(serde_json::from_str).collect::<Result<_, _>>().ok()?;
-            Some(Self { writer, lines })
+            Some(Self { folder: folder.to_owned(), writer, lines })
         });
         logs.collect()
     }
 
     pub(in crate::e3) fn path(&self) -> String {
-        format!("{CHANGES}/{}.jsonl", self.writer)
+        format!("{}/{}.jsonl", self.folder, self.writer)
     }
 
     pub(in crate::e3) fn text(&self) -> String {
@@ -45,6 +52,12 @@ impl ChangeLog {
 
     pub(in crate::e3) fn write(&self, target: &Target) {
         target.write(&self.path(), self.text());
+    }
+
+    /// Writes it; that it is not sound concerns no document.
+    pub(in crate::e3) fn written(&self, target: &Target) -> Option<Place> {
+        self.write(target);
+        Some(Place::vault())
     }
 
     /// The hash of a line follows from what it says.
@@ -58,9 +71,14 @@ impl ChangeLog {
 
     /// Writer, numbers, links and hashes follow from what the lines say.
     pub(in crate::e3) fn renew(&mut self) {
-        let mut before = format!("contextnest:audit:v1:{}", self.writer);
+        let staged = self.folder.strip_prefix(STAGED);
+        let kind = staged.map_or("audit:v1".to_owned(), |source| format!("staging:v1:{source}"));
+        let is_staged = staged.is_some();
+        let mut before = format!("contextnest:{kind}:{}", self.writer);
         for at in 0..self.lines.len() {
-            self.lines[at]["writer"] = self.writer.as_str().into();
+            if !is_staged {
+                self.lines[at]["writer"] = self.writer.as_str().into();
+            }
             self.lines[at]["seq"] = (at + 1).into();
             self.lines[at]["prev"] = before.into();
             self.rehash(at);

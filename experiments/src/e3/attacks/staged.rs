@@ -1,0 +1,186 @@
+//! Chains and contents of staged results are altered, with hashes that follow and without.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::Attack;
+use crate::e3::forge::Target;
+use crate::e3::forge::lines::LineLog;
+use crate::e3::place::Place;
+use crate::inside::ctx_given;
+
+const SOURCE: &str = "sources/recorded";
+const CHAINS: &str = ".context/staging/chains/sources/recorded";
+const TEXT: &str = "---\ntitle: Recorded\ntype: source\nsource:\n  transport: cli\n  \
+                    tools: [call]\n  stage: always\n---\n\nCall it.\n";
+/// A writer that no machine of ours has.
+const FORGER: &str = "0123456789abcdef0123456789abcdef";
+
+pub(super) const STAGED: &[(&str, Attack)] = &[
+    ("staged-edited", |t| {
+        let (mut chain, at) = any(t, 0)?;
+        chain.lines[at]["principal"] = "eve@example.com".into();
+        chain.written(t)
+    }),
+    ("staged-rehashed", |t| {
+        let (mut chain, at) = any(t, 1)?;
+        chain.lines[at]["principal"] = "eve@example.com".into();
+        chain.rehash(at);
+        chain.written(t)
+    }),
+    ("staged-respelled", |t| {
+        let (chain, at) = any(t, 0)?;
+        let spelled = chain.text();
+        let line = spelled.lines().nth(at)?;
+        t.write(&chain.path(), spelled.replacen(line, &line.replacen(",\"", ", \"", 1), 1));
+        Some(Place::vault())
+    }),
+    ("staged-dropped-first", |t| {
+        let mut chain = recorded(t)?;
+        chain.lines.remove(0);
+        chain.written(t)
+    }),
+    ("staged-dropped-middle", |t| {
+        let mut chain = recorded(t)?;
+        chain.lines.remove(1);
+        chain.written(t)
+    }),
+    ("staged-exchanged", |t| {
+        let (mut chain, at) = any(t, 1)?;
+        chain.lines.swap(at, at + 1);
+        chain.written(t)
+    }),
+    ("staged-of-other-source", |t| {
+        let chain = recorded(t)?;
+        t.write(
+            &format!(".context/staging/chains/sources/other/{}.jsonl", chain.writer),
+            chain.text(),
+        );
+        Some(Place::vault())
+    }),
+    ("staged-chain-as-link", |t| {
+        let path = recorded(t)?.path();
+        t.link_out(&path);
+        Some(Place::vault())
+    }),
+    ("staged-content-edited", |t| {
+        let path = content(&any(t, 0)?)?;
+        t.edit(&path, |before| before.to_uppercase());
+        Some(Place::vault())
+    }),
+    ("staged-content-extended", |t| {
+        let path = content(&any(t, 0)?)?;
+        t.edit(&path, |before| format!("{before}\n"));
+        Some(Place::vault())
+    }),
+    ("staged-content-as-link", |t| {
+        let path = content(&any(t, 0)?)?;
+        t.link_out(&path);
+        Some(Place::vault())
+    }),
+    ("staged-content-deleted", |t| {
+        let path = content(&any(t, 0)?)?;
+        t.remove(&path);
+        Some(Place::vault())
+    }),
+    ("staged-hash-exchanged", |t| {
+        let (mut chain, at) = any(t, 0)?;
+        for key in ["raw_hash", "content_hash"] {
+            chain.lines[at][key] = format!("sha256:{}", "0".repeat(64)).into();
+        }
+        chain.renew();
+        chain.written(t)
+    }),
+    ("staged-size-exchanged", |t| {
+        let (mut chain, at) = any(t, 0)?;
+        chain.lines[at]["bytes"] = 1.into();
+        chain.renew();
+        chain.written(t)
+    }),
+    ("staged-act-upon-none", |t| {
+        let (mut chain, at) = any(t, 0)?;
+        chain.lines.push(act(&chain, at, "pin", json!({})));
+        chain.lines.last_mut()?["entry"]["hash"] = format!("sha256:{}", "0".repeat(64)).into();
+        chain.renew();
+        chain.written(t)
+    }),
+    ("staged-chain-deleted", |t| {
+        let path = recorded(t)?.path();
+        t.remove(&path);
+        Some(Place::vault())
+    }),
+    ("staged-dropped-last", |t| {
+        let mut chain = recorded(t)?;
+        chain.lines.pop();
+        chain.written(t)
+    }),
+    ("staged-discarded", |t| {
+        let (chain, at) = any(t, 0)?;
+        forged(t, &chain, act(&chain, at, "discard", json!({})))
+    }),
+    ("staged-rewritten", |t| {
+        let mut chain = recorded(t)?;
+        for line in &mut chain.lines {
+            line["principal"] = "eve@example.com".into();
+        }
+        chain.renew();
+        chain.written(t)
+    }),
+];
+
+/// The chain of a source that honest commands staged three results of.
+fn recorded(target: &mut Target) -> Option<LineLog> {
+    let state = target.outside.join("staging");
+    fs::create_dir_all(&state).ok()?;
+    let run = |minute: usize, stdin: &str, args: &[&str]| {
+        let now = format!("2026-12-31T15:{minute:02}:00.000Z");
+        let args = [args, &["--as", "ana@example.com", "--now", &now]].concat();
+        let state = [("XDG_STATE_HOME", state.display().to_string())];
+        let disk = contextnest::vault::disk::Disk::default();
+        let said = ctx_given(stdin.as_bytes(), disk, &target.root, &args, state);
+        (said.exit == 0).then_some(())
+    };
+    target.write(&format!("{SOURCE}.md"), TEXT);
+    run(0, "", &["publish", SOURCE, "--no-sync"])?;
+    for minute in 1..4 {
+        let result = format!("result {minute} of the call");
+        run(minute, &result, &["source", "record", SOURCE, "--tools", "call", "--session", "s"])?;
+    }
+    LineLog::longest(target, CHAINS).filter(|chain| chain.lines.len() == 3)
+}
+
+/// The chain, and the position of a line that so many others follow.
+fn any(target: &mut Target, followers: usize) -> Option<(LineLog, usize)> {
+    let chain = recorded(target)?;
+    let at = target.draw.below(chain.lines.len() - followers);
+    Some((chain, at))
+}
+
+/// Where the content of an entry is.
+fn content((chain, at): &(LineLog, usize)) -> Option<String> {
+    let digits = chain.lines[*at]["raw_hash"].as_str()?.strip_prefix("sha256:")?;
+    Some(format!(".context/staging/objects/{}/{}", &digits[..2], &digits[2..]))
+}
+
+/// An act upon an entry, of a chain.
+fn act(chain: &LineLog, at: usize, kind: &str, more: Value) -> Value {
+    let entry = &chain.lines[at];
+    let mut act = json!({
+        "v": 1, "kind": kind, "at": "2026-12-31T16:00:00.000Z", "principal": "eve@example.com",
+        "entry": {"writer": chain.writer, "seq": entry["seq"], "hash": entry["hash"]},
+    });
+    if let (Some(act), Value::Object(more)) = (act.as_object_mut(), more) {
+        act.extend(more);
+    }
+    act
+}
+
+/// An act in a chain of another writer, hashes right.
+fn forged(target: &Target, chain: &LineLog, act: Value) -> Option<Place> {
+    let mut own = chain.clone();
+    FORGER.clone_into(&mut own.writer);
+    own.lines = vec![act];
+    own.renew();
+    own.written(target)
+}
