@@ -80,14 +80,23 @@ impl Person {
         self.ctx_on(Disk::default(), root, args)
     }
 
+    /// The same with bytes on standard input.
+    pub(crate) fn given(&self, stdin: &[u8], root: &Path, args: &[&str]) -> Said {
+        self.ctx_with(stdin, Disk::default(), root, args)
+    }
+
     /// The same on a disk with an observer.
     pub(crate) fn ctx_on(&self, disk: Disk, root: &Path, args: &[&str]) -> Said {
+        self.ctx_with(b"", disk, root, args)
+    }
+
+    fn ctx_with(&self, stdin: &[u8], disk: Disk, root: &Path, args: &[&str]) -> Said {
         let vars = [
             ("CTX_PRINCIPAL", self.principal.clone()),
             ("CTX_NOW", Timestamp::from_millis(self.now).to_string()),
         ];
         let home = self.home.iter().map(|home| ("HOME", home.display().to_string()));
-        ctx_given(b"", disk, root, args, vars.into_iter().chain(home))
+        ctx_given(stdin, disk, root, args, vars.into_iter().chain(home))
     }
 
     /// The same vaults and clock under another name.

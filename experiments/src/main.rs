@@ -15,8 +15,8 @@
 //!
 //! ```text
 //! cargo bench -p experiments --
-//! [e2|e3|vaults|storage|stale|honest|mutation|faults|full|crashes|kills|writers] [--quick] [--seed N]
-//! [--repetitions N] [--cold PERCENT] [--dir DIR] [--figure FILE] [--only WORD]
+//! [e2|e3|vaults|storage|retention|stale|honest|mutation|faults|full|crashes|kills|writers]
+//! [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR] [--figure FILE] [--only WORD]
 //! ```
 
 #![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
@@ -39,6 +39,7 @@ mod mutation;
 mod process;
 mod queries;
 mod reference;
+mod retention;
 mod stale;
 mod storage;
 mod threads;
@@ -82,6 +83,9 @@ fn run(options: &Options) -> Result<Vec<String>> {
     if is_chosen(Experiment::Storage) {
         broken.extend(storage::run(options)?);
     }
+    if is_chosen(Experiment::Retention) {
+        broken.extend(retention::run(options)?);
+    }
     if is_chosen(Experiment::Stale) {
         broken.extend(stale::run(options)?);
     }
@@ -115,6 +119,7 @@ enum Experiment {
     E3,
     Vaults,
     Storage,
+    Retention,
     Stale,
     Honest,
     Mutation,
@@ -176,6 +181,7 @@ impl Options {
                 "e3" => options.chosen = Some(Experiment::E3),
                 "vaults" => options.chosen = Some(Experiment::Vaults),
                 "storage" => options.chosen = Some(Experiment::Storage),
+                "retention" => options.chosen = Some(Experiment::Retention),
                 "stale" => options.chosen = Some(Experiment::Stale),
                 "honest" => options.chosen = Some(Experiment::Honest),
                 "mutation" => options.chosen = Some(Experiment::Mutation),
