@@ -42,7 +42,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::model::hint::Call;
-use crate::model::visible::steers;
+use crate::model::visible::{is_plain, steers};
 
 /// The version of all schemas. It changes when a key changes its name or its meaning.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -124,7 +124,7 @@ fn with(report: &impl Serialize, notes: &[String], may_not_read: Option<usize>) 
 
 /// JSON leaves DEL, C1 and bidirectional characters as they are; a terminal would obey them.
 fn harmless(json: String) -> String {
-    if !json.chars().any(|c| c != '\n' && steers(c)) {
+    if is_plain(&json) || !json.chars().any(|c| c != '\n' && steers(c)) {
         return json;
     }
     let mut out = String::with_capacity(json.len());
