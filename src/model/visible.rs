@@ -3,7 +3,7 @@
 //! out.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// Invisible characters, in order: first, last, and what they are called. These are the code points
 /// with the property Default_Ignorable_Code_Point, the blanks and line separators that are not
@@ -142,7 +142,9 @@ pub(crate) fn escaped(text: &str, harmful: impl Fn(char) -> bool) -> Cow<'_, str
             '\n' if harmful(c) => out.push_str("\\n"),
             '\t' if harmful(c) => out.push_str("\\t"),
             '\r' if harmful(c) => out.push_str("\\r"),
-            c if harmful(c) => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            c if harmful(c) => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
             c => out.push(c),
         }
     }

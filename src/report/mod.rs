@@ -38,6 +38,8 @@ pub mod trace;
 pub mod vault;
 pub mod verify;
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -132,7 +134,7 @@ fn harmless(json: String) -> String {
         if c != '\n' && steers(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
-                out.push_str(&format!("\\u{unit:04x}"));
+                let _ = write!(out, "\\u{unit:04x}");
             }
         } else {
             out.push(c);

@@ -28,10 +28,8 @@ pub struct CallReport<'c> {
     /// Seconds for which a result may be used again.
     pub cache_ttl: Option<u64>,
     /// Whether results are kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<&'static str>,
     /// For how many days, as in `30d`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retention: Option<String>,
 }
 
@@ -242,7 +240,8 @@ pub struct SourceFreshReport<'f> {
     pub source: String,
     /// Whether a recorded result may be used again.
     pub fresh: bool,
-    /// Why not: `unrecorded`, `no-ttl`, `failed`, `other-version`, `later` or `expired`.
+    /// Why not: `unrecorded`, `no-ttl`, `failed`, `other-version`, `later`, `expired`, `discarded` or
+    /// `erased`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
     /// The line of the result, or of the last one that may not be used.
@@ -253,9 +252,18 @@ pub struct SourceFreshReport<'f> {
     pub until: Option<String>,
     /// The SHA-256 of the result.
     pub result_hash: Option<&'f str>,
+    /// The URI of the staged result, where it is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub staged: Option<String>,
+    /// What ended the staged result: `discard`, `collect` or `erase`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<&'static str>,
     /// The result, where it was staged and is text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<&'f str>,
+    /// The result in hexadecimal digits, where it was staged and is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_hex: Option<String>,
 }
 
 impl Report for SourceFreshReport<'_> {

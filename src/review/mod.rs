@@ -10,6 +10,7 @@ mod author;
 mod judge;
 mod past;
 mod rules;
+mod staged;
 mod track;
 
 pub use approval::{MoveSource, Reviewed, Versions};
@@ -17,5 +18,6 @@ pub use author::Barred;
 pub use judge::{Fault, FaultKind};
 pub use past::{PastSubmission, SubmissionEnd};
 pub use rules::{Rules, Unfit};
+pub(crate) use staged::ActJudge;
 pub(crate) use track::fields_of;
 pub use track::{Approval, EmergencyRetirement, Pending, Published, StepKind, Tail, Track, is_act};

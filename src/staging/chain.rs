@@ -158,6 +158,10 @@ fn walk(files: &Files) -> Result<(Vec<Owned>, Vec<StrayFile>), FileError> {
                 }
                 // Other files are no chains.
                 _ if is_file => {}
+                (Some(_), _) if !files.is_folder(&format!("{STAGING_CHAINS}/{below}")) => {
+                    let path = format!("{STAGING_CHAINS}/{below}");
+                    strays.push(StrayFile { path, why: "it is no regular file".to_owned() });
+                }
                 _ => folders.push((below, depth + 1)),
             }
         }

@@ -6,6 +6,7 @@ use super::canonical::Canonical;
 use crate::audit::{Labels, LineFault, MemberFault, WriterId, sound_members, spell};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 
 /// The version of the form of a line.
@@ -277,6 +278,12 @@ impl Entry {
         let checkpoint = crate::yaml::canonical_number(checkpoint);
         let path = percent_encoding::percent_decode_str(path).decode_utf8().ok()?;
         checkpoint.and_then(|_| path.parse().ok())
+    }
+
+    /// The checkpoint at which the source was consumed.
+    pub(crate) fn checkpoint(&self) -> Option<CheckpointNumber> {
+        let (_, checkpoint) = self.source.rsplit_once('@')?;
+        crate::yaml::canonical_number(checkpoint).map(CheckpointNumber)
     }
 
     /// What names its payload. A line without a digest is not read.

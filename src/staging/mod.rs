@@ -23,12 +23,14 @@ pub use append::StagingError;
 pub(crate) use append::append;
 pub use canonical::Canonical;
 pub use chain::{Chain, Chains, StrayFile};
-pub use collected::{Ended, Promotion, Staged, StagedEntry};
+pub use collected::{
+    DisputedAct, Ended, JudgedAct, Promotion, Staged, StagedEntry, Standing, VoidAct,
+};
 pub use line::{Act, ActKind, Entry, EntryRef, LineKind, StagedLine};
 pub use name::{StagedName, parse_name};
 pub(crate) use payload::{
     FoundPayload, all as all_payloads, path_of as payload_path, read as read_payload,
-    remove as remove_payloads,
+    remove as remove_payloads, text as payload_text,
 };
 pub use policy::{days_kept, retention_until};
 pub use record::{Captured, Hydrated, stage};

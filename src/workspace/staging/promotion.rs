@@ -131,7 +131,7 @@ impl Workspace<'_> {
             document_version: Some(version.0),
             reason: None,
         };
-        let done = desk.append(self, &[&entry], (ActKind::Promote, &step));
+        let done = desk.append(self, &[&entry], self.now()?, (ActKind::Promote, &step));
         done.and_then(|()| self.record_act(vault, Change::Promote(step))).map_err(unfinished)
     }
 }
@@ -150,10 +150,9 @@ fn text_of(vault: &Vault, entry: &StagedEntry, target: &Target<'_>) -> Result<St
         Failure::new(Code::Refused, message)
             .hint("it stays staged; pin it, and cite its URI from a document that you write")
     };
-    let Some(body) = content.text() else { return Err(refused("it is not UTF-8")) };
-    if body.contains('\0') {
-        return Err(refused("it holds NUL"));
-    }
+    let Some(body) = content.text() else {
+        return Err(refused("it is not UTF-8, or holds NUL"));
+    };
     let name = target.id.as_str().rsplit('/').next().unwrap_or_default();
     let mut edit = Edit::default()
         .text("title", target.title.unwrap_or(name))
