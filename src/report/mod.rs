@@ -44,7 +44,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::model::hint::Call;
-use crate::model::visible::steers;
+use crate::model::visible::{is_plain, steers};
 
 /// The version of all schemas. It changes when a key changes its name or its meaning.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -126,9 +126,7 @@ fn with(report: &impl Serialize, notes: &[String], may_not_read: Option<usize>) 
 
 /// JSON leaves DEL, C1 and bidirectional characters as they are; a terminal would obey them.
 fn harmless(json: String) -> String {
-    // Of ASCII it escapes all but one.
-    let is_plain = json.is_ascii() && !json.as_bytes().contains(&0x7f);
-    if is_plain || !json.chars().any(|c| c != '\n' && steers(c)) {
+    if is_plain(&json) || !json.chars().any(|c| c != '\n' && steers(c)) {
         return json;
     }
     let mut out = String::with_capacity(json.len());

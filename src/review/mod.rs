@@ -8,13 +8,15 @@
 mod approval;
 mod author;
 mod judge;
+mod past;
 mod rules;
 mod staged;
 mod track;
 
-pub use approval::{Reviewed, Versions};
+pub use approval::{MoveSource, Reviewed, Versions};
 pub use author::Barred;
 pub use judge::{Fault, FaultKind};
+pub use past::{PastSubmission, SubmissionEnd};
 pub use rules::{Rules, Unfit};
 pub(crate) use staged::ActJudge;
 pub(crate) use track::fields_of;
