@@ -4,7 +4,6 @@
 //! folder of its own. Those of another ref may not be on this one yet: what is known of them is
 //! damage only where a commit of this ref, or the file itself, shows that they were.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
@@ -145,105 +144,111 @@ fn missing(
     if known.iter().all(|(_, wrote)| wrote.is_empty()) {
         return Ok(Vec::new());
     }
-    let logs = open()?;
-    let mut found = Vec::new();
-    let mut others = BTreeMap::new();
+    let (logs, mut found, mut open) = (open()?, Vec::new(), Vec::new());
     for (memory, wrote) in known {
         for one in wrote {
-            let durable = logs.standing(&one.writer, &one.durable)?;
-            let (standing, is_durable) = match durable {
-                Standing::Has => (logs.standing(&one.writer, &one.line)?, false),
-                other => (other, true),
-            };
-            let end = if is_durable { &one.durable } else { &one.line };
-            let from = match standing {
-                Standing::Has => continue,
-                Standing::Another => end.seq,
-                Standing::Shorter(last) => last + 1,
-                Standing::Absent => 1,
-            };
-            let (kind, why) = match (&standing, memory.is_binding) {
-                (Standing::Another, _) => {
-                    let why = "with another hash than the log has";
-                    (
-                        FaultKind::Rollback,
-                        format!("this machine wrote line {} of the writer {why}", end.seq),
-                    )
-                }
-                (_, true) if is_durable => {
-                    let why = "which the log does not have";
-                    (
-                        FaultKind::Rollback,
-                        format!("this machine wrote line {} of the writer, {why}", end.seq),
-                    )
-                }
-                (_, true) => {
-                    let why = "which a power cut may have taken, and the log does not have";
-                    (
-                        FaultKind::Torn,
-                        format!("this machine wrote line {} of the writer, {why}", end.seq),
-                    )
-                }
-                (_, false) => {
-                    others.insert(found.len(), (memory.checked_out.clone(), end.hash.clone()));
-                    (FaultKind::Elsewhere, String::new())
-                }
-            };
-            let (writer, memory) = (one.writer.clone(), memory.dir.clone());
-            let lines = [from, one.line.seq];
-            found.push(Missing { writer, memory, lines, standing, kind, dir, why });
+            let Some(missing) = compare(&logs, dir, &memory, one)? else { continue };
+            if missing.standing != Standing::Another && missing.kind != FaultKind::Rollback {
+                open.push((found.len(), memory.checked_out.clone()));
+            }
+            found.push(missing);
         }
     }
-    judge(vault.history(), &mut found, &others);
+    judge(vault.history(), &mut found, &open);
     Ok(found.into_iter().filter(|one| !one.why.is_empty()).collect())
 }
 
-/// Says of the lines of writers of other refs whether they are lost here, with what git knows of
-/// them. What is only on other refs, in a file of which this one has nothing, is no finding.
-fn judge(
-    history: &History,
-    found: &mut [Missing],
-    others: &BTreeMap<usize, (Option<String>, String)>,
-) {
-    if others.is_empty() {
+/// What a log lacks of a writer, as far as the log and the memory say it.
+fn compare(
+    logs: &Logs,
+    dir: &'static str,
+    memory: &Memory,
+    Wrote { writer, line, durable }: Wrote,
+) -> io::Result<Option<Missing>> {
+    let (standing, is_durable) = match logs.standing(&writer, &durable)? {
+        Standing::Has => (logs.standing(&writer, &line)?, false),
+        other => (other, true),
+    };
+    let end = if is_durable { durable.seq } else { line.seq };
+    let from = match standing {
+        Standing::Has => return Ok(None),
+        Standing::Another => end,
+        Standing::Shorter(last) => last + 1,
+        Standing::Absent => 1,
+    };
+    let (kind, why) = match (standing, memory.is_binding, is_durable) {
+        (Standing::Another, ..) => (FaultKind::Rollback, " with another hash than the log has"),
+        (_, true, true) => (FaultKind::Rollback, ", which the log does not have"),
+        (_, true, false) => {
+            (FaultKind::Torn, ", which a power cut may have taken, and the log does not have")
+        }
+        (_, false, _) => (FaultKind::Elsewhere, ""),
+    };
+    let why = match why {
+        "" => String::new(),
+        why => format!("this machine wrote line {end} of the writer{why}"),
+    };
+    let (memory, lines) = (memory.dir.clone(), [from, line.seq]);
+    Ok(Some(Missing { writer, memory, lines, standing, kind, dir, why }))
+}
+
+impl Missing {
+    /// The files of the writer, for git.
+    fn pattern(&self) -> String {
+        format!("{}/{}*", self.dir, self.writer)
+    }
+
+    /// What is in every commit whose log goes further than this one: the first line that is missing.
+    /// In texts quotes are escaped, and the number of a cut is followed by the writer.
+    fn first_line(&self) -> String {
+        format!("\"seq\":{},\"[^w]", self.lines[0])
+    }
+}
+
+/// Says with what git knows of them whether lines are lost that a power cut may have taken, or that
+/// were written on other refs. What is only on other refs, in a file of which this one has nothing, is
+/// no finding.
+fn judge(history: &History, found: &mut [Missing], open: &[(usize, Option<String>)]) {
+    if open.is_empty() {
         return;
     }
     let is_unborn = history.is_unborn();
-    let pattern = |one: &Missing| format!("{}/{}*", one.dir, one.writer);
-    let patterns: Vec<String> = others.keys().map(|at| pattern(&found[*at])).collect();
+    let patterns: Vec<String> = open.iter().map(|(at, _)| found[*at].pattern()).collect();
     let changed = |commits| match is_unborn {
-        true => None,
-        false => history.changed(commits, &patterns),
+        true => String::new(),
+        false => history.changed(commits, &patterns).unwrap_or_default(),
     };
-    let here = changed(Commits::CheckedOut).unwrap_or_default();
-    let is_absent = |at: &usize| found[*at].standing == Standing::Absent;
-    let anywhere = match others.keys().any(is_absent) {
-        true => changed(Commits::Any).unwrap_or_default(),
+    let here = changed(Commits::CheckedOut);
+    let anywhere = match open.iter().any(|(at, _)| found[*at].is_unknown()) {
+        true => changed(Commits::Any),
         false => String::new(),
     };
-    for (at, (checked_out, hash)) in others {
+    for (at, checked_out) in open {
         let one = &mut found[*at];
-        let on = checked_out
-            .as_deref()
-            .map_or("another ref".to_owned(), |name| format!("`{}`", shown(name)));
-        let wrote = format!("this machine wrote {} of the writer on {on}", numbers(one.lines));
+        let name = |name: &str| format!(" on `{}`", shown(name));
+        let on = checked_out.as_deref().map(name).unwrap_or_default();
+        let wrote = format!("this machine wrote {} of the writer{on}", numbers(one.lines));
         let writer = one.writer.to_string();
-        let is_committed =
-            here.contains(&writer) && history.has(Commits::CheckedOut, &pattern(one), hash);
-        (one.kind, one.why) = if is_unborn || is_committed {
-            let by = match is_committed {
-                true => "a commit of what is checked out has",
-                false => "no commit has, so that git did not take them away",
-            };
-            (FaultKind::Rollback, format!("{wrote}, which {by}, and the log does not"))
-        } else if one.standing != Standing::Absent {
-            let why = "which are not in the log here";
-            (FaultKind::Elsewhere, format!("{wrote}, {why}"))
-        } else if anywhere.contains(&writer) {
-            (FaultKind::Elsewhere, String::new())
-        } else {
-            let why = "of which the vault has no file, and no commit that git names";
-            (FaultKind::Elsewhere, format!("{wrote}, {why}"))
+        let is_committed = here.contains(&writer)
+            && history.has(Commits::CheckedOut, &one.pattern(), &one.first_line());
+        let is_absent = one.standing == Standing::Absent;
+        (one.kind, one.why) = match one.kind {
+            _ if is_committed => {
+                let why = "which a commit of what is checked out has, and the log does not";
+                (FaultKind::Rollback, format!("{wrote}, {why}"))
+            }
+            FaultKind::Elsewhere if is_unborn => {
+                let why = "which git did not take away, for nothing is committed";
+                (FaultKind::Rollback, format!("{wrote}, {why}"))
+            }
+            FaultKind::Elsewhere if !is_absent => {
+                (FaultKind::Elsewhere, format!("{wrote}, which are not in the log here"))
+            }
+            FaultKind::Elsewhere if !anywhere.contains(&writer) => {
+                let why = "of which the vault has no file, and no commit that git names";
+                (FaultKind::Elsewhere, format!("{wrote}, {why}"))
+            }
+            kind => (kind, std::mem::take(&mut one.why)),
         };
     }
 }

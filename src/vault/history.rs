@@ -68,10 +68,11 @@ impl History {
         self.ask(&args.chain(["--"]).chain(patterns).collect::<Vec<_>>())
     }
 
-    /// Whether a commit has a text in a file that a pattern matches.
-    pub fn has(&self, commits: Commits, pattern: &str, text: &str) -> bool {
-        let text = format!("-S{text}");
-        let rest = ["-1", "--format=%H", text.as_str()];
+    /// Whether a commit has what an extended regular expression finds, in a file that a pattern
+    /// matches.
+    pub fn has(&self, commits: Commits, pattern: &str, expression: &str) -> bool {
+        let expression = format!("-S{expression}");
+        let rest = ["-1", "--format=%H", "--pickaxe-regex", expression.as_str()];
         let args = LOG.iter().chain(&rest).chain(commits.names()).copied();
         let found = self.ask(&args.chain(["--", pattern]).collect::<Vec<_>>());
         found.is_some_and(|found| !found.trim().is_empty())

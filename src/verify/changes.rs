@@ -114,7 +114,7 @@ fn check_changes(vault: &Vault, view: &View, rules: &Rules) -> (Vec<Finding>, St
             name_makers((vault, view), &mut findings, &by);
             match missing::changes(vault) {
                 Ok(lost) => {
-                    findings.extend(missing::faults(&lost).into_iter().map(|f| finding("", f)))
+                    findings.extend(missing::faults(&lost).into_iter().map(|f| finding("", f)));
                 }
                 Err(why) => findings.push(unreadable(&why, AUDIT_DIR)),
             }

@@ -161,7 +161,7 @@ fn a_session_is_proved_without_its_vault() {
     what no bundle proves:
       a principal and a label are what the caller stated
       a time of an access is that of the clock of its machine
-      the writer of the access log may have truncated it, or replaced its lines
+      the writer of an access log or a staging chain may have truncated it, or replaced its lines
       a head that is not noted elsewhere is only what the bundle says
     ");
 }

@@ -102,6 +102,31 @@ fn a_log_of_a_branch_that_was_merged_is_not_truncated_unseen() {
 }
 
 #[test]
+fn what_a_commit_has_is_not_lost_in_a_power_cut_nor_with_a_branch() {
+    let place = repository("accesses: vault");
+    read(&place, 3);
+    let path = file(&place);
+    keep(&place, &path, 2);
+    assert_eq!(found(&place), ["audit-torn"]);
+    let place = repository("accesses: vault");
+    read(&place, 3);
+    let path = file(&place);
+    commit(&place);
+    keep(&place, &path, 2);
+    assert_eq!(found(&place), ["audit-rollback"]);
+    git(&place, "checkout -q -- .context");
+    // The last line was never committed here, but one before it.
+    read(&place, 1);
+    git(&place, "stash -q");
+    git(&place, "checkout -q -b x");
+    assert_eq!(codes(&place), [("audit-elsewhere".to_owned(), path.clone())]);
+    keep(&place, &path, 2);
+    assert_eq!(codes(&place), [("audit-rollback".to_owned(), path.clone())]);
+    let said = place.ctx("verify").exits(1).stdout;
+    assert!(said.contains("lines 3 to 4 of the writer on `refs/heads/main`"), "{said}");
+}
+
+#[test]
 fn what_another_branch_has_more_is_a_note_that_names_it() {
     let place = repository(SYNC);
     read(&place, 2);
