@@ -13,7 +13,7 @@ fn reference_vault() -> Place {
 }
 
 /// Provoked by tests of their own: the fault is outside a vault of ours.
-const ELSEWHERE: [Code; 33] = [
+const ELSEWHERE: [Code; 36] = [
     // `spec/vectors/review`.
     Code::ApprovalMissing,
     Code::ApprovalSelf,
@@ -51,6 +51,9 @@ const ELSEWHERE: [Code; 33] = [
     Code::StagedTorn,
     Code::StagedUnclaimed,
     Code::StagedElsewhere,
+    Code::StagedContradicts,
+    Code::StagedUnauthorised,
+    Code::StagedUnproved,
     // `acknowledged.rs`.
     Code::AuditAcknowledged,
     // `respelled.rs`.
