@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::folder::Folder;
+use super::event::{Event, Query};
 use super::line::{Arguments, Line};
 
 /// What of a line in a folder a reader may see; nothing where the line is not there for this reader.
@@ -43,10 +44,13 @@ impl fmt::Debug for Sight {
 }
 
 impl Line {
-    /// The same without the words of its command and the folder that it ran in.
+    /// The same without the words of its command, the folder that it ran in, and what was asked for.
     #[must_use]
     pub(crate) fn without_words(mut self) -> Self {
         self.request.args = Arguments::default();
+        if let Event::Access(access) = &mut self.event {
+            access.query = Query::default();
+        }
         self
     }
 }

@@ -79,7 +79,7 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     }
     match &name {
         Some(name) if lines.is_empty() => {
-            return Err(is_change(&vault, name).unwrap_or_else(|| unknown_trace(&[logs], name)));
+            return Err(is_change(&vault, &logs, name).unwrap_or_else(|| unknown_trace(&[logs], name)));
         }
         Some(name) => {
             let has_texts = |line: &Line| matches!(line.event, Event::Access(_));
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         None => note_pruned(session, &logs, None),
     }
     if lines.is_empty() {
-        return Err(unknown_access());
+        return Err(unknown_access(&logs));
     }
     // A line of the session that was altered is not made again: then not all of it is the same.
     warn_of(session, &faults);
@@ -122,8 +122,9 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
 }
 
 /// That a line is a change, which no access log has.
-fn is_change(vault: &Vault, name: &TraceId) -> Option<Failure> {
-    let found = Logs::of_changes(vault).ok()?.find(name).ok()?;
+fn is_change(vault: &Vault, logs: &Logs, name: &TraceId) -> Option<Failure> {
+    let changes = Logs::of_changes(vault).ok()?.seen_by(logs.sight().clone());
+    let found = changes.find(name).ok()?;
     found.first().map(|line| no_texts(name, line.event.as_str()))
 }
 
