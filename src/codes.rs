@@ -50,10 +50,15 @@ pub struct Meaning {
     pub meaning: &'static str,
 }
 
-/// What to do about a failure or a problem with this code; a finding says it itself.
-pub fn remedy(code: &str) -> Option<&'static str> {
-    let found = remedies::REMEDIES.binary_search_by(|(known, _)| (*known).cmp(code)).ok()?;
-    Some(remedies::REMEDIES[found].1)
+/// What to do about a failure or a problem with this code, in a governed vault or another; a finding
+/// says it itself.
+pub fn remedy(code: &str, is_governed: bool) -> Option<&'static str> {
+    let find = |remedies: &'static [(&str, &'static str)]| {
+        let found = remedies.binary_search_by(|(known, _)| (*known).cmp(code)).ok()?;
+        Some(remedies[found].1)
+    };
+    let governed = is_governed.then(|| find(remedies::GOVERNED)).flatten();
+    governed.or_else(|| find(remedies::REMEDIES))
 }
 
 /// Every code of a problem, in the order of the specification.
@@ -171,3 +176,25 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("uri-staged", "a URI", "It names a staged entry, which is no document."),
     ("uri-id", "a URI", "The path is not a valid id."),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remedies_name_the_command_of_a_governed_vault() {
+        assert!(remedies::GOVERNED.is_sorted_by_key(|(code, _)| *code));
+        for (code, governed) in remedies::GOVERNED {
+            assert!(!governed.contains("`ctx publish"), "{code}");
+            assert_ne!(remedy(code, false), Some(*governed), "{code}");
+            assert_eq!(remedy(code, true), Some(*governed), "{code}");
+        }
+        // What these say of `ctx publish` is right there too.
+        let both = ["governed", "not-governed", "unknown-checkpoint"];
+        for (code, text) in remedies::REMEDIES {
+            let is_other = text.contains("`ctx publish") && !both.contains(code);
+            let has_other = remedies::GOVERNED.iter().any(|(known, _)| known == code);
+            assert_eq!(is_other, has_other, "{code}");
+        }
+    }
+}

@@ -333,8 +333,9 @@ fn stale(
         text: &served.text,
         history: &history,
     };
-    let (place, edit) = ((vault.files(), id), (live.text.as_str(), document));
-    let found = stale::find(place, edit, (form, mode), &last, Expect::default())?;
+    let (place, text) = ((vault.files(), id), (live.text.as_str(), document));
+    let edit = stale::Edit { expect: Expect::default(), is_handed_in: false };
+    let found = stale::find(place, text, (form, mode), &last, edit)?;
     Some(Problem {
         code: "stale",
         severity: Severity::Error,

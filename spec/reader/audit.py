@@ -83,7 +83,15 @@ def verify_log(files, changes=None):
     cuts = {(cut["writer"], cut["seq"], cut["hash"]) for line in prunes for cut in line["pruned"]}
     pruned = []
     lines, faults = read_logs(files, cuts, pruned)
+    faults += [("audit-contradicts", None, None) for line, _ in lines if is_after_head(line)]
     return len(lines), faults, pruned
+
+
+def is_after_head(line):  # AUDIT-10
+    """Whether it names a checkpoint after its head."""
+    named = [text["checkpoint"] for text in line.get("documents", ()) if "checkpoint" in text]
+    named += [line["checkpoint"]] if line["event"] == "hydration" else []
+    return bool(named) and (not line.get("head") or max(named) > line["head"]["checkpoint"])
 
 
 def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=(), histories=None, acknowledgers=()):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reviews of a vault: the rules in force, and the findings of each history (REV-1, REV-17)."""
 
-import re
-
 from artifact import Artifact
+from audit import STEPS as ACTS
+from audit import read_logs
 from formats import Refused, millis, normalise, read_yaml
-from reviews import STEPS, Fields, Rules, Track, is_moved, step_edit
+from reviews import STEPS, Fields, Rules, Track, is_moved, origin_of, step_edit
 
 CONFIG, STEWARDS = ".context/config.yaml", "stewards.yaml"
 
@@ -106,18 +106,33 @@ class Governed:
             self.parts.append((before, artifact.id, entry.edited_at, sealed, kind in ("rejected", "withdrawn")))
 
     def end_review(self, artifact):
+        is_begun, named = self.named_steps()
+        for entry in artifact.track.tail if artifact.track and is_begun else []:  # REV-10
+            if (artifact.id, entry.version, entry.chain_hash) not in named:
+                self.find("unfinished", artifact.id, entry.version)
         pending = artifact.track and artifact.track.pending
         if pending and pending["change"]:
             self.parts.append((pending, artifact.id, None, None, False))
+
+    def named_steps(self):
+        """Whether there is a line of a change log, and the versions that lines name."""
+        if self.step_lines is None:
+            try:
+                lines = [line for line, _ in read_logs(self.change_logs())[0]]
+            except (Refused, UnicodeDecodeError):
+                lines = []
+            changes = [line for line in lines if line["event"] == "change"]
+            named = [one for line in changes if line["action"] in ACTS for one in line.get("versions", [])]
+            self.step_lines = bool(changes), {(one["id"], one["version"], one["chain_hash"]) for one in named}
+        return self.step_lines
 
     def is_target_of_move(self, track, entry, text, checkpoint):  # REV-7
         if entry.version != 1 or track.pending or not entry.published_at:
             return False
         fields = Fields(text)
-        found = re.fullmatch(r"contextnest://(?:[^/]*@)?(nodes/[^@#?]+)@?.*", (getattr(fields, "derived", None) or [""])[0])
-        if fields.state is None or not found:
+        source = origin_of(fields)
+        if fields.state is None or not source:
             return False
-        source = found[1]
         if next((n for n, at in self.removals.get(source, []) if at == entry.published_at), None) != checkpoint:
             return False
         quiet = self.quiet()

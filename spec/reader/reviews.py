@@ -161,7 +161,7 @@ class Track:
     def __init__(self, id):
         self.id, self.is_rule = id, f.is_governance(id)
         self.published = self.pending = self.emergency = None
-        self.submitters, self.bodies = set(), {}
+        self.submitters, self.bodies, self.tail = set(), {}, []
 
     def kind(self, entry, text):
         if entry.published_at or entry.retired_at:
@@ -195,6 +195,10 @@ class Track:
             self.emergency = None
         elif kind == OTHER:
             self.pending = None
+        if kind in (EVENT, OTHER, "submitted"):
+            self.tail = []
+        if kind in STEPS:
+            self.tail.append(entry)
         return kind
 
     def body(self, text):
@@ -363,6 +367,32 @@ def review_of(id, entries, texts, n):  # REV-20
         "submitted_at": submission.edited_at, "approved_at": last.edited_at,
         "approved_by": [entries[v].edited_by for v in range(first, n)] + [last.edited_by] * decides,
     }  # fmt: skip
+
+
+def origin_of(fields):
+    """The document that `derived_from` names first."""
+    found = re.fullmatch(r"contextnest://(?:[^/]*@)?(nodes/[^@#?]+)@?.*", (getattr(fields, "derived", None) or [""])[0])
+    return found[1] if found else None
+
+
+def review_of_move(id, entries, texts, source):  # REV-20
+    """The review of the first version of the target of a move: that of the retirement of its source,
+    whose entries and texts these are; none where the two do not belong together."""
+    first = entries[1]
+    said = Fields(texts[1])
+    if said.state is None or not said.approved_by or said.approved_at is None or not origin_of(said):
+        return None
+    entries, texts = source
+    n = next((v for v in sorted(entries) if first.published_at and entries[v].retired_at == first.published_at), 1)
+    if n == 1:
+        return None
+    retired = Fields(texts[n])
+    if retired.state is None or (retired.approved_by, retired.approved_at) != (said.approved_by, said.approved_at):
+        return None
+    found = review_of(origin_of(said), entries, texts, n)
+    submitted = found and Fields(texts[found["submission"]])
+    is_move = submitted and submitted.state and submitted.target == id
+    return found | {"version": 1, "submission": 1} if is_move else None
 
 
 def is_moved(source, text):

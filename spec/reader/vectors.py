@@ -220,10 +220,15 @@ def review_entry(n, made):
 
 
 def review_provenance(case):
-    made = dict(enumerate(case["versions"], 1))
-    entries = {n: review_entry(n, one) for n, one in made.items()}
-    texts = {n: one["text"] for n, one in made.items()}
-    found = [reviews.review_of(case["id"], entries, texts, n) for n in made]
+    def history(versions):
+        made = dict(enumerate(versions, 1))
+        entries = {n: review_entry(n, one) for n, one in made.items()}
+        return entries, {n: one["text"] for n, one in made.items()}
+
+    entries, texts = history(case["versions"])
+    found = [reviews.review_of(case["id"], entries, texts, n) for n in entries]
+    if not found[0] and "source" in case:
+        found[0] = reviews.review_of_move(case["id"], entries, texts, history(case["source"]))
     return [one for one in found if one] == case["reviews"]
 
 

@@ -23,7 +23,7 @@ class Verifier(Governed):
         self.seals, self.removals, self.strict = {}, {}, set()
         self.bindings, self.binds = [], {}
         self.config, self.frontmatter, self.recorded = {}, {}, {}
-        self.reviews, self.parts, self.is_quiet = [], [], False
+        self.reviews, self.parts, self.is_quiet, self.step_lines = [], [], False, None
 
     def find(self, code, id=None, version=None, checkpoint=None, path=None):
         self.findings.append((code, id, version, checkpoint, path))

@@ -15,11 +15,12 @@ use rayon::prelude::*;
 use super::blocks::{Ending, LineReader, Lines, LogFile, Unread};
 use super::cut::{self, Cuts, Pruned, Pruning};
 use super::end::last_line;
+use super::event::Event;
 use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
 use super::folder::Folder;
 use super::heads::Heads;
-use super::line::{Line, LineFault};
+use super::line::{HeadRef, Line, LineFault};
 use super::sight::Sight;
 use super::writer::{FilesByWriter, WriterId};
 use crate::model::digest::Digest;
@@ -241,6 +242,18 @@ impl Logs {
     /// A file cannot be read.
     pub(crate) fn steps(&self, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
         self.having(&[b"\"versions\":[".to_vec()], &Some, found)
+    }
+
+    /// The same of the checkpoints that lines of events name.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn sealed(&self, found: &mut dyn FnMut(HeadRef)) -> io::Result<Vec<Fault>> {
+        let sealed = |line: Line| match &line.event {
+            Event::Change(change) => change.sealed().cloned(),
+            _ => None,
+        };
+        self.having(&[b"\"action\":\"event\"".to_vec()], &sealed, found)
     }
 
     /// The same of remarks about submissions.

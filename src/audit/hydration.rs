@@ -85,12 +85,18 @@ impl Line {
 }
 
 impl Logs {
-    /// The hydration that a trace names; none where no line that is what its hash says has this name.
+    /// The hydration that a trace names, if its line is one that is asked for; none where no line that
+    /// is what its hash says has this name.
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn hydration(&self, trace: &TraceId) -> std::io::Result<Option<Hydration>> {
+    pub fn hydration(
+        &self,
+        trace: &TraceId,
+        is_asked: impl Fn(&Line) -> bool,
+    ) -> std::io::Result<Option<Hydration>> {
         let found = self.find(trace)?;
-        Ok(found.iter().find_map(Line::hydration).cloned())
+        let mut asked = found.iter().filter(|line| is_asked(line));
+        Ok(asked.find_map(Line::hydration).cloned())
     }
 }

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::folder::Folder;
 use super::event::{Event, Query};
+use super::folder::Folder;
 use super::line::{Arguments, Line};
 
 /// What of a line in a folder a reader may see; nothing where the line is not there for this reader.

@@ -50,7 +50,7 @@ pub(super) fn run(args: &Help, session: &mut Session<'_>) -> Result<Answer, Fail
         if name.is_empty() {
             all_codes()
                 .into_iter()
-                .for_each(|code| report.codes.extend(meanings(code, failure_command)));
+                .for_each(|code| report.codes.extend(meanings(code, failure_command, false)));
         }
         session.ui.report(&report);
         return Ok(Answer::Yes);
@@ -87,8 +87,9 @@ fn all_codes() -> BTreeSet<&'static str> {
 }
 
 /// What a code means. One that is both a finding and an error is explained as both.
-fn meanings(word: &str, spell: Spell) -> Vec<CodeReport> {
+fn meanings(word: &str, spell: Spell, is_governed: bool) -> Vec<CodeReport> {
     let mut codes = Vec::new();
+    let remedy = codes::remedy(word, is_governed).unwrap_or_default();
     let mut add = |is: String, text: &[&str]| {
         let text = text.iter().map(|text| (*text).to_owned()).collect();
         codes.push(CodeReport { code: word.to_owned(), is, text });
@@ -100,11 +101,11 @@ fn meanings(word: &str, spell: Spell) -> Vec<CodeReport> {
         add(format!("a finding of `ctx verify`, class {class}"), &text);
     }
     if let Some(code) = failure::Code::ALL.iter().find(|code| code.as_str() == word) {
-        let text = [code.meaning(), codes::remedy(word).unwrap_or_default()];
+        let text = [code.meaning(), remedy];
         add(format!("an error, exit code {}", code.exit()), &text);
     }
     for Meaning { of, meaning, .. } in codes::problems().filter(|problem| problem.code == word) {
-        add(format!("a problem of {of}"), &[meaning, codes::remedy(word).unwrap_or_default()]);
+        add(format!("a problem of {of}"), &[meaning, remedy]);
     }
     codes
 }
@@ -113,7 +114,7 @@ fn meanings(word: &str, spell: Spell) -> Vec<CodeReport> {
 fn explain(word: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
     // A vault that there is decides whether texts are published or submitted.
     let _ = session.vault();
-    let codes = meanings(word, session.ui.spell());
+    let codes = meanings(word, session.ui.spell(), session.ui.is_governed());
     if codes.is_empty() {
         return Err(unknown(word));
     }

@@ -44,7 +44,8 @@ pub(super) struct Impact {
 
 pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
-    let id = session.workspace.readable_id(&vault, &args.id).map_err(|why| pinned(&args.id, why))?;
+    let id =
+        session.workspace.readable_id(&vault, &args.id).map_err(|why| pinned(&args.id, why))?;
     let version = args.version.as_deref().map(number).transpose()?;
     let history = match replay::load(vault.files(), &id) {
         Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),

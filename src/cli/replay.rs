@@ -11,6 +11,8 @@ use super::trace::{
 use super::ui::shown;
 use crate::audit::{Event, Line, Logs, TraceId};
 use crate::evidence::replay::replay;
+use crate::evidence::staged::StagedTexts;
+use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{ReplayOutputReport, ReplayReport, ReplayedRow};
 use crate::resolve::{CheckpointSource, Need};
@@ -79,7 +81,9 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     }
     match &name {
         Some(name) if lines.is_empty() => {
-            return Err(is_change(&vault, &logs, name).unwrap_or_else(|| unknown_trace(&[logs], name)));
+            return Err(
+                is_change(&vault, &logs, name).unwrap_or_else(|| unknown_trace(&[logs], name))
+            );
         }
         Some(name) => {
             let has_texts = |line: &Line| matches!(line.event, Event::Access(_));
@@ -103,9 +107,15 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         });
     }
     let source = session.source(&vault, Need::Versions)?;
+    // Whose session it is sees its staged entries.
+    let (workspace, labels) = (&session.workspace, session.workspace.labels()?);
+    let staged_of = |id: &DocumentId| workspace.visible_staged(&vault, &labels, id);
+    let staged = StagedTexts::new(&staged_of);
     let of_line = |line: &Line| {
         let trace = line.trace().to_string();
-        replay(&vault, &source, line).into_iter().map(move |replayed| (trace.clone(), replayed))
+        replay((&vault, &source), &staged, line)
+            .into_iter()
+            .map(move |replayed| (trace.clone(), replayed))
     };
     let report = ReplayReport::new(lines.iter().flat_map(of_line).collect());
     if session.ui.json {

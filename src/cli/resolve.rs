@@ -1,5 +1,7 @@
 //! `ctx resolve`.
 
+mod staged;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::as_of::AsOf;
@@ -8,17 +10,14 @@ use super::ui::shown;
 use super::{Answer, document};
 use crate::report::failure::Failure;
 use crate::report::resolve::{Detail, ExplainReport, ResolveReport};
-use crate::report::staging::{StagedReport, block};
 use crate::resolve::Explained;
 use crate::resolve::context::{Context, Reason, Shape};
 use crate::resolve::portion::Portion;
 use crate::resolve::tokens::Tokenizer;
-use crate::staging::StagedEntry;
 use crate::uri::Class;
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::ask::{Asked, Query};
-use crate::workspace::staging::Content;
 
 /// Select published documents with a selector or URI
 ///
@@ -33,7 +32,7 @@ use crate::workspace::staging::Content;
 /// last checkpoint only; such an answer is marked as delegated. `--budget` takes whole documents, or
 /// named or found sections, in the order of the answer while they fit, and lists what it left out.
 /// Of what a search finds it takes a repeated passage once, and of a text that does not fit the best
-/// section. `--format` gives the texts to an agent, each with its source. `--explain` shows how the
+/// section. Staged results of sources get what documents leave of it. `--format` gives the texts to an agent, each with its source. `--explain` shows how the
 /// selector is understood, and prints no documents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx resolve '#policy + type:document'\n  \
@@ -130,7 +129,11 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     }
     let with_contents = args.bodies || args.format.is_some();
     let is_now = at.or(asked.selector.checkpoint).is_none();
-    let staged = staged(session, (&vault, &asked), is_now, with_contents)?;
+    // A past command is answered from its checkpoint.
+    let beside = match is_now && session.pinned.is_none() {
+        true => staged::beside(session, (&vault, &asked), (&context, with_contents))?,
+        false => staged::Beside::default(),
+    };
     if session.ui.json {
         let about = (asked.selector.to_string(), asked.snapshot.checkpoint());
         let is_context = args.format.is_some();
@@ -142,20 +145,23 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
         };
         let plan = &asked.plan;
         let report = ResolveReport::new(about, plan, &context, &resolution, &notes, detail);
-        let report = session.release(report).beside(staged.iter().map(StagedResult::report));
+        let taken = beside.taken.iter().map(staged::StagedResult::report).collect();
+        let report = session.release(report).beside(taken, &beside.left_out);
         session.ui.report(&report);
     } else {
         print(args, session, &context);
-        print_staged(args, session, &staged);
+        staged::print(args, session, &beside);
     }
-    session.recording.listed = Some(context.portions.len() + staged.len());
-    let is_empty = resolution.documents.is_empty() && staged.is_empty();
+    session.recording.listed = Some(context.portions.len() + beside.taken.len());
+    let has_staged = !beside.taken.is_empty() || !beside.left_out.is_empty();
+    let is_empty = resolution.documents.is_empty() && !has_staged;
     if is_empty && resolution.withheld.is_empty() {
         let at_head = at.or(asked.selector.checkpoint).is_none();
         note_empty(session, &vault, &asked, at_head)?;
     }
     document::note(session, asked.plan.backend.as_deref(), &notes);
     note_left_out(session, &context);
+    staged::note_left_out(session, &beside);
     Ok(session.answer(&resolution.withheld))
 }
 
@@ -172,64 +178,6 @@ fn print(args: &Resolve, session: &mut Session<'_>, context: &Context<'_>) {
     } else {
         ui.table(&document::rows(&context.portions));
     }
-}
-
-/// A staged result of an answer, with its content where that was asked for.
-struct StagedResult {
-    entry: StagedEntry,
-    own: bool,
-    content: Option<Content>,
-}
-
-impl StagedResult {
-    fn report(&self) -> StagedReport {
-        let report = StagedReport::of(&self.entry, self.own);
-        match &self.content {
-            Some(content) => report.with(&content.bytes),
-            None => report,
-        }
-    }
-}
-
-/// The staged results that stand beside the documents of an answer about now.
-fn staged(
-    session: &mut Session<'_>,
-    (vault, asked): (&Vault, &Asked<'_>),
-    is_now: bool,
-    with_contents: bool,
-) -> Result<Vec<StagedResult>, Failure> {
-    // A past command is answered from its checkpoint.
-    if !is_now || session.pinned.is_some() {
-        return Ok(Vec::new());
-    }
-    let found = session.workspace.staged_of(vault, &session.labels, asked)?;
-    let Some((view, entries)) = found else { return Ok(Vec::new()) };
-    let mut results = Vec::new();
-    for entry in entries {
-        let (own, mut content) = (view.is_own(&entry), None);
-        if with_contents {
-            match view.content(vault, &entry) {
-                Ok(found) => content = Some(session.release(found.handed_out(&entry))),
-                Err(why) => session.ui.note(&format!("warning: {}", shown(&why.message))),
-            }
-        }
-        results.push(StagedResult { entry, own, content });
-    }
-    Ok(results)
-}
-
-fn print_staged(args: &Resolve, session: &mut Session<'_>, staged: &[StagedResult]) {
-    if args.ids {
-        return;
-    }
-    for one in staged {
-        if let Some(content) = &one.content {
-            session.ui.harmless(&block(&one.entry, &content.bytes));
-        }
-    }
-    let listed = staged.iter().filter(|one| one.content.is_none());
-    let rows: Vec<_> = listed.map(|one| super::stage::row(&one.report())).collect();
-    session.ui.table(&rows);
 }
 
 /// The URI of a text, or the name that is nearest to one.

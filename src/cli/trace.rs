@@ -598,7 +598,9 @@ pub(super) fn unknown_trace(all: &[Logs], name: &TraceId) -> Failure {
             let is_limited = all.iter().any(|logs| logs.sight().is_limited());
             let which = if is_limited { " that you may read" } else { "" };
             let message = format!("no access `{name}` is recorded{which}");
-            Failure::new(Code::UnknownTrace, message).hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered")
+            Failure::new(Code::UnknownTrace, message).hint(
+                "`ctx trace list` lists them; `ctx trace verify` names lines that were altered",
+            )
         }
     }
 }

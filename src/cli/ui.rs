@@ -13,7 +13,7 @@ use super::World;
 use super::color::{Paint, is_colored};
 use super::failure;
 pub(super) use crate::model::visible::shown;
-use crate::model::visible::{escaped, steers, steers_text};
+use crate::model::visible::{escaped, is_plain, steers, steers_text};
 use crate::report::failure::Failure;
 use crate::report::{self, Report, Spell};
 use crate::vault::Vault;
@@ -334,6 +334,9 @@ impl Drop for Progress<'_, '_> {
 
 /// Lines of ours, with every other control and invisible character escaped.
 pub(super) fn harmless_lines(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
     escaped(text, |c| c != '\n' && steers(c))
 }
 

@@ -165,3 +165,20 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("withheld", "A version that is a step of a review is not served: `ctx history ID` shows what became of it, and `ctx review show ID` what awaits a decision. Otherwise run `ctx verify`, and restore the files that it names from git or from a backup that verifies. Publishing again does not repair the history."),
     ("work-pending", "`ctx review --all` lists the submissions. Approve or reject them, or let their submitters withdraw them with `ctx withdraw ID`. Then run the command again."),
 ];
+
+/// The same where a governed vault has other commands, in byte order of the codes.
+#[rustfmt::skip]
+pub(super) const GOVERNED: &[(&str, &str)] = &[
+    ("config-spelling", "Make the change by hand: in `.context/config.yaml` for example `versions: {checkpoint_log: full}`, in `stewards.yaml` an assignment. Run `ctx submit FILE`, and after its approval the command again if something is left to do."),
+    ("dependency-retired", "Submit the source again with `ctx restore ID` and `ctx submit ID`, or remove it from `source.depends_on` of those that need it."),
+    ("exists", "Choose another name or an empty folder: ctx overwrites no file, and makes no vault inside of another. To change an existing document, edit it and run `ctx submit ID`."),
+    ("field-foreign", "Another program wrote the field. Submitting sets `version`, `status`, `updated_at` and `checksum`, and keeps the old value under `metadata.original`. To avoid the copy, delete the field before you submit. `draft: true` is of Hugo and others: `ctx submit --changed` leaves the file out; delete the line, or name the document, to submit it."),
+    ("not-a-document", "A governance file keeps its name: edit it in place, and run `ctx submit FILE`. To retire a pack, delete its file, then run `ctx submit FILE`."),
+    ("not-published", "Submit it with `ctx submit ID`, or leave it as a draft. To move a document that was never published or is retired, rename its file."),
+    ("pack-invalid", "Run `ctx pack check`, correct the file, and run `ctx submit packs/NAME.yml`: selectors use the published pack. If two packs have one id, change `id` in one of them."),
+    ("pack-twice", "Change `id` in one of the files, then submit it with `ctx submit packs/NAME.yml`."),
+    ("refused", "Correct each problem that the error lists; `ctx help CODE` explains one. `ctx validate` lists the problems of all documents. To submit only valid documents, name them: `ctx submit ID`."),
+    ("unknown-id", "The id has a typo, was retired, or was not published yet. `ctx list` lists published documents, `ctx history ID` all versions of one. `ctx submit ID` submits a draft."),
+    ("unknown-pack", "Correct the id: `ctx pack list` lists the packs. A new pack counts after `ctx submit packs/NAME.yml` and its approval."),
+    ("unpublished-changes", "`ctx diff ID` shows the changes. Submit them with `ctx submit ID`, or overwrite them with `ctx restore ID --force`, which loses them. Then run the command again."),
+];

@@ -153,6 +153,11 @@ pub struct Frontmatter {
 }
 
 impl Frontmatter {
+    /// `promoted_from`, the URI of a staged entry (STAGE-16), if it is a text.
+    pub fn promoted_from(&self) -> Option<&str> {
+        self.root.as_ref()?.get("promoted_from")?.text()
+    }
+
     /// Reads the fields of a mapping.
     pub fn read(root: Option<Node>) -> Self {
         let get = |key: &str| root.as_ref().and_then(|r| r.get(key)).filter(|n| !n.is_null());

@@ -137,26 +137,35 @@ const BLOCK_LINE: &str = "<!-- ctx:";
 /// A text with its hidden characters, and the first one of what looks like a line of a block, written
 /// as `\u{hexadecimal}`, and how many they are.
 pub(crate) fn shown(text: &str) -> (Cow<'_, str>, usize) {
-    let mut escaped: Vec<(usize, char)> = hidden_characters(text);
-    escaped.extend(text.match_indices(BLOCK_LINE).map(|(at, _)| (at, '<')));
-    if escaped.is_empty() {
+    if is_plain(text) && !text.contains(BLOCK_LINE) {
         return (Cow::Borrowed(text), 0);
     }
-    escaped.sort_unstable();
-    let (mut out, mut rest) = (String::with_capacity(text.len()), 0);
-    for (at, c) in &escaped {
-        out.push_str(&text[rest..*at]);
-        let _ = write!(out, "\\u{{{:x}}}", u32::from(*c));
-        rest = at + c.len_utf8();
+    // Text by text, without a list of what is hidden: a result may be nothing else.
+    let (mut out, mut rest, mut escaped) = (String::new(), 0, 0);
+    for (at, c) in text.char_indices() {
+        let is_line = c == '<' && text[at..].starts_with(BLOCK_LINE);
+        if is_line || is_hidden(text, at, c) {
+            out.push_str(&text[rest..at]);
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            rest = at + c.len_utf8();
+            escaped += 1;
+        }
+    }
+    if escaped == 0 {
+        return (Cow::Borrowed(text), 0);
     }
     out.push_str(&text[rest..]);
-    (Cow::Owned(out), escaped.len())
+    (Cow::Owned(out), escaped)
+}
+
+/// Whether a text has nothing but ASCII that a page shows.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii() && !is_control(char::from(byte)))
 }
 
 /// The characters of a text that a page does not show, with their places.
 fn hidden_characters(text: &str) -> Vec<(usize, char)> {
-    let is_plain = |byte: &u8| byte.is_ascii() && !is_control(char::from(*byte));
-    if text.as_bytes().iter().all(is_plain) {
+    if is_plain(text) {
         return Vec::new();
     }
     text.char_indices().filter(|(at, c)| is_hidden(text, *at, *c)).collect()

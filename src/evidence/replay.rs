@@ -1,5 +1,6 @@
 //! Making the texts of an access again, and comparing them with what was recorded (AUDIT-9).
 
+use super::staged::{StagedTexts, staged_uri};
 use crate::audit::{Event, Line, Part, Text};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -50,8 +51,12 @@ pub(crate) struct Replayed {
 }
 
 /// Makes the texts of a line again, from histories whose every hash is recomputed; first of all
-/// compares the head that the line names.
-pub(crate) fn replay(vault: &Vault, source: &CheckpointSource, line: &Line) -> Vec<Replayed> {
+/// compares the head that the line names. Staged contents are those that are kept.
+pub(crate) fn replay(
+    (vault, source): (&Vault, &CheckpointSource),
+    staged: &StagedTexts<'_>,
+    line: &Line,
+) -> Vec<Replayed> {
     let Event::Access(access) = &line.event else { return Vec::new() };
     let contradicted = line.request.head.as_ref().and_then(|head| {
         let number = head.checkpoint;
@@ -66,7 +71,7 @@ pub(crate) fn replay(vault: &Vault, source: &CheckpointSource, line: &Line) -> V
     let again = |text: &Text| {
         let outcome = match &contradicted {
             Some(why) => Outcome::Different(why.clone()),
-            None => compare(vault, source, text),
+            None => compare((vault, source), staged, text),
         };
         Replayed { text: text.clone(), outcome }
     };
@@ -86,10 +91,17 @@ pub(crate) fn may_know(vault: &Vault, source: &CheckpointSource, line: &Line) ->
     !access.documents.is_empty() && access.documents.iter().all(|text| may_read(text).is_some())
 }
 
-fn compare(vault: &Vault, source: &CheckpointSource, text: &Text) -> Outcome {
+fn compare(
+    (vault, source): (&Vault, &CheckpointSource),
+    staged: &StagedTexts<'_>,
+    text: &Text,
+) -> Outcome {
     let cannot_tell = |why: &str| Outcome::CannotTell(why.to_owned());
     if let Some(part @ (Part::Snippet | Part::Diff)) = text.part {
         return cannot_tell(&format!("a {} is not made again", part.as_str()));
+    }
+    if let Some(name) = text.uri.as_deref().and_then(staged_uri) {
+        return staged.compare(vault, &name, text);
     }
     let Some(id) = id_of(vault, text) else { return cannot_tell("the line names no document") };
     let Some(checkpoint) = text.checkpoint else {

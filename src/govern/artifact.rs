@@ -268,7 +268,8 @@ impl Transaction<'_> {
             let (history, chain_hash) = (&base.history, &chain_hash);
             let last = stale::Last { version, chain_hash, text, history };
             let place = (self.vault.files(), id);
-            let found = stale::find(place, (live, &document), (form, mode), &last, self.expect);
+            let edit = stale::Edit { expect: self.expect, is_handed_in: fresh.is_some() };
+            let found = stale::find(place, (live, &document), (form, mode), &last, edit);
             if let Some(stale) = found {
                 return Err(Refusal::new(path, "stale", stale.message, stale.hint));
             }

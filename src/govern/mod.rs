@@ -20,6 +20,7 @@ mod transaction;
 
 use crate::model::hint::Hint;
 use rayon::prelude::*;
+use std::collections::{BTreeSet, HashSet};
 
 pub(crate) use after::RECORD_CHANGE;
 pub(crate) use governance::sealed_config;
@@ -210,6 +211,8 @@ pub struct Outcome {
     pub unapprovable: Vec<DocumentId>,
     /// Submissions that wait for more approvals.
     pub awaited: Vec<review::Awaited>,
+    /// What of a set that was decided the reader may not read: it is counted, and not named.
+    pub hidden: BTreeSet<DocumentId>,
     /// The set that what was submitted belongs to.
     pub change: Option<String>,
     /// Whether it was written, and what could not be brought up to date afterwards.
@@ -219,6 +222,20 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Leaves out of the report what its reader may not read (REV-25).
+    fn without_hidden(mut self) -> Self {
+        let hidden = std::mem::take(&mut self.hidden);
+        let paths: HashSet<String> = hidden.iter().map(DocumentId::live_path).collect();
+        self.items.retain(|item| !hidden.contains(&item.id));
+        self.awaited.retain(|awaited| !hidden.contains(&awaited.id));
+        self.unapprovable.retain(|id| !hidden.contains(id));
+        let is_shown = |path: &str, to: &DocumentId| !paths.contains(path) && !hidden.contains(to);
+        self.links.inbound.retain(|link| is_shown(&link.path, &link.to));
+        self.links.texts.retain(|link| is_shown(&link.path, &link.to));
+        self.links.captured.retain(|link| is_shown(&link.path, &link.was));
+        Self { hidden, ..self }
+    }
+
     /// What happens to live files of which the event makes no version.
     fn other_lives(&self) -> Vec<(DocumentId, Live)> {
         // The file of a document that the event publishes has its new links already.
@@ -453,6 +470,10 @@ fn event(
     transaction.is_bound = is_bound;
     let mut outcome = Outcome { recovered, unpublished_mode, ..Outcome::default() };
     choose(&mut transaction, &mut outcome)?;
+    if matches!(event.gate, Gate::Decides | Gate::Steps) {
+        // What may not be read was refused before, like an unknown id (REV-22).
+        expect::check(transaction.vault, &chronicle, event.subjects, event.mode.expect)?;
+    }
     if event.gate == Gate::Steps {
         transaction.complete_step(&mut outcome);
         return step::write(&transaction, outcome, event);

@@ -3,7 +3,7 @@
 //! out.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// Invisible characters, in order: first, last, and what they are called. These are the code points
 /// with the property Default_Ignorable_Code_Point, the blanks and line separators that are not
@@ -118,6 +118,12 @@ pub(crate) fn steers(c: char) -> bool {
     c.is_control() || is_invisible(c)
 }
 
+/// Whether a text has only ASCII characters that print as themselves, and line feeds. Most answers
+/// have no others, and bytes are looked at faster than characters.
+pub(crate) fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~'))
+}
+
 /// Whether a character does that in a text of several lines. Lines and tabs belong to a text, and
 /// the blanks of French or Japanese print as the blanks that they are.
 pub(crate) fn steers_text(c: char) -> bool {
@@ -136,7 +142,9 @@ pub(crate) fn escaped(text: &str, harmful: impl Fn(char) -> bool) -> Cow<'_, str
             '\n' if harmful(c) => out.push_str("\\n"),
             '\t' if harmful(c) => out.push_str("\\t"),
             '\r' if harmful(c) => out.push_str("\\r"),
-            c if harmful(c) => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            c if harmful(c) => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
             c => out.push(c),
         }
     }
@@ -185,5 +193,14 @@ mod tests {
         let text = "a\n\tb\u{a0}:\u{3000}\u{fe0f}\u{2028}\u{85}\r";
         assert_eq!(escaped(text, steers_text), "a\n\tb\u{a0}:\u{3000}\\u{fe0f}\\u{2028}\\u{85}\\r");
         assert_eq!(shown("b\u{a0}"), "b\\u{a0}");
+    }
+
+    #[test]
+    fn a_plain_text_has_no_character_that_steers() {
+        for c in (0..=0x2_ffff).filter_map(char::from_u32) {
+            let is_plain = is_plain(&c.to_string());
+            assert!(!is_plain || c == '\n' || !steers(c), "{c:?}");
+            assert_eq!(is_plain, c == '\n' || c.is_ascii() && !c.is_control(), "{c:?}");
+        }
     }
 }

@@ -238,7 +238,11 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         text + &Hint::call(" {} shows them", who).render(spell)
     });
     let of_settings = of_mode.into_iter().chain(outcome.unpublished_links.then(of_links));
-    of_settings.chain(of_reviewers).collect()
+    let of_hidden = (!outcome.hidden.is_empty()).then(|| {
+        let what = crate::words::count(outcome.hidden.len(), "part");
+        format!("decided with them: {what} of the change that you may not read")
+    });
+    of_settings.chain(of_reviewers).chain(of_hidden).collect()
 }
 
 impl<'e> From<&'e RelativeLink> for RelativeReport<'e> {

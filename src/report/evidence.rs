@@ -92,7 +92,7 @@ impl Report for EvidenceExportReport {
 pub const LIMITS: [&str; 4] = [
     "a principal and a label are what the caller stated",
     "a time of an access is that of the clock of its machine",
-    "the writer of the access log may have truncated it, or replaced its lines",
+    "the writer of an access log or a staging chain may have truncated it, or replaced its lines",
     "a head that is not noted elsewhere is only what the bundle says",
 ];
 

@@ -38,11 +38,13 @@ pub mod trace;
 pub mod vault;
 pub mod verify;
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::model::hint::Call;
-use crate::model::visible::steers;
+use crate::model::visible::{is_plain, steers};
 
 /// The version of all schemas. It changes when a key changes its name or its meaning.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -124,7 +126,7 @@ fn with(report: &impl Serialize, notes: &[String], may_not_read: Option<usize>) 
 
 /// JSON leaves DEL, C1 and bidirectional characters as they are; a terminal would obey them.
 fn harmless(json: String) -> String {
-    if !json.chars().any(|c| c != '\n' && steers(c)) {
+    if is_plain(&json) || !json.chars().any(|c| c != '\n' && steers(c)) {
         return json;
     }
     let mut out = String::with_capacity(json.len());
@@ -132,7 +134,7 @@ fn harmless(json: String) -> String {
         if c != '\n' && steers(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
-                out.push_str(&format!("\\u{unit:04x}"));
+                let _ = write!(out, "\\u{unit:04x}");
             }
         } else {
             out.push(c);

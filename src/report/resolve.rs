@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
-use super::staging::StagedReport;
+use super::staging::{StagedLeftOutReport, StagedReport};
 use crate::audit::Traced;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::context::{Context, LeftOut, Reason};
@@ -29,6 +29,9 @@ pub struct ResolveReport<'r> {
     /// Results of sources, which are no documents.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     staged: Vec<StagedReport>,
+    /// Those that did not fit into the budget.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    staged_left_out: &'r [StagedLeftOutReport],
     withheld: Vec<WithheldReport>,
     notes: &'r [String],
 }
@@ -77,6 +80,7 @@ impl<'r> ResolveReport<'r> {
             ),
             context: detail.tokens.then(|| ContextReport::from(context)),
             staged: Vec::new(),
+            staged_left_out: &[],
             withheld: WithheldReport::all(&resolution.withheld),
             notes,
         };
@@ -85,8 +89,12 @@ impl<'r> ResolveReport<'r> {
 
     /// The same with staged results beside the documents.
     #[must_use]
-    pub(crate) fn beside(mut self, staged: impl Iterator<Item = StagedReport>) -> Self {
-        self.staged = staged.collect();
+    pub(crate) fn beside(
+        mut self,
+        staged: Vec<StagedReport>,
+        left_out: &'r [StagedLeftOutReport],
+    ) -> Self {
+        (self.staged, self.staged_left_out) = (staged, left_out);
         self
     }
 }

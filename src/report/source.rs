@@ -13,6 +13,7 @@ use crate::model::stage::StagePolicy;
 use crate::model::transport::Transport;
 use crate::resolve::{Resolution, Served, Withheld};
 use crate::source::{HydrationPlan, MissingDependency, PlannedSource, SourceCall};
+use crate::staging::PartChange;
 
 /// What a source says is to be called (SRC-5).
 #[derive(Debug, Serialize)]
@@ -28,10 +29,8 @@ pub struct CallReport<'c> {
     /// Seconds for which a result may be used again.
     pub cache_ttl: Option<u64>,
     /// Whether results are kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<&'static str>,
     /// For how many days, as in `30d`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retention: Option<String>,
 }
 
@@ -242,7 +241,8 @@ pub struct SourceFreshReport<'f> {
     pub source: String,
     /// Whether a recorded result may be used again.
     pub fresh: bool,
-    /// Why not: `unrecorded`, `no-ttl`, `failed`, `other-version`, `later` or `expired`.
+    /// Why not: `unrecorded`, `no-ttl`, `failed`, `other-version`, `later`, `expired`, `discarded` or
+    /// `erased`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
     /// The line of the result, or of the last one that may not be used.
@@ -253,13 +253,61 @@ pub struct SourceFreshReport<'f> {
     pub until: Option<String>,
     /// The SHA-256 of the result.
     pub result_hash: Option<&'f str>,
+    /// The URI of the staged result, where it is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub staged: Option<String>,
+    /// What ended the staged result: `discard`, `collect` or `erase`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<&'static str>,
     /// The result, where it was staged and is text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<&'f str>,
+    /// The result in hexadecimal digits, where it was staged and is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_hex: Option<String>,
 }
 
 impl Report for SourceFreshReport<'_> {
     const SCHEMA: &'static str = "source.fresh";
+}
+
+/// The answer of `source diff`.
+#[derive(Debug, Serialize)]
+pub struct SourceDiffReport<'d> {
+    /// The source.
+    pub source: String,
+    /// The URI of the older result.
+    pub from: String,
+    /// That of the newer one.
+    pub to: String,
+    /// When each was staged, the older one first.
+    pub at: [&'d str; 2],
+    /// Whether both have the same content.
+    pub equal: bool,
+    /// What they are compared by: `json`, `text` or `bytes`.
+    pub form: &'static str,
+    /// Of JSON the parts that changed, each with its JSON Pointer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<&'d [PartChange]>,
+    /// What changed, line by line; empty of contents that are no text.
+    pub diff: &'d str,
+    /// The documents that were promoted from the older content.
+    pub promoted: Vec<PromotedFromReport>,
+}
+
+/// A document that was promoted from a staged content.
+#[derive(Debug, Serialize)]
+pub struct PromotedFromReport {
+    /// The document.
+    pub document: String,
+    /// The URI of the entry.
+    pub entry: String,
+    /// The version that is published; null where none is.
+    pub published: Option<u64>,
+}
+
+impl Report for SourceDiffReport<'_> {
+    const SCHEMA: &'static str = "source.diff";
 }
 
 /// The answer of `source run`.

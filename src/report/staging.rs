@@ -1,14 +1,12 @@
 //! Staged entries, and what was done to them.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 
 use super::Report;
 use super::event::EventReport;
 use crate::audit::Labels;
 use crate::resolve::portion::staged_block;
-use crate::staging::StagedEntry;
+use crate::staging::{StagedEntry, payload_text};
 
 /// A staged entry.
 #[derive(Debug, Serialize)]
@@ -70,12 +68,26 @@ pub struct StagedReport {
     /// What ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<EndedReport>,
+    /// What its block costs, where there is a budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
     /// The content, where it was asked for and is text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// The content in hexadecimal digits, where it is no text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_hex: Option<String>,
+}
+
+/// A staged entry that did not fit into a budget.
+#[derive(Debug, Serialize)]
+pub struct StagedLeftOutReport {
+    /// Its URI.
+    pub uri: String,
+    /// What its block costs.
+    pub tokens: u64,
+    /// What was left of the budget.
+    pub left: u64,
 }
 
 /// A document that an entry was promoted to.
@@ -149,6 +161,7 @@ impl StagedReport {
             pinned: entry.pinned,
             promoted: promoted.collect(),
             ended,
+            tokens: None,
             content: None,
             content_hex: None,
         }
@@ -157,27 +170,32 @@ impl StagedReport {
     /// The same with its content.
     #[must_use]
     pub(crate) fn with(mut self, content: &[u8]) -> Self {
-        match std::str::from_utf8(content) {
-            Ok(text) => self.content = Some(text.to_owned()),
-            Err(_) => self.content_hex = Some(hex(content)),
+        match payload_text(content) {
+            Some(text) => self.content = Some(text.to_owned()),
+            None => self.content_hex = Some(hex(content)),
         }
         self
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let mut out = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        out.push(DIGITS[usize::from(byte >> 4)]);
+        out.push(DIGITS[usize::from(byte & 15)]);
+    }
+    out
 }
 
 /// A content as a reader or an agent gets it: between two lines that say that it is data.
 pub(crate) fn block(entry: &StagedEntry, content: &[u8]) -> String {
     let (bytes, text);
-    let (form, shown) = match std::str::from_utf8(content) {
-        Ok(text) => ("text", text),
-        Err(_) => {
+    let (form, shown) = match payload_text(content) {
+        Some(text) => ("text", text),
+        None => {
             text = hex(content);
             ("hex", text.as_str())
         }
@@ -193,7 +211,33 @@ pub(crate) fn block(entry: &StagedEntry, content: &[u8]) -> String {
         ("form", form),
     ];
     facts.extend(entry.entry.principal.as_deref().map(|principal| ("principal", principal)));
-    staged_block(&name, &facts, &entry.hash, shown)
+    staged_block((&name, &facts), &[&entry.hash], shown)
+}
+
+/// The difference of two contents in the same form.
+pub(crate) fn diff_block(from: &StagedEntry, to: &StagedEntry, diff: &str) -> String {
+    let (older, newer) = (from.name().to_string(), to.name().to_string());
+    let facts = [("status", "staged"), ("form", "diff"), ("from", older.as_str())];
+    staged_block((&newer, &facts), &[&from.hash, &to.hash], diff)
+}
+
+/// What changed between two contents, as a reader or an agent gets it: between two lines that say that
+/// it is data. The mark follows from both hashes, so that neither content can hold it.
+pub(crate) fn difference_block(
+    (old, new): (&StagedEntry, &StagedEntry),
+    form: &str,
+    lines: &str,
+) -> String {
+    let (name, from) = (new.name().to_string(), old.name().to_string());
+    let facts = [
+        ("status", "staged"),
+        ("from", from.as_str()),
+        ("source", new.entry.source.as_str()),
+        ("from-at", old.at.as_str()),
+        ("at", new.at.as_str()),
+        ("form", form),
+    ];
+    staged_block((&name, &facts), &[&old.hash, &new.hash], lines)
 }
 
 /// The answer of `stage list`.
@@ -201,6 +245,9 @@ pub(crate) fn block(entry: &StagedEntry, content: &[u8]) -> String {
 pub struct StagedListReport {
     /// The entries, the oldest first.
     pub staged: Vec<StagedReport>,
+    /// How many live entries the principal recorded in other sessions, and may not see in this one.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub own_elsewhere: usize,
 }
 
 impl Report for StagedListReport {
@@ -272,10 +319,11 @@ impl Report for StagedPromoteReport<'_> {
 pub struct StagedGcReport {
     /// Whether nothing was done.
     pub dry_run: bool,
-    /// The URIs of the entries.
+    /// The URIs of the entries that the principal may see.
     pub collected: Vec<String>,
-    /// How many files of contents went.
-    pub files: usize,
+    /// How many files of contents went; absent for a principal who may not see every entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<usize>,
 }
 
 impl Report for StagedGcReport {
@@ -287,9 +335,11 @@ impl Report for StagedGcReport {
 pub struct StagedEraseReport {
     /// Whether nothing was done.
     pub dry_run: bool,
-    /// The URIs of the entries that share the content.
+    /// The URIs of the entries that were ended; none if they were erased before.
     pub erased: Vec<String>,
-    /// Commits of git that brought the file and still hold it.
+    /// Whether the principal is a reviewer at every scope, so that no entry keeps the content.
+    pub everywhere: bool,
+    /// Commits of git that brought the file and still hold it; looked for only with `everywhere`.
     pub commits: Vec<String>,
     /// Whether there are more of them.
     pub more_commits: bool,

@@ -12,6 +12,7 @@ use crate::evidence::submission::{FieldChange, Remark, Submitted, Texts};
 use crate::model::hint::{Call, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
+use crate::review::{StepKind, SubmissionEnd};
 
 /// The answer of `review show`.
 #[derive(Debug, Serialize)]
@@ -43,9 +44,29 @@ pub struct SubmissionReport<'s> {
     pub hunks: Vec<HunkReport<'s>>,
     /// The remarks about it.
     pub comments: Vec<RemarkReport<'s>>,
+    /// How it ended, if it was decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<EndReport<'s>>,
     /// The call that approves it.
     #[serde(skip)]
     pub approve: Call,
+}
+
+/// How a submission ended.
+#[derive(Debug, Serialize)]
+pub struct EndReport<'s> {
+    /// `approved`, `rejected`, `withdrawn`, `replaced` by a later submission, or `ended`, by a
+    /// retirement in an emergency or a version of another program.
+    pub how: &'static str,
+    /// The version that ended it.
+    pub version: Version,
+    /// Who made it.
+    pub by: &'s str,
+    /// When.
+    pub at: String,
+    /// Why, where that is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'s str>,
 }
 
 /// A field of the frontmatter that differs.
@@ -144,8 +165,23 @@ impl<'s> SubmissionReport<'s> {
             hunks: hunks(&submitted.texts, submitted.blame.as_ref()),
             comments: submitted.comments.iter().map(RemarkReport::from).collect(),
             submission,
+            ended: submitted.about.end.as_ref().map(EndReport::from),
             approve,
         }
+    }
+}
+
+impl<'s> From<&'s SubmissionEnd> for EndReport<'s> {
+    fn from(end: &'s SubmissionEnd) -> Self {
+        let how = match end.kind {
+            StepKind::Event if end.is_approval => "approved",
+            StepKind::Rejected => "rejected",
+            StepKind::Withdrawn => "withdrawn",
+            StepKind::Submitted => "replaced",
+            _ => "ended",
+        };
+        let (by, at, reason) = (&end.by, end.at.to_string(), end.reason.as_deref());
+        Self { how, version: end.version, by, at, reason }
     }
 }
 

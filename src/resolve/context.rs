@@ -37,6 +37,9 @@ pub struct Question {
     pub hash: Option<Digest>,
     /// When it was made.
     pub at: Option<Timestamp>,
+    /// How many of its documents the reader may not read (REV-23); none where the vault limits no
+    /// reader.
+    pub may_not_read: Option<usize>,
 }
 
 impl Question {
@@ -48,7 +51,9 @@ impl Question {
         backend: Option<String>,
     ) -> Self {
         let (hash, at) = (snapshot.hash(), snapshot.made_at());
-        Self { selector, class, backend, checkpoint: snapshot.checkpoint(), hash, at }
+        let may_not_read = snapshot.is_limited().then(|| snapshot.unreadable_count());
+        let checkpoint = snapshot.checkpoint();
+        Self { selector, class, backend, checkpoint, hash, at, may_not_read }
     }
 }
 
@@ -267,7 +272,8 @@ impl<'r> Context<'r> {
 
     /// The first line.
     fn head(&self, parts: usize, left_out: usize, tokens: u64) -> String {
-        let Question { selector, class, backend, checkpoint, hash, at } = &self.question;
+        let Question { selector, class, backend, checkpoint, hash, at, may_not_read } =
+            &self.question;
         let mut line =
             Line::new("context").text("selector", selector).word("class", class.as_str());
         if let Some(backend) = backend {
@@ -284,7 +290,11 @@ impl<'r> Context<'r> {
         if let Some(budget) = self.budget {
             line = line.word("budget", budget);
         }
-        line.word("left_out", left_out).word("withheld", self.withheld).end()
+        line = line.word("left_out", left_out).word("withheld", self.withheld);
+        if let Some(count) = may_not_read {
+            line = line.word("may_not_read", count);
+        }
+        line.end()
     }
 }
 

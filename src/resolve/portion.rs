@@ -184,22 +184,22 @@ impl<'r> Portion<'r> {
     }
 }
 
-/// A staged content between two lines that say what it is and where it ends. `hash` is that of its
-/// line, which covers the content, so that the content cannot hold the mark.
+/// A staged content, or what was made of two, between two lines that say what it is and where it ends.
+/// The hashes are those of the lines, which cover the contents, so that no content can hold the mark.
 pub(crate) fn staged_block(
-    name: &str,
-    facts: &[(&str, &str)],
-    hash: &Digest,
+    (name, facts): (&str, &[(&str, &str)]),
+    hashes: &[&Digest],
     text: &str,
 ) -> String {
+    let mark = Mark::of(hashes.iter().copied());
     let begin = facts
         .iter()
         .fold(Line::new("staged").word("uri", name), |line, (key, value)| line.text(key, value));
     let (text, escaped) = hidden::shown(text);
     let begin = if escaped > 0 { begin.word("escaped", escaped) } else { begin };
     let line_end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    let end = format!("<!-- ctx:end {} -->\n", Mark::of([hash]));
-    [&begin.word("mark", Mark::of([hash])).end(), text.as_ref(), line_end, &end].concat()
+    let end = format!("<!-- ctx:end {mark} -->\n");
+    [&begin.word("mark", mark).end(), text.as_ref(), line_end, &end].concat()
 }
 
 /// A line that is no document's: a comment in Markdown, with values that cannot leave it.

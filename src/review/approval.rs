@@ -35,6 +35,15 @@ pub struct Versions<'v> {
     pub is_partial_by: &'v dyn Fn(Version, &[String]) -> bool,
 }
 
+/// The history of the document that a move retired.
+#[derive(Clone, Copy)]
+pub struct MoveSource<'v> {
+    /// Its entries, in order.
+    pub entries: &'v [&'v Entry],
+    /// The text of a version, where the chain vouches for it.
+    pub text: &'v dyn Fn(Version) -> Option<String>,
+}
+
 impl Reviewed {
     /// Whether a version, whose text has these fields, says that a review published it: where
     /// [`Reviewed::in_history`] gives none all the same, the entries before it are missing, or no
@@ -60,6 +69,38 @@ impl Reviewed {
     pub fn moved_from<'f>(entry: &Entry, fields: &'f ReviewFields) -> Option<&'f DocumentId> {
         let is_approved = fields.approved_at.is_some() && !fields.approved_by.is_empty();
         fields.origin.as_ref().filter(|_| entry.version == Version::FIRST && is_approved)
+    }
+
+    /// The review of the first version of a document that a move made, whose text has these fields:
+    /// that of the retirement of its source at the same time, if that was submitted as a move to this
+    /// id.
+    pub fn of_move(
+        id: &DocumentId,
+        first: &Entry,
+        fields: &ReviewFields,
+        source: MoveSource<'_>,
+    ) -> Option<Self> {
+        let source_id = Self::moved_from(first, fields)?;
+        let at = first.published_at()?;
+        let mut entries = source.entries.iter();
+        let retired = *entries.find(|entry| entry.retired_at() == Some(at))?;
+        let said_by = |version| fields_of(&(source.text)(version)?);
+        let said = said_by(retired.version)?;
+        let is_same =
+            said.approved_by == fields.approved_by && said.approved_at == fields.approved_at;
+        if !is_same || retired.version == Version::FIRST {
+            return None;
+        }
+        let entry = |version| source.entries.iter().copied().find(|entry| entry.version == version);
+        let is_partial_by = |version, names: &[String]| {
+            let partial = said_by(version).filter(ReviewFields::is_partial);
+            partial.is_some_and(|partial| partial.approved_by == names)
+        };
+        let versions = Versions { entry: &entry, is_partial_by: &is_partial_by };
+        let reviewed = Self::in_history(source_id, versions, retired.version, Some(&said))?;
+        let submitted = said_by(reviewed.submission)?;
+        let is_move = submitted.action.as_ref().and_then(Action::target) == Some(id);
+        is_move.then_some(Self { submission: first.version, ..reviewed })
     }
 
     /// The review of a version of a history, whose text has these fields; none where the entries
@@ -143,8 +184,7 @@ fn of_document(versions: Versions<'_>, last: &Entry, fields: &ReviewFields) -> O
     Some((all - u64::from(decides), decides))
 }
 
-/// The review of the first version of a document that a move made: that of the retirement of its
-/// source at the same time, if that was submitted as a move to this id.
+/// As [`Reviewed::of_move`], of the source in a vault.
 fn of_move(
     files: &Files,
     id: &DocumentId,
@@ -153,18 +193,9 @@ fn of_move(
 ) -> Option<Reviewed> {
     let source = Reviewed::moved_from(first, fields)?;
     let history = replay::load(files, source).ok()?;
-    let at = first.published_at()?;
-    let retired = history.entries().find(|entry| entry.retired_at() == Some(at))?;
+    let entries: Vec<&Entry> = history.entries().collect();
     let text = |version| vouched::vouched(files, source, &history, version).ok();
-    let said = fields_of(&text(retired.version)?)?;
-    let is_same = said.approved_by == fields.approved_by && said.approved_at == fields.approved_at;
-    if !is_same || retired.version == Version::FIRST {
-        return None;
-    }
-    let reviewed = Reviewed::of(files, source, &history, retired.version, Some(&said))?;
-    let submitted = fields_of(&text(reviewed.submission)?)?;
-    let is_move = submitted.action.as_ref().and_then(Action::target) == Some(id);
-    is_move.then_some(Reviewed { submission: first.version, ..reviewed })
+    Reviewed::of_move(id, first, fields, MoveSource { entries: &entries, text: &text })
 }
 
 /// The same of a governance file, whose acts are told by their diffs.

@@ -40,21 +40,23 @@ impl Track {
         if pending.action.as_ref().is_none_or(|action| *action != Action::Publish) {
             return None;
         }
-        let body = body_hash(self.id(), &pending.text);
         let published = self.published.as_ref();
-        let is_published = published.is_some_and(|last| body_hash(self.id(), &last.text) == body);
-        let submitted = self.bodies.get(&body).is_some_and(|by| by.contains(who));
-        if submitted && !is_published {
+        let is_published =
+            || published.is_some_and(|last| body_hash(self.id(), &last.text) == pending.body);
+        let submitted = self.bodies.get(&pending.body).is_some_and(|by| by.contains(who));
+        if submitted && !is_published() {
             return Some(Barred::SameBody);
         }
         if !self.id().is_document() {
             return None;
         }
-        let authors = authors(&pending.text);
-        let before = published.map(|last| authors_as_written(&last.text));
-        let is_changed = before != Some(authors_as_written(&pending.text));
-        let counts = is_changed || rules.bar_author;
-        (counts && authors.contains(who)).then_some(Barred::Author)
+        let written = authors_as_written(&pending.text);
+        if !authors(&written).contains(who) {
+            return None;
+        }
+        // The published text is read only for a principal whom the submission names.
+        let before = || published.map(|last| authors_as_written(&last.text));
+        (rules.bar_author || before() != Some(written)).then_some(Barred::Author)
     }
 }
 
@@ -65,10 +67,9 @@ fn authors_as_written(text: &str) -> Vec<String> {
     one_or_many(field).iter().filter_map(Node::text).map(str::to_owned).collect()
 }
 
-/// The principals that the field `author` names: each item, and the address in `<...>` where there
+/// The principals that these values of the field `author` name: each item, and the address in `<...>` where there
 /// is one. A text with commas is read as several names too.
-fn authors(text: &str) -> Vec<PrincipalKey> {
-    let items = authors_as_written(text);
+fn authors(items: &[String]) -> Vec<PrincipalKey> {
     let parts = items.iter().flat_map(|item| item.split([',', ';']).chain([item.as_str()]));
     let names = parts.flat_map(|part| {
         let address = part.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
@@ -79,10 +80,13 @@ fn authors(text: &str) -> Vec<PrincipalKey> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::track::Published;
     use super::*;
+    use crate::model::number::Version;
 
     #[test]
     fn each_author_is_read_with_the_address_in_angle_brackets() {
+        let authors = |text: &str| authors(&authors_as_written(text));
         let keys = authors(
             "---\nauthor: ['Ana B <ANA@example.com>', 'kim@example.com, Lee <lee@example.com>']\n---\n",
         );
@@ -90,5 +94,35 @@ mod tests {
             assert!(keys.contains(&PrincipalKey::of(name)), "{name}");
         }
         assert!(authors("---\ntitle: x\n---\n").is_empty());
+    }
+
+    #[test]
+    fn a_published_text_that_cannot_be_read_has_the_body_of_no_other() {
+        let id: crate::model::id::DocumentId = "nodes/a".parse().unwrap();
+        let text = "---\ntitle: a\n---\nbody\n";
+        let who = PrincipalKey::of("ana@example.com");
+        let bars = |published: &str| {
+            let mut track = Track::new(&id);
+            let text_of = |text: &str| text.to_owned();
+            track.published = Some(Published { version: Version(1), text: text_of(published) });
+            track.bodies.insert(body_hash(&id, text), vec![who.clone()]);
+            let pending = Pending {
+                version: Version(3),
+                by: "bo@example.com".to_owned(),
+                at: "2026-11-21T10:00:00.000Z".parse().unwrap(),
+                base: Some(Version(1)),
+                action: Some(Action::Publish),
+                change: None,
+                text: text_of(text),
+                body: body_hash(&id, text),
+                approvals: Vec::new(),
+                last: (Version(3), text_of(text)),
+                altered: None,
+            };
+            track.bars(&pending, &who, &Rules::default())
+        };
+        assert_eq!(bars("---\ntitle: b\n---\nbody\n"), None);
+        assert_eq!(bars("---\ntitle: b\n---\nother\n"), Some(Barred::SameBody));
+        assert_eq!(bars("---\ntitle: [b\n---\nbody\n"), Some(Barred::SameBody));
     }
 }

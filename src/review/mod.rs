@@ -8,12 +8,16 @@
 mod approval;
 mod author;
 mod judge;
+mod past;
 mod rules;
+mod staged;
 mod track;
 
-pub use approval::{Reviewed, Versions};
+pub use approval::{MoveSource, Reviewed, Versions};
 pub use author::Barred;
 pub use judge::{Fault, FaultKind};
+pub use past::{PastSubmission, SubmissionEnd};
 pub use rules::{Rules, Unfit};
+pub(crate) use staged::ActJudge;
 pub(crate) use track::fields_of;
 pub use track::{Approval, EmergencyRetirement, Pending, Published, StepKind, Tail, Track, is_act};

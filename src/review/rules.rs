@@ -45,6 +45,12 @@ impl Rules {
         document.frontmatter.tags.into_iter().chain(more).collect()
     }
 
+    /// The same where they only decide which scope comes first: none where no scope is a tag, so that
+    /// no text has to be read.
+    fn deciding_tags(&self, id: &DocumentId, text: &str) -> Vec<Tag> {
+        if self.stewards.depend_on_tags() { self.tags(id, text) } else { Vec::new() }
+    }
+
     /// Refuses a principal who has not this role for each of these texts, under each of these ids.
     ///
     /// # Errors
@@ -59,7 +65,7 @@ impl Rules {
         let is_sound = who.parse::<Principal>().is_ok();
         let key = PrincipalKey::of(who);
         for (id, text) in texts {
-            let tags = self.tags(id, text);
+            let tags = self.deciding_tags(id, text);
             let role = self.stewards.role_of(&key, id, &tags).filter(|_| is_sound);
             if role < Some(needed) {
                 let scope = self.stewards.scope_of(id, &tags);
@@ -95,11 +101,39 @@ impl Rules {
         &self,
         texts: impl IntoIterator<Item = (&'t DocumentId, &'t str)>,
     ) -> ReviewSettings {
-        let each =
-            texts.into_iter().map(|(id, text)| self.stewards.review_of(id, &self.tags(id, text)));
+        let settings = |(id, text): (&'t DocumentId, &'t str)| {
+            self.stewards.review_of(id, &self.deciding_tags(id, text))
+        };
+        let each = texts.into_iter().map(settings);
         each.fold(ReviewSettings::default(), |most, settings| ReviewSettings {
             required: most.required.max(settings.required),
             max_age: settings.max_age.or(most.max_age),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stewards;
+
+    #[test]
+    fn tags_decide_roles_and_settings_wherever_one_of_them_is_for_a_tag() {
+        let vault = "version: 1\nvault: [{principal: a@x, role: reviewer}]\n";
+        let id: DocumentId = "nodes/a".parse().unwrap();
+        let text = "---\ntags: [law]\n---\nbody\n";
+        for (more, is_reviewer, required) in [
+            ("", true, 1),
+            ("review: {vault: {required: 2}}\n", true, 2),
+            ("tags: {law: [{principal: a@x, role: editor}]}\n", false, 1),
+            ("review: {tags: {law: {required: 2}}}\n", true, 2),
+        ] {
+            let stewards = stewards::read(&format!("{vault}{more}")).stewards.unwrap();
+            let rules = Rules { stewards, ..Rules::default() };
+            let subject = [(&id, text)];
+            let fit = rules.require("a@x", Role::Reviewer, subject);
+            assert_eq!(fit.is_ok(), is_reviewer, "{more}");
+            assert_eq!(rules.required(subject).required, required, "{more}");
+        }
     }
 }

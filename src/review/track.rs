@@ -6,10 +6,11 @@ use crate::chain::diff;
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, EntryState, History, TextStorage};
 use crate::chain::vouched;
-use crate::chain::walk::Walk;
+use crate::chain::walk::{Step, Walk};
 use crate::document::Document;
 use crate::document::edit::Edit;
 use crate::document::review::{Action, ReviewEdit, ReviewFields, ReviewState};
+use crate::document::text::split;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
@@ -73,6 +74,8 @@ pub struct Pending {
     pub change: Option<String>,
     /// Its text.
     pub text: String,
+    /// The hash of the body of that.
+    pub(super) body: Digest,
     /// Who approved it so far, in order.
     pub approvals: Vec<Approval>,
     /// The version of the last of these, or its own, and the text of that.
@@ -161,19 +164,31 @@ impl Track {
         let mut track = Self::new(id);
         let mut walk = Walk::new(files, id, history);
         while let Some(step) = walk.next() {
-            let mut version = match step.version {
-                Ok(version) => version,
-                Err(faults) => return Err(ChainError::Malformed(step.slot.line, faults.to_vec())),
-            };
-            if !version.wrong.is_empty() {
-                return Err(version.wrong.remove(0));
-            }
-            version.check_text()?;
-            if let Some(text) = version.text {
-                track.step(version.entry, text);
-            }
+            track.take_vouched(step)?;
         }
         Ok(track)
+    }
+
+    /// Takes the next version of a history; gives its entry, with its text and what it is.
+    ///
+    /// # Errors
+    /// The chain does not vouch for it.
+    pub(super) fn take_vouched<'w>(
+        &mut self,
+        step: Step<'w, 'w>,
+    ) -> Result<Option<(&'w Entry, &'w str, StepKind)>, ChainError> {
+        let mut version = match step.version {
+            Ok(version) => version,
+            Err(faults) => return Err(ChainError::Malformed(step.slot.line, faults.to_vec())),
+        };
+        if !version.wrong.is_empty() {
+            return Err(version.wrong.remove(0));
+        }
+        version.check_text()?;
+        let fields = version.describe()?.and_then(|described| described.fields.review);
+        let Some(text) = version.text else { return Ok(None) };
+        let kind = self.take(version.entry, text, fields.as_deref());
+        Ok(Some((version.entry, text, kind)))
     }
 
     /// What the last version of a history is to its reviews.
@@ -197,22 +212,38 @@ impl Track {
 
     /// What the next version is to the reviews.
     pub fn kind_of(&self, entry: &Entry, text: &str) -> StepKind {
+        self.kind_by(entry, self.fields_that_count(entry, text).as_ref())
+    }
+
+    fn kind_by(&self, entry: &Entry, fields: Option<&ReviewFields>) -> StepKind {
         if entry.state != EntryState::Unpublished {
             return StepKind::Event;
         }
         match self.id.is_document() {
-            true => kind_of_document(fields_of(text).as_ref()),
+            true => kind_of_document(fields),
             false => kind_of_governance_file(entry),
         }
     }
 
+    /// The review fields of a version, where what it is may depend on them.
+    fn fields_that_count(&self, entry: &Entry, text: &str) -> Option<ReviewFields> {
+        let count = self.id.is_document() && !entry.is_published();
+        count.then(|| fields_of(text)).flatten()
+    }
+
     /// Takes the next version.
     pub fn step(&mut self, entry: &Entry, text: &str) -> StepKind {
-        let kind = self.kind_of(entry, text);
+        let fields = self.fields_that_count(entry, text);
+        self.take(entry, text, fields.as_ref())
+    }
+
+    /// Takes the next version, whose text has these review fields.
+    fn take(&mut self, entry: &Entry, text: &str, fields: Option<&ReviewFields>) -> StepKind {
+        let kind = self.kind_by(entry, fields);
         self.follow(kind, entry);
         match kind {
-            StepKind::Event => self.event(entry, text),
-            StepKind::Submitted => self.submitted(entry, text),
+            StepKind::Event => self.event(entry, text, fields),
+            StepKind::Submitted => self.submitted(entry, text, fields),
             StepKind::ApprovedInPart => self.approved_in_part(entry, text),
             StepKind::Rejected | StepKind::Withdrawn => {
                 self.pending = None;
@@ -248,7 +279,7 @@ impl Track {
         (self.published, self.pending) = (None, None);
     }
 
-    fn event(&mut self, entry: &Entry, text: &str) {
+    fn event(&mut self, entry: &Entry, text: &str, fields: Option<&ReviewFields>) {
         self.pending = None;
         self.emergency = None;
         self.submitters.clear();
@@ -259,31 +290,31 @@ impl Track {
             EntryState::Retired(_) | EntryState::Unpublished => None,
         };
         if let EntryState::Retired(at) = entry.state {
-            let fields = fields_of(text).filter(|f| f.state == ReviewState::Emergency);
+            let fields = fields.filter(|fields| fields.state == ReviewState::Emergency);
             self.emergency = fields.map(|fields| EmergencyRetirement {
                 version: entry.version,
                 by: entry.edited_by.clone(),
                 at,
-                reason: fields.reason.unwrap_or_default(),
+                reason: fields.reason.clone().unwrap_or_default(),
                 text: text.to_owned(),
             });
         }
     }
 
-    fn submitted(&mut self, entry: &Entry, text: &str) {
+    fn submitted(&mut self, entry: &Entry, text: &str, fields: Option<&ReviewFields>) {
         let by = PrincipalKey::of(&entry.edited_by);
-        let fields = self.id.is_document().then(|| fields_of(text)).flatten();
-        let (base, action, change) = match fields {
-            Some(fields) => (fields.base, fields.action, fields.change),
+        let (base, action, change) = match fields.filter(|_| self.id.is_document()) {
+            Some(fields) => (fields.base, fields.action.clone(), fields.change.clone()),
             None => {
                 let base = self.published.as_ref().map_or(Version::NONE, |last| last.version);
                 let action = if text.is_empty() { Action::Retire } else { Action::Publish };
                 (Some(base), Some(action), None)
             }
         };
+        let body = body_of_submission(&self.id, text);
         // Only of a text that is new the submitter is an author.
         if action == Some(Action::Publish) {
-            let submitters = self.bodies.entry(body_hash(&self.id, text)).or_default();
+            let submitters = self.bodies.entry(body).or_default();
             if !submitters.contains(&by) {
                 submitters.push(by.clone());
             }
@@ -300,6 +331,7 @@ impl Track {
             action,
             change,
             text: text.to_owned(),
+            body,
             approvals: Vec::new(),
             last: (entry.version, text.to_owned()),
             altered: None,
@@ -372,7 +404,15 @@ pub(crate) fn fields_of(text: &str) -> Option<ReviewFields> {
     ReviewFields::of(&Document::parse(text).ok()?.frontmatter)
 }
 
-/// The hash of what follows the frontmatter of a document, or of a governance file.
+/// The same as [`body_hash`] of a text that has review fields, so that its frontmatter is readable.
+fn body_of_submission(id: &DocumentId, text: &str) -> Digest {
+    let parts = id.is_document().then(|| split(text).ok()).flatten();
+    let body = parts.map_or(text, |parts| &text[parts.body..]);
+    Digest::of(body.as_bytes())
+}
+
+/// The hash of what follows the frontmatter of a document, or of a governance file. A document whose
+/// frontmatter cannot be read is hashed whole: it has the body of no other one.
 pub(super) fn body_hash(id: &DocumentId, text: &str) -> Digest {
     let document = id.is_document().then(|| Document::parse(text).ok()).flatten();
     let body = document.map_or(text, |document| &text[document.parts.body..]);

@@ -4,7 +4,7 @@ use std::io;
 
 use super::call::SourceCall;
 use super::received::Received;
-use crate::audit::{Cached, Hydration, Logs, TraceId};
+use crate::audit::{Cached, Hydration, Line, Logs, TraceId};
 
 /// The most bytes of an error that are recorded.
 pub(crate) const MAX_ERROR: usize = 4096;
@@ -68,7 +68,7 @@ pub(crate) enum ClaimError {
         declared: Vec<String>,
     },
     /// No such hydration is recorded.
-    #[error("no hydration `{0}` is recorded in this vault")]
+    #[error("no hydration `{0}` of this session is recorded in this vault")]
     UnknownTrace(TraceId),
     /// A hydration of something that the source does not depend on.
     #[error("`{trace}` is a hydration of `{found}`, which `{id}` does not depend on")]
@@ -112,7 +112,8 @@ impl Claim {
         Ok(())
     }
 
-    /// Compares the results that were used with the hydrations in the logs.
+    /// Compares the results that were used with the hydrations in the logs that are of the caller's
+    /// session.
     ///
     /// # Errors
     /// See [`ClaimError`].
@@ -120,11 +121,12 @@ impl Claim {
         &self,
         call: &SourceCall<'_>,
         logs: &Logs,
+        is_own: impl Fn(&Line) -> bool,
     ) -> Result<(), ClaimError> {
         let id = || call.served.id.to_string();
         let needed = call.needed();
         for trace in &self.depends_on {
-            let Some(found) = logs.hydration(trace)? else {
+            let Some(found) = logs.hydration(trace, &is_own)? else {
                 return Err(ClaimError::UnknownTrace(trace.clone()));
             };
             if !needed.iter().any(|id| id.as_str() == found.source) {

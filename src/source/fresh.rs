@@ -32,6 +32,10 @@ pub(crate) enum Stale {
     Later,
     /// The time to live of the last one is over.
     Expired,
+    /// A reviewer discarded the staged result.
+    Discarded,
+    /// The staged result was erased.
+    Erased,
 }
 
 impl Stale {
@@ -44,6 +48,8 @@ impl Stale {
             Self::OtherVersion => "other-version",
             Self::Later => "later",
             Self::Expired => "expired",
+            Self::Discarded => "discarded",
+            Self::Erased => "erased",
         }
     }
 
@@ -56,6 +62,8 @@ impl Stale {
             Self::OtherVersion => "the source was published again since the last result",
             Self::Later => "the last result is of a time after now",
             Self::Expired => "the time to live of the last result is over",
+            Self::Discarded => "the last result was staged and discarded, and is no longer kept",
+            Self::Erased => "the last result was staged and erased, and is no longer kept",
         }
     }
 }

@@ -64,6 +64,11 @@ fn is_json(media_type: &str) -> bool {
 
 /// The hash of the canonical form of JSON; none where it is none that has one meaning.
 fn jcs(payload: &[u8]) -> Option<Digest> {
+    Some(Digest::of(&serde_jcs::to_vec(&json(payload)?).ok()?))
+}
+
+/// The value of JSON; none where it is none that has one meaning.
+pub(crate) fn json(payload: &[u8]) -> Option<Value> {
     if payload.len() > MAX_JSON {
         return None;
     }
@@ -71,7 +76,7 @@ fn jcs(payload: &[u8]) -> Option<Digest> {
     let mut json = serde_json::Deserializer::from_slice(payload);
     let value = Strict { depth: MAX_DEPTH, values: &mut values }.deserialize(&mut json).ok()?;
     json.end().ok()?;
-    Some(Digest::of(&serde_jcs::to_vec(&value).ok()?))
+    Some(value)
 }
 
 /// Reads a JSON value down to a depth, and refuses a key that an object has twice: programs do not

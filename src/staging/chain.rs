@@ -10,7 +10,7 @@ use crate::model::layout::STAGING_CHAINS;
 use crate::vault::files::{FileError, Files};
 
 /// No chain is longer: a writer begins another one long before.
-const MAX_CHAIN: u64 = 4 * FULL;
+pub(super) const MAX_CHAIN: u64 = 4 * FULL;
 /// No folder of a source is deeper: an id has fewer parts.
 const MAX_DEPTH: usize = 256;
 
@@ -158,6 +158,10 @@ fn walk(files: &Files) -> Result<(Vec<Owned>, Vec<StrayFile>), FileError> {
                 }
                 // Other files are no chains.
                 _ if is_file => {}
+                (Some(_), _) if !files.is_folder(&format!("{STAGING_CHAINS}/{below}")) => {
+                    let path = format!("{STAGING_CHAINS}/{below}");
+                    strays.push(StrayFile { path, why: "it is no regular file".to_owned() });
+                }
                 _ => folders.push((below, depth + 1)),
             }
         }

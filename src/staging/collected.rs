@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::chain::Chains;
 use super::line::{Act, ActKind, Entry, LineKind};
 use super::name::StagedName;
-use crate::audit::WriterId;
+use crate::audit::{Text, WriterId};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::principal::PrincipalKey;
+use crate::model::timestamp::Timestamp;
 
 /// An entry, and what became of it.
 #[derive(Clone, Debug)]
@@ -29,8 +30,12 @@ pub struct StagedEntry {
     pub pinned: bool,
     /// The documents that it was promoted to.
     pub promoted: Vec<Promotion>,
+    /// How many documents more, which a viewer may not know of.
+    pub withheld_documents: usize,
     /// What ended it; none while its content is kept.
     pub ended: Option<Ended>,
+    /// Whether only doubtful acts ended it.
+    pub doubtful: bool,
 }
 
 /// An entry became a document.
@@ -59,6 +64,60 @@ pub struct Ended {
     pub reason: Option<String>,
 }
 
+/// An act whose standing is judged (STAGE-19).
+#[derive(Clone, Copy, Debug)]
+pub struct JudgedAct<'a> {
+    /// The entry.
+    pub entry: &'a StagedEntry,
+    /// When the act was done.
+    pub at: &'a str,
+    /// What it is.
+    pub kind: ActKind,
+    /// What it says.
+    pub act: &'a Act,
+}
+
+/// Whether an act counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It does.
+    Sound,
+    /// It does, but what is recorded does not show that it was allowed.
+    Doubtful,
+    /// It does not.
+    Void(VoidAct),
+}
+
+/// Why an act does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VoidAct {
+    /// It collected an entry before the end of its retention.
+    Early,
+    /// No version of the document says that it was made of the entry.
+    NoDocument,
+    /// No stewards that may have been in force gave its principal the role.
+    NoRole,
+}
+
+/// An act that is not sound.
+#[derive(Clone, Debug)]
+pub struct DisputedAct {
+    /// The source.
+    pub source: DocumentId,
+    /// The writer of the act.
+    pub writer: WriterId,
+    /// Its place.
+    pub seq: u64,
+    /// The entry.
+    pub entry: StagedName,
+    /// What was done.
+    pub kind: ActKind,
+    /// By whom.
+    pub by: Option<String>,
+    /// How it stands.
+    pub standing: Standing,
+}
+
 /// The entries of chains.
 #[derive(Debug, Default)]
 pub struct Staged {
@@ -66,6 +125,8 @@ pub struct Staged {
     pub entries: Vec<StagedEntry>,
     /// Acts upon entries that no chain has: the source, the writer and number of the act.
     pub astray: Vec<(DocumentId, WriterId, u64)>,
+    /// Acts that are not sound.
+    pub disputed: Vec<DisputedAct>,
 }
 
 /// An act in the order in which acts count.
@@ -78,8 +139,13 @@ struct Done<'c> {
 }
 
 impl Staged {
-    /// The entries of chains, with the acts in these.
+    /// The entries of chains, with the acts in these, as far as chains alone show whether acts stand.
     pub fn of(chains: &Chains) -> Self {
+        Self::judged(chains, &|_| Standing::Sound)
+    }
+
+    /// The same with a judge of acts.
+    pub fn judged(chains: &Chains, judge: &dyn Fn(&JudgedAct<'_>) -> Standing) -> Self {
         let mut acts: BTreeMap<(&DocumentId, String, u64), Vec<Done<'_>>> = BTreeMap::new();
         let mut staged = Self::default();
         for chain in &chains.chains {
@@ -105,7 +171,9 @@ impl Staged {
                     entry: (**entry).clone(),
                     pinned: false,
                     promoted: Vec::new(),
+                    withheld_documents: 0,
                     ended: None,
+                    doubtful: false,
                 };
                 let key = (&chain.source, chain.writer.to_string(), line.seq);
                 let (upon, others): (Vec<_>, Vec<_>) = acts
@@ -113,7 +181,7 @@ impl Staged {
                     .unwrap_or_default()
                     .into_iter()
                     .partition(|done| done.act.entry.hash == hash.to_string());
-                entry.apply(upon);
+                staged.disputed.extend(entry.apply(upon, judge));
                 staged.astray.extend(others.iter().map(|d| d.place(&chain.source)));
                 staged.entries.push(entry);
             }
@@ -130,10 +198,10 @@ impl Staged {
         found.next().filter(|_| found.next().is_none())
     }
 
-    /// The payloads that live entries name.
-    pub fn live_payloads(&self) -> BTreeSet<Digest> {
-        let live = self.entries.iter().filter(|one| one.is_live());
-        live.filter_map(|one| one.entry.raw()).collect()
+    /// The payloads that entries claim.
+    pub fn claimed_payloads(&self, now: Timestamp) -> BTreeSet<Digest> {
+        let claim = self.entries.iter().filter(|one| one.claims(now));
+        claim.filter_map(|one| one.entry.raw()).collect()
     }
 
     /// The payloads that ended entries name.
@@ -165,6 +233,23 @@ impl StagedEntry {
         self.ended.is_none()
     }
 
+    /// Where its line is.
+    pub fn place(&self) -> (&DocumentId, &WriterId, u64) {
+        (&self.source, &self.writer, self.seq)
+    }
+
+    /// Whether its content may not be removed: it is live, or may not have ended, or was collected
+    /// before its time by this clock.
+    pub fn claims(&self, now: Timestamp) -> bool {
+        self.is_live() || self.doubtful || self.is_collected_before(now)
+    }
+
+    /// Whether it was collected, and is to be kept by a clock.
+    pub fn is_collected_before(&self, now: Timestamp) -> bool {
+        let is_collected = self.ended.as_ref().is_some_and(|end| end.kind == ActKind::Collect);
+        is_collected && self.entry.retention_until.parse().is_ok_and(|until: Timestamp| now < until)
+    }
+
     /// Whether this principal recorded it in this session.
     pub fn is_own(&self, principal: Option<&PrincipalKey>, session: Option<&str>) -> bool {
         let recorded = self.entry.principal.as_deref().map(PrincipalKey::of);
@@ -173,24 +258,69 @@ impl StagedEntry {
             && recorded.as_ref() == principal
     }
 
+    /// Whether a document was made of it.
+    pub fn is_promoted(&self) -> bool {
+        !self.promoted.is_empty() || self.withheld_documents > 0
+    }
+
+    /// What the access log says of its content, when this is handed out (STAGE-15).
+    pub(crate) fn text(&self, handed_out: &[u8]) -> Text {
+        Text {
+            uri: Some(self.name().to_string()),
+            id: None,
+            version: self.seq,
+            checkpoint: None,
+            chain_hash: self.hash.to_string(),
+            range: None,
+            part: None,
+            author: None,
+            edited_by: self.entry.principal.clone().unwrap_or_default(),
+            edited_at: self.at.clone(),
+            approved_by: Vec::new(),
+            approved_at: None,
+            steward: None,
+            review_due: None,
+            bytes: handed_out.len() as u64,
+            sha256: Digest::of(handed_out).to_string(),
+        }
+    }
+
     /// Its state, in a word.
     pub fn state(&self) -> &'static str {
-        match (&self.ended, self.promoted.is_empty(), self.pinned) {
+        match (&self.ended, self.is_promoted(), self.pinned) {
             (Some(Ended { kind: ActKind::Erase, .. }), ..) => "erased",
             (Some(Ended { kind: ActKind::Discard, .. }), ..) => "discarded",
             (Some(_), ..) => "collected",
-            (None, false, _) => "promoted",
-            (None, true, true) => "pinned",
-            (None, true, false) => "staged",
+            (None, true, _) => "promoted",
+            (None, false, true) => "pinned",
+            (None, false, false) => "staged",
         }
     }
 
     /// What acts did to it, in whichever order their chains are read. What ends it ends it whatever
-    /// comes later; of pins and unpins the last one counts.
-    fn apply(&mut self, mut acts: Vec<Done<'_>>) {
+    /// comes later; of pins and unpins the last one counts. Gives the acts that are not sound.
+    fn apply(
+        &mut self,
+        mut acts: Vec<Done<'_>>,
+        judge: &dyn Fn(&JudgedAct<'_>) -> Standing,
+    ) -> Vec<DisputedAct> {
         // Times are written in one form, so that they compare as texts.
         acts.sort_by(|a, b| (a.at, a.writer, a.seq).cmp(&(b.at, b.writer, b.seq)));
-        for Done { at, kind, act, .. } in acts {
+        let (mut disputed, mut is_surely_ended) = (Vec::new(), false);
+        for Done { at, writer, seq, kind, act } in acts {
+            let is_early = kind == ActKind::Collect && at < self.entry.retention_until.as_str();
+            let standing = match is_early {
+                true => Standing::Void(VoidAct::Early),
+                false => judge(&JudgedAct { entry: self, at, kind, act }),
+            };
+            if standing != Standing::Sound {
+                let (source, by) = (self.source.clone(), act.principal.clone());
+                let (writer, entry) = (writer.clone(), self.name());
+                disputed.push(DisputedAct { source, writer, seq, entry, kind, by, standing });
+            }
+            if matches!(standing, Standing::Void(_)) {
+                continue;
+            }
             match kind {
                 ActKind::Pin => self.pinned = true,
                 ActKind::Unpin => self.pinned = false,
@@ -202,6 +332,7 @@ impl StagedEntry {
                     }));
                 }
                 ActKind::Discard | ActKind::Collect | ActKind::Erase => {
+                    is_surely_ended |= standing == Standing::Sound;
                     // The gravest counts: `Erase` is the last of the kinds.
                     if self.ended.as_ref().is_none_or(|ended| ended.kind < kind) {
                         let (by, reason) = (act.principal.clone(), act.reason.clone());
@@ -210,5 +341,7 @@ impl StagedEntry {
                 }
             }
         }
+        self.doubtful = self.ended.is_some() && !is_surely_ended;
+        disputed
     }
 }

@@ -6,6 +6,7 @@ use super::canonical::Canonical;
 use crate::audit::{Labels, LineFault, MemberFault, WriterId, sound_members, spell};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 
 /// The version of the form of a line.
@@ -195,6 +196,23 @@ impl StagedLine {
         Self { v: FORM, seq, prev, at: at.to_string(), kind, hash: None }
     }
 
+    /// Whether it is where it says: behind a line of the same chain, if its number is the next one; or
+    /// the first line, if that is its number.
+    pub(crate) fn is_after(
+        &self,
+        source: &DocumentId,
+        writer: &WriterId,
+        before: Option<&Self>,
+    ) -> bool {
+        match before {
+            Some(before) if before.seq.checked_add(1) == Some(self.seq) => {
+                before.hash.is_some_and(|hash| hash.to_string() == self.prev)
+            }
+            Some(_) => true,
+            None => self.seq != 1 || self.prev == genesis(source, writer),
+        }
+    }
+
     /// Its bytes, without a line end, and its hash.
     pub(super) fn spell(&self) -> Result<(Vec<u8>, Digest), serde_json::Error> {
         spell(self)
@@ -277,6 +295,12 @@ impl Entry {
         let checkpoint = crate::yaml::canonical_number(checkpoint);
         let path = percent_encoding::percent_decode_str(path).decode_utf8().ok()?;
         checkpoint.and_then(|_| path.parse().ok())
+    }
+
+    /// The checkpoint at which the source was consumed.
+    pub(crate) fn checkpoint(&self) -> Option<CheckpointNumber> {
+        let (_, checkpoint) = self.source.rsplit_once('@')?;
+        crate::yaml::canonical_number(checkpoint).map(CheckpointNumber)
     }
 
     /// What names its payload. A line without a digest is not read.

@@ -5,31 +5,38 @@
 //! equal entries share. What is done to an entry later, an [`Act`], is a line of the chain of the
 //! writer who did it. `line` is a line and its spelling, `canonical` the hash of a payload's content,
 //! `payload` its file, `chain` how a chain is read and checked, `append` how a line gets there, and
-//! `tails` what is kept in mind of it outside the vault. `record` stages a result, `collected` says
-//! what became of each entry, `name` how one is named, and `policy` what is staged at all.
+//! `tails` what is kept in mind of it outside the vault. `record` stages a result, `raw` hands lines on, `collected` says
+//! what became of each entry, `difference` what changed from one JSON content to the next, `name` how one is named, and `policy` what is staged at all.
 
 mod append;
 mod canonical;
 mod chain;
 mod collected;
+mod difference;
 mod line;
 mod name;
 mod payload;
 mod policy;
+mod raw;
 mod record;
 mod tails;
 
 pub use append::StagingError;
 pub(crate) use append::append;
 pub use canonical::Canonical;
+pub(crate) use canonical::json;
 pub use chain::{Chain, Chains, StrayFile};
-pub use collected::{Ended, Promotion, Staged, StagedEntry};
+pub use collected::{
+    DisputedAct, Ended, JudgedAct, Promotion, Staged, StagedEntry, Standing, VoidAct,
+};
+pub use difference::{PartChange, changes};
 pub use line::{Act, ActKind, Entry, EntryRef, LineKind, StagedLine};
 pub use name::{StagedName, parse_name};
 pub(crate) use payload::{
     FoundPayload, all as all_payloads, path_of as payload_path, read as read_payload,
-    remove as remove_payloads,
+    remove as remove_payloads, text as payload_text,
 };
 pub use policy::{days_kept, retention_until};
+pub(crate) use raw::raw_lines;
 pub use record::{Captured, Hydrated, stage};
 pub use tails::{accept, forget, lost};

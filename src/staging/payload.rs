@@ -18,6 +18,11 @@ pub(crate) enum FoundPayload {
     Unreadable(FileError),
 }
 
+/// A payload as text; none where it is not UTF-8 or holds NUL, which no document may (STAGE-15).
+pub(crate) fn text(payload: &[u8]) -> Option<&str> {
+    std::str::from_utf8(payload).ok().filter(|_| !payload.contains(&0))
+}
+
 /// Where a payload is.
 pub(crate) fn path_of(raw: Digest) -> String {
     let hex = raw.hex();

@@ -131,6 +131,11 @@ impl Stewards {
         ReviewSettings { required: required.unwrap_or(1), max_age }
     }
 
+    /// Whether any role or setting may depend on the tags of a text.
+    pub fn depend_on_tags(&self) -> bool {
+        !self.scopes.tags.is_empty() || !self.review.tags.is_empty()
+    }
+
     /// The greatest role that a scope gives to a principal, by name or in a group.
     pub fn role_in(&self, scope: &Stewardship, principal: &PrincipalKey) -> Option<Role> {
         let is_member =
@@ -172,7 +177,9 @@ impl<T> Scoped<T> {
     /// The value of the first scope that concerns an artifact and whose value counts.
     fn first(&self, id: &DocumentId, tags: &[Tag], counts: impl Fn(&T) -> bool) -> Option<&T> {
         let vault = || self.vault.as_ref().filter(|value| counts(value));
-        if is_of_vault(id) {
+        let has_parts =
+            !(self.documents.is_empty() && self.folders.is_empty() && self.tags.is_empty());
+        if is_of_vault(id) || !has_parts {
             return vault();
         }
         let folded = id.folded();

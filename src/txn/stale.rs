@@ -24,6 +24,16 @@ pub(crate) struct Last<'a> {
     pub(crate) history: &'a History,
 }
 
+/// Whose text it is, and what its writer said.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edit {
+    /// What the writer has read.
+    pub(crate) expect: Expect,
+    /// Whether it was handed in instead of the live file. Only that one needs no version to be an
+    /// edit of the first: it may be the file from which the document was made.
+    pub(crate) is_handed_in: bool,
+}
+
 /// What a live file was edited from, where that is not the last version.
 enum Base {
     /// An older version.
@@ -48,11 +58,11 @@ pub(crate) fn find(
     (live, document): (&str, &Document),
     (form, mode): (&LiveForm<'_>, FrontmatterMode),
     last: &Last<'_>,
-    expect: Expect,
+    edit: Edit,
 ) -> Option<Stale> {
     match form.has_our_fields(document, mode) {
-        true => by_fields(files, id, &document.frontmatter, last, expect),
-        false => older_text(files, id, live, last, expect),
+        true => by_fields(files, id, &document.frontmatter, last, edit),
+        false => older_text(files, id, live, last, edit),
     }
 }
 
@@ -62,17 +72,32 @@ fn by_fields(
     id: &DocumentId,
     live: &Frontmatter,
     last: &Last<'_>,
-    expect: Expect,
+    edit: Edit,
 ) -> Option<Stale> {
-    let head = last.version;
+    let (head, expect) = (last.version, edit.expect);
     let call = |verb| Call::new(verb).value(id.as_str());
     let version = |call: Call, n: Version| call.value(n.to_string());
-    let (message, hint) = match base(files, id, live, last) {
+    let (message, hint) = match base(files, id, live, last, edit.is_handed_in) {
         Some(Base::Older(edited)) => (
             format!("the file was edited from version {edited}, but version {head} is published"),
             Hint::calls(
                 "merge what {} shows, and set `version` in the file to the published version",
                 [version(version(call(Verb::Diff), edited), head)],
+            ),
+        ),
+        Some(Base::Unsaid) if !expect.is_said() && edit.is_handed_in => (
+            format!(
+                "the text does not say which version it was edited from; version {head} is published"
+            ),
+            Hint::calls(
+                "merge what {} prints, and set `version` in the frontmatter, or run {}",
+                [
+                    call(Verb::Read),
+                    version(
+                        call(Verb::Submit).word("--from").word("FILE").word("--expect-version"),
+                        head,
+                    ),
+                ],
             ),
         ),
         Some(Base::Unsaid) if !expect.is_said() => (
@@ -109,9 +134,9 @@ fn older_text(
     id: &DocumentId,
     live: &str,
     last: &Last<'_>,
-    expect: Expect,
+    edit: Edit,
 ) -> Option<Stale> {
-    if expect.is_said() {
+    if edit.expect.is_said() {
         return None;
     }
     let mut walk = Walk::new(files, id, last.history);
@@ -138,7 +163,13 @@ fn older_text(
     Some(Stale { message, hint })
 }
 
-fn base(files: &Files, id: &DocumentId, live: &Frontmatter, last: &Last<'_>) -> Option<Base> {
+fn base(
+    files: &Files,
+    id: &DocumentId,
+    live: &Frontmatter,
+    last: &Last<'_>,
+    is_handed_in: bool,
+) -> Option<Base> {
     match live.version {
         Some(edited) if (Version::FIRST..last.version).contains(&edited) => {
             Some(Base::Older(edited))
@@ -147,7 +178,7 @@ fn base(files: &Files, id: &DocumentId, live: &Frontmatter, last: &Last<'_>) -> 
             let is_other = edited == last.version && is_of_another(files, id, live, last);
             is_other.then_some(Base::Other)
         }
-        None => (last.version > Version::FIRST).then_some(Base::Unsaid),
+        None => (is_handed_in || last.version > Version::FIRST).then_some(Base::Unsaid),
     }
 }
 

@@ -345,6 +345,12 @@ impl Files {
         stat.is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file())
     }
 
+    /// Whether a folder is at a path; a link to one is none.
+    pub fn is_folder(&self, path: &str) -> bool {
+        let stat = rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW);
+        stat.is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir())
+    }
+
     /// The names in a folder that are UTF-8, in no order.
     ///
     /// # Errors

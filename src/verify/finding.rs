@@ -76,6 +76,8 @@ codes! {
     StagedChainMismatch "staged-chain-mismatch" Class::Damage, "A line of a staging chain is not what its hash says, does not follow the line before it, or names an entry that no chain has.";
     StagedContentMismatch "staged-content-mismatch" Class::Damage, "The content of a staged entry is not what was received.";
     StagedMissing "staged-missing" Class::Damage, "The content of a staged entry is missing, and no act ended the entry.";
+    StagedContradicts "staged-contradicts" Class::Damage, "A staged entry was collected before its retention ended, or promoted to a document of which no version says so.";
+    StagedUnauthorised "staged-unauthorised" Class::Damage, "A principal acted upon a staged entry who had not the role.";
     StagedRollback "staged-rollback" Class::Damage, "A staging chain lacks the last line that this user wrote to it.";
     ApprovalMissing "approval-missing" Class::Damage, "A version was published or retired in a governed vault without the approvals that its scope requires.";
     ApprovalSelf "approval-self" Class::Damage, "An author of a submission approved it.";
@@ -100,6 +102,7 @@ codes! {
     AuditAcknowledged "audit-acknowledged" Class::Note, "No change log has the event of a checkpoint, and a user acknowledged that.";
     StagedTorn "staged-torn" Class::Note, "The last line of a staging chain was not written to its end.";
     StagedUnclaimed "staged-unclaimed" Class::Note, "The content of staged entries is there, but no live entry names it.";
+    StagedUnproved "staged-unproved" Class::Note, "It cannot be shown that the principal of an act upon a staged entry had the role.";
     StagedElsewhere "staged-elsewhere" Class::Note, "The content of a staged entry went away with an equal one, which ended in another clone.";
     AuditReplaced "audit-replaced" Class::Note, "A change log names a checkpoint of a log that was given up by `head trust` or replaced.";
     VersionUnpublished "version-unpublished" Class::Note, "A history has an unpublished version, as the reference implementation writes it.";

@@ -171,7 +171,8 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     if let Some(log) = &log {
         findings.take(log::check_strictly(log, &rules));
     }
-    let (log_exists, path) = log.map_or((true, layout::DELTA_LOG), |log| (log.exists, log.path()));
+    let (log_exists, path) =
+        log.as_ref().map_or((true, layout::DELTA_LOG), |log| (log.exists, log.path()));
     let (heads, trust_error) = match heads {
         Ok(heads) => (heads, None),
         Err(why) => (TrustedHeads::default(), Some(why)),
@@ -213,7 +214,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
             findings.extend(working::strays(&survey));
             findings.extend(working::ignored(&survey.found));
             findings.extend(working::inside(vault));
-            findings.extend(staged::check(vault));
+            findings.extend(staged::check(vault, log.as_ref(), now));
             let found;
             (found, steps) = changes::check(vault, &view, &rules);
             findings.extend(found);

@@ -107,6 +107,15 @@ impl Code {
             Self::StagedMissing => {
                 "The file of a staged result was deleted or not committed to git, or an attacker wants to hide what an agent consumed."
             }
+            Self::StagedContradicts => {
+                "Another program wrote the line, the clock of its writer was wrong, or a merge gave up the history of the document."
+            }
+            Self::StagedUnauthorised => {
+                "Another program wrote the line, to remove evidence or to keep what is to be removed."
+            }
+            Self::StagedUnproved => {
+                "The stewards changed about the time of the act, the act was done in a clone before the change arrived there, or another program wrote the line."
+            }
             Self::StagedRollback => {
                 "The vault was reset to an older state, or an attacker wants to hide what an agent consumed."
             }
@@ -229,6 +238,10 @@ impl Code {
             | Self::StagedMissing => {
                 "Restore `.context/staging` from git or from a backup in which the finding is absent. Until then the entries are no evidence.".into()
             }
+            Self::StagedContradicts | Self::StagedUnauthorised => {
+                "Find out with `git log -p .context/staging` who wrote the line; it does not count, and the entry is as it was before. Restore `.context/staging` from git or from a backup in which the finding is absent, and the content with it if it went.".into()
+            }
+            Self::StagedUnproved => "Ask the principal. The line counts, but no content is removed for it: a reviewer who agrees with the end of an entry erases it.".into(),
             Self::StagedRollback => Hint::call(
                 "Restore `.context/staging` from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",
                 Verb::HeadTrust,

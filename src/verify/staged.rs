@@ -6,16 +6,20 @@ use rayon::prelude::*;
 
 use super::finding::{Code, Finding};
 use crate::audit::{Fault, FaultKind};
+use crate::checkpoint::log::Log;
 use crate::model::digest::Digest;
 use crate::model::layout::{STAGING_CHAINS, STAGING_DIR, STAGING_OBJECTS};
+use crate::model::timestamp::Timestamp;
+use crate::review::ActJudge;
 use crate::staging::{
-    Chains, FoundPayload, Staged, StagedEntry, all_payloads, lost, payload_path, read_payload,
+    ActKind, Chains, DisputedAct, FoundPayload, JudgedAct, Staged, StagedEntry, Standing, VoidAct,
+    all_payloads, lost, payload_path, read_payload,
 };
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 
-/// Checks what is staged in a vault.
-pub(super) fn check(vault: &Vault) -> Vec<Finding> {
+/// Checks what is staged in a vault. Without a sound log it is not known which acts were allowed.
+pub(super) fn check(vault: &Vault, log: Option<&Log>, now: Timestamp) -> Vec<Finding> {
     let unreadable = |why: &FileError| {
         let message = format!("unreadable: {why}");
         vec![Finding::new(Code::StagedMalformed, STAGING_DIR, message)]
@@ -36,7 +40,13 @@ pub(super) fn check(vault: &Vault) -> Vec<Finding> {
         let path = format!("{STAGING_CHAINS}/{source}/{}.jsonl", tail.writer);
         Finding::new(Code::StagedRollback, path, message)
     }));
-    let staged = Staged::of(&chains);
+    let chronicle = log.and_then(|log| log.sound().ok());
+    let judge = chronicle.as_ref().map(|log| ActJudge::new(vault.files(), log, true));
+    let standing =
+        |act: &JudgedAct<'_>| judge.as_ref().map_or(Standing::Sound, |judge| judge.standing(act));
+    let staged = Staged::judged(&chains, &standing);
+    findings.extend(staged.disputed.iter().map(disputed));
+    findings.extend(staged.entries.iter().filter_map(|entry| early(entry, now)));
     findings.extend(staged.astray.iter().map(|(source, writer, seq)| {
         let message = format!("line {seq} is an act upon an entry that no chain has");
         let path = format!("{STAGING_CHAINS}/{source}/{writer}.jsonl");
@@ -44,7 +54,7 @@ pub(super) fn check(vault: &Vault) -> Vec<Finding> {
     }));
     findings.extend(contents(vault, &staged));
     match all_payloads(vault.files()) {
-        Ok(all) => findings.extend(unclaimed(all, &staged)),
+        Ok(all) => findings.extend(unclaimed(all, &staged, now)),
         Err(why) => findings.extend(unreadable(&why)),
     }
     findings
@@ -58,6 +68,42 @@ fn finding(fault: Fault) -> Finding {
     };
     let line = usize::try_from(fault.line).unwrap_or(usize::MAX);
     Finding::new(code, fault.file, fault.why).line(line)
+}
+
+/// An act that is not sound (STAGE-19).
+fn disputed(act: &DisputedAct) -> Finding {
+    let path = format!("{STAGING_CHAINS}/{}/{}.jsonl", act.source, act.writer);
+    let (seq, kind, entry) = (act.seq, act.kind.as_str(), &act.entry);
+    let by = act.by.as_deref().unwrap_or("no principal");
+    let role = match act.kind {
+        ActKind::Promote => "an editor of the document",
+        _ => "a reviewer of the source",
+    };
+    let (code, why) = match act.standing {
+        Standing::Void(VoidAct::Early) => {
+            (Code::StagedContradicts, "its retention had not ended".to_owned())
+        }
+        Standing::Void(VoidAct::NoDocument) => {
+            (Code::StagedContradicts, "no version of the document says so".to_owned())
+        }
+        Standing::Void(VoidAct::NoRole) => {
+            (Code::StagedUnauthorised, format!("`{by}` was not {role}"))
+        }
+        Standing::Doubtful | Standing::Sound => (
+            Code::StagedUnproved,
+            format!("by the time of the line `{by}` was not {role}, or that cannot be read"),
+        ),
+    };
+    Finding::new(code, path, format!("line {seq}, {kind} {entry}: {why}"))
+}
+
+/// A collection that only a clock ahead of ours allowed.
+fn early(entry: &StagedEntry, now: Timestamp) -> Option<Finding> {
+    let ended = entry.ended.as_ref().filter(|_| entry.is_collected_before(now))?;
+    let (name, until) = (entry.name(), &entry.entry.retention_until);
+    let message = format!("{name}: collected at {}, and kept until {until}", ended.at);
+    let path = format!("{STAGING_CHAINS}/{}/{}.jsonl", entry.source, entry.writer);
+    Some(Finding::new(Code::TimestampFuture, path, message))
 }
 
 /// What is wrong with the content of live entries. Each payload is read once.
@@ -117,9 +163,9 @@ fn content(
 }
 
 /// Payloads that no live entry names.
-fn unclaimed(all: Vec<Digest>, staged: &Staged) -> Option<Finding> {
-    let live = staged.live_payloads();
-    let left = all.into_iter().filter(|raw| !live.contains(raw)).count();
+fn unclaimed(all: Vec<Digest>, staged: &Staged, now: Timestamp) -> Option<Finding> {
+    let claimed = staged.claimed_payloads(now);
+    let left = all.into_iter().filter(|raw| !claimed.contains(raw)).count();
     let message = format!("no live entry names {}", crate::words::count(left, "file"));
     (left > 0).then(|| Finding::new(Code::StagedUnclaimed, STAGING_OBJECTS, message))
 }

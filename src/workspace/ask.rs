@@ -1,6 +1,8 @@
 //! A selector as an argument: read, planned at its checkpoint, and what should be said beside an
 //! answer.
 
+use std::borrow::Cow;
+
 use super::name::is_uri;
 use super::search::{self, OnSlow};
 use super::version;
@@ -205,9 +207,37 @@ fn near_id(vault: &Vault, source: &CheckpointSource, text: &str, failure: Failur
         && let Ok(state) = snapshot.state()
         && let Some((id, _)) = state.iter().find(|(id, _)| last_segment(id.as_str()) == text.trim())
     {
-        return Failure::unknown_id(text.trim(), Some(id.as_str()));
+        let text = text.trim();
+        if id.as_str() != text {
+            return Failure::unknown_id(text, Some(id.as_str()));
+        }
+        let message = format!("`{text}` is an id without a folder, which no selector takes");
+        return Failure::new(Code::SelectorInvalid, message)
+            .hint(format!("write its URI: `{}`", Uri::document(id.clone())));
     }
     failure
+}
+
+/// A lone argument as a selector: an id without a folder is spelled as its URI, where the head
+/// publishes such a document.
+///
+/// # Errors
+/// What is published cannot be read.
+pub(crate) fn spelled<'t>(
+    vault: &Vault,
+    source: &CheckpointSource,
+    text: &'t str,
+) -> Result<Cow<'t, str>, Failure> {
+    let is_bare = !text.contains('/') && !text.contains(is_of_selectors);
+    let Some(id) = is_bare.then(|| text.parse::<DocumentId>().ok()).flatten() else {
+        return Ok(Cow::Borrowed(text));
+    };
+    let head = Snapshot::of(vault, source, None)?;
+    let is_published = head.state()?.get(id.as_str()).is_some();
+    Ok(match is_published {
+        true => Cow::Owned(Uri::document(id).to_string()),
+        false => Cow::Borrowed(text),
+    })
 }
 
 /// The URI of the document whose id is given instead of a selector. Each set of a selector has a

@@ -4,8 +4,32 @@ use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::path::Path;
 
+use super::Workspace;
+use crate::audit::Labels;
 use crate::evidence::bundle::MAX_BUNDLE;
+use crate::evidence::staged::VisibleStaged;
+use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
+use crate::staging::Chains;
+use crate::vault::Vault;
+
+impl Workspace<'_> {
+    /// The staged entries of a source that the reader may see, for evidence.
+    ///
+    /// # Errors
+    /// Why they cannot be read.
+    pub(crate) fn visible_staged(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        source: &DocumentId,
+    ) -> Result<VisibleStaged, String> {
+        let chains = Chains::of_source(vault.files(), source).map_err(|why| why.to_string())?;
+        let view = self.view(vault, labels, &chains).map_err(|why| why.to_string())?;
+        let entries = view.visible().into_iter().cloned().collect();
+        Ok(VisibleStaged { chains, entries })
+    }
+}
 
 /// The bytes of a bundle, or one byte more than a bundle may have.
 ///

@@ -138,7 +138,8 @@ fn is_readable(change: &Change, told: &Told, files: &Files) -> bool {
         | Change::Emergency(_)
         | Change::Comment { .. } => {
             let versions = change.versions();
-            !versions.is_empty() && versions.iter().all(|one| is_version_readable(&one.id, one.version, told, files))
+            !versions.is_empty()
+                && versions.iter().all(|one| is_version_readable(&one.id, one.version, told, files))
         }
         // Paths of files, and what a user wrote about accesses or events.
         Change::Recover { .. }

@@ -18,7 +18,7 @@ use crate::live::{self, LiveFile};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
-use crate::model::principal::Principal;
+use crate::model::principal::{Principal, PrincipalKey};
 use crate::program::{Fetcher, configured};
 use crate::report::Spell;
 use crate::report::failure::{Code, Failure};
@@ -28,7 +28,7 @@ use crate::source::fetch::NotFetchable;
 use crate::source::{
     self, Claim, ClaimError, Freshness, ReceiveError, Received, RecordedResult, SourceCall,
 };
-use crate::staging::{self, Hydrated, StagedEntry};
+use crate::staging::{self, ActKind, Hydrated, StagedEntry};
 use crate::vault::Vault;
 use crate::vault::staging::Staging;
 
@@ -44,6 +44,16 @@ pub(crate) struct Recorded {
     pub(crate) hydration: Hydration,
     /// The URI of the staged result, where it was staged.
     pub(crate) staged: Option<String>,
+}
+
+/// What became of a recorded result.
+pub(crate) enum StagedResult {
+    /// It was not staged.
+    Never,
+    /// It is kept.
+    Kept(Box<StagedEntry>, Traced<Content>),
+    /// It was staged, and an act ended it.
+    Ended(ActKind),
 }
 
 /// What a program printed, and what became of it.
@@ -75,6 +85,15 @@ pub(crate) fn call_of(served: &Served) -> Result<SourceCall<'_>, Failure> {
         Failure::new(Code::NotASource, format!("`{}` is not a source", served.id))
             .hint(Hint::call("{} lists the sources", Call::new(Verb::SourceList)))
     })
+}
+
+/// Whether a line of an access log is of a principal and of a session that was named.
+fn is_own(line: &Line, mine: Option<&PrincipalKey>, labels: &Labels) -> bool {
+    let who = line.request.principal.as_ref().and_then(|who| who.parse::<Principal>().ok());
+    let of = &line.request.labels;
+    who.as_ref().map(Principal::key).as_ref() == mine
+        && !of.session_implicit
+        && of.session == labels.session
 }
 
 impl From<ReceiveError> for Failure {
@@ -195,13 +214,14 @@ impl Workspace<'_> {
         &self,
         vault: &Vault,
         call: &SourceCall<'_>,
-        claim: &Claim,
+        (claim, labels): (&Claim, &Labels),
     ) -> Result<(), Failure> {
         claim.check(call)?;
         // Without a log there may still be one to begin.
         if !claim.depends_on.is_empty() {
             let logs = self.access_logs(vault)?.logs;
-            claim.check_dependencies(call, &logs)?;
+            let mine = vault.reader().principal().map(|(principal, _)| principal.key());
+            claim.check_dependencies(call, &logs, |line| is_own(line, mine.as_ref(), labels))?;
         }
         Ok(())
     }
@@ -268,10 +288,8 @@ impl Workspace<'_> {
         };
         let mut found = Vec::new();
         let keep = |line: Line| {
-            let who = line.request.principal.as_ref().and_then(|who| who.parse::<Principal>().ok());
-            let is_mine = who.as_ref().map(Principal::key) == mine;
-            let is_named = !line.request.labels.session_implicit;
-            (is_mine && is_named).then(|| RecordedResult::of(&line, ttl)).flatten()
+            let is_own = is_own(&line, mine.as_ref(), labels);
+            is_own.then(|| RecordedResult::of(&line, ttl)).flatten()
         };
         of_log(logs.matching(&filter, &keep, &mut |result| found.push(result)))?;
         Ok(found)
@@ -381,23 +399,26 @@ impl Workspace<'_> {
         Ok(Fetched { printed, duration_ms, error })
     }
 
-    /// The result of a session of the principal who asks now, where it was staged and is kept.
+    /// What became of a result of a session of the principal who asks now.
     ///
     /// # Errors
-    /// The chains, or what is in force, cannot be read.
+    /// The chains, or what is in force, cannot be read, or the content is not what was received.
     pub(crate) fn staged_result(
         &self,
         vault: &Vault,
         labels: &Labels,
         (id, result): (&DocumentId, &RecordedResult),
-    ) -> Result<Option<Traced<Content>>, Failure> {
+    ) -> Result<StagedResult, Failure> {
         let view = self.staged_of_source(vault, labels, id)?;
         let hash = &result.hydration.result_hash;
-        let is_it = |entry: &&StagedEntry| {
-            entry.is_live() && view.is_own(entry) && entry.entry.raw_hash == *hash
-        };
-        let Some(entry) = view.visible().into_iter().rfind(is_it) else { return Ok(None) };
-        Ok(view.content(vault, entry).ok().map(|content| content.handed_out(entry)))
+        let is_it = |entry: &&StagedEntry| view.is_own(entry) && entry.entry.raw_hash == *hash;
+        let all: Vec<&StagedEntry> = view.visible().into_iter().filter(is_it).collect();
+        if let Some(entry) = all.iter().rfind(|entry| entry.is_live()) {
+            let content = view.content(vault, entry)?.handed_out(entry);
+            return Ok(StagedResult::Kept(Box::new((*entry).clone()), content));
+        }
+        let ended = all.last().and_then(|entry| entry.ended.as_ref());
+        Ok(ended.map_or(StagedResult::Never, |ended| StagedResult::Ended(ended.kind)))
     }
 
     /// The one place where a result is staged, once its hydration is recorded. Gives the URI of the

@@ -14,7 +14,8 @@ use crate::review::Track;
 use crate::vault::Vault;
 
 impl Workspace<'_> {
-    /// Reads what awaits a decision of an artifact. What is recorded of it names both versions with
+    /// Reads what awaits a decision of an artifact, or a submission of it that was decided, by its
+    /// version. What is recorded of it names both versions with
     /// the hashes of their whole texts.
     ///
     /// # Errors
@@ -24,10 +25,14 @@ impl Workspace<'_> {
         &self,
         (vault, log): (&Vault, &Log),
         id: &DocumentId,
+        version: Option<Version>,
     ) -> Result<Traced<Submitted>, Failure> {
         let chronicle = log.sound()?;
         let (principal, _) = self.principal(vault.root(), None)?;
-        let about = review::about(vault, id, &principal)?;
+        let about = match version {
+            Some(version) => review::about_version(vault, id, version, &principal)?,
+            None => review::about(vault, id, &principal)?,
+        };
         let track = &about.waiting.track;
         let awaited = awaited(track);
         let mut texts: Vec<Text> = Vec::new();
@@ -53,14 +58,18 @@ impl Workspace<'_> {
         let (published, base) = published.unwrap_or_else(|| (String::new(), Version::NONE));
         let submitted =
             if is_text && track.pending.is_some() { submitted } else { published.clone() };
+        let end = about.end.as_ref().map(|end| end.version);
         let submitted = Submitted {
-            barred: review::may_decide(track, &principal, &about.rules).err(),
+            barred: match about.end {
+                None => review::may_decide(track, &principal, &about.rules).err(),
+                Some(_) => None,
+            },
             reviewers: reviewers(&about),
             note: history.entry(awaited).and_then(|entry| entry.note.clone()),
             fault: about.fault.clone(),
             texts: Texts::new(id, published, submitted),
             blame,
-            comments: comments(vault, id, base.max(before_emergency(track)))?,
+            comments: comments(vault, id, base.max(before_emergency(track)), end)?,
             about,
             principal,
         };
@@ -86,7 +95,7 @@ fn before_emergency(track: &Track) -> Version {
 /// Every principal who may decide: the stewards of the scopes, less those whom the rules bar.
 pub(super) fn reviewers(about: &About) -> Vec<String> {
     let (track, rules) = (&about.waiting.track, &about.rules);
-    if about.fault.is_some() {
+    if about.fault.is_some() || about.end.is_some() {
         return Vec::new();
     }
     let Some((id, text)) = track.awaited().into_iter().next() else { return Vec::new() };
@@ -97,14 +106,20 @@ pub(super) fn reviewers(about: &About) -> Vec<String> {
     may.map(|holder| holder.principal.to_string()).collect()
 }
 
-/// The remarks about submissions after the published version.
-fn comments(vault: &Vault, id: &DocumentId, base: Version) -> Result<Vec<Remark>, Failure> {
+/// The remarks about submissions after the published version, and before what ended them.
+fn comments(
+    vault: &Vault,
+    id: &DocumentId,
+    base: Version,
+    end: Option<Version>,
+) -> Result<Vec<Remark>, Failure> {
+    let is_about = |version: u64| version > base.0 && end.is_none_or(|end| version < end.0);
     let mut found = Vec::new();
     let logs = Logs::of_changes(vault);
     let read = logs.and_then(|logs| {
         logs.comments(&mut |line| {
             let Event::Change(Change::Comment { version, text }) = &line.event else { return };
-            if version.id == id.as_str() && version.version > base.0 {
+            if version.id == id.as_str() && is_about(version.version) {
                 let by = line.request.principal.clone().unwrap_or_default();
                 let (version, text) = (version.version, text.clone());
                 found.push(Remark { version, by, at: line.at, text });

@@ -55,11 +55,14 @@ pub(crate) fn text_of(
                 .pending
                 .is_some_and(|pending| (pending.version..=pending.last.0).contains(&version))
         });
-        let (verb, hint) = match awaits {
-            true => (Verb::ReviewShow, "it awaits a decision: {} shows it to reviewers"),
-            false => (Verb::History, "{} shows what was decided about it"),
+        let call = Call::new(Verb::ReviewShow).value(id.as_str());
+        let (call, hint) = match awaits {
+            true => (call, "it awaits a decision: {} shows it to reviewers"),
+            false => (
+                call.word("--version").value(version.to_string()),
+                "if it is a submission, {} shows it to its submitter, editors and reviewers",
+            ),
         };
-        let call = Call::new(verb).value(id.as_str());
         return Err(Failure::new(Code::Withheld, message).hint(Hint::call(hint, call)));
     }
     Ok((text, history))

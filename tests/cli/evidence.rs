@@ -112,6 +112,8 @@ fn what_is(name: &str) -> &'static str {
         "checkpoints.jsonl" => "lines of the checkpoint log",
         "README.md" => "how to read this",
         "index.html" => "a page for people",
+        "staged.jsonl" => "lines of staging chains",
+        name if name.starts_with("contents/") => "what a source returned",
         name if name.starts_with("versions/") => "the text of a version",
         name if name.ends_with(".json") => "a part of a history",
         _ => "the full text that a part begins with",
@@ -175,7 +177,7 @@ fn a_session_is_proved_without_its_vault() {
     what no bundle proves:
       a principal and a label are what the caller stated
       a time of an access is that of the clock of its machine
-      the writer of the access log may have truncated it, or replaced its lines
+      the writer of an access log or a staging chain may have truncated it, or replaced its lines
       a head that is not noted elsewhere is only what the bundle says
     ");
 }

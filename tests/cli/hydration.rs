@@ -142,6 +142,8 @@ fn what_the_source_does_not_say_is_refused() {
         "sources/users --session s --tools search".to_owned(),
         "sources/users --session s --tools search --server hr".to_owned(),
         "sources/users --session s --tools search,delete --server jira".to_owned(),
+        "sources/users --session s --tools '' --server jira".to_owned(),
+        "sources/users --session s --tools search, --server jira".to_owned(),
         format!("nodes/fees {ok}"),
         format!("sources/none {ok}"),
         format!("sources/users {ok} --media-type json"),
@@ -149,6 +151,9 @@ fn what_the_source_does_not_say_is_refused() {
         format!("sources/tickets {ok} --depends-on 00000000-1"),
         format!("sources/tickets {ok} --depends-on {access}"),
         format!("sources/users {ok} --depends-on {fees}"),
+        // A result of another session, or of another principal, was not used in this one.
+        format!("sources/tickets --session t --tools search --server jira --depends-on {fees}"),
+        format!("sources/tickets {ok} --depends-on {fees} --as bo@example.com"),
     ];
     let all: Vec<String> = cases.iter().map(|line| said(line)).collect();
     assert_snapshot!(named(&place, &all.join("\n")), @"
@@ -157,13 +162,17 @@ fn what_the_source_does_not_say_is_refused() {
     2 error[usage]: `sources/users` declares the server `jira`, and none is given | hint: name the server that the source declares
     2 error[usage]: `sources/users` declares the server `jira`, not `hr` | hint: name the server that the source declares
     2 error[usage]: `sources/users` does not declare the tool `delete` | hint: its tools are search, get
+    2 error: invalid value '' for '--tools <NAME,...>': expected names of tools with one comma between them, none empty |  | For more information, try '--help'.
+    2 error: invalid value '' for '--tools <NAME,...>': expected names of tools with one comma between them, none empty |  | For more information, try '--help'.
     1 error[not-a-source]: `nodes/fees` is not a source | hint: `ctx source list` lists the sources
     1 error[unknown-id]: no document has the id `sources/none` | hint: `ctx list` lists published documents, `ctx status` all of them
     2 error: invalid value 'json' for '--media-type <TYPE>': expected a media type such as `application/json` |  | For more information, try '--help'.
     2 error[usage]: `x` is not the name of a hydration: expected 8 hexadecimal digits, `-` and a number, as in `0a1b2c3d-17`
-    1 error[unknown-trace]: no hydration `00000000-1` is recorded in this vault | hint: record the dependency first; that prints its name
-    1 error[unknown-trace]: no hydration `WRITER-2` is recorded in this vault | hint: record the dependency first; that prints its name
+    1 error[unknown-trace]: no hydration `00000000-1` of this session is recorded in this vault | hint: record the dependency first; that prints its name
+    1 error[unknown-trace]: no hydration `WRITER-2` of this session is recorded in this vault | hint: record the dependency first; that prints its name
     2 error[usage]: `WRITER-1` is a hydration of `sources/users`, which `sources/users` does not depend on | hint: name results of the sources in `source.depends_on`
+    1 error[unknown-trace]: no hydration `WRITER-1` of this session is recorded in this vault | hint: record the dependency first; that prints its name
+    1 error[unknown-trace]: no hydration `WRITER-1` of this session is recorded in this vault | hint: record the dependency first; that prints its name
     ");
     assert_eq!(lines(&place).len(), 2, "none of them is recorded");
 }

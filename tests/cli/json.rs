@@ -129,6 +129,7 @@ fn every_verb_names_its_schema() {
         ("source record sources/s --session s --tools t --server s", "ctx.source.record"),
         ("source fresh sources/s --session s", "ctx.source.fresh"),
         ("source run sources/s --session s", "ctx.source.run"),
+        ("source diff sources/s", "ctx.source.diff"),
         ("stage list", "ctx.stage.list"),
         (shown.as_str(), "ctx.stage.show"),
         (compared.as_str(), "ctx.stage.diff"),

@@ -418,7 +418,10 @@ fn a_folder_of_accesses_that_is_none_is_a_fault_and_hides_no_other_log() {
             assert!(told.stderr.contains("warning: "), "{line}: {}", told.stderr);
         }
         let told = place.ctx("trace verify").exits(1).stdout;
-        assert!(told.contains("file-unreadable: .context/audit/access:1: cannot list it"), "{told}");
+        assert!(
+            told.contains("file-unreadable: .context/audit/access:1: cannot list it"),
+            "{told}"
+        );
         // What is not found may be there.
         let told = place.ctx("replay --session t").exits(5).stderr;
         assert!(told.contains("the access log `.context/audit/access`"), "{told}");

@@ -476,6 +476,67 @@ fn an_output_is_made_again_as_who_asked_for_it() {
 }
 
 #[test]
+fn a_decision_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
+    let place = Place::vault();
+    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
+    for id in ["nodes/sec/s", "nodes/pub/p"] {
+        place.ctx(&format!("add {id} --title Title --body words --as ana@x.com")).ok();
+    }
+    let folders = "folders:\n  nodes/pub/: [{principal: ana@x.com, role: editor}, \
+                   {principal: lee@x.com, role: reviewer}]\n";
+    let ana = "  - {principal: ana@x.com, role: editor}\n";
+    place.write("stewards.yaml", format!("version: 1\n{VAULT}{ana}{folders}"));
+    place.ctx("govern on --as ana@x.com").ok();
+    let submit = || {
+        for id in ["nodes/sec/s", "nodes/pub/p"] {
+            let path = format!("{id}.md");
+            place.write(&path, place.read(&path) + "more\n");
+        }
+        place.ctx("submit --changed --change one --as ana@x.com").ok();
+    };
+    let hides = |line: &str| {
+        let said = place.ctx(&format!("{line} --as lee@x.com")).ok();
+        assert!(!said.whole().contains("sec/s"), "{line}: {}", said.whole());
+        said
+    };
+    submit();
+    hides("reject nodes/pub/p --reason wrong");
+    submit();
+    // The other part waits for its reviewer, or is published with this one.
+    hides("approve nodes/pub/p --dry-run");
+    hides("approve nodes/pub/p --dry-run --json");
+    place.ctx("approve nodes/sec/s --as kim@x.com").ok();
+    assert_snapshot!(hides("approve nodes/pub/p").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 4 with 1 version, 2026-11-21T10:00:10.000Z
+      changed  nodes/pub/p  v5
+    -- stderr
+    note: decided with them: 1 part of the change that you may not read
+    ");
+    let published = place.ctx("read nodes/sec/s --as kim@x.com").ok().stdout;
+    assert!(published.contains("more"), "{published}");
+}
+
+#[test]
+fn the_block_for_an_agent_says_how_much_may_not_be_read() {
+    let place = example();
+    let head = |line: &str| {
+        let said = place.ctx(&format!("{line} --format markdown")).ok().stdout;
+        said.lines().next().unwrap().to_owned()
+    };
+    let found = head("resolve type:document --as vi@x.com");
+    assert!(found.ends_with("withheld=0 may_not_read=2 -->"), "{found}");
+    let found = head("resolve type:document --as vi@x.com --budget 4000");
+    assert!(found.ends_with("withheld=0 may_not_read=2 -->"), "{found}");
+    let found = head("resolve type:document --as bo@x.com");
+    assert!(found.contains("may_not_read="), "{found}");
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let said = place.ctx("resolve type:document --format markdown").ok().stdout;
+    assert!(!said.contains("may_not_read"), "{said}");
+}
+
+#[test]
 fn accesses_of_others_in_the_vault_are_not_there_for_a_limited_reader() {
     let place = with_secrets();
     place.edit(".context/config.yaml", "audit:\n", "audit:\n  accesses: vault\n");

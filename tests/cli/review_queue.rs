@@ -142,3 +142,64 @@ fn the_line_of_an_emergency_is_before_that_of_its_event_and_hashed_like_it() {
     place.ctx("retire nodes/d0 --emergency --reason hush-hush --as bo@x.com").ok();
     assert!(!place.read(&change_log(&place)).contains("hush-hush"));
 }
+
+/// Without the intent record of its writer, on another machine, only its line says that a step is
+/// whole.
+#[test]
+fn a_further_part_that_no_line_names_keeps_its_change_from_being_decided() {
+    let place = place();
+    let by = |who: &str, line: &str| {
+        let state = place.home().join("another").display().to_string();
+        place.typed(&format!("{line} --as {who}@x.com")).var("XDG_STATE_HOME", &state).run()
+    };
+    for n in [5, 6] {
+        place.write(&format!("nodes/e{n}.md"), "# New\n");
+    }
+    place.edit("nodes/d1.md", "second", "third");
+    place.ctx("submit nodes/e5 nodes/e6 --change one --as ana@x.com").ok();
+    let path = change_log(&place);
+    let before = place.bytes(&path);
+    place.ctx("submit nodes/d1 --change one --as ana@x.com").ok();
+    let whole = place.bytes(&path);
+    for with_index in [false, true] {
+        if with_index {
+            place.ctx("index").ok();
+        }
+        place.write(&path, &before);
+        for line in ["approve nodes/e5", "approve --change one", "reject nodes/e6 --reason no"] {
+            let said = by("bo", line).exits(4);
+            assert!(said.stderr.contains("version 4 of `nodes/d1`"), "{line}: {}", said.whole());
+        }
+        // Other submissions are not concerned.
+        by("bo", "approve nodes/d3 --dry-run").ok();
+        place.write(&path, &whole);
+    }
+    by("bo", "approve --change one").ok();
+    assert!(by("bo", "read nodes/d1").ok().stdout.contains("third"));
+}
+
+#[test]
+fn a_retirement_in_an_emergency_whose_line_is_missing_awaits_its_ratification() {
+    let place = place();
+    let path = change_log(&place);
+    let before = place.bytes(&path);
+    place.ctx("retire nodes/d0 --emergency --reason wrong --as bo@x.com").ok();
+    let whole = place.bytes(&path);
+    let elsewhere = |line: &str| {
+        let state = place.home().join("another").display().to_string();
+        place.typed(line).var("XDG_STATE_HOME", &state).run().ok().stdout
+    };
+    for with_index in [false, true] {
+        if with_index {
+            place.ctx("index").ok();
+        }
+        place.write(&path, &before);
+        let listed = elsewhere("review --all --as kim@x.com");
+        assert!(listed.contains("nodes/d0"), "{with_index}: {listed}");
+        place.write(&path, &whole);
+    }
+    place.write(&path, &before);
+    elsewhere("approve nodes/d0 --as kim@x.com");
+    let listed = elsewhere("review --all --as kim@x.com");
+    assert!(!listed.contains("nodes/d0"), "{listed}");
+}

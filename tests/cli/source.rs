@@ -291,3 +291,39 @@ fn a_submission_that_cannot_be_published_any_more_can_still_be_rejected() {
     assert_eq!(refused["documents"][0]["problems"][0]["code"], "dependency-kind");
     place.ctx("reject sources/n --reason 'no source'").ok();
 }
+
+#[test]
+fn a_source_is_shown_whole_and_an_id_without_a_folder_is_ordered() {
+    let place = vault();
+    for name in ["sources/users#list", "contextnest://sources/users#list"] {
+        let said = place.args(&["source", "show", name]).here().exits(2);
+        let why = "`#list` names a section, and a source is shown whole";
+        assert!(said.stderr.contains(why), "{}", said.stderr);
+    }
+    place.write("rates.md", needing(&["sources/users"]));
+    place.ctx("publish rates").ok();
+    for name in ["rates", "contextnest://rates"] {
+        let order = place.args(&["source", "order", name, "--json"]).here().ok();
+        let order = order.json("ctx.source.order");
+        let ids: Vec<&str> = order["sources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| s["id"].as_str().unwrap())
+            .collect();
+        assert_eq!(ids, ["sources/users", "rates"], "{name}");
+        // Keys without a value are there.
+        assert_eq!(order["sources"][1]["source"]["retention"], Value::Null);
+        assert!(order["sources"][1]["source"].as_object().unwrap().contains_key("stage"));
+    }
+    assert_snapshot!(place.ctx("resolve rates").exits(2).stderr, @"
+    error[selector-invalid]: `rates` is an id without a folder, which no selector takes
+    hint: write its URI: `contextnest://rates`
+    ");
+    assert_snapshot!(place.ctx("source order nope").exits(2).stderr, @"
+    error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found `nope`
+      nope
+      ^^^^
+    hint: did you mean `#nope`?
+    ");
+}

@@ -407,7 +407,7 @@ fn history_says_why_a_text_was_rejected() {
     -- stdout
     -- stderr
     error[withheld]: version 2 of `nodes/a` was never published
-    hint: `ctx history nodes/a` shows what was decided about it
+    hint: if it is a submission, `ctx review show nodes/a --version 2` shows it to its submitter, editors and reviewers
     ");
     assert_snapshot!(place.ctx("review show nodes/a").whole(), @"
     exit: 1
@@ -476,4 +476,75 @@ fn each_reason_to_refuse_a_step_has_its_own_code() {
     assert!(refused("withdraw nodes/a --as bo@example.com").contains("error[not-the-submitter]"));
     place.ctx("approve nodes/a --as bo@example.com").ok();
     assert!(refused("approve nodes/a --as bo@example.com").contains("error[approved-already]"));
+}
+
+#[test]
+fn a_submission_that_was_decided_is_shown_to_its_submitter_editors_and_reviewers() {
+    let place = governed();
+    let stewards = place.read("stewards.yaml") + "  - {principal: vi@example.com, role: viewer}\n";
+    place.write("stewards.yaml", stewards);
+    place.ctx("submit stewards.yaml").ok();
+    place.ctx("approve stewards.yaml --as kim@example.com").ok();
+    place.edit("nodes/a.md", "30 days", "14 days");
+    place.ctx("submit nodes/a").ok();
+    place.ctx("comment nodes/a 'which law?' --as bo@example.com").ok();
+    place.ctx("reject nodes/a --reason 'no such law' --as bo@example.com").ok();
+    let said = place.ctx("read nodes/a --version 2 --as vi@example.com");
+    assert!(!said.stdout.contains("14 days"), "{}", said.whole());
+    assert_snapshot!(place.ctx("review show nodes/a --version 2").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/a v2 was to be published
+    submitted by ana@example.com, 2026-11-21T10:00:05.000Z, based on v1
+    rejected by bo@example.com, v3, 2026-11-21T10:00:07.000Z: no such law
+    approvals: 0 of 1
+
+    @@ line 11 -> 13 #returns, replaces lines of ana@example.com (v1) @@
+     # Returns
+     
+    ~Returns take [-30-]{+14+} days.
+     
+     ## Old
+     
+
+    comment by bo@example.com of v2, 2026-11-21T10:00:06.000Z: which law?
+    -- stderr
+    ");
+    let json = place.ctx("review show nodes/a --version 2 --as kim@example.com --json").ok();
+    let json = json.json("ctx.review.show");
+    assert_eq!(json["ended"]["how"], "rejected", "{json}");
+    assert_eq!(json["ended"]["reason"], "no such law", "{json}");
+    for who in ["vi", "eve"] {
+        let said = place.ctx(&format!("review show nodes/a --version 2 --as {who}@example.com"));
+        assert!(said.exit == 3 && !said.stdout.contains("14"), "{}", said.whole());
+    }
+    // A version that is no submission, one that is not there, and one that awaits a decision.
+    for version in [1, 3, 9] {
+        let said = place.ctx(&format!("review show nodes/a --version {version}")).exits(1);
+        assert!(said.stderr.contains("error[not-submitted]"), "{}", said.whole());
+    }
+    place.edit("nodes/a.md", "14 days", "15 days");
+    place.ctx("submit nodes/a").ok();
+    assert_eq!(
+        place.ctx("review show nodes/a --version 4").ok().stdout,
+        place.ctx("review show nodes/a").ok().stdout
+    );
+    // Each other end has its word.
+    place.edit("nodes/a.md", "15 days", "16 days");
+    place.ctx("submit nodes/a").ok();
+    place.ctx("approve nodes/a --as bo@example.com").ok();
+    place.edit("nodes/a.md", "16 days", "17 days");
+    place.ctx("submit nodes/a").ok();
+    place.ctx("withdraw nodes/a").ok();
+    place.ctx("submit nodes/a").ok();
+    place.ctx("retire nodes/a --emergency --reason wrong --as bo@example.com").ok();
+    let how = |version: u32| {
+        let line = format!("review show nodes/a --version {version} --json");
+        let ended = place.ctx(&line).ok().json("ctx.review.show")["ended"].clone();
+        format!("{} {}", ended["how"].as_str().unwrap(), ended["version"])
+    };
+    let found = [4, 5, 7, 9].map(how);
+    assert_eq!(found, ["replaced 5", "approved 6", "withdrawn 8", "ended 10"]);
+    // A submission of a governance file too, whose text has no fields.
+    place.ctx("review show stewards.yaml --version 2 --as bo@example.com").ok();
 }

@@ -83,6 +83,11 @@ fn every_bundle_of_a_governed_vault_has_the_verdicts_of_its_vector() {
     verdicts("bundle/governed.json");
 }
 
+#[test]
+fn every_bundle_with_staged_results_has_the_verdicts_of_its_vector() {
+    verdicts("bundle/staged.json");
+}
+
 fn verdicts(vectors: &str) {
     let Cases { files, cases } = load(vectors);
     for case in cases {

@@ -11,7 +11,9 @@ use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::review::{FaultKind, Reviewed, Rules, StepKind, Track, Versions, is_act};
+use contextnest::review::{
+    FaultKind, MoveSource, Reviewed, Rules, StepKind, Track, Versions, is_act,
+};
 use contextnest::stewards;
 use serde::Deserialize;
 
@@ -83,6 +85,9 @@ struct Provenance {
     name: String,
     id: String,
     versions: Vec<Made>,
+    /// The history of the document that a move retired.
+    #[serde(default)]
+    source: Vec<Made>,
     reviews: Vec<Review>,
 }
 
@@ -163,6 +168,22 @@ fn entry_of(version: u64, made: &Made) -> Entry {
     entry(version, &made.by, at, state, stored)
 }
 
+/// The review of the first version of the target of a move.
+fn of_move(
+    id: &DocumentId,
+    first: &Entry,
+    fields: &ReviewFields,
+    source: &[Made],
+) -> Option<Reviewed> {
+    let entries: Vec<Entry> = source.iter().zip(1..).map(|(made, n)| entry_of(n, made)).collect();
+    let entries: Vec<&Entry> = entries.iter().collect();
+    let text = |version: Version| {
+        let index = usize::try_from(version.0).ok()?.checked_sub(1)?;
+        Some(source.get(index)?.text.clone())
+    };
+    Reviewed::of_move(id, first, fields, MoveSource { entries: &entries, text: &text })
+}
+
 #[test]
 fn entries_tell_who_submitted_and_who_approved_a_version() {
     let cases: Reviews = load("review/cases.json");
@@ -184,7 +205,9 @@ fn entries_tell_who_submitted_and_who_approved_a_version() {
         for (version, made) in Version::sequence().zip(&case.versions) {
             let fields = Document::parse(&made.text).ok();
             let fields = fields.and_then(|read| ReviewFields::of(&read.frontmatter));
-            let review = Reviewed::in_history(&id, versions, version, fields.as_ref());
+            let own = Reviewed::in_history(&id, versions, version, fields.as_ref());
+            let moved = || of_move(&id, entry(version)?, fields.as_ref()?, &case.source);
+            let review = own.or_else(moved);
             found.extend(review.map(|review| Review {
                 version: version.0,
                 submission: review.submission.0,

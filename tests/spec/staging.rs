@@ -5,7 +5,7 @@ use std::fs;
 
 use contextnest::audit::{FaultKind, Labels};
 use contextnest::model::number::{CheckpointNumber, Version};
-use contextnest::staging::{Chains, Hydrated, Staged, stage};
+use contextnest::staging::{Chains, Hydrated, Staged, Standing, VoidAct, stage};
 use contextnest::vault::Vault;
 use serde::Deserialize;
 
@@ -114,6 +114,10 @@ fn chains_say_what_the_vectors_say() {
         let faults = chains.chains.iter().flat_map(|chain| &chain.faults);
         let mut codes: Vec<&str> = faults.map(|fault| word(fault.kind)).collect();
         codes.extend(staged.astray.iter().map(|_| "astray"));
+        codes.extend(staged.disputed.iter().map(|act| match act.standing {
+            Standing::Void(VoidAct::Early) => "early",
+            other => panic!("a chain alone does not show {other:?}"),
+        }));
         assert_eq!(codes, case.codes, "{}", case.name);
     }
 }

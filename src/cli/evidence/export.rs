@@ -81,7 +81,10 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
     let (word, name) = scope.parts();
     session.recording.query = Some(format!("{word} {name}"));
     session.recording.class = Some(Class::Set);
-    let exported = export(&vault, &chronicle, scope, (&found, gaps))?;
+    // Whose session is exported sees its entries.
+    let (workspace, labels) = (&session.workspace, session.workspace.labels()?);
+    let staged_of = |source: &DocumentId| workspace.visible_staged(&vault, &labels, source);
+    let exported = export(&vault, &chronicle, (scope, &staged_of), (&found, gaps))?;
     let exported = session.release(exported);
     if is_stdout {
         session.ui.bytes(&exported.bytes);

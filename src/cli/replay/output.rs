@@ -8,19 +8,20 @@
 use std::io;
 use std::path::{Component, Path};
 
-use crate::audit::{Event, Labels, Line, Output, WithheldCount};
+use crate::audit::{Event, Labels, Line, Output, Text, WithheldCount};
 use crate::checkpoint::log::Log;
 use crate::cli::session::Session;
 use crate::cli::ui::{Terminal, Ui};
 use crate::cli::{Cli, Verb, dispatch, groups};
 use crate::evidence::replay::{Outcome, may_know};
 use crate::model::digest::Digest;
+use crate::model::layout::STAGING_CHAINS;
 use crate::model::number::CheckpointNumber;
 use crate::model::principal::PrincipalKey;
 use crate::report::trace::ReplayedOutput;
 use crate::resolve::CheckpointSource;
 use crate::trust;
-use crate::uri::Class;
+use crate::uri::{Class, is_staged};
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::git::GitError;
@@ -53,7 +54,7 @@ pub(super) fn replay(
             cannot_tell("you may not read all that it has")
         }
         Some(recorded) => match again(session, vault, line) {
-            Ok(printed) => compare(line, &recorded, &printed),
+            Ok(printed) => compare(vault, line, &recorded, &printed),
             Err(outcome) => outcome,
         },
     };
@@ -74,7 +75,19 @@ fn recorded(line: &Line) -> Option<Recorded<'_>> {
     }
 }
 
-fn compare(line: &Line, recorded: &Recorded<'_>, printed: &Printed) -> Outcome {
+/// Whether staged results may have stood beside the documents of an answer (STAGE-13). They belong to
+/// no checkpoint.
+fn may_have_staged(vault: &Vault, line: &Line) -> bool {
+    let is_staged = |text: &Text| text.uri.as_deref().is_some_and(is_staged);
+    match &line.event {
+        Event::Access(access) => access.documents.iter().any(is_staged),
+        // Without their contents they are not named in the line.
+        Event::Listing(_) => line.request.verb == "resolve" && vault.files().exists(STAGING_CHAINS),
+        _ => false,
+    }
+}
+
+fn compare(vault: &Vault, line: &Line, recorded: &Recorded<'_>, printed: &Printed) -> Outcome {
     let Output { bytes, sha256, .. } = recorded.output;
     if (printed.bytes, &printed.sha256) == (*bytes, sha256) {
         return Outcome::Same;
@@ -86,6 +99,8 @@ fn compare(line: &Line, recorded: &Recorded<'_>, printed: &Printed) -> Outcome {
     let program = env!("CARGO_PKG_VERSION");
     let why = if line.tool != program {
         format!("version {} of the program printed it, and this is {program}", line.tool)
+    } else if may_have_staged(vault, line) {
+        "staged results belong to no checkpoint".to_owned()
     } else if recorded.is_delegated {
         "what a search finds may change".to_owned()
     } else if printed.withheld > before {

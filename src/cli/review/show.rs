@@ -4,8 +4,9 @@ use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
+use crate::model::number::Version;
 use crate::report::failure::Failure;
-use crate::report::submission::{ChangedLine, HunkReport, SubmissionReport};
+use crate::report::submission::{ChangedLine, EndReport, HunkReport, SubmissionReport};
 use crate::uri::Class;
 
 /// Show the changes of one submission, and who may approve it
@@ -14,12 +15,18 @@ use crate::uri::Class;
 /// those that every step sets, then the body. A line that begins with `~` has marked words: removed
 /// ones as `[-…-]`, added ones as `{+…+}`, on a terminal in colours. A line that has such marks
 /// itself is shown as removed and added. Needs the role viewer; the access is recorded.
+/// With --version, a submission that was decided is shown too, compared with what was published when
+/// it was made: to its submitter, and to editors and reviewers of its text.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx review show nodes/policies/returns\n  \
+ctx review show nodes/policies/returns --version 4\n  \
 ctx review show stewards.yaml --json")]
 pub(super) struct Show {
     /// Id or file of a document or governance file
     id: String,
+    /// The version that was submitted, decided or not
+    #[arg(long, value_name = "N")]
+    version: Option<Version>,
     #[command(flatten)]
     acting: Acting,
 }
@@ -28,7 +35,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let vault = session.acting(&args.acting)?;
     let id = session.workspace.named(&vault, &args.id)?;
     let log = session.log(&vault)?;
-    let submitted = session.workspace.submission((&vault, &log), &id)?;
+    let submitted = session.workspace.submission((&vault, &log), &id, args.version)?;
     session.recording.class = Some(Class::Direct);
     session.recording.query = Some(args.id.clone());
     session.recording.listed = Some(1);
@@ -44,17 +51,20 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
         let about = format!("{} of v{}, {}: ", shown(remark.by), remark.version, shown(remark.at));
         session.ui.line(&format!("comment by {about}{}", shown(remark.text)));
     }
-    foot(session, &report, submitted.principal.as_str());
+    if report.ended.is_none() {
+        foot(session, &report, submitted.principal.as_str());
+    }
     Ok(Answer::Yes)
 }
 
 fn head(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
     let one = &report.submission;
+    let is = if report.ended.is_some() { "was" } else { "is" };
     let what = match (one.action, one.target) {
         ("emergency", _) => "was retired in an emergency".to_owned(),
-        ("retire", _) => "is to be retired".to_owned(),
-        ("move", Some(target)) => format!("is to be moved to {}", shown(target.as_str())),
-        _ => "is to be published".to_owned(),
+        ("retire", _) => format!("{is} to be retired"),
+        ("move", Some(target)) => format!("{is} to be moved to {}", shown(target.as_str())),
+        _ => format!("{is} to be published"),
     };
     let title = format!("{} v{} {what}", shown(one.id.as_str()), one.version);
     session.ui.painted(Paint::Heading, &title);
@@ -68,10 +78,17 @@ fn head(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
     if let Some(reason) = report.reason {
         session.ui.line(&format!("reason: {}", shown(reason)));
     }
+    if let Some(end) = &report.ended {
+        let reason = end.reason.map_or_else(String::new, |reason| format!(": {}", shown(reason)));
+        let EndReport { how, version, by, at, .. } = end;
+        session.ui.line(&format!("{how} by {}, v{version}, {at}{reason}", shown(by)));
+    }
     if let Some(note) = report.unprotected_note {
         session.ui.line(&format!("note: {}", shown(note)));
     }
-    if let Some(change) = one.change {
+    if let Some(change) = one.change.filter(|_| report.ended.is_some()) {
+        session.ui.line(&format!("change {}", shown(change)));
+    } else if let Some(change) = one.change {
         let others: Vec<_> = report.members.iter().map(|id| shown(id.as_str())).collect();
         let others = match others.is_empty() {
             true => "no other document".to_owned(),

@@ -1,6 +1,7 @@
 //! `ctx source`.
 
 mod check;
+mod diff;
 mod fresh;
 mod list;
 mod order;
@@ -38,13 +39,16 @@ enum Part {
     Check(check::Check),
     Record(Box<record::Record>),
     Fresh(fresh::Fresh),
+    Diff(diff::Diff),
     Run(run::Run),
 }
 
 impl Source {
     /// Whether it hands out texts, or lists names.
     pub(super) fn hands_out(&self) -> bool {
-        matches!(self.part, Part::List(_) | Part::Show(_) | Part::Order(_) | Part::Fresh(_))
+        let part = &self.part;
+        matches!(part, Part::List(_) | Part::Show(_) | Part::Order(_))
+            || matches!(part, Part::Fresh(_) | Part::Diff(_))
     }
 }
 
@@ -56,6 +60,7 @@ pub(super) fn run(args: &Source, session: &mut Session<'_>) -> Result<Answer, Fa
         Part::Check(_) => check::run(session),
         Part::Record(args) => record::run(args, session),
         Part::Fresh(args) => fresh::run(args, session),
+        Part::Diff(args) => diff::run(args, session),
         Part::Run(args) => run::run(args, session),
     }
 }

@@ -9,7 +9,7 @@ use crate::report::source::SourceOrderReport;
 use crate::source::{HydrationPlan, PlannedSource, SourceCall};
 use crate::uri::Class;
 use crate::words::count;
-use crate::workspace::ask::{Asked, Query};
+use crate::workspace::ask::{Asked, Query, spelled};
 
 /// Print in which order sources are fetched, with what to call
 ///
@@ -31,8 +31,9 @@ pub(super) fn run(args: &Order, session: &mut Session<'_>) -> Result<Answer, Fai
     let vault = session.vault()?;
     let source = session.source(&vault, Asked::need(&args.selector))?;
     let at = args.at.checkpoint(session, &vault, &source)?;
+    let text = spelled(&vault, &source, &args.selector)?;
     let mut asked = session.with_search(|workspace, on_slow| {
-        let query = Query { text: &args.selector, at, whole: true, staged: false };
+        let query = Query { text: &text, at, whole: true, staged: false };
         Asked::new(workspace, (&vault, &source), query, on_slow)
     })?;
     session.recording.class = Some(asked.plan.class());

@@ -3,6 +3,7 @@
 use crate::audit::{Cached, TraceId};
 use crate::cli::Answer;
 use crate::cli::session::Session;
+use crate::cli::ui::shown;
 use crate::report::failure::{Code, Failure};
 use crate::report::source::SourceRecordReport;
 use crate::resolve::{Need, Snapshot};
@@ -18,8 +19,9 @@ const MOST: u64 = (1 << 53) - 1;
 /// Reads the result from standard input, at most 64 MiB, and appends its size and SHA-256 to the
 /// access log, with the version of the source that the last checkpoint publishes, the server and the
 /// tools. These must be the ones that the source declares. The session must be named, by --session
-/// or CTX_SESSION. Prints the name of the new line, which --depends-on of a later result takes. Exit
-/// code 5 if it cannot be recorded.
+/// or CTX_SESSION. Prints the name of the new line, which --depends-on of a later result of the same
+/// session takes; if the result was staged, a note names the entry. Exit code 5 if it cannot be
+/// recorded.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
 ctx source record sources/vendor-tickets --session s-42 --tools jira_search --server jira < result.json\n  \
@@ -29,7 +31,7 @@ pub(super) struct Record {
     /// Id or file of a published source
     id: String,
     /// Tools that were called, in their order, with commas between them
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', required = true, value_parser = tool)]
     tools: Vec<String>,
     /// Server that was used
     #[arg(long, value_name = "NAME")]
@@ -66,6 +68,14 @@ impl From<CacheStatus> for Cached {
             CacheStatus::Hit => Self::Hit,
             CacheStatus::Miss => Self::Miss,
         }
+    }
+}
+
+/// The name of a tool.
+fn tool(text: &str) -> Result<String, &'static str> {
+    match text.trim().is_empty() {
+        true => Err("expected names of tools with one comma between them, none empty"),
+        false => Ok(text.to_owned()),
     }
 }
 
@@ -116,7 +126,7 @@ pub(super) fn run(args: &Record, session: &mut Session<'_>) -> Result<Answer, Fa
     let head = Snapshot::of(&vault, &source, None)?;
     let served = published(&vault, &head, &id)?;
     let call = call_of(&served)?;
-    session.workspace.check_claim(&vault, &call, &claim)?;
+    session.workspace.check_claim(&vault, &call, (&claim, &labels))?;
     let is_kept = session.workspace.staged_for((&vault, &source), &call)?.is_some();
     let received = Received::read(session.stdin, is_kept)?;
     let named = labels.session.clone().unwrap_or_default();
@@ -136,6 +146,9 @@ pub(super) fn run(args: &Record, session: &mut Session<'_>) -> Result<Answer, Fa
         });
     } else {
         session.ui.line(&trace);
+        if let Some(uri) = &recorded.staged {
+            session.ui.note(&format!("staged as {}", shown(uri)));
+        }
     }
     Ok(Answer::Yes)
 }

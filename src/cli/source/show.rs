@@ -4,7 +4,8 @@ use crate::cli::Answer;
 use crate::cli::as_of::AsOf;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
-use crate::report::failure::Failure;
+use crate::model::hint::{Call, Hint, Verb};
+use crate::report::failure::{Code, Failure};
 use crate::report::source::SourceShowReport;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Need, Snapshot};
@@ -32,6 +33,13 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let source = session.source(&vault, Need::Versions)?;
     let at = args.at.checkpoint(session, &vault, &source)?;
     let named = session.workspace.named_at(&vault, &source, &args.id)?.at(at)?;
+    if let Some(anchor) = &named.anchor {
+        let message = format!("`#{}` names a section, and a source is shown whole", shown(anchor));
+        let read = Call::new(Verb::Read).value(&args.id);
+        return Err(
+            Failure::new(Code::Usage, message).hint(Hint::call("{} prints a section", read))
+        );
+    }
     session.recording.class = Some(Class::Direct);
     session.recording.query = Some(args.id.clone());
     let snapshot = Snapshot::of(&vault, &source, named.checkpoint)?;

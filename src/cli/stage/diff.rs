@@ -6,7 +6,7 @@ use crate::chain::diff::print_between;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::report::failure::{Code, Failure};
-use crate::report::staging::StagedDiffReport;
+use crate::report::staging::{StagedDiffReport, diff_block};
 use crate::staging::StagedEntry;
 use crate::workspace::staging::{StagedView, lines_of, recorded};
 
@@ -14,7 +14,7 @@ use crate::workspace::staging::{StagedView, lines_of, recorded};
 ///
 /// Compares with the entry of the same source that was staged before, or with the one that is named.
 /// JSON values are compared by structure, spelled line by line with keys in order; other texts by
-/// their lines.
+/// their lines. The difference is printed between two lines that mark it as data.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx stage diff 0a1b2c3d-17\n  \
 ctx stage diff 0a1b2c3d-17 0a1b2c3d-12")]
@@ -25,6 +25,9 @@ pub(super) struct Diff {
     /// The older entry; default: the one of the same source before it
     #[arg(value_name = "OLDER")]
     older: Option<String>,
+    /// Print the difference alone, as it is, without the lines that mark it as data
+    #[arg(long, conflicts_with = "json")]
+    raw: bool,
 }
 
 pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -61,11 +64,12 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
     let diff = session.release(Traced::new(diff, texts));
     if session.ui.json {
         session.ui.report(&StagedDiffReport { from, to, equal, diff });
-    } else {
+    } else if diff.is_empty() {
+        session.ui.note("note: the contents are equal");
+    } else if args.raw {
         session.ui.diff(&diff);
-        if diff.is_empty() {
-            session.ui.note("note: the contents are equal");
-        }
+    } else {
+        session.ui.diff(&diff_block(old, new, &diff));
     }
     Ok(Answer::Yes)
 }

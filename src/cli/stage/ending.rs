@@ -26,8 +26,10 @@ pub(super) struct Gc {
 ///
 /// Ends every entry that shares the content, whatever its retention, and leaves their lines with the
 /// reason. Refused where a document holds the content. Commits of git that still hold the file are
-/// named: `ctx` does not rewrite them. In a governed vault it needs the role reviewer at the scopes
-/// of all sources that returned the content.
+/// named: `ctx` does not rewrite them. In a governed vault it needs the role reviewer at the scope of
+/// the source, and ends only entries of sources at whose scopes the principal has it. Entries of other
+/// sources that share the content keep it, and are never named: only a reviewer at every scope is told
+/// that the content is gone, and which commits hold it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx stage erase 0a1b2c3d-17 --reason 'holds a home address'")]
 pub(super) struct Erase {
@@ -58,8 +60,14 @@ pub(super) fn gc(args: &Gc, session: &mut Session<'_>) -> Result<Answer, Failure
         session.ui.line(&format!("{}, kept until {until}", entry.name()));
     }
     let verb = if args.dry_run { "would be collected" } else { "collected" };
-    let (entries, files) = (count(uris.len(), "staged entry"), count(collected.files, "file"));
-    session.ui.note(&format!("{entries} {verb}, with {files}"));
+    let entries = count(uris.len(), "staged entry");
+    session.ui.note(&match collected.files {
+        _ if uris.is_empty() && collected.files.is_none_or(|files| files == 0) => {
+            "nothing to collect: no entry that you may see is past its retention".to_owned()
+        }
+        Some(files) => format!("{entries} {verb}, with {}", count(files, "file")),
+        None => format!("{entries} {verb} of those that you may see"),
+    });
     Ok(Answer::Yes)
 }
 
@@ -73,6 +81,7 @@ pub(super) fn erase(args: &Erase, session: &mut Session<'_>) -> Result<Answer, F
         session.ui.report(&StagedEraseReport {
             dry_run: args.dry_run,
             erased: uris,
+            everywhere: erased.is_everywhere,
             commits: erased.commits,
             more_commits: erased.more,
             git: erased.unknown,
@@ -81,6 +90,21 @@ pub(super) fn erase(args: &Erase, session: &mut Session<'_>) -> Result<Answer, F
     }
     let verb = if args.dry_run { "would be erased" } else { "erased" };
     uris.iter().for_each(|uri| session.ui.line(&format!("{verb}: {uri}")));
+    if uris.is_empty() {
+        session.ui.line(&format!("is erased already: {name}"));
+    }
+    if !erased.is_everywhere {
+        session.ui.note(
+            "warning: you are not a reviewer at every scope, and the content stays where an entry of \
+             another source shares it; a reviewer at every scope erases it everywhere",
+        );
+        if erased.in_git {
+            let path = &erased.path;
+            session.ui.note(&format!(
+                "warning: git may hold it: `git log --all -- {path}` in the vault's folder says so"
+            ));
+        }
+    }
     if let Some(why) = &erased.unknown {
         let why = shown(why).into_owned();
         session.ui.note(&format!("warning: it is not known whether git holds the content: {why}"));

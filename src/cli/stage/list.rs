@@ -5,10 +5,13 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::report::failure::Failure;
 use crate::report::staging::{StagedListReport, StagedReport};
+use crate::staging::StagedEntry;
+use crate::words::count;
 
 /// List staged entries, the oldest first
 ///
-/// Ended entries are listed with --all. `--session` names the session whose entries are listed.
+/// Ended entries are listed with --all. `--session` names the session whose entries are listed; in a
+/// governed vault who is no editor or reviewer of a source sees entries only with it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx stage list --source sources/prices --all")]
 pub(super) struct List {
@@ -32,23 +35,32 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
         true => None,
         false => session.labels.session.as_deref(),
     };
+    let is_of_source =
+        |entry: &StagedEntry| source.as_ref().is_none_or(|source| entry.source == *source);
     let mut visible = view.visible();
     visible.retain(|entry| {
         (args.all || entry.is_live())
-            && source.as_ref().is_none_or(|source| entry.source == *source)
+            && is_of_source(entry)
             && of_session.is_none_or(|session| entry.entry.session.as_deref() == Some(session))
     });
+    let elsewhere = view.own_elsewhere(is_of_source);
     session.recording.listed = Some(visible.len());
     let staged: Vec<StagedReport> =
         visible.into_iter().map(|entry| StagedReport::of(entry, view.is_own(entry))).collect();
     if session.ui.json {
-        session.ui.report(&StagedListReport { staged });
+        session.ui.report(&StagedListReport { staged, own_elsewhere: elsewhere });
         return Ok(Answer::Yes);
     }
     if staged.is_empty() {
         session.ui.note("note: no staged entry that you may see");
     }
     session.ui.table(&staged.iter().map(row).collect::<Vec<_>>());
+    if elsewhere > 0 {
+        let what = count(elsewhere, "staged entry");
+        session.ui.note(&format!(
+            "note: {what} of yours in other sessions: name the session with `--session` to see more"
+        ));
+    }
     Ok(Answer::Yes)
 }
 
@@ -61,6 +73,6 @@ pub(in crate::cli) fn row(staged: &StagedReport) -> Vec<String> {
         text(&staged.at),
         text(staged.principal.as_deref().unwrap_or("-")),
         text(staged.session.as_deref().unwrap_or("-")),
-        crate::words::count(usize::try_from(staged.bytes).unwrap_or(usize::MAX), "byte"),
+        count(usize::try_from(staged.bytes).unwrap_or(usize::MAX), "byte"),
     ]
 }

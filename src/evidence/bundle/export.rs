@@ -9,9 +9,11 @@ use super::manifest::{
 };
 use super::proofs::{proofs, wanted_texts};
 use super::sealed::{Contents, Needed, Sealed};
+use super::staged::{StagedPart, WantedEntries};
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::audit::{HeadRef, Line, RawLine, Traced};
 use crate::checkpoint::chronicle::Chronicle;
+use crate::evidence::staged::StagedOf;
 use crate::model::number::CheckpointNumber;
 use crate::vault::Vault;
 
@@ -62,25 +64,32 @@ pub(crate) enum ExportError {
 pub(crate) fn export(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
-    scope: Scope,
+    (scope, staged_of): (Scope, &StagedOf<'_>),
     (lines, gaps): (&[RawLine], Vec<Gap>),
 ) -> Result<Traced<Exported>, ExportError> {
     let mut needed = Needed::default();
+    let mut entries = WantedEntries::default();
     let texts = wanted_texts(vault, &scope, lines);
+    entries.add_texts(&texts);
     for wanted in &texts {
         needed.add_text(chronicle, wanted.id.as_ref(), wanted.text);
     }
-    for hydration in lines.iter().filter_map(|raw| raw.line.hydration()) {
-        if scope.is_about(&hydration.source) {
+    for line in lines.iter().map(|raw| &raw.line) {
+        if let Some(hydration) = line.hydration().filter(|of| scope.is_about(&of.source)) {
             needed.add_hydration(chronicle, hydration);
+            entries.add_result(line, hydration);
         }
     }
     if let Scope::Document(id) = &scope {
         needed.add_document(chronicle, id);
     }
     needed.add_governance(chronicle);
-    let Sealed { mut files, versions, unproved, texts: handed_out, .. } =
+    let Sealed { mut files, versions, mut unproved, texts: mut handed_out, .. } =
         Sealed::of(vault, needed)?;
+    entries.add_promoted(&versions, &files);
+    let staged = StagedPart::of(vault, staged_of, &entries, &mut files)?;
+    unproved.extend(staged.unproved);
+    handed_out.extend(staged.texts);
     let texts = proofs(vault, chronicle, &texts, &versions);
     let previous = add_checkpoints(&mut files, chronicle, lines, &versions)?;
     let mut log = Vec::new();
@@ -103,6 +112,7 @@ pub(crate) fn export(
         gaps: gaps.clone(),
         versions,
         texts,
+        staged: staged.refs,
         files: BTreeMap::new(),
     };
     let versions = manifest.versions.len();

@@ -17,6 +17,8 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const LINES: &str = "lines.jsonl";
 /// The lines of the checkpoint log.
 pub(crate) const CHECKPOINTS: &str = "checkpoints.jsonl";
+/// Lines of staging chains; only in a bundle with staged entries.
+pub(crate) const STAGED: &str = "staged.jsonl";
 
 /// How to verify the bundle, for people.
 pub(crate) const README: &str = "README.md";
@@ -36,6 +38,11 @@ pub(crate) fn keyframe_path(chain: usize) -> String {
 /// The file with the text of a version.
 pub(crate) fn text_path(version: usize) -> String {
     format!("versions/{version}.md")
+}
+
+/// The file with a content that a source returned.
+pub(crate) fn content_path(content: usize) -> String {
+    format!("contents/{content}")
 }
 
 /// What a bundle holds. Chains, versions, lines and documents of a line are counted from 1.
@@ -61,6 +68,9 @@ pub(crate) struct Manifest {
     pub(crate) versions: Vec<VersionRef>,
     /// How each text of an access follows from a version.
     pub(crate) texts: Vec<TextRef>,
+    /// The lines of staging chains, in the order of the file.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub(crate) staged: Vec<StagedRef>,
     /// Every other file.
     pub(crate) files: BTreeMap<String, FileRef>,
 }
@@ -165,6 +175,19 @@ pub(crate) struct TextRef {
     pub(crate) pieces: Option<Vec<[u64; 2]>>,
 }
 
+/// A line of a staging chain: an entry, or an act upon one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StagedRef {
+    /// The id of the source.
+    pub(crate) source: String,
+    /// The writer of the chain.
+    pub(crate) writer: String,
+    pub(crate) seq: u64,
+    /// The content of an entry, from 1 on; none of an act, or where it is not here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) content: Option<usize>,
+}
+
 /// What a file is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileRef {
@@ -188,6 +211,8 @@ pub(crate) fn what_is(path: &str) -> &'static str {
         CHECKPOINTS => "lines of the checkpoint log",
         README => "how to read this",
         INDEX => "a page for people",
+        STAGED => "lines of staging chains",
+        path if path.starts_with("contents/") => "what a source returned",
         path if path.starts_with("versions/") => "the text of a version",
         path if path.ends_with(".json") => "a part of a history",
         _ => "the full text that a part begins with",
@@ -220,7 +245,10 @@ impl Manifest {
         let of_version = |(version, n): (&VersionRef, usize)| {
             [chain_path(version.chain), keyframe_path(version.chain), text_path(n)]
         };
-        fixed.into_iter().chain(self.versions.iter().zip(1..).flat_map(of_version)).collect()
+        let staged = (!self.staged.is_empty()).then(|| STAGED.to_owned());
+        let contents = self.staged.iter().filter_map(|line| line.content).map(content_path);
+        let of_versions = self.versions.iter().zip(1..).flat_map(of_version);
+        fixed.into_iter().chain(staged).chain(contents).chain(of_versions).collect()
     }
 
     /// Its bytes: the JCS form, with the hash of the JCS form without `hash`.

@@ -1,7 +1,7 @@
 //! A bundle of evidence: accesses, the texts that they handed out, and what proves both, in one file
 //! that is verified without the vault (`spec/evidence.md`, sections 3 to 5).
 //!
-//! `export` makes one, [`verify`] reads one. What both know is in `manifest`, `segment` and `tar`;
+//! `export` makes one, [`verify`] reads one. What both know is in `manifest`, `segment`, `staged` and `tar`;
 //! each hash is computed where the vault's own hashes are: `audit`, `chain` and `checkpoint`.
 //! Nothing of a bundle is written to the disk, and no name in it is followed.
 
@@ -12,6 +12,7 @@ mod pieces;
 mod proofs;
 mod sealed;
 mod segment;
+mod staged;
 mod tar;
 pub mod verify;
 

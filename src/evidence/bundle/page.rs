@@ -2,7 +2,7 @@
 //!
 //! Labels, ids and queries are hostile: every one is escaped, and none is part of a name or a link.
 
-use super::manifest::{Gap, INDEX, Manifest, README, text_path};
+use super::manifest::{Gap, INDEX, Manifest, README, StagedRef, content_path, text_path};
 use crate::audit::{Event, Line, Text};
 use crate::words::html;
 
@@ -35,12 +35,24 @@ Made by: ctx {}\n\n\
 | `versions/` | the text of each version, byte for byte |\n\
 | `chains/` | the parts of the histories that prove the versions: a full text, then diffs |\n\
 | `checkpoints.jsonl` | the checkpoint log from the first checkpoint that is needed |\n\
-| `index.html` | the accesses and versions as tables |\n\n\
+{}| `index.html` | the accesses and versions as tables |\n\n\
 What no bundle can prove: who asked, which the caller states, and when, which a clock \
 says; that the log has no other lines; and that this head is the one of the vault, unless you noted it elsewhere.\n{}",
         manifest.tool,
+        readme_staged(manifest),
         readme_gaps(manifest)
     )
+}
+
+/// What `README.md` says of staged entries.
+fn readme_staged(manifest: &Manifest) -> &'static str {
+    match manifest.staged.is_empty() {
+        true => "",
+        false => {
+            "| `staged.jsonl` | lines of staging chains: what sources returned, and what was done to it |\n\
+| `contents/` | what sources returned, byte for byte |\n"
+        }
+    }
 }
 
 /// What `README.md` says of gaps: their places, and no text of a log.
@@ -146,15 +158,37 @@ pub(super) fn index(manifest: &Manifest, lines: &[&Line]) -> String {
         &["document", "version", "checkpoints", "text", "SHA-256"],
         manifest.versions.iter().zip(1..).map(version),
     );
+    let staged = staged(manifest);
     let body = format!(
         "<h1>Evidence of accesses</h1>\n<p>{what} {}</p>\n{head}\
 <p>This page proves nothing; <code>ctx evidence verify</code> checks the bundle.</p>\n\
 {}<h2>Accesses</h2>\n{accesses}<h2>Texts that were handed out</h2>\n{texts}\
-<h2>Versions</h2>\n{versions}",
+<h2>Versions</h2>\n{versions}{staged}",
         html(name),
         gaps(manifest)
     );
     document("Evidence of accesses", &body)
+}
+
+/// The lines of staging chains as a table, with links to the contents.
+fn staged(manifest: &Manifest) -> String {
+    if manifest.staged.is_empty() {
+        return String::new();
+    }
+    let row = |line: &StagedRef| {
+        let path = line.content.map(content_path);
+        let file = path.as_ref().and_then(|path| manifest.files.get(path));
+        vec![
+            html(&line.source),
+            code(&line.writer),
+            line.seq.to_string(),
+            path.as_ref().map_or(String::new(), |path| format!("<a href=\"{path}\">{path}</a>")),
+            file.map_or(String::new(), |file| code(&file.sha256)),
+        ]
+    };
+    let table =
+        table(&["source", "writer", "line", "content", "SHA-256"], manifest.staged.iter().map(row));
+    format!("<h2>Staged results of sources, and acts upon them</h2>\n{table}")
 }
 
 fn texts_of(line: &Line) -> &[Text] {

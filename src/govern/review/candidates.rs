@@ -2,17 +2,24 @@
 //! and every retirement in an emergency, so that only the histories of these are read. Where the
 //! change logs do not say everything, all histories are looked at.
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 
+use super::super::PublishError;
 use super::lines::{OfArtifact, StepLines};
-use crate::audit::{HeadRef, changes};
+use crate::audit::{HeadRef, Logs, changes};
 use crate::chain::history::EntryState;
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::layout::AUDIT_DIR;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::{CheckpointSource, Snapshot};
+use crate::review::Track;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 
@@ -35,21 +42,69 @@ pub(super) enum Maps<'m> {
 }
 
 /// The artifacts whose last submission the change logs do not name as decided, and no checkpoint
-/// published or retired, in byte order.
+/// published or retired, and those that an event retired of which no line says how, in byte order.
 ///
 /// # Errors
-/// The change logs, or the folders of histories, cannot be read.
+/// The change logs, the log, or the folders of histories, cannot be read.
 pub(super) fn candidates(
     vault: &Vault,
     maps: &Maps<'_>,
     lines: &StepLines,
-) -> Result<Vec<DocumentId>, FileError> {
+) -> Result<Vec<DocumentId>, PublishError> {
     if !lines.is_sound() || !changes::are_whole(vault)? {
         return Ok(unfinished(vault));
     }
     let open = lines.iter().filter(|(_, found)| found.begun > found.ended);
     let open = open.filter_map(|(id, found)| Some((id.parse::<DocumentId>().ok()?, found)));
-    Ok(open.filter(|(id, found)| maps.leave_open(id, found)).map(|(id, _)| id).collect())
+    let open = open.filter(|(id, found)| maps.leave_open(id, found)).map(|(id, _)| id);
+    let mut found: BTreeSet<DocumentId> = open.collect();
+    found.extend(retired_without_line(vault, maps)?);
+    Ok(found.into_iter().collect())
+}
+
+/// What events removed of which no line names the checkpoint: any of these may be a retirement in an
+/// emergency, whose line is written with that of its event.
+fn retired_without_line(vault: &Vault, maps: &Maps<'_>) -> Result<Vec<DocumentId>, PublishError> {
+    let mut removals = maps.removals(vault)?;
+    if removals.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (mut named, mut first) = (BTreeSet::new(), u64::MAX);
+    let logs = Logs::of_changes(vault);
+    let read = logs.and_then(|logs| {
+        logs.sealed(&mut |sealed| {
+            first = first.min(sealed.checkpoint);
+            named.insert((sealed.checkpoint, sealed.hash));
+        })
+    });
+    read.map_err(FileError::io("read", AUDIT_DIR))?;
+    // Before the first line no changes were recorded, and the vault was not governed.
+    removals.retain(|(number, hash)| {
+        number.0 > first && !named.contains(&(number.0, hash.to_string()))
+    });
+    let mut found = Vec::new();
+    for (number, _) in removals {
+        found.extend(maps.removed_by(vault, number)?);
+    }
+    Ok(found)
+}
+
+/// The artifacts whose histories end in a step that no line names, but for those that are known to,
+/// with their reviews: no line says that they may be parts of a set.
+pub(super) fn unlisted(
+    vault: &Vault,
+    lines: &StepLines,
+    is_known: impl Fn(&DocumentId) -> bool + Sync,
+) -> Vec<Track> {
+    let track = |dir: String| {
+        let id = DocumentId::of_history_dir(&dir).ok().filter(|id| !is_known(id))?;
+        let history = replay::load(vault.files(), &id).ok()?;
+        let last = history.entries().next_back()?;
+        let is_step = last.state == EntryState::Unpublished;
+        let is_unnamed = is_step && !lines.names(&id, last.version, &last.chain_hash);
+        is_unnamed.then(|| Track::of(vault.files(), &id, &history).ok()).flatten()
+    };
+    vault.history_folders().into_par_iter().filter_map(track).collect()
 }
 
 /// Every artifact whose history does not end with a published version.
@@ -102,6 +157,37 @@ impl Maps<'_> {
                 let found = checkpoints.find(|checkpoint| checkpoint.removed.contains(id));
                 found.map(|checkpoint| checkpoint.number)
             }
+        }
+    }
+
+    /// The checkpoints that removed something.
+    fn removals(&self, vault: &Vault) -> Result<Vec<(CheckpointNumber, Digest)>, LogError> {
+        match self {
+            Self::Index { source, .. } => {
+                let events = source.events(vault)?.into_iter().filter(|event| event.removed > 0);
+                Ok(events.map(|event| (event.number, event.hash)).collect())
+            }
+            Self::Log { chronicle, .. } => {
+                let checkpoints = chronicle.checkpoints().iter();
+                let removals = checkpoints.filter(|checkpoint| !checkpoint.removed.is_empty());
+                Ok(removals.map(|checkpoint| (checkpoint.number, checkpoint.hash)).collect())
+            }
+        }
+    }
+
+    /// The documents that a checkpoint removed.
+    fn removed_by(
+        &self,
+        vault: &Vault,
+        number: CheckpointNumber,
+    ) -> Result<Vec<DocumentId>, LogError> {
+        let of = |chronicle: &Chronicle<'_>| {
+            let removed = chronicle.checkpoint(number)?.removed.iter();
+            Ok(removed.filter(|id| id.is_document()).cloned().collect())
+        };
+        match self {
+            Self::Index { source, .. } => of(&source.log(vault)?.sound()?),
+            Self::Log { chronicle, .. } => of(chronicle),
         }
     }
 

@@ -71,6 +71,14 @@ pub enum ReviewError {
         /// The principal.
         who: String,
     },
+    /// The version is no submission.
+    #[error("version {version} of `{id}` is no submission")]
+    NoSubmission {
+        /// The artifact.
+        id: DocumentId,
+        /// The version.
+        version: Version,
+    },
     /// The principal retired it, and cannot ratify that.
     #[error("`{who}` retired `{id}`; another reviewer has to ratify it")]
     OwnEmergency {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Maps;
 use crate::audit::{Change, Event, HeadRef, Line, Logs};
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::Version;
@@ -34,7 +35,7 @@ pub(super) struct OfArtifact {
     pub(super) is_emergency: bool,
     /// The versions after the published one, with their chain hashes.
     named: BTreeSet<(u64, String)>,
-    /// The sets that submissions belonged to.
+    /// The sets that submissions after the published version belonged to.
     sets: BTreeSet<String>,
     /// That of the last submission.
     last_set: Option<(u64, Option<String>)>,
@@ -69,13 +70,14 @@ impl StepLines {
                 found.is_emergency = matches!(change, Change::Emergency(_));
             }
             if version.version > maps.version(&id).map_or(0, |version| version.0) {
+                if matches!(change, Change::Submit(_)) {
+                    found.sets.extend(step.change.clone());
+                }
                 found.named.insert((version.version, version.chain_hash.clone()));
             }
-            if matches!(change, Change::Submit(_)) {
-                found.sets.extend(step.change.clone());
-                if found.last_set.as_ref().is_none_or(|(last, _)| *last < version.version) {
-                    found.last_set = Some((version.version, step.change.clone()));
-                }
+            let is_last = found.last_set.as_ref().is_none_or(|(last, _)| *last < version.version);
+            if matches!(change, Change::Submit(_)) && is_last {
+                found.last_set = Some((version.version, step.change.clone()));
             }
         }
     }
@@ -90,14 +92,17 @@ impl StepLines {
         self.of.iter()
     }
 
+    /// Whether a line names a version after the published one, with this chain hash.
+    pub(super) fn names(&self, id: &DocumentId, version: Version, chain_hash: &Digest) -> bool {
+        let found = self.of.get(id.as_str());
+        found.is_some_and(|found| found.named.contains(&(version.0, chain_hash.to_string())))
+    }
+
     /// The first of the steps at the end of a history that no line names.
     pub(super) fn first_unnamed(&self, track: &Track) -> Option<Version> {
-        let found = self.of.get(track.id().as_str());
-        let is_named = |version: Version, hash: String| {
-            found.is_some_and(|found| found.named.contains(&(version.0, hash)))
-        };
         let mut steps = track.tail.steps.iter();
-        steps.find(|(version, hash)| !is_named(*version, hash.to_string())).map(|step| step.0)
+        let unnamed = steps.find(|(version, hash)| !self.names(track.id(), *version, hash));
+        unnamed.map(|step| step.0)
     }
 
     /// The set that the last submission of an artifact belonged to, as its line says.
@@ -105,8 +110,8 @@ impl StepLines {
         self.of.get(id.as_str())?.last_set.as_ref()?.1.as_deref()
     }
 
-    /// The artifacts of which some submission belonged to a set.
-    pub(super) fn ever_in(&self, set: &str) -> impl Iterator<Item = DocumentId> {
+    /// The artifacts of which a submission after the published version belonged to a set.
+    pub(super) fn since_published_in(&self, set: &str) -> impl Iterator<Item = DocumentId> {
         let is_in = |(_, found): &(&String, &OfArtifact)| found.sets.contains(set);
         self.of.iter().filter(is_in).filter_map(|(id, _)| id.parse().ok())
     }

@@ -1,14 +1,18 @@
 //! The workflow of a governed vault: texts are submitted, reviewers decide, and what they approve is
 //! published (paper, section 4.5; `spec/review.md`).
 //!
-//! Every step is a version of the history of what it is about. `submit` proposes a text, a
-//! retirement or a move, `decide` approves, rejects, withdraws and ratifies, `publication` makes the
-//! versions of an approval, `emergency` retires at once. `queue` lists what awaits a decision, as the
+//! Every step is a version of the history of what it is about. `submit` proposes a text, `propose` a
+//! retirement or a move, and `admissible` says which of these may be made. `decide` approves, rejects,
+//! withdraws and ratifies; `approvals` are what that is about, `publication` makes the versions that
+//! publish and `acts` the others. `emergency` retires at once. `queue` lists what awaits a decision, as the
 //! histories of the `candidates` say; `lines` are what the change logs say of steps, and `recorded`
 //! writes them. `mode` makes a vault governed. `awaiting` finds the files that submissions were made
 //! from, `due` approvals that are too old, and `access` what an access review asks for.
 
 pub(crate) mod access;
+mod acts;
+mod admissible;
+mod approvals;
 pub(crate) mod awaiting;
 mod candidates;
 mod decide;
@@ -17,6 +21,7 @@ mod emergency;
 mod error;
 mod lines;
 mod mode;
+mod propose;
 mod publication;
 mod queue;
 mod recorded;
@@ -26,10 +31,13 @@ pub use decide::{Decision, Refusing, approve, comment, reject, withdraw};
 pub use emergency::retire_at_once;
 pub use error::ReviewError;
 pub use mode::{Begin, begin, may_end};
-pub use queue::{About, Awaited, Queue, Waiting, about, may_decide, queue, rules_in_force};
+pub use propose::{propose_move, propose_retirement};
+pub use queue::{
+    About, Awaited, Queue, Waiting, about, about_version, may_decide, queue, rules_in_force,
+};
 pub(crate) use recorded::catch_up_event;
 pub(super) use recorded::{beside, catch_up, changes_of};
-pub use submit::{Submission, propose_move, propose_retirement, submit, submit_edit};
+pub use submit::{Submission, submit, submit_edit};
 
 use super::artifact::Base;
 use super::transaction::Transaction;

@@ -1,10 +1,12 @@
 //! What awaits a decision, as it follows from the histories of the [`candidates`](super::candidates).
 
+use std::collections::{BTreeSet, HashSet};
+
 use rayon::prelude::*;
 
 use super::super::PublishError;
 use super::super::in_force::InForce;
-use super::candidates::{Maps, candidates};
+use super::candidates::{Maps, candidates, unlisted};
 use super::lines::StepLines;
 use super::{ReviewError, fault_of};
 use crate::chain::replay;
@@ -15,7 +17,7 @@ use crate::model::number::Version;
 use crate::model::principal::{Principal, PrincipalKey};
 use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
-use crate::review::{Rules, Track};
+use crate::review::{PastSubmission, Rules, SubmissionEnd, Track};
 use crate::stewards::Role;
 use crate::trust;
 use crate::vault::Vault;
@@ -99,10 +101,10 @@ impl Queue {
         rules: Rules,
         waits: Waits,
         who: Option<&Principal>,
-        is_read: impl Fn(&Track) -> bool,
+        is_read: impl Fn(&Track) -> bool + Sync,
     ) -> Self {
         let Waits { waiting, incomplete, .. } = waits;
-        let waiting = waiting.into_iter().filter(|(_, track)| is_read(track));
+        let waiting = waiting.into_par_iter().filter(|(_, track)| is_read(track));
         let waiting = waiting.map(|(_, track)| Waiting::of(track, &rules, who)).collect();
         let incomplete = incomplete.into_iter().filter_map(|one| {
             let (track, version) = one.step?;
@@ -161,6 +163,8 @@ pub struct About {
     pub members: Vec<DocumentId>,
     /// Why it cannot be approved by any reviewer.
     pub fault: Option<String>,
+    /// How it ended, if it does not await a decision any more.
+    pub end: Option<SubmissionEnd>,
 }
 
 /// Reads what awaits a decision of one artifact, for a principal who may read it.
@@ -196,7 +200,43 @@ pub fn about(vault: &Vault, id: &DocumentId, who: &Principal) -> Result<About, P
         Some(fault.or_else(|| track.lapsed(pending, &rules))?.message)
     });
     let waiting = Waiting::of(track, &rules, Some(who));
-    Ok(About { rules, waiting, members, fault })
+    Ok(About { rules, waiting, members, fault, end: None })
+}
+
+/// Reads a submission by its version, decided or not, for its submitter and for those who may edit or
+/// review its texts (REV-11).
+///
+/// # Errors
+/// As [`about`]; or the version is no submission.
+pub fn about_version(
+    vault: &Vault,
+    id: &DocumentId,
+    version: Version,
+    who: &Principal,
+) -> Result<About, PublishError> {
+    let log = trust::open_log(vault)?;
+    let chronicle = log.sound()?;
+    let in_force = InForce::of(vault, &chronicle)?;
+    if !in_force.is_governed {
+        return Err(PublishError::Ungoverned);
+    }
+    let readers = Readers::of_log(vault, &chronicle)?;
+    let none = || ReviewError::NoSubmission { id: id.clone(), version };
+    let is_known = readers.as_ref().is_none_or(|readers| is_readable(vault, readers, id));
+    let history = replay::load(vault.files(), id).ok().filter(|_| is_known).ok_or_else(none)?;
+    let past = PastSubmission::of(vault.files(), id, &history, version).ok().flatten();
+    let past = past.filter(|past| may_read(readers.as_ref(), &past.track)).ok_or_else(none)?;
+    let PastSubmission { track, end } = past;
+    if end.is_none() {
+        return about(vault, id, who);
+    }
+    let rules = in_force.rules(vault, &chronicle);
+    let by = track.pending.as_ref().map(|pending| PrincipalKey::of(&pending.by));
+    if by != Some(who.key()) {
+        rules.require(who.as_str(), Role::Editor, track.awaited()).map_err(ReviewError::from)?;
+    }
+    let waiting = Waiting::of(track, &rules, None);
+    Ok(About { rules, waiting, members: Vec::new(), fault: None, end })
 }
 
 impl Waiting {
@@ -221,9 +261,11 @@ pub fn may_decide(track: &Track, who: &Principal, rules: &Rules) -> Result<(), S
             }
             let fit = rules.require(who.as_str(), Role::Reviewer, track.awaited());
             fit.map_err(|why| why.to_string())?;
-            match track.approver(pending, (who.as_str(), &pending.approvers()), rules).is_empty() {
-                true => Ok(()),
-                false => barred("approved it already"),
+            // The other reasons of `Track::approver` are those above.
+            let mut approvals = pending.approvals.iter();
+            match approvals.any(|approval| PrincipalKey::of(&approval.by) == who.key()) {
+                true => barred("approved it already"),
+                false => Ok(()),
             }
         }
         (None, Some(emergency)) => {
@@ -258,6 +300,20 @@ pub(super) struct Incomplete {
 }
 
 impl Waits {
+    /// The first artifact whose last submission belongs to one of these sets, and which no line
+    /// names: what names the sets does not name it. Every history is looked at.
+    pub(super) fn unlisted_in(&self, vault: &Vault, sets: &BTreeSet<String>) -> Option<Track> {
+        let known: HashSet<&DocumentId> = self.known().collect();
+        let mut found = unlisted(vault, &self.lines, |id| known.contains(id));
+        found.retain(|track| track.tail.change.as_ref().is_some_and(|set| sets.contains(set)));
+        found.into_iter().min_by(|a, b| a.id().cmp(b.id()))
+    }
+
+    fn known(&self) -> impl Iterator<Item = &DocumentId> {
+        let waiting = self.waiting.iter().map(|(id, _)| id);
+        waiting.chain(self.incomplete.iter().map(|one| &one.id))
+    }
+
     /// Refuses an artifact whose last steps may be parts of an interrupted one.
     pub(super) fn unrecorded(&self, track: &Track) -> Option<ReviewError> {
         let version = self.lines.first_unnamed(track)?;

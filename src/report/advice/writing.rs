@@ -100,6 +100,8 @@ impl From<ReviewError> for Failure {
             ReviewError::NotSubmitted(id) => new(Code::NotSubmitted)
                 .hint(Hint::call("{} lists what awaits a decision", Verb::Review))
                 .hint(Hint::call("{} shows what was decided, and why", of(Verb::History, &id))),
+            ReviewError::NoSubmission { id, .. } => new(Code::NotSubmitted)
+                .hint(Hint::call("{} lists its versions", of(Verb::History, &id))),
             ReviewError::NoChange(_) => new(Code::NotSubmitted)
                 .hint(Hint::call("{} lists what awaits a decision", Verb::Review)),
             ReviewError::Unfit(why) => new(Code::NotASteward)

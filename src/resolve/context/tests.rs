@@ -142,6 +142,7 @@ fn question() -> Question {
         checkpoint: CheckpointNumber(3),
         hash: Some(Digest::of(b"")),
         at: Some(Timestamp::MIN),
+        may_not_read: None,
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::view::Access;
+use super::view::{Access, judged};
 use crate::audit::{Change, StagedStep, changes};
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
-use crate::model::principal::{Principal, PrincipalKey};
+use crate::model::principal::Principal;
+use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
     self, Act, ActKind, Chains, EntryRef, Staged, StagedEntry, StagedName, StagingError,
@@ -29,21 +30,46 @@ pub(crate) struct Acted {
 pub(super) struct Desk<'d> {
     pub(super) vault: &'d Vault,
     pub(super) staged: Staged,
+    /// Whether a chain is damaged.
+    pub(super) is_damaged: bool,
     pub(super) principal: Principal,
+    /// The session, if it was named.
+    session: Option<String>,
     pub(super) access: Access,
 }
 
 impl<'d> Desk<'d> {
     /// Reads every chain: an equal content may be another source's.
     pub(super) fn open(workspace: &Workspace<'_>, vault: &'d Vault) -> Result<Self, Failure> {
-        let staged = Staged::of(&Chains::read(vault.files())?);
+        let chains = Chains::read(vault.files())?;
+        let (staged, access) = judged(vault, &chains, true)?;
         let (principal, _) = workspace.principal(vault.root(), None)?;
-        let access = Access::of(vault, staged.entries.iter().map(|entry| &entry.source))?;
-        Ok(Self { vault, staged, principal, access })
+        let labels = workspace.labels()?;
+        let session = labels.session.filter(|_| !labels.session_implicit);
+        // A line that cannot be read may name a content.
+        let is_damaged = !chains.strays.is_empty()
+            || chains.chains.iter().any(|c| c.faults.iter().any(|fault| fault.kind.is_damage()));
+        Ok(Self { vault, staged, is_damaged, principal, session, access })
     }
 
-    /// The entry of a name, of whose source the actor has a role. One of which the actor has none
-    /// is as unknown as one that there is not, if it is another principal's.
+    /// Whether the actor may see an entry (STAGE-13).
+    pub(super) fn is_visible(&self, entry: &StagedEntry) -> bool {
+        entry.is_own(Some(&self.principal.key()), self.session.as_deref())
+            || self.access.may_see(Some(&self.principal), &entry.source)
+    }
+
+    /// Whether the actor may end entries of a source.
+    pub(super) fn is_reviewer(&self, source: &DocumentId) -> bool {
+        self.access.require(Some(&self.principal), Role::Reviewer, source).is_ok()
+    }
+
+    /// Whether the actor has a role for each source that there is or could be.
+    pub(super) fn has_role_everywhere(&self, needed: Role) -> bool {
+        self.access.is_everywhere(&self.principal, needed)
+    }
+
+    /// The entry of a name, of whose source the actor has a role. One that the actor may not see is
+    /// as unknown as one that there is not.
     pub(super) fn find(&self, name: &StagedName, needed: Role) -> Result<&StagedEntry, Failure> {
         let unknown = || {
             Failure::new(Code::UnknownStaged, format!("no staged entry `{name}`"))
@@ -52,14 +78,7 @@ impl<'d> Desk<'d> {
         let entry = self.staged.find(name).ok_or_else(unknown)?;
         match self.access.require(Some(&self.principal), needed, &entry.source) {
             Ok(()) => Ok(entry),
-            Err(why) => {
-                let is_seen =
-                    self.access.require(Some(&self.principal), Role::Editor, &entry.source).is_ok();
-                let key = self.principal.key();
-                let recorded = entry.entry.principal.as_deref();
-                let is_own = recorded.is_some_and(|by| PrincipalKey::of(by) == key);
-                Err(if is_seen || is_own { why } else { unknown() })
-            }
+            Err(why) => Err(if self.is_visible(entry) { why } else { unknown() }),
         }
     }
 
@@ -68,9 +87,9 @@ impl<'d> Desk<'d> {
         &self,
         workspace: &Workspace<'_>,
         entries: &[&StagedEntry],
+        at: Timestamp,
         (kind, step): (ActKind, &StagedStep),
     ) -> Result<(), Failure> {
-        let at = workspace.now()?;
         let mut by_source: BTreeMap<&DocumentId, Vec<_>> = BTreeMap::new();
         for entry in entries {
             let act = Act {
@@ -125,7 +144,11 @@ impl Workspace<'_> {
         let desk = Desk::open(self, vault)?;
         let entry = desk.find(name, Role::Reviewer)?.clone();
         if entry.ended.is_some() {
-            let message = format!("`{name}` is {} already", entry.state());
+            let (state, act) = (entry.state(), kind.as_str());
+            let message = match kind {
+                ActKind::Discard => format!("`{name}` is {state} already"),
+                _ => format!("`{name}` is {state}, so that there is nothing to {act}"),
+            };
             return Err(Failure::new(Code::StagedEnded, message));
         }
         let unchanged = match kind {
@@ -140,7 +163,7 @@ impl Workspace<'_> {
             return Ok(Acted { entry, unchanged });
         }
         let step = StagedStep { staged: vec![entry.name().to_string()], ..StagedStep::default() };
-        desk.append(self, &[&entry], (kind, &step))?;
+        desk.append(self, &[&entry], self.now()?, (kind, &step))?;
         if kind == ActKind::Discard {
             desk.remove(&[&entry])?;
         }
@@ -164,12 +187,12 @@ impl Workspace<'_> {
 
 /// Refuses to end an entry whose content is that of a document.
 pub(super) fn refuse_promoted(entry: &StagedEntry) -> Result<(), Failure> {
-    let Some(promotion) = entry.promoted.first() else { return Ok(()) };
-    let message = format!(
-        "`{}` was promoted to `{}`, whose history holds its content",
-        entry.name(),
-        promotion.document
-    );
+    if !entry.is_promoted() {
+        return Ok(());
+    }
+    // The document may be one that the actor may not know of.
+    let message =
+        format!("`{}` was promoted: the history of a document holds its content", entry.name());
     Err(Failure::new(Code::StagedPromoted, message)
         .hint("the entry is kept, so that `promoted_from` keeps its meaning"))
 }

@@ -7,9 +7,10 @@ use crate::audit::{Change, StagedStep};
 use crate::model::digest::Digest;
 use crate::model::layout::LOCAL_DIR;
 use crate::model::timestamp::Timestamp;
-use crate::report::failure::Failure;
+use crate::report::failure::{Code, Failure};
 use crate::staging::{
-    ActKind, Chains, Staged, StagedEntry, StagedName, all_payloads, payload_path, remove_payloads,
+    ActKind, FoundPayload, StagedEntry, StagedName, all_payloads, payload_path, read_payload,
+    remove_payloads,
 };
 use crate::stewards::Role;
 use crate::vault::Vault;
@@ -17,24 +18,34 @@ use crate::vault::outside;
 use crate::workspace::Workspace;
 use crate::workspace::git::GitError;
 
+/// A reason may have a content that is shorter: it may be any word.
+const FEWEST_REPEATED: usize = 4;
 /// More commits are not named.
 const MOST_COMMITS: usize = 100;
 
 /// What was collected, or would be.
 #[derive(Debug)]
 pub(crate) struct Collected {
-    /// The entries, as they were.
+    /// Those entries that the actor may see, as they were.
     pub(crate) entries: Vec<StagedEntry>,
-    /// Files of contents that went, or would.
-    pub(crate) files: usize,
+    /// Files of contents that went, or would; none to an actor who may not see every entry: another
+    /// entry may share a content.
+    pub(crate) files: Option<usize>,
 }
 
 /// What was erased, or would be.
 #[derive(Debug)]
 pub(crate) struct Erased {
-    /// The entries that share the content, as they were.
+    /// The entries that were ended, as they were; none where all were erased before.
     pub(crate) entries: Vec<StagedEntry>,
-    /// Commits of git that brought the file and still hold it.
+    /// The file of the content.
+    pub(crate) path: String,
+    /// Whether the actor is a reviewer at every scope, so that no entry keeps the content.
+    pub(crate) is_everywhere: bool,
+    /// Whether the vault is in a repository of git.
+    pub(crate) in_git: bool,
+    /// Commits of git that brought the file and still hold it; none are looked for where an entry
+    /// that the actor may not see may have brought it.
     pub(crate) commits: Vec<String>,
     /// Whether there are more of them.
     pub(crate) more: bool,
@@ -62,30 +73,32 @@ impl Workspace<'_> {
             let until = entry.entry.retention_until.parse();
             entry.is_live()
                 && !entry.pinned
-                && entry.promoted.is_empty()
+                && !entry.is_promoted()
                 && until.is_ok_and(|until: Timestamp| until < now)
         };
         let due: Vec<&StagedEntry> = desk.staged.entries.iter().filter(is_due).collect();
-        let entries: Vec<StagedEntry> = due.iter().copied().cloned().collect();
+        let seen = due.iter().filter(|entry| desk.is_visible(entry));
+        let entries: Vec<StagedEntry> = seen.copied().cloned().collect();
+        let sees_all = desk.has_role_everywhere(Role::Editor);
+        let told = |files: usize| sees_all.then_some(files);
         if !is_done {
-            let after = without(&desk.staged, &due);
-            let files = unclaimed(vault, &after)?.len();
-            return Ok(Collected { entries, files });
+            let files = unclaimed(&desk, &due, now)?.len();
+            return Ok(Collected { entries, files: told(files) });
         }
         if !due.is_empty() {
             let staged = due.iter().map(|entry| entry.name().to_string()).collect();
             let step = StagedStep { staged, ..StagedStep::default() };
-            desk.append(self, &due, (ActKind::Collect, &step))?;
+            desk.append(self, &due, now, (ActKind::Collect, &step))?;
             self.record_act(vault, Change::Collect(step))?;
         }
         // With them goes what an interrupted command left.
-        let after = without(&desk.staged, &due);
-        let files = remove_payloads(vault.files(), &unclaimed(vault, &after)?)?;
-        Ok(Collected { entries, files })
+        let files = remove_payloads(vault.files(), &unclaimed(&desk, &due, now)?)?;
+        Ok(Collected { entries, files: told(files) })
     }
 
-    /// Erases the content of an entry, and ends all entries that share it; with `is_done` false it
-    /// says what would go.
+    /// Erases the content of an entry, and ends the live entries that share it and whose sources the
+    /// actor reviews; with `is_done` false it says what would go. What it does and says is the same
+    /// whether or not others share the content (STAGE-18).
     ///
     /// # Errors
     /// Nothing was erased, or not everything.
@@ -100,22 +113,33 @@ impl Workspace<'_> {
             false => None,
         };
         let desk = Desk::open(self, vault)?;
-        let raw = desk.find(name, Role::Reviewer)?.entry.raw();
-        let shares = |entry: &&StagedEntry| raw.is_some() && entry.entry.raw() == raw;
+        let named = desk.find(name, Role::Reviewer)?;
+        let raw = named.entry.raw();
+        refuse_repeated(vault, named, reason)?;
+        // An entry that ended otherwise is erased where it is named: a merge may have brought its
+        // content back.
+        let is_open = |entry: &StagedEntry| match &entry.ended {
+            None => true,
+            Some(ended) => ended.kind != ActKind::Erase && entry.name() == named.name(),
+        };
+        let is_everywhere = desk.has_role_everywhere(Role::Reviewer);
+        let shares = |entry: &&StagedEntry| {
+            raw.is_some()
+                && entry.entry.raw() == raw
+                && (is_everywhere || desk.is_reviewer(&entry.source))
+        };
         let all: Vec<&StagedEntry> = desk.staged.entries.iter().filter(shares).collect();
-        for entry in &all {
-            refuse_promoted(entry)?;
+        let open: Vec<&StagedEntry> = all.iter().copied().filter(|one| is_open(one)).collect();
+        // The text of a source may be lost, so that no principal has a role for it.
+        for entry in &open {
             desk.access.require(Some(&desk.principal), Role::Reviewer, &entry.source)?;
         }
-        let is_erased = |entry: &StagedEntry| {
-            entry.ended.as_ref().is_some_and(|ended| ended.kind == ActKind::Erase)
-        };
-        let open: Vec<&StagedEntry> = all.iter().copied().filter(|one| !is_erased(one)).collect();
+        open.iter().try_for_each(|entry| refuse_promoted(entry))?;
         if is_done {
             let staged = open.iter().map(|entry| entry.name().to_string()).collect();
             let step =
                 StagedStep { staged, reason: Some(reason.to_owned()), ..StagedStep::default() };
-            desk.append(self, &open, (ActKind::Erase, &step))?;
+            desk.append(self, &open, self.now()?, (ActKind::Erase, &step))?;
             // What an interrupted command left may hold it, too.
             for temporary in vault.files().temporaries() {
                 vault.files().discard(&format!("{LOCAL_DIR}/{temporary}"));
@@ -126,15 +150,17 @@ impl Workspace<'_> {
             }
         }
         let path = raw.map(payload_path).unwrap_or_default();
-        let (commits, more, unknown) = self.commits_with(vault, &path);
-        Ok(Erased { entries: all.into_iter().cloned().collect(), commits, more, unknown })
+        let in_git = outside::repository(vault.root()).is_some();
+        let (commits, more, unknown) = match in_git && is_everywhere {
+            true => self.commits_with(vault, &path),
+            false => (Vec::new(), false, None),
+        };
+        let entries = open.into_iter().cloned().collect();
+        Ok(Erased { entries, path, is_everywhere, in_git, commits, more, unknown })
     }
 
     /// The commits that brought a file, whatever branch or reflog has them.
     fn commits_with(&self, vault: &Vault, path: &str) -> (Vec<String>, bool, Option<String>) {
-        if outside::repository(vault.root()).is_none() {
-            return (Vec::new(), false, None);
-        }
         let most = format!("--max-count={}", MOST_COMMITS + 1);
         let all =
             ["log", "--all", "--reflog", "--diff-filter=AMR", "--format=%H", &most, "--", path];
@@ -157,25 +183,41 @@ impl Workspace<'_> {
     }
 }
 
-/// Entries without those that are about to end.
-fn without(staged: &Staged, gone: &[&StagedEntry]) -> BTreeSet<Digest> {
-    let place = |one: &StagedEntry| (one.source.clone(), one.writer.clone(), one.seq);
-    let gone: BTreeSet<_> = gone.iter().map(|one| place(one)).collect();
-    let live = staged.entries.iter().filter(|one| one.is_live() && !gone.contains(&place(one)));
-    live.filter_map(|one| one.entry.raw()).collect()
+/// Refuses a reason that has the content in it: the reason stays.
+fn refuse_repeated(vault: &Vault, entry: &StagedEntry, reason: &str) -> Result<(), Failure> {
+    let Some(FoundPayload::Whole(bytes)) =
+        entry.entry.raw().map(|raw| read_payload(vault.files(), raw))
+    else {
+        return Ok(());
+    };
+    let content = bytes.trim_ascii();
+    let is_long = (FEWEST_REPEATED..=reason.len()).contains(&content.len());
+    if is_long && reason.as_bytes().windows(content.len()).any(|part| part == content) {
+        let message = "the reason repeats the content, and the reason is kept".to_owned();
+        return Err(Failure::new(Code::Refused, message)
+            .hint("say why it is erased without its words, as in `holds a home address`"));
+    }
+    Ok(())
 }
 
-/// The payloads that none of these live entries name.
-fn unclaimed(vault: &Vault, live: &BTreeSet<Digest>) -> Result<Vec<Digest>, Failure> {
-    // A line that cannot be read may name one.
-    let chains = Chains::read(vault.files())?;
-    let is_damaged = !chains.strays.is_empty()
-        || chains.chains.iter().any(|c| c.faults.iter().any(|fault| fault.kind.is_damage()));
-    let mut all = match is_damaged {
-        true => Staged::of(&chains).ended_payloads().into_iter().collect(),
-        false => all_payloads(vault.files())?,
+/// The payloads that no entry claims but those that are about to end.
+fn unclaimed(
+    desk: &Desk<'_>,
+    gone: &[&StagedEntry],
+    now: Timestamp,
+) -> Result<Vec<Digest>, Failure> {
+    let gone: BTreeSet<_> = gone.iter().map(|one| one.place()).collect();
+    let left = desk.staged.entries.iter().filter(|one| !gone.contains(&one.place()));
+    let claimed: BTreeSet<Digest> =
+        left.filter(|one| one.claims(now)).filter_map(|one| one.entry.raw()).collect();
+    let files = desk.vault.files();
+    let mut all = match desk.is_damaged {
+        true => desk.staged.entries.iter().filter_map(|one| one.entry.raw()).collect(),
+        false => all_payloads(files)?,
     };
-    all.retain(|raw| !live.contains(raw));
-    all.retain(|raw| vault.files().exists(&payload_path(*raw)));
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|raw| !claimed.contains(raw));
+    all.retain(|raw| files.exists(&payload_path(*raw)));
     Ok(all)
 }

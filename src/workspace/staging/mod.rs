@@ -2,13 +2,15 @@
 //!
 //! `view` says which entries a principal sees, and hands out their contents; `acts` pins, unpins and
 //! discards, `ending` collects and erases, `promotion` makes a document of an entry, and `matching`
-//! selects entries by a selector.
+//! selects entries by a selector, and `difference` compares two.
 
 mod acts;
+mod difference;
 mod ending;
 mod matching;
 mod promotion;
 mod view;
 
+pub(crate) use difference::{Difference, PromotedFrom};
 pub(crate) use promotion::Target;
 pub(crate) use view::{Content, StagedView, lines_of, recorded};

@@ -97,11 +97,8 @@ impl Workspace<'_> {
         let last = history.and_then(|history| history.entries().last().map(|entry| entry.version));
         let text = last.and_then(|version| any_text_of(vault, &chronicle, id, version).ok());
         let document = text.and_then(|(text, _)| Document::parse(&text).ok());
-        let from = document.and_then(|document| {
-            let root = document.frontmatter.root?;
-            Some(root.get("promoted_from")?.text()?.to_owned())
-        });
-        match last.filter(|_| from == Some(name.to_string())) {
+        let from = document.as_ref().and_then(|document| document.frontmatter.promoted_from());
+        match last.filter(|_| from == Some(&name.to_string())) {
             Some(version) => Ok(Some(version)),
             None => Err(exists(id)),
         }
@@ -131,7 +128,7 @@ impl Workspace<'_> {
             document_version: Some(version.0),
             reason: None,
         };
-        let done = desk.append(self, &[&entry], (ActKind::Promote, &step));
+        let done = desk.append(self, &[&entry], self.now()?, (ActKind::Promote, &step));
         done.and_then(|()| self.record_act(vault, Change::Promote(step))).map_err(unfinished)
     }
 }
@@ -150,10 +147,9 @@ fn text_of(vault: &Vault, entry: &StagedEntry, target: &Target<'_>) -> Result<St
         Failure::new(Code::Refused, message)
             .hint("it stays staged; pin it, and cite its URI from a document that you write")
     };
-    let Some(body) = content.text() else { return Err(refused("it is not UTF-8")) };
-    if body.contains('\0') {
-        return Err(refused("it holds NUL"));
-    }
+    let Some(body) = content.text() else {
+        return Err(refused("it is not UTF-8, or holds NUL"));
+    };
     let name = target.id.as_str().rsplit('/').next().unwrap_or_default();
     let mut edit = Edit::default()
         .text("title", target.title.unwrap_or(name))

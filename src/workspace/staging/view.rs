@@ -4,18 +4,23 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::audit::{Labels, Text, Traced};
+use crate::chain::history::{Entry, History};
+use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::govern::review::rules_in_force;
 use crate::model::digest::Digest;
-use crate::model::hint::{Hint, Verb};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
-use crate::model::principal::Principal;
+use crate::model::number::Version;
+use crate::model::principal::{Principal, PrincipalKey};
 use crate::report::failure::{Code, Failure};
-use crate::review::{Rules, Unfit};
+use crate::resolve::{CheckpointSource, Need, Snapshot};
+use crate::review::{ActJudge, Rules, Unfit};
 use crate::staging::{
-    Canonical, Chains, FoundPayload, Staged, StagedEntry, StagedName, read_payload,
+    Canonical, Chains, FoundPayload, Promotion, Staged, StagedEntry, StagedName, payload_text,
+    read_payload,
 };
-use crate::stewards::Role;
+use crate::stewards::{Role, Scope, Stewardship};
 use crate::trust;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
@@ -49,18 +54,17 @@ pub(crate) struct Content {
 
 impl Access {
     /// What is in force for these sources.
-    pub(super) fn of<'s>(
+    fn of<'s>(
         vault: &Vault,
+        chronicle: &Chronicle<'_>,
         sources: impl Iterator<Item = &'s DocumentId>,
     ) -> Result<Self, Failure> {
-        let log = trust::open_log(vault)?;
-        let chronicle = log.sound()?;
-        let rules = rules_in_force(vault, &chronicle)?;
+        let rules = rules_in_force(vault, chronicle)?;
         let mut texts = HashMap::new();
         if rules.is_some() {
             for source in sources {
                 if !texts.contains_key(source) {
-                    texts.insert(source.clone(), text_of_source(vault, &chronicle, source));
+                    texts.insert(source.clone(), text_of_source(vault, chronicle, source));
                 }
             }
         }
@@ -77,8 +81,10 @@ impl Access {
         let Some(rules) = &self.rules else { return Ok(()) };
         let who = who.map_or("", Principal::as_str);
         let unfit = |why: Unfit| {
-            Failure::new(Code::NotASteward, format!("`{source}`: {why}"))
-                .hint(Hint::call("{} names who may", Verb::StewardWho))
+            Failure::new(Code::NotASteward, format!("`{source}`: {why}")).hint(Hint::call(
+                "{} names who may",
+                Call::new(Verb::StewardWho).value(source.as_str()),
+            ))
         };
         match self.texts.get(source).and_then(Option::as_ref) {
             Some(text) => rules.require(who, needed, [(source, text.as_str())]).map_err(unfit),
@@ -89,8 +95,59 @@ impl Access {
         }
     }
 
+    /// Whether a principal has a role at every scope. That follows from the stewards alone, so that
+    /// it says nothing of what is staged.
+    pub(super) fn is_everywhere(&self, who: &Principal, needed: Role) -> bool {
+        let Some(rules) = &self.rules else { return true };
+        let key = who.key();
+        let has_role = |scope: &Stewardship| {
+            let holders = rules.stewards.holders(scope);
+            holders.iter().any(|holder| holder.principal.key() == key && holder.role >= needed)
+        };
+        rules.stewards.at(&Scope::Vault).is_some() && rules.stewards.scopes().all(has_role)
+    }
+
+    /// Removes from entries the documents that the viewer may not know of: those that the viewer may
+    /// not read, and those that await a review at scopes where the viewer has no role (STAGE-13).
+    fn withhold_documents(
+        &self,
+        vault: &Vault,
+        who: Option<&Principal>,
+        staged: &mut Staged,
+    ) -> Result<(), Failure> {
+        let mut promoted =
+            staged.entries.iter_mut().filter(|entry| !entry.promoted.is_empty()).peekable();
+        let (Some(rules), true) = (&self.rules, promoted.peek().is_some()) else { return Ok(()) };
+        let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
+        let told = Snapshot::of(vault, &source, None)?.told()?;
+        let who = who.map_or("", Principal::as_str);
+        let may_name = |one: &Promotion| {
+            let history = replay::load(vault.files(), &one.document).ok();
+            let text = || {
+                let history = history.as_ref()?;
+                vouched::vouched(vault.files(), &one.document, history, Version(one.version)).ok()
+            };
+            let is_published = || {
+                let entries = history.iter().flat_map(History::entries);
+                entries.into_iter().any(Entry::is_published)
+            };
+            let has_role = || {
+                let text = text().unwrap_or_default();
+                rules.require(who, Role::Viewer, [(&one.document, text.as_str())]).is_ok()
+            };
+            told.as_ref().is_none_or(|told| told.may_name_version(&one.document, text))
+                && (is_published() || has_role())
+        };
+        for entry in promoted {
+            let all = entry.promoted.len();
+            entry.promoted.retain(may_name);
+            entry.withheld_documents = all - entry.promoted.len();
+        }
+        Ok(())
+    }
+
     /// Whether the viewer is an editor or a reviewer of a source.
-    fn may_see(&self, who: Option<&Principal>, source: &DocumentId) -> bool {
+    pub(super) fn may_see(&self, who: Option<&Principal>, source: &DocumentId) -> bool {
         if self.rules.is_none() {
             return true;
         }
@@ -101,6 +158,21 @@ impl Access {
             may
         })
     }
+}
+
+/// The entries of chains with what stands of the acts upon them (STAGE-19), and what the stewards in
+/// force allow. Promotions are compared with documents only where an act depends on them.
+pub(super) fn judged(
+    vault: &Vault,
+    chains: &Chains,
+    reads_documents: bool,
+) -> Result<(Staged, Access), Failure> {
+    let log = trust::open_log(vault)?;
+    let chronicle = log.sound()?;
+    let judge = ActJudge::new(vault.files(), &chronicle, reads_documents);
+    let staged = Staged::judged(chains, &|act| judge.standing(act));
+    let access = Access::of(vault, &chronicle, staged.entries.iter().map(|one| &one.source))?;
+    Ok((staged, access))
 }
 
 /// The text of a source that was sealed last.
@@ -150,11 +222,16 @@ impl Workspace<'_> {
         self.view(vault, labels, &Chains::of_source(vault.files(), source)?)
     }
 
-    fn view(&self, vault: &Vault, labels: &Labels, chains: &Chains) -> Result<StagedView, Failure> {
-        let staged = Staged::of(chains);
+    pub(in crate::workspace) fn view(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        chains: &Chains,
+    ) -> Result<StagedView, Failure> {
+        let (mut staged, access) = judged(vault, chains, false)?;
         let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
         let session = labels.session.clone().filter(|_| !labels.session_implicit);
-        let access = Access::of(vault, staged.entries.iter().map(|entry| &entry.source))?;
+        access.withhold_documents(vault, principal.as_ref(), &mut staged)?;
         Ok(StagedView { staged, principal, session, access })
     }
 }
@@ -169,6 +246,17 @@ impl StagedView {
     /// Whether the viewer may see an entry at all.
     pub(crate) fn is_visible(&self, entry: &StagedEntry) -> bool {
         self.is_own(entry) || self.access.may_see(self.principal.as_ref(), &entry.source)
+    }
+
+    /// How many live entries the viewer recorded in other sessions, and may not see in this one.
+    pub(crate) fn own_elsewhere(&self, of: impl Fn(&StagedEntry) -> bool) -> usize {
+        let key = self.principal.as_ref().map(Principal::key);
+        let is_mine = |entry: &&StagedEntry| {
+            let recorded = entry.entry.principal.as_deref().map(PrincipalKey::of);
+            recorded.is_some() && recorded == key && entry.is_live()
+        };
+        let mine = self.staged.entries.iter().filter(is_mine);
+        mine.filter(|entry| of(entry) && !self.is_visible(entry)).count()
     }
 
     /// The entries that the viewer may see, in the order in which they were staged.
@@ -228,24 +316,7 @@ pub(super) fn content(vault: &Vault, entry: &StagedEntry) -> Result<Content, Fai
 
 /// What the access log says of the content of an entry (STAGE-15).
 pub(crate) fn recorded(entry: &StagedEntry, handed_out: &[u8]) -> Text {
-    Text {
-        uri: Some(entry.name().to_string()),
-        id: None,
-        version: entry.seq,
-        checkpoint: None,
-        chain_hash: entry.hash.to_string(),
-        range: None,
-        part: None,
-        author: None,
-        edited_by: entry.entry.principal.clone().unwrap_or_default(),
-        edited_at: entry.at.clone(),
-        approved_by: Vec::new(),
-        approved_at: None,
-        steward: None,
-        review_due: None,
-        bytes: handed_out.len() as u64,
-        sha256: Digest::of(handed_out).to_string(),
-    }
+    entry.text(handed_out)
 }
 
 impl Content {
@@ -257,7 +328,7 @@ impl Content {
 
     /// The content as text; none where it is none.
     pub(crate) fn text(&self) -> Option<&str> {
-        std::str::from_utf8(&self.bytes).ok()
+        payload_text(&self.bytes)
     }
 }
 

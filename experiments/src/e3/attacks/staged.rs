@@ -105,6 +105,15 @@ pub(super) const STAGED: &[(&str, Attack)] = &[
         chain.renew();
         chain.written(t)
     }),
+    ("staged-collected-early", |t| {
+        let (chain, at) = any(t, 0)?;
+        forged(t, &chain, act(&chain, at, "collect", json!({})))
+    }),
+    ("staged-promoted-to-none", |t| {
+        let (chain, at) = any(t, 0)?;
+        let document = json!({"document": "nodes/none", "version": 1});
+        forged(t, &chain, act(&chain, at, "promote", document))
+    }),
     ("staged-chain-deleted", |t| {
         let path = recorded(t)?.path();
         t.remove(&path);

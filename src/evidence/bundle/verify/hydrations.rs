@@ -1,5 +1,5 @@
-//! The versions of sources that hydrations name (EVID-26). What a source gave is not in the vault, so
-//! that nothing of it is proved but that the line has its hash.
+//! The versions of sources that hydrations name (EVID-26). What a source gave is judged where it was
+//! staged; otherwise nothing of it is proved but that the line has its hash.
 
 use std::collections::BTreeMap;
 

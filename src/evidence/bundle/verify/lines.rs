@@ -91,6 +91,9 @@ fn judge(
     if let Some(why) = line.chain_fault(before) {
         return contradicted(why);
     }
+    if let Some(why) = line.after_head() {
+        return contradicted(why);
+    }
     let Some(head) = &line.request.head else { return Ok(()) };
     if log.recorded(head.checkpoint).is_some_and(|found| found.to_string() != head.hash) {
         return contradicted(format!("checkpoint {} has another hash", head.checkpoint));

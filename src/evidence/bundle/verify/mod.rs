@@ -2,25 +2,29 @@
 //!
 //! `log` recomputes the checkpoints, `lines` the lines of the access log, `versions` the texts from
 //! their histories, `reviews` who approved them, `texts` what was handed out of these, `stewards` who
-//! decided about it, and `hydrations` which sources were hydrated. Each gives items; none stops at the first
-//! that does not hold.
+//! decided about it, `hydrations` which sources were hydrated, and `staged` what these returned. Each
+//! gives items; none stops at the first that does not hold.
 
 mod hydrations;
 mod lines;
 mod log;
 mod reviews;
+mod staged;
 mod stewards;
 mod texts;
 mod versions;
 
 use std::collections::BTreeMap;
 
-use super::manifest::{FileRef, Gap, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope, what_is};
+use super::manifest::{
+    FileRef, Gap, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope, what_is,
+};
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::audit::{HeadRef, Line};
 use crate::model::digest::Digest;
 use lines::Lines;
 use log::Log;
+use staged::StagedProofs;
 use versions::Versions;
 
 /// Why bytes are no bundle.
@@ -106,6 +110,14 @@ pub enum Kind {
     Steward,
     /// The source of a hydration.
     Hydration,
+    /// A line of a staging chain.
+    Staged,
+    /// The content of a staged entry.
+    Content,
+    /// The result of a hydration, which was staged.
+    Result,
+    /// That the body of a version is the content that it was promoted from.
+    Promotion,
 }
 
 impl Kind {
@@ -123,6 +135,10 @@ impl Kind {
             Self::Text => "text",
             Self::Steward => "steward",
             Self::Hydration => "hydration",
+            Self::Staged => "staged",
+            Self::Content => "content",
+            Self::Result => "result",
+            Self::Promotion => "promotion",
         }
     }
 }
@@ -233,8 +249,12 @@ fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Ve
     items.extend(log.items.iter().cloned());
     items.extend(lines.items.iter().cloned());
     items.extend(versions.items.iter().cloned());
-    items.extend(texts::items(&manifest, files, &lines, (&log, &versions)));
+    let staged = StagedProofs::read(&manifest, files);
+    items.extend(texts::items((&manifest, files), &lines, (&log, &versions), &staged));
     items.extend(hydrations::items(&manifest, &lines, &versions));
+    items.extend(staged.items.iter().cloned());
+    items.extend(staged.results(&manifest, &lines));
+    items.extend(staged.promotions(&manifest, files, &versions));
     let (word, name) = manifest.scope.parts();
     let scope = (word, name.to_owned());
     Verified { scope, tool: manifest.tool, head: manifest.head, items }

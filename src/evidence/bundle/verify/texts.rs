@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::super::manifest::{Manifest, TextRef, text_path};
 use super::lines::{Lines, wanted};
 use super::log::Log;
+use super::staged::StagedProofs;
 use super::stewards::Stewards;
 use super::versions::Versions;
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved, unprovable};
@@ -16,6 +17,7 @@ use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::resolve::provenance::written;
 use crate::review::Reviewed;
+use crate::uri::is_staged;
 
 /// No more bytes are hashed; equal texts of a version are hashed once. So a small bundle, whose lines
 /// name a long text very often, does not hold a verifier.
@@ -54,10 +56,10 @@ impl<'m> Hashed<'m> {
 
 /// What the bundle proves of each text of its lines.
 pub(super) fn items(
-    manifest: &Manifest,
-    files: &Files<'_>,
+    (manifest, files): (&Manifest, &Files<'_>),
     lines: &Lines,
     (log, versions): (&Log, &Versions),
+    staged: &StagedProofs,
 ) -> Vec<Item> {
     let mut stewards = Stewards::new(manifest, files, log, versions);
     let proofs: BTreeMap<(usize, usize), &TextRef> =
@@ -71,9 +73,12 @@ pub(super) fn items(
                 _ => not_proved("the line is not proved"),
             };
             let found = version_of(manifest, text, proof);
-            let judged = found.clone().and_then(|(proof, checkpoint)| {
-                judge((manifest, files, versions), text, (proof, checkpoint), &mut hashed)
-            });
+            let judged = match text.uri.as_deref().is_some_and(is_staged) {
+                true => staged.judge_text(text),
+                false => found.clone().and_then(|(proof, checkpoint)| {
+                    judge((manifest, files, versions), text, (proof, checkpoint), &mut hashed)
+                }),
+            };
             let name = format!("{}#{document}", line.trace());
             items.push(Item::new(Kind::Text, name.clone(), judged.and_then(is_proved)));
             if text.steward.is_some() || text.review_due.is_some() {

@@ -1,0 +1,98 @@
+//! `ctx source diff`.
+
+use crate::audit::{Part, Text, Traced};
+use crate::cli::Answer;
+use crate::cli::session::Session;
+use crate::cli::ui::shown;
+use crate::report::failure::Failure;
+use crate::report::source::{PromotedFromReport, SourceDiffReport};
+use crate::report::staging::difference_block;
+use crate::resolve::Need;
+use crate::staging::StagedEntry;
+use crate::workspace::staging::{Difference, PromotedFrom, recorded};
+
+/// Show what changed between the last two staged results of a source
+///
+/// Compares the last two results that are kept and that you may see. JSON is compared by structure:
+/// each part that was added, removed or changed, with its JSON Pointer. Other texts are compared by
+/// their lines. What changed stands between two lines that mark it as data. Documents that were
+/// promoted from the older result follow: they hold what the source has replaced.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx source diff sources/prices\n  \
+ctx source diff sources/prices --json")]
+pub(super) struct Diff {
+    /// Id or file of a source
+    id: String,
+}
+
+pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let id = session.workspace.recorded_id(&vault, &args.id)?;
+    let source = session.source(&vault, Need::Versions)?;
+    let view = session.workspace.staged_of_source(&vault, &session.labels, &id)?;
+    let (old, new) = view.last_two(&id)?;
+    let (old_content, new_content) = (view.content(&vault, old)?, view.content(&vault, new)?);
+    let difference = Difference::between((old, &old_content), (new, &new_content));
+    let promoted = session.workspace.promoted_from((&vault, &source), (&view, old))?;
+    let equal = match &difference {
+        Difference::Json(changes) => changes.is_empty(),
+        _ => old.entry.raw_hash == new.entry.raw_hash,
+    };
+    session.recording.listed = Some(2);
+    let lines = difference.lines();
+    let of_diff =
+        |entry: &StagedEntry| Text { part: Some(Part::Diff), ..recorded(entry, lines.as_bytes()) };
+    let texts = if lines.is_empty() { Vec::new() } else { vec![of_diff(old), of_diff(new)] };
+    let lines = session.release(Traced::new(lines, texts));
+    if session.ui.json {
+        let changes = match &difference {
+            Difference::Json(changes) => Some(changes.as_slice()),
+            _ => None,
+        };
+        session.ui.report(&SourceDiffReport {
+            source: id.to_string(),
+            from: old.name().to_string(),
+            to: new.name().to_string(),
+            at: [&old.at, &new.at],
+            equal,
+            form: difference.form(),
+            changes,
+            diff: &lines,
+            promoted: promoted.iter().map(report).collect(),
+        });
+        return Ok(Answer::Yes);
+    }
+    if equal {
+        session.ui.note(&format!("note: {} and {} have the same content", old.name(), new.name()));
+    } else if lines.is_empty() {
+        session.ui.note(&format!(
+            "note: the contents of {} and {} differ, and are not compared as texts; `ctx stage show \
+             ENTRY --raw` prints the bytes",
+            old.name(),
+            new.name()
+        ));
+    } else {
+        session.ui.harmless(&difference_block((old, new), difference.form(), &lines));
+    }
+    promoted.iter().for_each(|one| session.ui.line(&sentence(one, equal)));
+    Ok(Answer::Yes)
+}
+
+fn report(of: &PromotedFrom) -> PromotedFromReport {
+    let (document, entry) = (of.document.to_string(), of.entry.clone());
+    PromotedFromReport { document, entry, published: of.published }
+}
+
+/// What a steward has to know of a document that was promoted from the older result.
+fn sentence(of: &PromotedFrom, equal: bool) -> String {
+    let document = shown(of.document.as_str()).into_owned();
+    let state = match of.published {
+        Some(version) => format!("`{document}`, published as version {version},"),
+        None => format!("`{document}`, which is not published,"),
+    };
+    let entry = shown(&of.entry).into_owned();
+    match equal {
+        true => format!("{state} was promoted from {entry}, whose content is still the last one"),
+        false => format!("out of date: {state} was promoted from {entry}"),
+    }
+}

@@ -1,0 +1,310 @@
+//! What a bundle proves of staged entries: the lines of their chains, their contents, the texts and
+//! results that they are, and the documents that were promoted from them (EVID-27 to EVID-29).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::manifest::{Manifest, STAGED, StagedRef, content_path, text_path};
+use super::super::staged::{ResultKey, entry_key, promoted_from, result_key};
+use super::lines::Lines;
+use super::versions::Versions;
+use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
+use crate::audit::{Text, WriterId};
+use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::model::layout::limit;
+use crate::staging::{
+    ActKind, Canonical, Chain, Chains, Ended, Staged, StagedEntry, StagedLine, StagedName,
+};
+
+/// No line of a staging chain is longer.
+const MAX_LINE: usize = 16 << 20;
+
+/// A line that can be read, in its place.
+struct Placed<'m> {
+    listed: &'m StagedRef,
+    source: DocumentId,
+    writer: WriterId,
+    line: StagedLine,
+}
+
+/// The staged entries of a bundle, and what was proved of them.
+#[derive(Debug, Default)]
+pub(super) struct StagedProofs {
+    pub(super) items: Vec<Item>,
+    /// The entries whose lines are proved, with the proved acts upon them.
+    entries: Vec<StagedEntry>,
+    /// Their places by hash, and by name; of equal ones the first.
+    by_hash: BTreeMap<Digest, usize>,
+    by_name: BTreeMap<StagedName, usize>,
+    by_result: BTreeMap<ResultKey, usize>,
+    /// What is said of the content of each.
+    contents: Vec<Judged>,
+}
+
+impl StagedProofs {
+    pub(super) fn read(manifest: &Manifest, files: &Files<'_>) -> Self {
+        let mut read = lines(manifest, files);
+        let Staged { entries, astray, .. } = staged_of(&read);
+        let astray: BTreeSet<_> = astray.into_iter().collect();
+        // An act has an entry upon which it is.
+        for (_, judged, placed) in &mut read {
+            let is_astray = |placed: &Placed<'_>| {
+                let place = (placed.source.clone(), placed.writer.clone(), placed.line.seq);
+                astray.contains(&place)
+            };
+            if judged.is_ok() && placed.as_ref().is_some_and(is_astray) {
+                *judged = contradicted("the bundle does not have the entry upon which it is");
+            }
+        }
+        let numbers: BTreeMap<Digest, Option<usize>> = read
+            .iter()
+            .filter_map(|(_, _, placed)| placed.as_ref())
+            .filter_map(|placed| Some((placed.line.hash?, placed.listed.content)))
+            .collect();
+        let line = |(name, judged, _)| Item::new(Kind::Staged, name, judged);
+        let mut proofs = Self { items: read.into_iter().map(line).collect(), ..Self::default() };
+        let mut hashed = Hashes::default();
+        for (at, entry) in entries.iter().enumerate() {
+            let number = numbers.get(&entry.hash).copied().flatten();
+            let judged = content(files, entry, number, &mut hashed);
+            let item = Item::new(Kind::Content, entry.name().to_string(), judged.clone());
+            proofs.items.push(item);
+            proofs.contents.push(judged);
+            proofs.by_hash.entry(entry.hash).or_insert(at);
+            proofs.by_name.entry(entry.name()).or_insert(at);
+            proofs.by_result.entry(entry_key(entry)).or_insert(at);
+        }
+        Self { entries, ..proofs }
+    }
+
+    /// What the bundle proves of the text of an access that is a staged content.
+    pub(super) fn judge_text(&self, text: &Text) -> Judged {
+        if let Some(part) = text.part {
+            return unprovable(format!("a {} is not made again", part.as_str()));
+        }
+        let hash = text.chain_hash.parse::<Digest>().ok();
+        let Some(at) = hash.and_then(|hash| self.by_hash.get(&hash).copied()) else {
+            return not_proved("the bundle does not have the staged entry");
+        };
+        let entry = &self.entries[at];
+        let said = entry.entry.raw_hash.clone();
+        let expected = Text { bytes: entry.entry.bytes, sha256: said, ..entry.text(b"") };
+        let (steward, review_due) = (text.steward.clone(), text.review_due.clone());
+        if *text != (Text { steward, review_due, ..expected }) {
+            return contradicted("its staged entry says otherwise");
+        }
+        self.judge_content(at)
+    }
+
+    fn judge_content(&self, at: usize) -> Judged {
+        match &self.contents[at] {
+            Ok(()) => Ok(()),
+            Err((Verdict::Unprovable, why)) => unprovable(why.clone()),
+            _ => not_proved("the content of the staged entry is not proved"),
+        }
+    }
+
+    /// What the bundle proves of the results of its hydrations, where they were staged.
+    pub(super) fn results(&self, manifest: &Manifest, lines: &Lines) -> Vec<Item> {
+        let mut items = Vec::new();
+        for (_, line, verdict) in lines.read_lines() {
+            let of = line.hydration().filter(|of| manifest.scope.is_about(&of.source));
+            let Some(of) = of else { continue };
+            let key = result_key(line, of);
+            let Some(at) = key.and_then(|key| self.by_result.get(&key).copied()) else {
+                continue;
+            };
+            let judged = match verdict {
+                _ if self.entries[at].entry.bytes != of.bytes => {
+                    contradicted("its staged entry has another number of bytes")
+                }
+                Verdict::Proved => self.judge_content(at),
+                _ => not_proved("the line is not proved"),
+            };
+            items.push(Item::new(Kind::Result, line.trace().to_string(), judged));
+        }
+        items
+    }
+
+    /// What the bundle proves of the versions that say that they were promoted.
+    pub(super) fn promotions(
+        &self,
+        manifest: &Manifest,
+        files: &Files<'_>,
+        versions: &Versions,
+    ) -> Vec<Item> {
+        let mut items = Vec::new();
+        for (version, n) in manifest.versions.iter().zip(1..) {
+            let Some(text) = versions.entry(n).and_then(|_| files.get(&text_path(n)).ok()) else {
+                continue;
+            };
+            let text = String::from_utf8_lossy(text);
+            let Some((name, body)) = promoted_from(&version.id, &text) else { continue };
+            let of = (version.id.as_str(), version.version);
+            let named = format!("{} v{}", of.0, of.1);
+            items.push(Item::new(Kind::Promotion, named, self.promotion(&name, of, body)));
+        }
+        items
+    }
+
+    fn promotion(&self, name: &StagedName, (id, version): (&str, u64), body: &str) -> Judged {
+        let Some(at) = self.by_name.get(name).copied() else {
+            return not_proved("the bundle does not have the staged entry");
+        };
+        let entry = &self.entries[at];
+        let is_it = body.len() as u64 == entry.entry.bytes
+            && Digest::of(body.as_bytes()).to_string() == entry.entry.raw_hash;
+        let is_promoted =
+            entry.promoted.iter().any(|to| (to.document.as_str(), to.version) == (id, version));
+        match is_it {
+            true => Ok(()),
+            false if is_promoted => contradicted("its body is not the content of the staged entry"),
+            false => unprovable("its body was changed after the promotion".to_owned()),
+        }
+    }
+}
+
+fn unprovable(why: String) -> Judged {
+    Err((Verdict::Unprovable, why))
+}
+
+/// A line with its name and what is said of it so far.
+type Read<'m> = (String, Judged, Option<Placed<'m>>);
+
+/// The lines of the bundle, each compared with the one before it.
+fn lines<'m>(manifest: &'m Manifest, files: &Files<'_>) -> Vec<Read<'m>> {
+    let bytes = files.get(STAGED).unwrap_or_default();
+    let mut found = bytes.split_inclusive(|byte| *byte == b'\n');
+    let mut listed = manifest.staged.iter();
+    let mut read: Vec<Read<'m>> = Vec::new();
+    let mut last: Option<usize> = None;
+    loop {
+        let (line, listed) = match (found.next(), listed.next()) {
+            (None, None) => return read,
+            pair => pair,
+        };
+        let n = read.len();
+        let owner = listed.and_then(|of| Some((of.source.parse().ok()?, of.writer.parse().ok()?)));
+        let (Some(listed), Some((source, writer))) = (listed, owner) else {
+            let why = "the manifest names no source and writer for it";
+            read.push((format!("staged line {}", n + 1), contradicted(why), None));
+            continue;
+        };
+        let name = StagedName::of(&source, &writer, listed.seq).to_string();
+        let Some(line) = line else {
+            read.push((name, not_proved("the line is missing"), None));
+            continue;
+        };
+        match sound(line, &source) {
+            Ok(line) => {
+                let before = last.and_then(|at: usize| read[at].2.as_ref());
+                let placed = Placed { listed, source, writer, line };
+                let judged = placed.follows(before);
+                last = if judged.is_ok() { Some(n) } else { last };
+                read.push((name, judged, Some(placed)));
+            }
+            Err(why) => read.push((name, Err(why), None)),
+        }
+    }
+}
+
+fn sound(line: &[u8], source: &DocumentId) -> Result<StagedLine, (Verdict, String)> {
+    match line.strip_suffix(b"\n") {
+        Some(line) if line.len() > MAX_LINE => contradicted("the line is too long"),
+        Some(line) => StagedLine::read(line, source).or_else(|why| contradicted(why.to_string())),
+        None => contradicted("the line has no end"),
+    }
+}
+
+impl Placed<'_> {
+    /// Whether the line is in its place, behind the last one in the bundle that is.
+    fn follows(&self, before: Option<&Placed<'_>>) -> Judged {
+        if self.line.seq != self.listed.seq {
+            return contradicted("the manifest does not list it in this place");
+        }
+        if self.line.kind.act().is_some() && self.listed.content.is_some() {
+            return contradicted("an act has no content");
+        }
+        if !self.line.is_after(&self.source, &self.writer, None) {
+            return contradicted("it does not begin the chain of its writer");
+        }
+        let Some(before) = before else { return Ok(()) };
+        let place = (&self.source, &self.writer, self.line.seq);
+        if (&before.source, &before.writer, before.line.seq) >= place {
+            return contradicted("the lines are not in order");
+        }
+        let is_next = (&before.source, &before.writer) == (&self.source, &self.writer);
+        match !is_next || self.line.is_after(&self.source, &self.writer, Some(&before.line)) {
+            true => Ok(()),
+            false => contradicted("it does not follow the line before it"),
+        }
+    }
+}
+
+/// The entries whose lines are proved, with the proved acts upon them.
+fn staged_of(read: &[Read<'_>]) -> Staged {
+    let mut chains: BTreeMap<(&DocumentId, &WriterId), Vec<StagedLine>> = BTreeMap::new();
+    for (_, judged, placed) in read {
+        if let (Ok(()), Some(placed)) = (judged, placed) {
+            let of = (&placed.source, &placed.writer);
+            chains.entry(of).or_default().push(placed.line.clone());
+        }
+    }
+    let chain = |((source, writer), lines): ((&DocumentId, &WriterId), Vec<StagedLine>)| Chain {
+        source: source.clone(),
+        writer: writer.clone(),
+        lines,
+        faults: Vec::new(),
+    };
+    Staged::of(&Chains { chains: chains.into_iter().map(chain).collect(), strays: Vec::new() })
+}
+
+/// The hashes of contents that were computed, by the numbers of the contents: a manifest may name one
+/// for many entries.
+#[derive(Default)]
+struct Hashes {
+    raw: BTreeMap<usize, Digest>,
+    canonical: BTreeMap<usize, Option<Digest>>,
+}
+
+impl Hashes {
+    fn are(&mut self, entry: &StagedEntry, number: usize, bytes: &[u8]) -> bool {
+        let raw = *self.raw.entry(number).or_insert_with(|| Digest::of(bytes));
+        let said = &entry.entry;
+        if said.raw_hash != raw.to_string() || said.bytes != bytes.len() as u64 {
+            return false;
+        }
+        let canonical = match said.canonical {
+            Canonical::Raw => Some(raw),
+            jcs => *self.canonical.entry(number).or_insert_with(|| jcs.hash(bytes, raw)),
+        };
+        canonical.is_some_and(|hash| hash.to_string() == said.content_hash)
+    }
+}
+
+/// That the content of an entry is in the bundle, and is what the entry says.
+fn content(
+    files: &Files<'_>,
+    entry: &StagedEntry,
+    number: Option<usize>,
+    hashed: &mut Hashes,
+) -> Judged {
+    match (number, &entry.ended) {
+        (Some(number), _) => {
+            let bytes = files.get(&content_path(number))?;
+            match bytes.len() as u64 <= limit::STAGED && hashed.are(entry, number, bytes) {
+                true => Ok(()),
+                false => contradicted("it is not what the entry says"),
+            }
+        }
+        (None, Some(Ended { kind: ActKind::Collect, at, .. }))
+            if *at < entry.entry.retention_until =>
+        {
+            not_proved("the entry was collected before its retention ended")
+        }
+        (None, Some(Ended { at, .. })) => {
+            unprovable(format!("the content is gone: the entry was {}, {at}", entry.state()))
+        }
+        (None, None) => not_proved("the bundle does not have the content"),
+    }
+}

@@ -1,0 +1,88 @@
+//! Staged entries as the reader of evidence may see them, and what is made again of their contents
+//! (AUDIT-9).
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::replay::Outcome;
+use crate::audit::Text;
+use crate::model::id::DocumentId;
+use crate::staging::{Chains, FoundPayload, StagedEntry, StagedName, parse_name, read_payload};
+use crate::vault::Vault;
+
+/// The staged entries of a source that the reader may see, and the chains of the source.
+#[derive(Debug, Default)]
+pub(crate) struct VisibleStaged {
+    pub(crate) chains: Chains,
+    pub(crate) entries: Vec<StagedEntry>,
+}
+
+/// Gives the staged entries of a source, or says why they cannot be read.
+pub(crate) type StagedOf<'s> = dyn Fn(&DocumentId) -> Result<VisibleStaged, String> + 's;
+
+/// The name of an entry, where a text is its URI in the one spelling.
+pub(crate) fn staged_uri(uri: &str) -> Option<StagedName> {
+    let name = parse_name(uri).ok()?;
+    (name.source.is_some() && name.to_string() == uri).then_some(name)
+}
+
+/// The visible entries of a source by name; two writers may begin with the same digits.
+type ByName = BTreeMap<StagedName, Vec<StagedEntry>>;
+
+/// Contents that are made again. The chains of a source are read once.
+pub(crate) struct StagedTexts<'s> {
+    staged_of: &'s StagedOf<'s>,
+    known: RefCell<BTreeMap<DocumentId, Result<ByName, String>>>,
+}
+
+impl<'s> StagedTexts<'s> {
+    /// Of the entries that the reader may see.
+    pub(crate) fn new(staged_of: &'s StagedOf<'s>) -> Self {
+        Self { staged_of, known: RefCell::default() }
+    }
+
+    /// Makes the text again that has the URI of an entry, and compares it.
+    pub(super) fn compare(&self, vault: &Vault, name: &StagedName, text: &Text) -> Outcome {
+        let cannot_tell = |why: String| Outcome::CannotTell(why);
+        let different = |why: &str| Outcome::Different(why.to_owned());
+        let Some(source) = &name.source else { return cannot_tell("it names no source".into()) };
+        let mut known = self.known.borrow_mut();
+        let by_name = known.entry(source.clone()).or_insert_with(|| self.read(source));
+        let entries = match by_name {
+            Ok(by_name) => by_name.get(name).map_or(&[][..], Vec::as_slice),
+            Err(why) => return cannot_tell(why.clone()),
+        };
+        let entry = entries.iter().find(|entry| entry.hash.to_string() == text.chain_hash);
+        let Some(entry) = entry else {
+            return match entries.is_empty() {
+                true => cannot_tell("you may see no such staged entry".to_owned()),
+                false => different("the staged entry has another hash"),
+            };
+        };
+        let (bytes, raw_hash) = (entry.entry.bytes, &entry.entry.raw_hash);
+        if text.version != entry.seq || (text.bytes, &text.sha256) != (bytes, raw_hash) {
+            return different("the staged entry is of other bytes");
+        }
+        if let Some(ended) = &entry.ended {
+            let (state, at) = (entry.state(), &ended.at);
+            return cannot_tell(format!("the content is gone: the entry was {state}, {at}"));
+        }
+        let found = entry.entry.raw().map(|raw| read_payload(vault.files(), raw));
+        match found {
+            Some(FoundPayload::Whole(_)) => Outcome::Same,
+            Some(FoundPayload::Missing) => cannot_tell("the content is missing".to_owned()),
+            Some(FoundPayload::Unreadable(why)) => cannot_tell(why.to_string()),
+            Some(FoundPayload::Altered(_)) | None => {
+                cannot_tell("the content is not what was received".to_owned())
+            }
+        }
+    }
+
+    fn read(&self, source: &DocumentId) -> Result<ByName, String> {
+        let mut by_name = ByName::new();
+        for entry in (self.staged_of)(source)?.entries {
+            by_name.entry(entry.name()).or_default().push(entry);
+        }
+        Ok(by_name)
+    }
+}

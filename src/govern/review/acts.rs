@@ -1,0 +1,105 @@
+//! The versions that decisions make beside those that publish: partial approvals, ratifications, and
+//! the ends of submissions; and who may end one.
+
+use super::super::transaction::Transaction;
+use super::super::{PublishError, Refusal};
+use super::decide::Refusing;
+use super::{ReviewError, Reviewed};
+use crate::document::edit::Edit;
+use crate::document::review::ReviewEdit;
+use crate::model::principal::PrincipalKey;
+use crate::review::{Pending, Rules, Track};
+use crate::stewards::Role;
+use crate::txn::{Change, Item, Step};
+
+impl Transaction<'_> {
+    /// The version that ratifies an emergency retirement.
+    pub(super) fn ratified(&self, reviewed: &Reviewed) -> Result<Item, PublishError> {
+        let by = [self.author.principal.to_string()];
+        let step = ReviewEdit::Ratify { by: &by, at: self.at };
+        let text = reviewed.track.emergency.as_ref().map(|emergency| emergency.text.as_str());
+        self.stepped(reviewed, text.unwrap_or_default(), Step::Ratify, &step)
+    }
+
+    /// The version that approves a submission which waits for more approvals.
+    pub(super) fn approved_in_part(
+        &self,
+        reviewed: &Reviewed,
+        by: &[String],
+    ) -> Result<Item, PublishError> {
+        let step = ReviewEdit::ApproveInPart { by, at: self.at };
+        let text = &reviewed.pending()?.last.1;
+        self.stepped(reviewed, text, Step::ApproveInPart, &step)
+    }
+
+    /// The version that ends a submission.
+    pub(super) fn ended(
+        &self,
+        reviewed: &Reviewed,
+        how: Refusing<'_>,
+    ) -> Result<Item, PublishError> {
+        let me = self.author.principal.as_str();
+        let (kind, step) = match how {
+            Refusing::Reject(reason) => (Step::Reject, ReviewEdit::Reject { by: me, reason }),
+            Refusing::Withdraw(reason) => (Step::Withdraw, ReviewEdit::Withdraw { reason }),
+            Refusing::Supersede(reason) => {
+                (Step::Withdraw, ReviewEdit::Withdraw { reason: Some(reason) })
+            }
+        };
+        let text = &reviewed.pending()?.last.1;
+        self.stepped(reviewed, text, kind, &step)
+    }
+
+    /// Refuses a principal who may not end a submission.
+    pub(super) fn may_end(
+        &self,
+        track: &Track,
+        pending: &Pending,
+        how: Refusing<'_>,
+        rules: &Rules,
+    ) -> Result<(), ReviewError> {
+        let (id, who) = (track.id(), self.author.principal.as_str());
+        let needed = match how {
+            Refusing::Withdraw(_)
+                if PrincipalKey::of(&pending.by) == self.author.principal.key() =>
+            {
+                return Ok(());
+            }
+            Refusing::Withdraw(_) => {
+                return Err(ReviewError::NotTheSubmitter {
+                    id: id.clone(),
+                    by: pending.by.clone(),
+                });
+            }
+            Refusing::Reject(_) => Role::Reviewer,
+            Refusing::Supersede(_) => Role::Editor,
+        };
+        // To end a submission publishes nothing: the role for one of the texts is enough, so that none
+        // can be held by its new tags alone.
+        Ok(rules.require_any(who, needed, track.subjects(pending))?)
+    }
+
+    /// The version that a step makes of a text.
+    fn stepped(
+        &self,
+        reviewed: &Reviewed,
+        text: &str,
+        kind: Step,
+        step: &ReviewEdit<'_>,
+    ) -> Result<Item, PublishError> {
+        let (base, id) = (&reviewed.base, reviewed.track.id());
+        let refused = |refusal: Refusal| PublishError::Refused(vec![refusal]);
+        let text = match id.is_document() {
+            true => {
+                let edit = Edit::step(base.next(), &self.at.to_string(), "draft", step);
+                let text = edit.apply(text);
+                text.map_err(|why| refused(Refusal::spelling(&id.live_path(), &why)))?
+            }
+            false => text.to_owned(),
+        };
+        let change = Change::Step(kind);
+        let item = self.decided_version(id, base, &text.into(), change, kind.decision());
+        let set = reviewed.track.pending.as_ref().and_then(|pending| pending.change.clone());
+        Ok(Item { set, ..item.map_err(refused)? })
+    }
+}

@@ -1,0 +1,238 @@
+//! Which of the prepared submissions this principal may make, and which take the place of what awaits
+//! a decision already.
+
+use super::super::transaction::Transaction;
+use super::super::{NewDocument, Outcome, PublishError, Refusal};
+use super::queue::Waits;
+use super::{Refusing, ReviewError};
+use crate::document::edit::Edit;
+use crate::document::review::{Action, ReviewEdit, ReviewFields};
+use crate::document::{Document, utf8};
+use crate::model::id::DocumentId;
+use crate::model::layout::limit;
+use crate::model::number::Version;
+use crate::model::principal::PrincipalKey;
+use crate::review::{Rules, Track, fields_of};
+use crate::stewards::Role;
+use crate::txn::Item;
+use crate::txn::stamp::is_submitted;
+use crate::yaml::Node;
+
+/// How submissions are compared with what awaits a decision.
+pub(super) struct Checks<'c> {
+    /// Whether those of other principals are replaced.
+    pub(super) supersede: bool,
+    /// Texts that no live file has.
+    pub(super) new: &'c [NewDocument],
+    pub(super) waits: &'c Waits,
+}
+
+impl<'c> Checks<'c> {
+    /// Those of a command that replaces no submission of another principal.
+    pub(super) fn plain(waits: &'c Waits) -> Self {
+        Self { supersede: false, new: &[], waits }
+    }
+}
+
+impl Transaction<'_> {
+    /// Leaves out what was submitted already, and refuses what this principal may not submit, or
+    /// what another principal submitted before.
+    pub(super) fn check_submitted(
+        &self,
+        outcome: &mut Outcome,
+        how: &Checks<'_>,
+    ) -> Result<(), PublishError> {
+        let rules = self.rules();
+        for mut item in std::mem::take(&mut outcome.items) {
+            let reviewed = match self.vault.files().exists(&item.id.history_path()) {
+                true => Some(self.reviewed(&item.id)?),
+                false => None,
+            };
+            let track = reviewed.as_ref().map(|reviewed| &reviewed.track);
+            item.set = self.submits.as_ref().and_then(|submits| submits.set_of(&item.id));
+            let target = self.check_roles(&item, track, &rules)?;
+            if !self.has_reviewer(&item, track, target.as_ref(), &rules) {
+                outcome.unapprovable.push(item.id.clone());
+            }
+            self.check_targets(&item.id, target.as_ref(), how.waits)?;
+            let text = item.submitted.as_deref().unwrap_or_default();
+            self.check_reviewers(&item.id, text)?;
+            if item.id == DocumentId::config() {
+                self.check_mode_change(&item.id, text, how.waits.others(&item.id))?;
+            }
+            match self.is_replaced(&item, track, how)? {
+                true => outcome.items.push(item),
+                false => outcome.unchanged.push(item.id.clone()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a principal who is no editor of a text; gives the target of a move.
+    fn check_roles(
+        &self,
+        item: &Item,
+        track: Option<&Track>,
+        rules: &Rules,
+    ) -> Result<Option<DocumentId>, PublishError> {
+        let text = item.submitted.as_deref().unwrap_or_default();
+        let published = track.and_then(|track| track.published.as_ref());
+        let target = match track.and_then(|_| action_of(&item.id, text)) {
+            Some(Action::Move(target)) => Some(target),
+            _ => None,
+        };
+        let texts =
+            [Some(text).filter(|text| !text.is_empty()), published.map(|p| p.text.as_str())];
+        let mut subjects: Vec<(&DocumentId, &str)> =
+            texts.into_iter().flatten().map(|text| (&item.id, text)).collect();
+        subjects.extend(target.as_ref().map(|target| (target, text)));
+        let me = self.author.principal.as_str();
+        rules.require(me, Role::Editor, subjects).map_err(ReviewError::from)?;
+        Ok(target)
+    }
+
+    /// Whether some steward other than the submitter is a reviewer of a text.
+    fn has_reviewer(
+        &self,
+        item: &Item,
+        track: Option<&Track>,
+        target: Option<&DocumentId>,
+        rules: &Rules,
+    ) -> bool {
+        let text = item.submitted.as_deref().unwrap_or_default();
+        let published = track.and_then(|track| Some(track.published.as_ref()?.text.as_str()));
+        let texts = [Some(text).filter(|text| !text.is_empty()), published];
+        let texts: Vec<&str> = texts.into_iter().flatten().collect();
+        let ids = [Some(&item.id), target];
+        let subjects = || {
+            let of = |id| texts.iter().map(move |text| (id, *text));
+            ids.iter().flatten().copied().flat_map(of).collect::<Vec<_>>()
+        };
+        let Some((id, text)) = subjects().first().copied() else { return true };
+        let scope = rules.stewards.scope_of(id, &rules.tags(id, text));
+        let holders = scope.map(|scope| rules.stewards.holders(scope)).unwrap_or_default();
+        let me = self.author.principal.key();
+        let mut others = holders.iter().filter(|holder| holder.principal.key() != me);
+        others.any(|holder| {
+            rules.require(holder.principal.as_str(), Role::Reviewer, subjects()).is_ok()
+        })
+    }
+
+    /// Refuses an id that an approval of a move would use.
+    fn check_targets(
+        &self,
+        id: &DocumentId,
+        target: Option<&DocumentId>,
+        waits: &Waits,
+    ) -> Result<(), PublishError> {
+        for track in waits.tracks().filter(|track| track.id() != id) {
+            let action = track.pending.as_ref().and_then(|pending| pending.action.as_ref());
+            let Some(taken) = action.and_then(Action::target) else { continue };
+            if taken != id && Some(taken) != target {
+                continue;
+            }
+            let message = format!("a move of `{}` to `{taken}` awaits a decision", track.id());
+            let hint = "choose another id, or wait for that decision";
+            let refusal = Refusal::new(taken.live_path(), "id-taken", message, hint);
+            return Err(PublishError::Refused(vec![refusal]));
+        }
+        Ok(())
+    }
+
+    /// Whether a submission takes the place of what awaits a decision; it does not where it is the
+    /// same. Refuses to replace what another principal submitted.
+    fn is_replaced(
+        &self,
+        item: &Item,
+        track: Option<&Track>,
+        how: &Checks<'_>,
+    ) -> Result<bool, PublishError> {
+        let Some(track) = track else { return Ok(true) };
+        let Some(pending) = &track.pending else { return Ok(true) };
+        let text = item.submitted.as_deref().unwrap_or_default();
+        let fresh = how.new.iter().find(|new| new.id == item.id);
+        let is_mine = PrincipalKey::of(&pending.by) == self.author.principal.key();
+        let replaces = how.supersede && !is_mine;
+        // What no line of a change log names may be undone: it is submitted again.
+        let is_known = how.waits.unrecorded(track).is_none();
+        let is_same_set = pending.change == item.set;
+        if is_same_set && !replaces && is_known && self.is_same(&item.id, track, text, fresh) {
+            return Ok(false);
+        }
+        if !is_mine && !how.supersede {
+            let (id, version) = (item.id.clone(), pending.version);
+            let is_text = action_of(&item.id, text).is_none_or(|action| !action.is_retirement());
+            let by = pending.by.clone();
+            return Err(ReviewError::Pending { id, version, by, is_text }.into());
+        }
+        if !is_mine {
+            let rules = self.rules();
+            let reason = Refusing::Supersede("");
+            self.may_end(track, pending, reason, &rules)?;
+        }
+        // A part leaves its set with the whole set only.
+        match pending.change.as_ref().filter(|change| is_mine && Some(*change) != item.set.as_ref())
+        {
+            Some(change) => {
+                let (id, change) = (item.id.clone(), change.clone());
+                Err(ReviewError::InChange { id, change }.into())
+            }
+            None => Ok(true),
+        }
+    }
+
+    /// Whether a submission is the one that awaits a decision already.
+    fn is_same(
+        &self,
+        id: &DocumentId,
+        track: &Track,
+        text: &str,
+        fresh: Option<&NewDocument>,
+    ) -> bool {
+        let Some(pending) = &track.pending else { return false };
+        let action = if id.is_document() { action_of(id, text) } else { Some(Action::Publish) };
+        if !id.is_document() {
+            return pending.text == text;
+        }
+        if action != pending.action {
+            return false;
+        }
+        if action.is_some_and(|action| action.is_retirement()) {
+            return true;
+        }
+        // Of a renewal the published text is submitted, and not the file.
+        if self.is_renewal(track, text) {
+            return self.is_renewal(track, &pending.text);
+        }
+        let read = || self.vault.files().read_optional(&id.live_path(), limit::DOCUMENT).ok()?;
+        let bytes = match fresh {
+            Some(new) => Some(new.text.clone().into_bytes()),
+            None => read(),
+        };
+        let Some(live) = bytes.as_deref().and_then(|bytes| utf8(bytes).ok()) else { return false };
+        let document = Document::of_live(live);
+        document.is_ok_and(|document| is_submitted(id, live, &document, &pending.text))
+    }
+
+    /// Whether a submission is the published text, as it is.
+    fn is_renewal(&self, track: &Track, text: &str) -> bool {
+        let Some(published) = &track.published else { return false };
+        let Some(fields) = fields_of(text).filter(|fields| fields.base.is_some()) else {
+            return false;
+        };
+        let (Some(base), Some(action)) = (fields.base, &fields.action) else { return false };
+        let step = ReviewEdit::Submit { base, action, change: fields.change.as_deref() };
+        let Ok(document) = Document::parse(text) else { return false };
+        let number = document.frontmatter.get("version").and_then(Node::number);
+        let at = document.frontmatter.get("updated_at").and_then(Node::text);
+        let (Some(number), Some(at)) = (number, at) else { return false };
+        let edit = Edit::step(Version(number), at, "draft", &step);
+        edit.apply(&published.text).as_deref() == Ok(text)
+    }
+}
+
+/// What the text of a submission proposes.
+fn action_of(id: &DocumentId, text: &str) -> Option<Action> {
+    let document = id.is_document().then(|| Document::parse(text).ok()).flatten()?;
+    ReviewFields::of(&document.frontmatter)?.action
+}

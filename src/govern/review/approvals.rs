@@ -1,0 +1,309 @@
+//! What a decision is about: the submissions that it names with the other parts of their sets, and
+//! whether this principal may decide about each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::transaction::Transaction;
+use super::super::{Outcome, PublishError};
+use super::decide::Decision;
+use super::publication::difference;
+use super::queue::{Waits, is_readable, track_of, waiting_in};
+use super::{Awaited, ReviewError, Reviewed};
+use crate::chain::vouched;
+use crate::live;
+use crate::model::id::DocumentId;
+use crate::model::principal::PrincipalKey;
+use crate::model::timestamp::Timestamp;
+use crate::resolve::readers::Readers;
+use crate::review::{FaultKind, Pending, Rules, Track};
+use crate::stewards::Role;
+
+/// One submission of a set that this principal approves, or that is published with the others.
+pub(super) struct Member {
+    pub(super) reviewed: Reviewed,
+    /// Who approved it, with the one who does now.
+    pub(super) by: Vec<String>,
+    required: u32,
+    /// Whether this principal approves it now.
+    pub(super) is_mine: bool,
+}
+
+impl Member {
+    pub(super) fn is_complete(&self) -> bool {
+        self.by.len() as u64 >= u64::from(self.required)
+    }
+
+    pub(super) fn awaited(&self) -> Awaited {
+        let track = &self.reviewed.track;
+        Awaited {
+            id: track.id().clone(),
+            is_new: self.is_mine,
+            found: self.by.len(),
+            required: self.required,
+            change: track.pending.as_ref().and_then(|pending| pending.change.clone()),
+        }
+    }
+}
+
+/// The sets that a decision is about, each whole, and what is to be ratified.
+#[derive(Default)]
+pub(super) struct Approvals {
+    pub(super) sets: Vec<Vec<Member>>,
+    pub(super) ratified: Vec<Reviewed>,
+}
+
+/// The artifacts of which a part of a set was rejected or withdrawn since their last event, and when
+/// the last one was; read once for each set.
+type RefusedParts = BTreeMap<String, Vec<(DocumentId, Timestamp)>>;
+
+impl Transaction<'_> {
+    /// Reads what a decision approves.
+    pub(super) fn approvals(&mut self, decision: &Decision<'_>) -> Result<Approvals, PublishError> {
+        let rules = self.rules();
+        let waits = waiting_in(self.vault, self.chronicle, &self.state)?;
+        let mut sets: BTreeMap<(Option<String>, Option<DocumentId>), Vec<Member>> = BTreeMap::new();
+        let mut ratified = Vec::new();
+        let concerned = self.concerned(&waits, decision)?;
+        self.begin_after(&concerned);
+        for id in concerned {
+            let is_named = decision.ids.contains(&id);
+            let reviewed = self.reviewed(&id)?;
+            waits.unrecorded(&reviewed.track).map_or(Ok(()), Err)?;
+            let Some(pending) = &reviewed.track.pending else {
+                self.may_ratify(&reviewed, &rules)?;
+                ratified.push(reviewed);
+                continue;
+            };
+            let is_in_change =
+                decision.change.is_some() && decision.change == pending.change.as_deref();
+            let required = rules.required(reviewed.track.subjects(pending)).required;
+            // A part that has its approvals waits for the others alone: no further one is needed.
+            let is_done = self.is_approved_by_me(pending, required);
+            let may = || self.may_approve(&reviewed.track, pending, &rules).is_ok();
+            let is_mine = !is_done && (is_named || is_in_change && may());
+            if is_mine {
+                self.may_approve(&reviewed.track, pending, &rules)?;
+            }
+            if is_named || is_mine {
+                self.check_version(decision, &reviewed)?;
+            }
+            let me = is_mine.then(|| self.author.principal.to_string());
+            let by = pending.approvers().into_iter().chain(me).collect();
+            let set = (pending.change.clone(), pending.change.is_none().then_some(id));
+            sets.entry(set).or_default().push(Member { reviewed, by, required, is_mine });
+        }
+        let sets: Vec<Vec<Member>> = sets.into_values().collect();
+        let mut refused = BTreeMap::new();
+        let publishes = |set: &&Vec<Member>| set.iter().all(Member::is_complete);
+        let published = sets.iter().filter(publishes).map(Vec::len).sum::<usize>();
+        for member in sets.iter().filter(publishes).flatten() {
+            self.check_approvers(member, &rules)?;
+            let track = &member.reviewed.track;
+            self.check_not_split(&waits, track, &mut refused)?;
+            let others = waits.tracks().count().saturating_sub(published);
+            self.check_mode_change(track.id(), &member.reviewed.pending()?.text, others)?;
+        }
+        // If no part of a set can be approved by this principal, the first reason is given.
+        let is_idle = |set: &&Vec<Member>| {
+            let is_mine = set.iter().any(|member| member.is_mine);
+            let has_approved = || set.iter().any(|member| self.has_approved(member));
+            !(is_mine || publishes(set) && has_approved())
+        };
+        for set in sets.iter().filter(is_idle) {
+            for member in set {
+                self.may_approve(&member.reviewed.track, member.reviewed.pending()?, &rules)?;
+            }
+        }
+        Ok(Approvals { sets, ratified })
+    }
+
+    /// The artifacts that a decision is about: those that it names, and the other parts of their sets.
+    /// Nothing is decided about a set of which a part may belong to an interrupted step.
+    pub(super) fn concerned(
+        &self,
+        waits: &Waits,
+        decision: &Decision<'_>,
+    ) -> Result<Vec<DocumentId>, PublishError> {
+        let change_of = |track: &Track| track.pending.as_ref()?.change.clone();
+        let is_named = |track: &&Track| decision.ids.contains(track.id());
+        let mut sets: BTreeSet<String> =
+            waits.tracks().filter(is_named).filter_map(change_of).collect();
+        sets.extend(decision.change.map(str::to_owned));
+        let is_of = |set: Option<&String>| set.is_some_and(|set| sets.contains(set));
+        for one in waits.incomplete.iter().filter(|one| is_of(one.set.as_ref())) {
+            // A history that cannot be read is refused for that reason.
+            let track = self.reviewed(&one.id)?.track;
+            waits.unrecorded(&track).map_or(Ok(()), Err)?;
+        }
+        if !sets.is_empty()
+            && let Some(part) = waits.unlisted_in(self.vault, &sets)
+        {
+            waits.unrecorded(&part).map_or(Ok(()), Err)?;
+        }
+        let in_sets = waits.waiting.iter().filter(|(_, track)| is_of(change_of(track).as_ref()));
+        let mut ids: BTreeSet<DocumentId> = in_sets.map(|(id, _)| id.clone()).collect();
+        if let (Some(name), true) = (decision.change, ids.is_empty()) {
+            return Err(ReviewError::NoChange(name.to_owned()).into());
+        }
+        ids.extend(decision.ids.iter().cloned());
+        Ok(ids.into_iter().collect())
+    }
+
+    /// Refuses ids that the principal may not read: they answer like those that do not exist (REV-22).
+    pub(super) fn check_readable(&self, ids: &[DocumentId]) -> Result<(), PublishError> {
+        let Some(readers) = Readers::of_log(self.vault, self.chronicle)? else { return Ok(()) };
+        for id in ids {
+            let is_readable = match self.vault.files().exists(&id.history_path()) {
+                false => live::is_known(self.vault, id),
+                true => is_readable(self.vault, &readers, id),
+            };
+            if !is_readable {
+                return Err(PublishError::UnknownId { id: id.clone(), near: None });
+            }
+        }
+        Ok(())
+    }
+
+    /// What a decision is about, as parts of a set, and its principal may not read.
+    pub(super) fn hidden_parts(
+        &self,
+        outcome: &Outcome,
+    ) -> Result<BTreeSet<DocumentId>, PublishError> {
+        let Some(readers) = Readers::of_log(self.vault, self.chronicle)? else {
+            return Ok(BTreeSet::new());
+        };
+        let items = outcome.items.iter().map(|item| &item.id);
+        let ids = items.chain(outcome.awaited.iter().map(|awaited| &awaited.id));
+        let hidden = ids.filter(|id| match self.vault.files().exists(&id.history_path()) {
+            true => !is_readable(self.vault, &readers, id),
+            // The target of a move.
+            false => !readers.may_know(id),
+        });
+        Ok(hidden.cloned().collect())
+    }
+
+    /// Refuses a decision about another submission than the one that the reviewer has read, with what
+    /// differs between them.
+    pub(super) fn check_version(
+        &self,
+        decision: &Decision<'_>,
+        reviewed: &Reviewed,
+    ) -> Result<(), PublishError> {
+        let pending = reviewed.pending()?;
+        let Some(expected) = decision.version.filter(|version| *version != pending.version) else {
+            return Ok(());
+        };
+        let (id, files) = (reviewed.track.id(), self.vault.files());
+        let read = vouched::vouched(files, id, &reviewed.base.history, expected).ok();
+        let diff =
+            read.and_then(|read| difference((&read, expected), (&pending.text, pending.version)));
+        let (id, found) = (id.clone(), pending.version);
+        Err(ReviewError::Changed { id, expected, found, diff }.into())
+    }
+
+    /// Whether a submission has the approvals that it needs, one of them of this principal.
+    fn is_approved_by_me(&self, pending: &Pending, required: u32) -> bool {
+        let me = self.author.principal.key();
+        let by = pending.approvers();
+        by.len() as u64 >= u64::from(required) && by.iter().any(|by| PrincipalKey::of(by) == me)
+    }
+
+    fn has_approved(&self, member: &Member) -> bool {
+        let pending = member.reviewed.track.pending.as_ref();
+        pending.is_some_and(|pending| self.is_approved_by_me(pending, member.required))
+    }
+
+    /// Refuses a part of a set of which another part alone was rejected or withdrawn since this one was
+    /// submitted, as an interrupted step leaves it (REV-8).
+    fn check_not_split(
+        &self,
+        waits: &Waits,
+        track: &Track,
+        refused: &mut RefusedParts,
+    ) -> Result<(), PublishError> {
+        let Some(pending) = &track.pending else { return Ok(()) };
+        let Some(set) = pending.change.as_ref() else { return Ok(()) };
+        let read = || {
+            let others =
+                waits.lines.since_published_in(set).filter_map(|id| track_of(self.vault, &id));
+            let last = |other: Track| {
+                let parts = other.tail.refused.iter().filter(|(of, _)| of == set);
+                Some((other.id().clone(), parts.map(|(_, at)| *at).max()?))
+            };
+            others.filter_map(last).collect()
+        };
+        let parts: &Vec<_> = refused.entry(set.clone()).or_insert_with(read);
+        let is_split = |(id, at): &&(DocumentId, Timestamp)| id != track.id() && *at > pending.at;
+        match parts.iter().find(is_split) {
+            Some((other, _)) => {
+                let (id, other) = (track.id().clone(), other.clone());
+                Err(ReviewError::Split { id, other }.into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses to publish what a verifier would not take: an approval in part was of the rules that
+    /// were in force then, and those before the event count.
+    fn check_approvers(&self, member: &Member, rules: &Rules) -> Result<(), PublishError> {
+        let track = &member.reviewed.track;
+        let pending = member.reviewed.pending()?;
+        let id = track.id();
+        let fault = self.fault_of(track, pending).or_else(|| {
+            let mut approvers = member.by.iter().enumerate();
+            let judge = |(n, who): (usize, &String)| {
+                track.approver(pending, (who, &member.by[..n]), rules).into_iter().next()
+            };
+            approvers.find_map(judge)
+        });
+        let Some(fault) = fault else { return Ok(()) };
+        let (id, version, why) = (id.clone(), pending.version, fault.message);
+        Err(ReviewError::Altered { id, version, why, diff: None }.into())
+    }
+
+    /// Refuses a principal who may not approve a submission, or a submission that cannot be approved.
+    fn may_approve(
+        &self,
+        track: &Track,
+        pending: &Pending,
+        rules: &Rules,
+    ) -> Result<(), ReviewError> {
+        let who = self.author.principal.as_str();
+        let id = || track.id().clone();
+        if let Some(fault) = self.fault_of(track, pending) {
+            if fault.kind == FaultKind::Unauthorised {
+                let (version, why) = (pending.version, fault.message);
+                return Err(ReviewError::NoEditor { id: id(), version, why });
+            }
+            let published = track.published.as_ref().filter(|_| fault.kind == FaultKind::Altered);
+            let diff = published.and_then(|last| {
+                difference((&last.text, last.version), (&pending.text, pending.version))
+            });
+            let (version, why) = (pending.version, fault.message);
+            return Err(ReviewError::Altered { id: id(), version, why, diff });
+        }
+        let who = || who.to_owned();
+        if let Some(why) = track.bars(pending, &self.author.principal.key(), rules) {
+            return Err(ReviewError::Own { id: id(), who: who(), why: why.reason() });
+        }
+        rules.require(&who(), Role::Reviewer, track.subjects(pending))?;
+        let faults = track.approver(pending, (&who(), &pending.approvers()), rules);
+        match faults.iter().any(|fault| fault.kind == FaultKind::Missing) {
+            true => Err(ReviewError::Twice { id: id(), who: who() }),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses a principal who may not ratify an emergency retirement.
+    fn may_ratify(&self, reviewed: &Reviewed, rules: &Rules) -> Result<(), ReviewError> {
+        let id = reviewed.track.id();
+        let Some(emergency) = &reviewed.track.emergency else {
+            return Err(ReviewError::NotSubmitted(id.clone()));
+        };
+        let who = self.author.principal.to_string();
+        if PrincipalKey::of(&emergency.by) == self.author.principal.key() {
+            return Err(ReviewError::OwnEmergency { id: id.clone(), who });
+        }
+        Ok(rules.require(&who, Role::Reviewer, [(id, emergency.text.as_str())])?)
+    }
+}

@@ -1,0 +1,163 @@
+//! Proposing what becomes of a published document with its text as it is: it is retired, moved, or
+//! approved again.
+
+use std::collections::BTreeSet;
+
+use super::super::governance::Includes;
+use super::super::transaction::Transaction;
+use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, check_place, event};
+use super::admissible::Checks;
+use crate::chain::replay;
+use crate::document::edit::Edit;
+use crate::document::live_form::LiveForm;
+use crate::document::review::{Action, ReviewEdit};
+use crate::document::text::normalise;
+use crate::document::utf8;
+use crate::live;
+use crate::model::hint::{Call, Hint, Verb};
+use crate::model::id::DocumentId;
+use crate::model::layout::limit;
+use crate::txn::{Change, Step};
+use crate::vault::Vault;
+
+/// Proposes to retire documents.
+///
+/// # Errors
+/// Nothing was submitted; see [`PublishError`].
+pub fn propose_retirement(
+    vault: &Vault,
+    ids: &[DocumentId],
+    (author, mode): (&Author, Mode),
+    change: Option<&str>,
+) -> Result<Outcome, PublishError> {
+    let named = ids;
+    let ids: BTreeSet<&DocumentId> = ids.iter().collect();
+    let subjects: Vec<&DocumentId> = ids.iter().copied().collect();
+    let (includes, gate) = (Includes::Only(&[]), Gate::Steps);
+    event(vault, &Event { author, mode, subjects: &subjects, includes, gate }, |t, outcome| {
+        t.check_readable(named)?;
+        let waits = t.begin_change(change, outcome)?;
+        for id in &ids {
+            t.propose(id, &Action::Retire, outcome)?;
+        }
+        t.check_submitted(outcome, &Checks::plain(&waits))
+    })
+}
+
+/// Proposes to give a document another id.
+///
+/// # Errors
+/// Nothing was submitted; see [`PublishError`].
+pub fn propose_move(
+    vault: &Vault,
+    (old, new): (&DocumentId, &DocumentId),
+    (author, mode): (&Author, Mode),
+) -> Result<Outcome, PublishError> {
+    let (includes, gate) = (Includes::Only(&[]), Gate::Steps);
+    event(vault, &Event { author, mode, subjects: &[old], includes, gate }, |t, outcome| {
+        t.check_readable(std::slice::from_ref(old))?;
+        let waits = t.begin_change(None, outcome)?;
+        t.check_move(old, new)?;
+        t.propose(old, &Action::Move(new.clone()), outcome)?;
+        t.check_submitted(outcome, &Checks::plain(&waits))
+    })
+}
+
+impl Transaction<'_> {
+    /// Proposes to approve a published text again, as it is (REV-27).
+    pub(super) fn renewed(
+        &self,
+        id: &DocumentId,
+        outcome: &mut Outcome,
+    ) -> Result<(), PublishError> {
+        self.propose(id, &Action::Publish, outcome)
+    }
+    /// Proposes what becomes of a published document with its text as it is: it is retired, moved, or
+    /// approved again.
+    fn propose(
+        &self,
+        id: &DocumentId,
+        action: &Action,
+        outcome: &mut Outcome,
+    ) -> Result<(), PublishError> {
+        let Some(mark) = self.state.get(id.as_str()) else {
+            if !live::is_known(self.vault, id) {
+                return Err(self.unknown(id));
+            }
+            let message = "it is not published".to_owned();
+            let hint = "leave it as a draft, or delete the file";
+            outcome.refused.push(Refusal::new(id.live_path(), "not-published", message, hint));
+            return Ok(());
+        };
+        if !id.is_document() && *action == Action::Publish {
+            let message = "only approvals of documents become due".to_owned();
+            let hint = "the next change of the file is approved in any case";
+            outcome.refused.push(Refusal::new(id.live_path(), "not-a-document", message, hint));
+            return Ok(());
+        }
+        if !id.is_document() {
+            let submit = Call::new(Verb::Submit).value(id.as_str());
+            let (message, hint) = match id.is_pack() {
+                true => {
+                    let hint = Hint::call("delete the file, and run {}", submit);
+                    ("a pack is retired by deleting it".to_owned(), hint)
+                }
+                false => {
+                    let hint = Hint::call("edit the file, and run {}", submit);
+                    ("a governed vault keeps this file: it cannot be retired".to_owned(), hint)
+                }
+            };
+            outcome.refused.push(Refusal::new(id.live_path(), "not-a-document", message, hint));
+            return Ok(());
+        }
+        let base = mark.version.unwrap_or_default();
+        let reviewed = self.reviewed(id)?;
+        let change = self.submits.as_ref().and_then(|submits| submits.set_of(id));
+        let step = ReviewEdit::Submit { base, action, change: change.as_deref() };
+        let edit = Edit::step(reviewed.base.next(), &self.at.to_string(), "draft", &step);
+        let sealed = reviewed.base.sealed.as_deref().unwrap_or_default();
+        let made = edit.apply(sealed).map_err(|why| Refusal::spelling(&id.live_path(), &why));
+        let made = made.and_then(|text| {
+            self.next_version(id, &reviewed.base, &text.into(), Change::Step(Step::Submit))
+        });
+        match made {
+            Ok(item) => outcome.items.push(item),
+            Err(refusal) => outcome.refused.push(refusal),
+        }
+        Ok(())
+    }
+
+    /// Refuses a move that could not be made.
+    fn check_move(&self, old: &DocumentId, new: &DocumentId) -> Result<(), PublishError> {
+        let refuse = |code, message: String, hint: Hint| {
+            Err(PublishError::Refused(vec![Refusal::new(old.live_path(), code, message, hint)]))
+        };
+        if self.state.get(old.as_str()).is_none() {
+            return match live::is_known(self.vault, old) {
+                false => Err(self.unknown(old)),
+                true => {
+                    let hint = "rename the file; nothing is recorded about it".into();
+                    refuse("not-published", "it is not published".to_owned(), hint)
+                }
+            };
+        }
+        if replay::has_files(self.vault.files(), new) {
+            let hint = "choose an id that was never used: histories stay".into();
+            return refuse("id-taken", format!("`{new}` has a history already"), hint);
+        }
+        let files = self.vault.files();
+        let is_moved = !files.exists(&old.live_path()) && files.exists(&new.live_path());
+        if !is_moved {
+            check_place(self.vault, new)?;
+        }
+        let path = if is_moved { new.live_path() } else { old.live_path() };
+        let live = files.read_optional(&path, limit::DOCUMENT)?.unwrap_or_default();
+        let live = utf8(&live).unwrap_or_default();
+        let sealed = self.reviewed(old)?.base.sealed.unwrap_or_default();
+        if LiveForm::of(&sealed).text() != &*normalise(live) {
+            let hint = "submit the change first, or undo it".into();
+            return refuse("unpublished-changes", "its live file was changed".to_owned(), hint);
+        }
+        Ok(())
+    }
+}

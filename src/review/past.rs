@@ -1,0 +1,80 @@
+//! A submission that was decided, as the history of its artifact says.
+
+use super::approval::Reviewed;
+use super::track::{StepKind, Track, fields_of};
+use crate::chain::error::ChainError;
+use crate::chain::history::{Entry, History};
+use crate::chain::walk::Walk;
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::model::timestamp::Timestamp;
+use crate::vault::files::Files;
+
+/// A submission at the time when it awaited a decision, and what became of it.
+#[derive(Clone, Debug)]
+pub struct PastSubmission {
+    /// The reviews of its artifact before it ended, with its approvals in part.
+    pub track: Track,
+    /// How it ended; none while it awaits a decision.
+    pub end: Option<SubmissionEnd>,
+}
+
+/// The version that ended a submission.
+#[derive(Clone, Debug)]
+pub struct SubmissionEnd {
+    /// What it was; another submission takes the place of this one.
+    pub kind: StepKind,
+    /// Whether it says that it is an approval.
+    pub is_approval: bool,
+    /// Its number.
+    pub version: Version,
+    /// Who made it.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+    /// Why, where its text says so.
+    pub reason: Option<String>,
+}
+
+impl PastSubmission {
+    /// The submission that a version of a history is; none where it is another version.
+    ///
+    /// # Errors
+    /// The first version up to its end that the chain does not vouch for.
+    pub fn of(
+        files: &Files,
+        id: &DocumentId,
+        history: &History,
+        version: Version,
+    ) -> Result<Option<Self>, ChainError> {
+        let mut track = Track::new(id);
+        let mut walk = Walk::new(files, id, history);
+        while let Some(step) = walk.next() {
+            let before = awaits(&track, version).then(|| track.clone());
+            let Some((entry, text, kind)) = track.take_vouched(step)? else { continue };
+            if let Some(before) = before.filter(|_| !awaits(&track, version)) {
+                let end = SubmissionEnd::of(id, entry, kind, text);
+                return Ok(Some(Self { track: before, end: Some(end) }));
+            }
+            if entry.version == version && !awaits(&track, version) {
+                return Ok(None);
+            }
+        }
+        Ok(awaits(&track, version).then_some(Self { track, end: None }))
+    }
+}
+
+fn awaits(track: &Track, version: Version) -> bool {
+    track.pending.as_ref().is_some_and(|pending| pending.version == version)
+}
+
+impl SubmissionEnd {
+    fn of(id: &DocumentId, entry: &Entry, kind: StepKind, text: &str) -> Self {
+        let text = id.is_document().then_some(text);
+        let fields = text.and_then(fields_of);
+        let is_approval = Reviewed::is_claimed(id, entry, fields.as_ref());
+        let (by, at) = (entry.edited_by.clone(), entry.edited_at);
+        let reason = fields.and_then(|fields| fields.reason);
+        Self { kind, is_approval, version: entry.version, by, at, reason }
+    }
+}

@@ -1,0 +1,233 @@
+//! Whether acts upon staged entries stand: by the stewards in force and the documents that were made
+//! (`spec/staging.md`, STAGE-19).
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+
+use super::Rules;
+use crate::chain::error::ChainError;
+use crate::chain::walk::Walk;
+use crate::chain::{replay, vouched};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::in_force::{TextInForce, text_in_force};
+use crate::document::Document;
+use crate::document::obsidian::Markup;
+use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::model::timestamp::Timestamp;
+use crate::staging::{ActKind, JudgedAct, Standing, VoidAct};
+use crate::stewards::{self, Basis, Role};
+use crate::vault::config::{Config, Governance};
+use crate::vault::files::Files;
+
+/// Judges acts by what a sound log says.
+pub(crate) struct ActJudge<'j, 'l> {
+    files: &'j Files,
+    chronicle: &'j Chronicle<'l>,
+    /// Whether promotions are compared with documents.
+    reads_documents: bool,
+    eras: OnceCell<Vec<Era>>,
+    /// The texts of sources by which roles are decided.
+    texts: RefCell<HashMap<DocumentId, Vec<String>>>,
+    /// Who reviews what, as far as it was decided.
+    decided: RefCell<HashMap<Asked, Option<bool>>>,
+}
+
+/// A source and a principal, in an era.
+type Asked = (DocumentId, String, CheckpointNumber);
+
+/// What is in force from a checkpoint on.
+struct Era {
+    from: CheckpointNumber,
+    at: Timestamp,
+    rules: EraRules,
+}
+
+enum EraRules {
+    /// Every principal may act.
+    Ungoverned,
+    /// Stewards may.
+    Governed(Box<Rules>),
+    /// The configuration or the stewards cannot be read.
+    Unknown,
+}
+
+impl Era {
+    /// Whether a principal has a role for any of these texts; none where that is not known.
+    fn allows(&self, who: &str, needed: Role, id: &DocumentId, texts: &[String]) -> Option<bool> {
+        match &self.rules {
+            EraRules::Ungoverned => Some(true),
+            EraRules::Unknown => None,
+            EraRules::Governed(_) if texts.is_empty() => None,
+            EraRules::Governed(rules) => {
+                let texts = texts.iter().map(|text| (id, text.as_str()));
+                Some(rules.require_any(who, needed, texts).is_ok())
+            }
+        }
+    }
+}
+
+/// What the history of a document says of a promotion.
+enum Made {
+    /// A version was made of the entry; its text.
+    Of(String),
+    /// None was.
+    Not,
+    /// Not all versions can be read.
+    Unknown,
+}
+
+impl<'j, 'l> ActJudge<'j, 'l> {
+    /// A judge who compares promotions with the documents, or lets them stand.
+    pub(crate) fn new(
+        files: &'j Files,
+        chronicle: &'j Chronicle<'l>,
+        reads_documents: bool,
+    ) -> Self {
+        let (eras, texts, decided) = Default::default();
+        Self { files, chronicle, reads_documents, eras, texts, decided }
+    }
+
+    /// Whether an act stands.
+    pub(crate) fn standing(&self, act: &JudgedAct<'_>) -> Standing {
+        match act.kind {
+            // What retention says needs no role.
+            ActKind::Collect => Standing::Sound,
+            ActKind::Promote if self.reads_documents => self.of_promotion(act),
+            ActKind::Promote => Standing::Sound,
+            ActKind::Pin | ActKind::Unpin | ActKind::Discard | ActKind::Erase => {
+                let source = &act.entry.source;
+                self.of_role(act, |era, who| self.reviews(era, who, source))
+            }
+        }
+    }
+
+    fn of_promotion(&self, act: &JudgedAct<'_>) -> Standing {
+        let document = act.act.document.as_deref().and_then(|id| id.parse::<DocumentId>().ok());
+        // A line without them is not read.
+        let Some((id, version)) = document.zip(act.act.version) else { return Standing::Sound };
+        match self.made(&id, Version(version), &act.entry.name().to_string()) {
+            Made::Not => Standing::Void(VoidAct::NoDocument),
+            Made::Unknown => Standing::Doubtful,
+            Made::Of(text) => {
+                let texts = [text];
+                self.of_role(act, |era, who| era.allows(who, Role::Editor, &id, &texts))
+            }
+        }
+    }
+
+    /// Whether a version of a document says that it was made of an entry. After a merge it may be
+    /// another one than the act names.
+    fn made(&self, id: &DocumentId, version: Version, entry: &str) -> Made {
+        let history = match replay::load(self.files, id) {
+            Ok(history) => history,
+            Err(ChainError::HistoryMissing) => return Made::Not,
+            Err(_) => return Made::Unknown,
+        };
+        let named = vouched::vouched(self.files, id, &history, version).ok();
+        if let Some(text) = named.filter(|text| promoted_from(text).as_deref() == Some(entry)) {
+            return Made::Of(text);
+        }
+        let (mut walk, mut is_whole) = (Walk::new(self.files, id, &history), true);
+        while let Some(step) = walk.next() {
+            match step.version.ok().and_then(|version| version.text) {
+                Some(text) if promoted_from(text).as_deref() == Some(entry) => {
+                    return Made::Of(text.to_owned());
+                }
+                Some(_) => {}
+                None => is_whole = false,
+            }
+        }
+        if is_whole { Made::Not } else { Made::Unknown }
+    }
+
+    /// Whether the principal of an act had a role when it was done. An act names the hash of its
+    /// entry, which names the checkpoint that was consumed: it is later than both. Which of the later
+    /// checkpoints its writer had is not recorded, only a time.
+    fn of_role(
+        &self,
+        act: &JudgedAct<'_>,
+        allows: impl Fn(&Era, &str) -> Option<bool>,
+    ) -> Standing {
+        let who = act.act.principal.as_deref().unwrap_or_default();
+        let eras = self.eras.get_or_init(|| self.read_eras());
+        let consumed = act.entry.entry.checkpoint().unwrap_or(CheckpointNumber::NONE);
+        let first = eras.partition_point(|era| era.from <= consumed).saturating_sub(1);
+        let possible = eras.get(first..).unwrap_or_default();
+        // Times are written in one form, so that they compare as texts.
+        let at = act.at.max(act.entry.at.as_str()).parse::<Timestamp>().ok();
+        let then = possible.iter().rposition(|era| Some(era.at) <= at).unwrap_or(0);
+        match possible.get(then).map(|era| allows(era, who)) {
+            None | Some(Some(true)) => Standing::Sound,
+            _ if possible.iter().any(|era| allows(era, who) != Some(false)) => Standing::Doubtful,
+            _ => Standing::Void(VoidAct::NoRole),
+        }
+    }
+
+    /// Whether a principal is a reviewer of a source, by any version of it that was sealed.
+    fn reviews(&self, era: &Era, who: &str, source: &DocumentId) -> Option<bool> {
+        let key = (source.clone(), who.to_owned(), era.from);
+        if let Some(known) = self.decided.borrow().get(&key) {
+            return *known;
+        }
+        let mut texts = self.texts.borrow_mut();
+        let texts = texts.entry(source.clone()).or_insert_with(|| self.sealed_texts(source));
+        let found = era.allows(who, Role::Reviewer, source, texts);
+        self.decided.borrow_mut().insert(key, found);
+        found
+    }
+
+    /// Every published text of a source.
+    fn sealed_texts(&self, source: &DocumentId) -> Vec<String> {
+        let Ok(history) = replay::load(self.files, source) else { return Vec::new() };
+        let (mut walk, mut texts) = (Walk::new(self.files, source, &history), Vec::new());
+        while let Some(step) = walk.next() {
+            let Ok(version) = step.version else { continue };
+            let text = version.text.filter(|_| version.entry.is_published());
+            texts.extend(text.map(str::to_owned));
+        }
+        texts
+    }
+
+    /// The eras of the log, in order.
+    fn read_eras(&self) -> Vec<Era> {
+        let governance = [DocumentId::config(), DocumentId::stewards()];
+        let at = Timestamp::from_millis(0);
+        let before = Era { from: CheckpointNumber::NONE, at, rules: EraRules::Ungoverned };
+        let changed = self.chronicle.checkpoints().iter().filter(|checkpoint| {
+            let set = checkpoint.set.iter().map(|(id, _)| id);
+            set.chain(&checkpoint.removed).any(|id| governance.contains(id))
+        });
+        let eras = changed.map(|checkpoint| {
+            let (from, at) = (checkpoint.number, checkpoint.at);
+            Era { from, at, rules: self.rules_after(from) }
+        });
+        std::iter::once(before).chain(eras).collect()
+    }
+
+    fn rules_after(&self, number: CheckpointNumber) -> EraRules {
+        let (files, chronicle) = (self.files, self.chronicle);
+        let config = match text_in_force(files, chronicle, number, &DocumentId::config()) {
+            Ok(TextInForce::Never) => return EraRules::Ungoverned,
+            Ok(TextInForce::Sealed { text, .. }) => Config::parse(&text).ok(),
+            Ok(TextInForce::Retired) | Err(_) => None,
+        };
+        let Some(config) = config else { return EraRules::Unknown };
+        if config.governance != Governance::Governed {
+            return EraRules::Ungoverned;
+        }
+        let found = stewards::in_force(files, chronicle, number);
+        if matches!(found.basis, Basis::Unreadable(_)) {
+            return EraRules::Unknown;
+        }
+        let bar_author = config.review.bar_author;
+        let (stewards, markup) = (found.stewards, Markup::of(&config));
+        EraRules::Governed(Box::new(Rules { stewards, bar_author, markup }))
+    }
+}
+
+/// The entry that a text says it was made of.
+fn promoted_from(text: &str) -> Option<String> {
+    let root = Document::parse(text).ok()?.frontmatter.root?;
+    Some(root.get("promoted_from")?.text()?.to_owned())
+}

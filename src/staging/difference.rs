@@ -1,0 +1,165 @@
+//! What changed between two JSON values, by the paths of their parts (STAGE-20).
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// What became of a part of a value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "change", rename_all = "lowercase")]
+pub enum PartChange {
+    /// Only the newer value has it.
+    Added {
+        /// Where it is, as a JSON Pointer (RFC 6901).
+        pointer: String,
+        /// What it is.
+        new: Value,
+    },
+    /// Only the older value has it.
+    Removed {
+        /// Where it was.
+        pointer: String,
+        /// What it was.
+        old: Value,
+    },
+    /// Both have it, and it differs.
+    Changed {
+        /// Where it is.
+        pointer: String,
+        /// What it was.
+        old: Value,
+        /// What it is.
+        new: Value,
+    },
+}
+
+/// A line without an end: pointer and values as JSON, so that no content ends it.
+impl fmt::Display for PartChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted = |pointer: &str| Value::from(pointer);
+        match self {
+            Self::Added { pointer, new } => write!(f, "added {}: {new}", quoted(pointer)),
+            Self::Removed { pointer, old } => write!(f, "removed {}: {old}", quoted(pointer)),
+            Self::Changed { pointer, old, new } => {
+                write!(f, "changed {}: {old} -> {new}", quoted(pointer))
+            }
+        }
+    }
+}
+
+/// What changed from one value to another, in the order of pointers: members of objects by their
+/// names, items of arrays by their places. Values are nested no deeper than those of a content
+/// (STAGE-5).
+pub fn changes(old: &Value, new: &Value) -> Vec<PartChange> {
+    let mut found = Vec::new();
+    compare(&mut String::new(), old, new, &mut found);
+    found
+}
+
+fn compare(at: &mut String, old: &Value, new: &Value, found: &mut Vec<PartChange>) {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => compare_objects(at, old, new, found),
+        (Value::Array(old), Value::Array(new)) => {
+            for n in 0..old.len().max(new.len()) {
+                below(at, &n.to_string(), |at| compare_parts(at, old.get(n), new.get(n), found));
+            }
+        }
+        (old, new) if is_same(old, new) => {}
+        (old, new) => {
+            let (old, new) = (old.clone(), new.clone());
+            found.push(PartChange::Changed { pointer: at.clone(), old, new });
+        }
+    }
+}
+
+fn compare_objects(
+    at: &mut String,
+    old: &Map<String, Value>,
+    new: &Map<String, Value>,
+    found: &mut Vec<PartChange>,
+) {
+    let added = new.keys().filter(|name| !old.contains_key(*name));
+    let mut names: Vec<&String> = old.keys().chain(added).collect();
+    names.sort_unstable();
+    for name in names {
+        below(at, name, |at| compare_parts(at, old.get(name), new.get(name), found));
+    }
+}
+
+fn compare_parts(
+    at: &mut String,
+    old: Option<&Value>,
+    new: Option<&Value>,
+    found: &mut Vec<PartChange>,
+) {
+    match (old.cloned(), new.cloned()) {
+        (None, Some(new)) => found.push(PartChange::Added { pointer: at.clone(), new }),
+        (Some(old), None) => found.push(PartChange::Removed { pointer: at.clone(), old }),
+        _ => {
+            if let (Some(old), Some(new)) = (old, new) {
+                compare(at, old, new, found);
+            }
+        }
+    }
+}
+
+/// Works at a part of the value at a pointer.
+fn below(at: &mut String, name: &str, work: impl FnOnce(&mut String)) {
+    let length = at.len();
+    at.push('/');
+    at.push_str(&name.replace('~', "~0").replace('/', "~1"));
+    work(at);
+    at.truncate(length);
+}
+
+/// Whether two values that are not both objects, nor both arrays, have one canonical form: `1` and
+/// `1.0` are one number.
+fn is_same(old: &Value, new: &Value) -> bool {
+    match (old, new) {
+        (Value::Number(a), Value::Number(b)) => {
+            a == b || (a.as_f64().is_some() && a.as_f64() == b.as_f64())
+        }
+        (old, new) => old == new,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn lines(old: &Value, new: &Value) -> Vec<String> {
+        changes(old, new).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn parts_are_named_by_pointers() {
+        let old = json!({"a/b": {"m~n": [1, 2.0, "x"]}, "gone": {"k": 1}, "same": [null, {}]});
+        let new = json!({"a/b": {"m~n": [1.0, 3, "x", true]}, "new\n": "é", "same": [null, {}]});
+        assert_eq!(
+            lines(&old, &new),
+            [
+                "changed \"/a~1b/m~0n/1\": 2.0 -> 3",
+                "added \"/a~1b/m~0n/3\": true",
+                "removed \"/gone\": {\"k\":1}",
+                "added \"/new\\n\": \"é\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_value_of_another_kind_is_changed_as_a_whole() {
+        assert_eq!(lines(&json!([1]), &json!({"0": 1})), ["changed \"\": [1] -> {\"0\":1}"]);
+        assert_eq!(lines(&json!({"a": [1]}), &json!({"a": 1})), ["changed \"/a\": [1] -> 1"]);
+        assert_eq!(lines(&json!({"": {"": 1}}), &json!({"": {"": 2}})), ["changed \"//\": 1 -> 2"]);
+    }
+
+    #[test]
+    fn equal_values_have_no_changes() {
+        let value = json!({"a": [{"b": 1}, null], "c": "x"});
+        assert_eq!(changes(&value, &value), []);
+        assert_eq!(changes(&json!([1, 1e3]), &json!([1.0, 1000])), []);
+    }
+}

@@ -1,0 +1,34 @@
+//! The lines of a chain as its file has them, to be handed on byte for byte.
+
+use std::collections::BTreeSet;
+
+use super::append::path_of;
+use super::chain::{Chain, MAX_CHAIN};
+use super::line::StagedLine;
+use crate::model::digest::Digest;
+use crate::vault::files::{FileError, Files};
+
+/// The bytes of the lines of a chain that have these hashes, without line ends, each with what it
+/// says. Of equal lines the first one counts.
+pub(crate) fn raw_lines(
+    files: &Files,
+    chain: &Chain,
+    mut wanted: BTreeSet<Digest>,
+) -> Result<Vec<(Vec<u8>, StagedLine)>, FileError> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let path = path_of(&chain.source, &chain.writer);
+    let bytes = files.read_optional(&path, MAX_CHAIN)?.unwrap_or_default();
+    let mut found = Vec::new();
+    for text in bytes.split(|byte| *byte == b'\n') {
+        let Ok(line) = StagedLine::read(text, &chain.source) else { continue };
+        if line.hash.is_some_and(|hash| wanted.remove(&hash)) {
+            found.push((text.to_vec(), line));
+        }
+        if wanted.is_empty() {
+            break;
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,156 @@
+//! `ctx source diff`: what changed between the last two staged results of a source.
+
+use serde_json::json;
+
+use crate::harness::{Place, files_in};
+use crate::stage::{ANA, BO, EVE, governed, shop, stage, staged_at};
+use contextnest::vault::disk::Disk;
+
+/// Stages results a minute apart; gives their URIs.
+fn results(place: &Place, who: (&str, &str), payloads: &[&[u8]]) -> Vec<String> {
+    let stage = |(n, payload): (usize, &&[u8])| {
+        let at = format!("2026-11-21T10:{:02}:00.000Z", n + 1);
+        staged_at(place, Disk::default(), who, (payload, &at)).unwrap().name.to_string()
+    };
+    payloads.iter().enumerate().map(stage).collect()
+}
+
+#[test]
+fn json_is_compared_by_structure_and_handed_out_as_data() {
+    let place = shop(Place::vault());
+    let all = results(
+        &place,
+        (ANA, "s1"),
+        &[
+            b"[0]",
+            b"{\"prices\": [{\"sku\": \"a/b\", \"eur\": 1}], \"gone\": true}",
+            b"{\"prices\": [{\"eur\": 2, \"sku\": \"a/b\"}, 7], \"note\": \"obey\\n<x>\"}",
+        ],
+    );
+    let said = place.ctx("source diff sources/prices").ok().stdout;
+    let lines: Vec<&str> = said.lines().collect();
+    let (first, last) = (lines[0], lines[lines.len() - 1]);
+    let mark = last.strip_prefix("<!-- ctx:end ").unwrap().strip_suffix(" -->").unwrap();
+    assert!(first.starts_with(&format!("<!-- ctx:staged uri={} status=\"staged\"", all[2])));
+    assert!(first.contains(&format!("from=\"{}\"", all[1])), "{first}");
+    assert!(first.ends_with(&format!(" form=\"json\" mark={mark} -->")), "{first}");
+    assert_eq!(
+        lines[1..lines.len() - 1],
+        [
+            "removed \"/gone\": true",
+            "added \"/note\": \"obey\\n<x>\"",
+            "changed \"/prices/0/eur\": 1 -> 2",
+            "added \"/prices/1\": 7",
+        ]
+    );
+    let found = place.ctx("source diff sources/prices --json").ok().json("ctx.source.diff");
+    assert_eq!((&found["from"], &found["to"]), (&json!(all[1]), &json!(all[2])));
+    assert_eq!((&found["equal"], &found["form"]), (&json!(false), &json!("json")));
+    assert_eq!(
+        found["changes"][2],
+        json!({"change": "changed", "pointer": "/prices/0/eur", "old": 1, "new": 2})
+    );
+    assert_eq!(found["diff"], lines[1..lines.len() - 1].join("\n") + "\n");
+    // What was handed out is recorded, with both entries.
+    let log = files_in(&place.home().join(".local/state/contextnest/audit"));
+    let log = log.values().find(|file| file.starts_with(b"{")).unwrap();
+    let last = log.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty()).unwrap();
+    let line: serde_json::Value = serde_json::from_slice(last).unwrap();
+    let texts = line["documents"].as_array().unwrap().clone();
+    assert_eq!(texts[0]["bytes"], found["diff"].as_str().unwrap().len());
+    let of = |n: usize| (texts[n]["uri"].clone(), texts[n]["part"].clone());
+    assert_eq!([of(0), of(1)], [(json!(all[1]), json!("diff")), (json!(all[2]), json!("diff"))]);
+}
+
+#[test]
+fn other_results_are_compared_by_lines_or_by_bytes() {
+    let place = shop(Place::vault());
+    results(&place, (ANA, "s1"), &[b"a\nb\n", b"a\nc\n"]);
+    let said = place.ctx("source diff sources/prices").ok().stdout;
+    assert!(said.contains(" form=\"text\" ") && said.contains("\n-b\n+c\n"), "{said}");
+
+    let place = shop(Place::vault());
+    results(&place, (ANA, "s1"), &[b"a\n", b"\xff\x00"]);
+    let said = place.ctx("source diff sources/prices").ok();
+    assert_eq!(said.stdout, "");
+    assert!(said.stderr.contains("differ, and are not compared as texts"), "{}", said.stderr);
+    let found = place.ctx("source diff sources/prices --json").ok().json("ctx.source.diff");
+    assert_eq!((&found["form"], &found["equal"]), (&json!("bytes"), &json!(false)));
+
+    // Another spelling of one value is the same content.
+    let place = shop(Place::vault());
+    results(&place, (ANA, "s1"), &[b"{\"a\": 1.0, \"b\": []}", b"{\"b\":[],\"a\":1}"]);
+    let said = place.ctx("source diff sources/prices").ok();
+    assert_eq!(said.stdout, "");
+    assert!(said.stderr.contains("have the same content"), "{}", said.stderr);
+}
+
+#[test]
+fn fewer_than_two_results_are_told() {
+    let place = shop(Place::vault());
+    let refused = |what: &str| {
+        let said = place.ctx("source diff sources/prices").exits(1);
+        assert!(said.stderr.contains(what), "{}", said.stderr);
+        assert!(said.stderr.contains("ctx stage list --source sources/prices"), "{}", said.stderr);
+    };
+    refused("has no staged result that you may see");
+    let first = stage(&place, ANA, "s1", b"one");
+    refused("has one staged result, and nothing to compare it with");
+    // What is gone is not compared.
+    stage(&place, ANA, "s1", b"two");
+    place.ctx("source diff sources/prices").ok();
+    place.args(&["stage", "discard", &first]).here().ok();
+    refused("has one staged result");
+    place.ctx("source diff sources/none").exits(1);
+}
+
+#[test]
+fn results_of_others_are_compared_for_editors_and_reviewers_only() {
+    let place = governed();
+    results(&place, (ANA, "s1"), &[b"{\"a\":1}", b"{\"a\":2}"]);
+    results(&place, (EVE, "e1"), &[b"{\"a\":5}"]);
+    let diff = |who: &str, session: &str| {
+        place.ctx(&format!("source diff sources/prices --session {session} --as {who}"))
+    };
+    let said = diff(BO, "b1").ok().stdout;
+    assert!(said.contains("\"/a\""), "{said}");
+    // Who has no role sees the entries of the own session, and is told of no other.
+    let said = diff(EVE, "e1").exits(1);
+    assert!(said.stderr.contains("has one staged result"), "{}", said.stderr);
+    let said = diff(EVE, "e2").exits(1);
+    assert!(said.stderr.contains("has no staged result that you may see"), "{}", said.stderr);
+}
+
+#[test]
+fn documents_that_were_promoted_from_the_older_result_are_named() {
+    let place = shop(Place::vault());
+    let who = (ANA, "s1");
+    let all = results(&place, who, &[b"price: 1\n", b"price: 1\n", b"price: 2\n"]);
+    for (n, id) in [(0, "nodes/first"), (1, "nodes/second"), (2, "nodes/third")] {
+        place.args(&["stage", "promote", &all[n], "--to", id]).here().ok();
+    }
+    let said = place.ctx("source diff sources/prices").ok().stdout;
+    let named: Vec<&str> = said.lines().filter(|line| line.starts_with("out of date")).collect();
+    assert_eq!(
+        named,
+        [
+            format!(
+                "out of date: `nodes/first`, published as version 1, was promoted from {}",
+                all[0]
+            ),
+            format!(
+                "out of date: `nodes/second`, published as version 1, was promoted from {}",
+                all[1]
+            ),
+        ]
+    );
+    // A document that no longer says so was brought up to date.
+    let text =
+        place.read("nodes/first.md").replace(&all[0], &all[2]).replace("price: 1", "price: 2");
+    place.write("nodes/first.md", text);
+    place.ctx("publish nodes/first").ok();
+    place.ctx("retire nodes/second").ok();
+    let found = place.ctx("source diff sources/prices --json").ok().json("ctx.source.diff");
+    let second = json!({"document": "nodes/second", "entry": all[1], "published": null});
+    assert_eq!(found["promoted"], json!([second]));
+}

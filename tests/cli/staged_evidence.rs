@@ -1,0 +1,258 @@
+//! Bundles of evidence with staged results of sources.
+
+use std::collections::BTreeMap;
+
+use contextnest::evidence::bundle::verify::{Item, Verdict, verify};
+use serde_json::{Value, json};
+
+use crate::evidence::{files, rebuilt, sha256};
+use crate::harness::Place;
+use crate::stage::{ANA, EVE, KIM, governed, shop};
+
+/// Records a result of the prices as ana; gives the URI of its staged entry.
+pub(crate) fn recorded(place: &Place, session: &str, result: &[u8]) -> String {
+    let line = format!(
+        "source record sources/prices --session {session} --as {ANA} --tools list_prices --server shop --json"
+    );
+    let said = place.typed(&line).stdin(result).run().ok().json("ctx.source.record");
+    said["staged"].as_str().unwrap().to_owned()
+}
+
+fn staging() -> Place {
+    let place = shop(Place::vault());
+    place.edit(".context/config.yaml", "servers:", "staging: {enabled: true}\nservers:");
+    place.ctx("publish .context/config.yaml").ok();
+    place
+}
+
+fn export(place: &Place, scope: &str) -> Vec<u8> {
+    place.typed(&format!("evidence export {scope}")).run().ok().stdout.into_bytes()
+}
+
+/// What is said of the items of a kind: name, verdict, and whether a proof is missing.
+fn said(bundle: &[u8], kind: &str) -> Vec<(String, &'static str, bool)> {
+    let items = verify(bundle, None).unwrap().items.into_iter();
+    let of = |item: Item| (item.name, item.verdict.as_str(), item.verdict == Verdict::NotProved);
+    items.filter(|item| item.kind.as_str() == kind).map(of).collect()
+}
+
+fn holds(bundle: &[u8]) -> bool {
+    !verify(bundle, None).unwrap().items.iter().any(|item| item.verdict.is_failure())
+}
+
+#[test]
+fn a_session_carries_what_its_sources_returned() {
+    let place = staging();
+    let kept = recorded(&place, "s", b"{\"eur\": 1.50}");
+    let gone = recorded(&place, "s", b"the address of a person");
+    let other = recorded(&place, "t", b"of another session");
+    for uri in [&kept, &gone] {
+        place.args(&["stage", "show", uri, "--session", "s"]).run().ok();
+    }
+    place.args(&["stage", "erase", &gone, "--reason", "personal data"]).run().ok();
+    let bundle = export(&place, "--session s");
+    assert!(holds(&bundle));
+    let act = kept.replace("-1", "-4");
+    let proved = |name: &String| (name.clone(), "proved", false);
+    assert_eq!(said(&bundle, "staged"), [proved(&kept), proved(&gone), proved(&act)]);
+    let is_gone = |name: &String| (name.clone(), "not proved", false);
+    assert_eq!(said(&bundle, "content"), [proved(&kept), is_gone(&gone)]);
+    let verdicts = |kind| said(&bundle, kind).into_iter().map(|one| one.1).collect::<Vec<_>>();
+    assert_eq!(verdicts("result"), ["proved", "not proved"]);
+    assert_eq!(verdicts("text"), ["proved", "not proved"]);
+    let why = verify(&bundle, None).unwrap().items.into_iter();
+    let why: Vec<String> = why
+        .filter(|item| item.kind.as_str() == "content" && item.verdict != Verdict::Proved)
+        .filter_map(|item| item.why)
+        .collect();
+    assert!(why[0].starts_with("the content is gone: the entry was erased, "), "{why:?}");
+    // The content as it was received, and nothing of what was erased or is of another session.
+    let found = files(&bundle);
+    assert_eq!(found["contents/1"], b"{\"eur\": 1.50}");
+    let all: Vec<u8> = found.into_values().flatten().collect();
+    let all = String::from_utf8_lossy(&all).into_owned();
+    assert!(!all.contains("the address of a person") && !all.contains("of another session"));
+    assert!(!all.contains(&other));
+}
+
+#[test]
+fn a_promoted_document_is_the_content_byte_for_byte() {
+    let place = staging();
+    let uri = recorded(&place, "s", b"Price: 1\n");
+    place.args(&["stage", "promote", &uri, "--to", "nodes/price"]).run().ok();
+    place.edit("nodes/price.md", "Price: 1", "Price: about 1");
+    place.ctx("publish nodes/price").ok();
+    let bundle = export(&place, "--document nodes/price");
+    assert!(holds(&bundle));
+    assert_eq!(
+        said(&bundle, "promotion"),
+        [
+            ("nodes/price v1".to_owned(), "proved", false),
+            // Edited since: it is no longer the content, and does not pretend to be.
+            ("nodes/price v2".to_owned(), "not proved", false),
+        ]
+    );
+    assert_eq!(said(&bundle, "content"), [(uri, "proved", false)]);
+}
+
+/// A bundle with one change.
+fn with(bundle: &[u8], change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>, &mut Value)) -> Vec<u8> {
+    let mut all = files(bundle);
+    let mut manifest: Value = serde_json::from_slice(&all["manifest.json"]).unwrap();
+    change(&mut all, &mut manifest);
+    let staged = manifest["staged"].clone();
+    rebuilt(all, |manifest| {
+        match staged.as_array().is_some_and(Vec::is_empty) {
+            true => manifest.as_object_mut().unwrap().remove("staged"),
+            false => manifest.as_object_mut().unwrap().insert("staged".to_owned(), staged),
+        };
+    })
+}
+
+#[test]
+fn what_was_altered_in_a_bundle_is_contradicted_or_missed() {
+    let place = staging();
+    let uri = recorded(&place, "s", b"Price: 1\n");
+    place.args(&["stage", "show", &uri, "--session", "s"]).run().ok();
+    place.args(&["stage", "promote", &uri, "--to", "nodes/price"]).run().ok();
+    place.ctx("read nodes/price --session s").ok();
+    let bundle = export(&place, "--session s");
+    assert!(holds(&bundle));
+    let of = |bundle: &[u8]| {
+        ["staged", "content", "text", "result", "promotion"].map(|kind| {
+            said(bundle, kind).into_iter().map(|one| (one.1, one.2)).collect::<Vec<_>>()
+        })
+    };
+    let (yes, no, lacks) = (("proved", false), ("contradicted", false), ("not proved", true));
+    assert_eq!(of(&bundle), [vec![yes; 2], vec![yes], vec![yes; 2], vec![yes], vec![yes]]);
+
+    let content = with(&bundle, |files, _| {
+        files.insert("contents/1".to_owned(), b"Price: 2\n".to_vec());
+    });
+    assert_eq!(of(&content), [vec![yes; 2], vec![no], vec![lacks, yes], vec![lacks], vec![yes]]);
+    let missing = with(&bundle, |files, manifest| {
+        files.remove("contents/1");
+        manifest["staged"][0].as_object_mut().unwrap().remove("content");
+    });
+    assert_eq!(of(&missing), [vec![yes; 2], vec![lacks], vec![lacks, yes], vec![lacks], vec![yes]]);
+    let line = with(&bundle, |files, _| {
+        let text = String::from_utf8(files["staged.jsonl"].clone()).unwrap();
+        files.insert("staged.jsonl".to_owned(), text.replacen(ANA, EVE, 1).into_bytes());
+    });
+    assert_eq!(of(&line), [vec![no; 2], vec![], vec![lacks, yes], vec![], vec![lacks]]);
+    let act = with(&bundle, |_, manifest| manifest["staged"][1]["content"] = json!(1));
+    assert_eq!(of(&act)[0], [yes, no]);
+    let writer = with(&bundle, |_, manifest| {
+        manifest["staged"][0]["writer"] = json!("0".repeat(32));
+    });
+    assert_eq!(of(&writer)[0], [no, no]);
+    let none = with(&bundle, |files, manifest| {
+        files.remove("staged.jsonl");
+        files.remove("contents/1");
+        manifest["staged"] = json!([]);
+    });
+    assert_eq!(of(&none), [vec![], vec![], vec![lacks, yes], vec![], vec![lacks]]);
+    for altered in [content, missing, line, act, writer, none] {
+        assert!(!holds(&altered));
+    }
+}
+
+#[test]
+fn an_entry_that_the_reader_may_not_see_is_not_exported() {
+    let place = governed();
+    let uri = recorded(&place, "s", b"Price: 1\n");
+    place.args(&["stage", "show", &uri, "--session", "s", "--as", ANA]).run().ok();
+    let export = |who: &str| {
+        let run = place.args(&["evidence", "export", "--session", "s", "--as", who]);
+        run.without("CTX_SESSION").run()
+    };
+    let own = export(ANA).ok().stdout.into_bytes();
+    assert_eq!(said(&own, "content"), [(uri.clone(), "proved", false)]);
+    let by_editor = export(KIM).ok().stdout.into_bytes();
+    assert!(holds(&by_editor));
+    assert_eq!(said(&by_editor, "content"), [(uri.clone(), "proved", false)]);
+    let by_viewer = export("viv@example.com").exits(1);
+    assert!(by_viewer.stderr.contains("you may see no such staged entry"), "{}", by_viewer.stderr);
+    let bundle = by_viewer.stdout.into_bytes();
+    assert_eq!(said(&bundle, "staged"), []);
+    assert_eq!(said(&bundle, "text")[0].1, "not proved");
+    assert!(!holds(&bundle));
+}
+
+/// The outcomes of the texts of a session, with why.
+fn replayed(place: &Place, session: &str, who: &str) -> Vec<String> {
+    let report = place.ctx(&format!("replay --session {session} --as {who} --json"));
+    let report = report.json("ctx.replay");
+    let row = |row: &Value| {
+        let why = row["why"].as_str().map_or(String::new(), |why| format!(": {why}"));
+        format!("{}{why}", row["outcome"].as_str().unwrap())
+    };
+    report["texts"].as_array().unwrap().iter().map(row).collect()
+}
+
+#[test]
+fn staged_texts_are_made_again_from_what_is_kept() {
+    let place = staging();
+    let kept = recorded(&place, "s", b"{\"eur\": 1.50}");
+    let gone = recorded(&place, "s", b"gone");
+    for uri in [&kept, &gone] {
+        place.args(&["stage", "show", uri, "--session", "s", "--as", ANA]).run().ok();
+    }
+    let line = format!("resolve status:staged --bodies --session s --as {ANA}");
+    place.ctx(&line).ok();
+    assert_eq!(replayed(&place, "s", ANA), ["same"; 4]);
+    place.args(&["stage", "discard", &gone]).run().ok();
+    let now = replayed(&place, "s", ANA);
+    assert_eq!((&now[0][..], &now[2][..]), ("same", "same"));
+    assert!(now[1].starts_with("cannot tell: the content is gone: the entry was discarded, "));
+    assert_eq!(now[1], now[3]);
+    let hash = sha256(b"{\"eur\": 1.50}");
+    let object = format!(".context/staging/objects/{}/{}", &hash[7..9], &hash[9..]);
+    place.write(&object, "{\"eur\": 1.60}");
+    assert_eq!(replayed(&place, "s", ANA)[0], "cannot tell: the content is not what was received");
+    place.remove(&object);
+    assert_eq!(replayed(&place, "s", ANA)[0], "cannot tell: the content is missing");
+}
+
+#[test]
+fn a_result_that_was_fresh_is_made_again() {
+    let place = staging();
+    place.edit("sources/prices.md", "  tools:", "  cache_ttl: 3600\n  tools:");
+    place.ctx("publish sources/prices").ok();
+    recorded(&place, "s", b"one");
+    let fresh = format!("source fresh sources/prices --session s --as {ANA}");
+    assert!(place.ctx(&fresh).ok().stdout.contains("\none"));
+    assert_eq!(replayed(&place, "s", ANA), ["same"]);
+}
+
+#[test]
+fn a_staged_text_of_others_is_not_told() {
+    let place = governed();
+    let uri = recorded(&place, "s", b"Price: 1\n");
+    place.args(&["stage", "show", &uri, "--session", "s", "--as", ANA]).run().ok();
+    assert_eq!(replayed(&place, "s", ANA), ["same"]);
+    assert_eq!(replayed(&place, "s", KIM), ["same"]);
+    assert_eq!(replayed(&place, "s", EVE), ["cannot tell: you may see no such staged entry"]);
+}
+
+#[test]
+fn the_output_of_a_command_with_staged_entries_is_not_called_different() {
+    let place = staging();
+    let uri = recorded(&place, "s", b"one");
+    for bodies in ["--bodies", ""] {
+        place.ctx(&format!("resolve status:staged {bodies} --session s --as {ANA}")).ok();
+    }
+    let is_told = || {
+        let report = place.ctx(&format!("replay --session s --as {ANA} --output --json"));
+        let report = report.json("ctx.replay.output");
+        for row in report["outputs"].as_array().unwrap() {
+            let why = row["why"].as_str().unwrap();
+            assert_eq!(row["outcome"], "cannot tell", "{why}");
+            assert!(why.ends_with("staged results belong to no checkpoint"), "{why}");
+        }
+        report["outputs"].as_array().unwrap().len()
+    };
+    assert_eq!(is_told(), 2);
+    place.args(&["stage", "discard", &uri]).run().ok();
+    assert_eq!(is_told(), 2);
+}
