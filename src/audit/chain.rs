@@ -22,7 +22,7 @@ use super::folder::Folder;
 use super::heads::Heads;
 use super::line::{HeadRef, Line, LineFault};
 use super::sight::Sight;
-use super::writer::WriterId;
+use super::writer::{FilesByWriter, WriterId};
 use crate::model::digest::Digest;
 use crate::vault::Vault;
 
@@ -40,6 +40,8 @@ pub struct Logs {
     heads: Heads,
     /// What of their lines may be seen.
     sight: Sight,
+    /// The folders that could not be listed.
+    unlisted: Vec<Fault>,
 }
 
 /// The files of one writer.
@@ -83,7 +85,28 @@ impl Logs {
             cuts: Cuts::default(),
             heads: Heads::default(),
             sight: Sight::default(),
+            unlisted: Vec::new(),
         }
+    }
+
+    /// The logs of accesses in a folder of the user and in the vault, for an answer from both. A
+    /// folder that cannot be listed is a fault, so that it does not hide the other one.
+    pub(crate) fn of_accesses(dir: Option<&Path>, vault: &Vault) -> Self {
+        let own = dir.map(|dir| Folder::Outside(dir.to_owned()));
+        let folders = own.into_iter().chain([Folder::of_accesses(vault.files())]);
+        folders.fold(Self::none(), |mut logs, folder| match folder.files() {
+            Ok(files) => logs.having_files(folder, files),
+            Err(why) => {
+                let fault = Fault::new(FaultKind::Unreadable, 1, format!("cannot list it: {why}"));
+                logs.unlisted.push(Fault { file: folder.name(), ..fault });
+                logs.having_files(folder, FilesByWriter::new())
+            }
+        })
+    }
+
+    /// The folders that could not be listed.
+    pub(crate) fn unlisted(&self) -> &[Fault] {
+        &self.unlisted
     }
 
     /// The change logs of a vault; none if it has no folder for them.
@@ -103,14 +126,18 @@ impl Logs {
         self.with(Folder::of_accesses(vault.files()))
     }
 
-    fn with(mut self, folder: Folder) -> io::Result<Self> {
+    fn with(self, folder: Folder) -> io::Result<Self> {
         let files = folder.files()?;
+        Ok(self.having_files(folder, files))
+    }
+
+    fn having_files(mut self, folder: Folder, files: FilesByWriter) -> Self {
         let place = self.folders.len();
         self.folders.push(folder);
         for (writer, firsts) in files {
             self.files.entry(writer).or_insert(LogFiles { folder: place, firsts });
         }
-        Ok(self)
+        self
     }
 
     /// The folder of a writer's log.
@@ -134,6 +161,11 @@ impl Logs {
     #[must_use]
     pub fn seen_by(self, sight: Sight) -> Self {
         Self { sight, ..self }
+    }
+
+    /// What a reader may see of them.
+    pub(crate) fn sight(&self) -> &Sight {
+        &self.sight
     }
 
     /// What may be seen of a line of a writer.
@@ -276,6 +308,7 @@ impl Logs {
         found: &mut dyn FnMut(T),
     ) -> io::Result<Verified> {
         let (mut lines, mut faults, mut pruned) = (0, Faults::default(), Vec::new());
+        self.unlisted.iter().for_each(|fault| faults.add(fault.clone()));
         for (writer, LogFiles { firsts, .. }) in &self.files {
             let mut expected = Expected { seq: 1, prev: writer.genesis() };
             let cuts = self.cuts.of_writer(&writer.to_string());

@@ -63,6 +63,14 @@ impl Folder {
         }
     }
 
+    /// How it is named to people.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Outside(dir) => dir.display().to_string(),
+            Self::Vault { dir, .. } => (*dir).to_owned(),
+        }
+    }
+
     /// How a file of it is named to people: accesses in the vault by their path there, since they
     /// are looked at together with those of the user.
     pub(super) fn name_of(&self, name: &str) -> String {
@@ -85,7 +93,7 @@ impl Folder {
         match self {
             Self::Outside(dir) => super::writer::files_in(dir),
             Self::Vault { files, dir } => match files.names(dir) {
-                Err(why) if why.is_absent() => Ok(FilesByWriter::new()),
+                Err(why) if why.is_absent() && !files.exists(dir) => Ok(FilesByWriter::new()),
                 names => Ok(by_writer(names.map_err(io_error)?)),
             },
         }

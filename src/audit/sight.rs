@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::event::{Event, Query};
 use super::folder::Folder;
 use super::line::{Arguments, Line};
 
@@ -43,10 +44,13 @@ impl fmt::Debug for Sight {
 }
 
 impl Line {
-    /// The same without the words of its command and the folder that it ran in.
+    /// The same without the words of its command, the folder that it ran in, and what was asked for.
     #[must_use]
     pub(crate) fn without_words(mut self) -> Self {
         self.request.args = Arguments::default();
+        if let Event::Access(access) = &mut self.event {
+            access.query = Query::default();
+        }
         self
     }
 }

@@ -72,14 +72,21 @@ pub(super) fn by_writer<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> Fi
     files
 }
 
-/// The files in a folder of logs; none if the folder does not exist.
+/// The files in a folder of logs; none if the folder does not exist, as where one above it is none.
 pub(super) fn files_in(dir: &Path) -> io::Result<FilesByWriter> {
     let entries = match fs::read_dir(dir) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(FilesByWriter::new()),
+        Err(why) if why.kind() == io::ErrorKind::NotADirectory && !is_there(dir) => {
+            return Ok(FilesByWriter::new());
+        }
         other => other?,
     };
     let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
     Ok(by_writer(names.collect::<io::Result<Vec<_>>>()?.into_iter().flatten()))
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 impl fmt::Display for WriterId {

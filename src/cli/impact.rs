@@ -9,20 +9,19 @@ use crate::audit::{Filter, readings};
 use crate::chain::error::ChainError;
 use crate::chain::replay;
 use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
 use crate::report::trace::{ImpactReport, ImpactRow};
-use crate::resolve::Snapshot;
-use crate::trust;
-use crate::vault::Vault;
+use crate::words::argument;
+use crate::workspace::former::former_id;
 use crate::workspace::recording::{heads_of, of_log};
-use crate::workspace::version::{check_name, number};
+use crate::workspace::version::number;
 
 /// List who was handed a document, and in which version
 ///
 /// Reads the access logs of this machine and of the vault, the oldest access first. `replaced` marks a version that had
 /// been replaced or retired when it was handed out, as happens where a past checkpoint is asked.
-/// `ctx trace show TRACE` prints one access.
+/// `ctx trace show TRACE` prints one access. Accesses of a document before it was moved are listed
+/// under its former id, which a hint names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx impact nodes/policies/returns\n  \
 ctx impact nodes/policies/returns 2 --from 2026-11-01T00:00:00Z\n  \
@@ -45,7 +44,8 @@ pub(super) struct Impact {
 
 pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
-    let id = document(&args.id, &vault, session).map_err(|why| pinned(&args.id, why))?;
+    let id =
+        session.workspace.readable_id(&vault, &args.id).map_err(|why| pinned(&args.id, why))?;
     let version = args.version.as_deref().map(number).transpose()?;
     let history = match replay::load(vault.files(), &id) {
         Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),
@@ -66,34 +66,37 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
     let mut faults = of_log(faults)?;
     faults.extend(args.place.lost_accesses(&vault, &logs)?);
     rows.sort_by(|a, b| a.at.cmp(&b.at));
-    let mut report = ImpactReport { id: id.to_string(), accesses: rows };
-    let omitted = args.limit.last(&mut report.accesses);
+    let former = former_id(&vault, &id, &history);
+    // A reader who may not know of the former document is not told of it.
+    let former = former.filter(|id| session.workspace.readable_id(&vault, id.as_str()).is_ok());
+    let former_id = former.map(|id| id.to_string());
+    let mut report = ImpactReport { id: id.to_string(), former_id, accesses: rows };
+    let former_id = report.former_id.clone();
     let is_empty = report.accesses.is_empty();
+    let omitted = args.limit.last(&mut report.accesses);
     if session.ui.json {
         session.ui.report(&limit::report(report, omitted));
     } else {
         session.ui.table(&report.accesses.iter().map(row).collect::<Vec<_>>());
         limit::note(omitted).iter().for_each(|note| session.ui.note(note));
         if is_empty {
-            session.ui.note("note: the access log of this vault's path has no such access");
+            let which = if logs.sight().is_limited() { " that you may read" } else { "" };
+            session.ui.note(&format!(
+                "note: the access log of this vault's path has no such access{which}"
+            ));
         }
+    }
+    if let Some(former) = former_id {
+        let former = argument(&former);
+        session.ui.note(&format!(
+            "hint: it was moved; `ctx impact {former}` lists the accesses under its former id"
+        ));
     }
     if is_empty {
         args.place.note_elsewhere(&vault, session);
     }
     note_pruned(session, &logs, filter.from);
     Ok(warn_of(session, &faults))
-}
-
-/// The document that is named, if the reader may know of it.
-fn document(text: &str, vault: &Vault, session: &Session<'_>) -> Result<DocumentId, Failure> {
-    let id = session.workspace.recorded_id(vault, text)?;
-    if let Ok(log) = trust::open_log(vault)
-        && let Ok(chronicle) = log.sound()
-    {
-        check_name(&Snapshot::at(vault, &chronicle, None)?, &id)?;
-    }
-    Ok(id)
 }
 
 /// The same failure with a hint, where a version or a section is named as in a URI.

@@ -83,8 +83,9 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     }
     match &name {
         Some(name) if lines.is_empty() => {
+            let change = is_change(&vault, &logs, name);
             let unknown = || naming(unknown_trace(&[logs], name), &lost);
-            return Err(is_change(&vault, name).unwrap_or_else(unknown));
+            return Err(change.unwrap_or_else(unknown));
         }
         Some(name) => {
             let has_texts = |line: &Line| matches!(line.event, Event::Access(_));
@@ -95,7 +96,7 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         None => note_pruned(session, &logs, None),
     }
     if lines.is_empty() {
-        return Err(naming(unknown_access(), &lost));
+        return Err(naming(unknown_access(&logs), &lost));
     }
     match &name {
         Some(name) => faults.extend(of_writer(&lost, name).cloned()),
@@ -138,8 +139,9 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
 }
 
 /// That a line is a change, which no access log has.
-fn is_change(vault: &Vault, name: &TraceId) -> Option<Failure> {
-    let found = Logs::of_changes(vault).ok()?.find(name).ok()?;
+fn is_change(vault: &Vault, logs: &Logs, name: &TraceId) -> Option<Failure> {
+    let changes = Logs::of_changes(vault).ok()?.seen_by(logs.sight().clone());
+    let found = changes.find(name).ok()?;
     found.first().map(|line| no_texts(name, line.event.as_str()))
 }
 

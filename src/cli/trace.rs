@@ -119,7 +119,7 @@ struct Which {
 
 impl Which {
     /// The logs, and a filter of their lines.
-    fn open(&self, session: &mut Session<'_>) -> Result<(Filter, Vec<Logs>), Failure> {
+    fn open(&self, session: &mut Session<'_>) -> Result<(Filter, Asked), Failure> {
         let vault = session.workspace.vault()?;
         let sight = session.workspace.sight(&vault)?;
         note_limited(session, &sight);
@@ -151,12 +151,19 @@ impl Which {
         Ok(Filter {
             principal: self.principal.clone(),
             verb: self.verb.clone(),
-            document: document.map(|id| session.workspace.known_id(vault, id)).transpose()?,
+            document: document.map(|id| session.workspace.readable_id(vault, id)).transpose()?,
             version: self.version.as_deref().map(number).transpose()?,
             checkpoint: self.checkpoint,
             ..self.period.with_labels(session)?
         })
     }
+}
+
+/// The logs that are asked.
+struct Asked {
+    logs: Vec<Logs>,
+    /// Whether those of accesses are among them: there may be no place for them.
+    has_accesses: bool,
 }
 
 /// Which logs.
@@ -175,25 +182,35 @@ impl LogPlace {
         vault: &Vault,
         session: &mut Session<'_>,
         sight: &Sight,
-    ) -> Result<Vec<Logs>, Failure> {
+    ) -> Result<Asked, Failure> {
+        let mut has_accesses = true;
         let all = match &self.logs {
             Some(dir) => vec![session.workspace.logs_in(vault, dir)?.logs],
             None => {
                 let (logs, lacks) = session.workspace.all_logs(vault)?;
                 if let Some(why) = lacks {
+                    has_accesses = false;
                     let why = why.to_string();
                     session.ui.warn(&format!("no access log is read: {}", shown(&why)));
                 }
                 logs
             }
         };
-        Ok(all.into_iter().map(|logs| logs.seen_by(sight.clone())).collect())
+        let logs = all.into_iter().map(|logs| logs.seen_by(sight.clone())).collect();
+        Ok(Asked { logs, has_accesses })
     }
 
     /// Says where the accesses of a vault are that was moved, if these logs have none.
     pub(in crate::cli) fn note_elsewhere(&self, vault: &Vault, session: &mut Session<'_>) {
         if self.logs.is_some() {
             return;
+        }
+        if let Some(dir) = session.workspace.lacking_folder(vault) {
+            let dir = dir.display().to_string();
+            let dir = shown(&dir);
+            session.ui.note(&format!(
+                "note: there is no access log of this user: `{dir}` is not a folder"
+            ));
         }
         for dir in session.workspace.logs_elsewhere(vault) {
             let dir = dir.display().to_string();
@@ -248,7 +265,7 @@ impl LogPlace {
     ) -> Result<AccessLogs, Failure> {
         match &self.logs {
             Some(dir) => session.workspace.logs_in(vault, dir),
-            None => session.workspace.access_logs(vault),
+            None => session.workspace.asked_logs(vault),
         }
     }
 
@@ -341,8 +358,15 @@ pub(super) fn trace_id(text: &str) -> Result<TraceId, Failure> {
 }
 
 /// That the log has no line that was asked for; one that was altered is none.
-pub(super) fn unknown_access() -> Failure {
-    Failure::new(Code::UnknownTrace, "no such access is recorded")
+pub(super) fn unknown_access(logs: &Logs) -> Failure {
+    if let Some(failure) = unlisted(std::slice::from_ref(logs)) {
+        return failure;
+    }
+    let message = match logs.sight().is_limited() {
+        true => "no such access is recorded that you may read",
+        false => "no such access is recorded",
+    };
+    Failure::new(Code::UnknownTrace, message)
         .hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered")
 }
 
@@ -368,6 +392,13 @@ pub(super) fn of_writer<'f>(
         fault.file.rsplit('/').next().is_some_and(|file| file.starts_with(&name.writer))
     };
     faults.iter().filter(is_of)
+}
+
+/// That a line which was not found may be in a folder that could not be listed.
+fn unlisted(all: &[Logs]) -> Option<Failure> {
+    let fault = all.iter().flat_map(Logs::unlisted).next()?;
+    let Fault { file, why, .. } = fault;
+    Some(Failure::new(Code::Io, format!("the access log `{}`: {why}", shown(file))))
 }
 
 /// Says that not every change is shown, where that is so.
@@ -442,7 +473,7 @@ fn show(
     let name = trace_id(trace)?;
     let vault = session.workspace.vault()?;
     let sight = session.workspace.sight(&vault)?;
-    let all = place.all(&vault, session, &sight)?;
+    let Asked { logs: all, .. } = place.all(&vault, session, &sight)?;
     let mut lines = Vec::new();
     for logs in &all {
         lines.extend(of_log(logs.find(&name))?);
@@ -627,7 +658,16 @@ pub(super) fn unknown_trace(all: &[Logs], name: &TraceId) -> Failure {
             let hint = format!("`ctx trace show {}` shows who pruned it", shown(&cut.by));
             Failure::new(Code::UnknownTrace, message).hint(hint)
         }
-        None => Failure::new(Code::UnknownTrace, format!("no access `{name}` is recorded"))
-            .hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered"),
+        None => {
+            if let Some(failure) = unlisted(all) {
+                return failure;
+            }
+            let is_limited = all.iter().any(|logs| logs.sight().is_limited());
+            let which = if is_limited { " that you may read" } else { "" };
+            let message = format!("no access `{name}` is recorded{which}");
+            Failure::new(Code::UnknownTrace, message).hint(
+                "`ctx trace list` lists them; `ctx trace verify` names lines that were altered",
+            )
+        }
     }
 }

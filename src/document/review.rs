@@ -155,7 +155,7 @@ impl ReviewFields {
 }
 
 /// The document that a text was derived from first.
-fn origin(fields: &Frontmatter) -> Option<DocumentId> {
+pub(crate) fn origin(fields: &Frontmatter) -> Option<DocumentId> {
     let uri = one_or_many(fields.get("derived_from")).first()?.text()?;
     match uri.parse::<Uri>().ok()?.target {
         Target::Document { id, .. } => Some(id),

@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::chain::error::ChainError;
-use crate::chain::history::Entry;
+use crate::chain::history::{Entry, EntryState};
 use crate::chain::replay;
 use crate::chain::walk::Walk;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::Mark;
+use crate::document::review::{ReviewFields, ReviewState};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
@@ -55,16 +56,28 @@ pub(crate) struct Publication {
     pub(crate) entry: Option<Entry>,
     /// Who submitted and who approved it; none without a review.
     pub(crate) reviewed: Option<Reviewed>,
+    /// That one reviewer retired it at once, and why; none otherwise.
+    pub(crate) emergency: Option<Emergency>,
     /// The field `author` of the version.
     pub(crate) author: Option<String>,
     /// Why the record does not verify; none if it does.
     pub(crate) why: Option<String>,
 }
 
+/// A retirement by one reviewer (REV-14).
+#[derive(Clone, Debug)]
+pub(crate) struct Emergency {
+    /// Why.
+    pub(crate) reason: String,
+    /// The entry by which another reviewer ratified it; none so far.
+    pub(crate) ratified: Option<Entry>,
+}
+
 /// What a history proves of one version.
 struct Fact {
     entry: Entry,
     reviewed: Option<Reviewed>,
+    emergency: Option<Emergency>,
     author: Option<String>,
     /// What is wrong with it or with a version before it.
     why: Option<String>,
@@ -185,6 +198,7 @@ fn row(
         version,
         entry: fact.map(|fact| fact.entry.clone()),
         reviewed: fact.and_then(|fact| fact.reviewed.clone()),
+        emergency: fact.and_then(|fact| fact.emergency.clone()),
         author: fact.and_then(|fact| fact.author.clone()),
         why,
     }
@@ -217,11 +231,35 @@ fn facts(files: &Files, id: &DocumentId) -> Result<Vec<Fact>, String> {
         }
         let fields = version.describe().ok().flatten().map(|said| said.fields);
         let review = fields.as_ref().and_then(|fields| fields.review.as_deref());
+        let emergency = review.and_then(|review| emergency(&entry, review));
+        if review.is_some_and(|review| is_ratification(&entry, review)) && fault.is_none() {
+            ratify(&mut facts, &entry);
+        }
         let reviewed = Reviewed::of(files, id, &history, entry.version, review);
         let author = fields.and_then(|fields| fields.author);
-        facts.push(Fact { entry, reviewed, author, why: fault.clone() });
+        facts.push(Fact { entry, reviewed, emergency, author, why: fault.clone() });
     }
     Ok(facts)
+}
+
+/// The emergency by which a version, whose text has these fields, retires its document.
+fn emergency(entry: &Entry, review: &ReviewFields) -> Option<Emergency> {
+    let is_emergency = review.state == ReviewState::Emergency && entry.retired_at().is_some();
+    let reason = review.reason.clone().unwrap_or_default();
+    is_emergency.then_some(Emergency { reason, ratified: None })
+}
+
+/// Whether a version, whose text has these fields, ratifies the emergency before it.
+fn is_ratification(entry: &Entry, review: &ReviewFields) -> bool {
+    review.state == ReviewState::Ratified && entry.state == EntryState::Unpublished
+}
+
+/// Notes who ratified the last event, if that is an emergency which was not ratified before.
+fn ratify(facts: &mut [Fact], entry: &Entry) {
+    let mut events = facts.iter_mut().rev().filter(|f| f.entry.state != EntryState::Unpublished);
+    if let Some(emergency) = events.next().and_then(|fact| fact.emergency.as_mut()) {
+        emergency.ratified.get_or_insert_with(|| entry.clone());
+    }
 }
 
 /// Why a text may not be what its entry says.

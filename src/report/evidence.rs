@@ -8,7 +8,7 @@ use crate::audit::HeadRef;
 use crate::evidence::bundle::export::{ExportError, Exported};
 use crate::evidence::bundle::manifest::Gap;
 use crate::evidence::bundle::verify::{BundleFault, Item, Kind, Verdict, Verified};
-use crate::evidence::publications::Publication;
+use crate::evidence::publications::{Emergency, Publication};
 use crate::resolve::provenance::written;
 
 /// The answer of `evidence export`.
@@ -215,6 +215,9 @@ pub struct PublicationRow {
     pub edited_at: Option<String>,
     /// Who approved it.
     pub approved_by: Vec<String>,
+    /// That one reviewer retired it at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emergency: Option<EmergencyRow>,
     /// Whether the history verifies up to the version, and the checkpoint.
     pub complete: bool,
     /// Why not.
@@ -226,6 +229,28 @@ pub struct PublicationRow {
     pub chain_hash: Option<String>,
     /// The hash of the checkpoint.
     pub checkpoint_hash: String,
+}
+
+/// A retirement in an emergency, by the reviewer of `edited_by` alone.
+#[derive(Debug, Serialize)]
+pub struct EmergencyRow {
+    /// Why.
+    pub reason: String,
+    /// The other reviewer, who ratified it; none so far.
+    pub ratified_by: Option<String>,
+    /// When.
+    pub ratified_at: Option<String>,
+}
+
+impl From<Emergency> for EmergencyRow {
+    fn from(emergency: Emergency) -> Self {
+        let ratified = emergency.ratified.as_ref();
+        Self {
+            ratified_by: ratified.map(|entry| entry.edited_by.clone()),
+            ratified_at: ratified.map(|entry| entry.edited_at.to_string()),
+            reason: emergency.reason,
+        }
+    }
 }
 
 impl From<Publication> for PublicationRow {
@@ -243,6 +268,7 @@ impl From<Publication> for PublicationRow {
             edited_by: written.map(|(by, _)| by.to_owned()),
             edited_at: written.map(|(_, at)| at.to_string()),
             approved_by: reviewed.map(|of| of.approved_by.clone()).unwrap_or_default(),
+            emergency: row.emergency.map(EmergencyRow::from),
             complete: row.why.is_none(),
             why: row.why,
             unprotected_note: entry.and_then(|entry| entry.note.clone()),

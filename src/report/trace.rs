@@ -142,6 +142,9 @@ impl Report for TracesReport {
 pub struct ImpactReport {
     /// The document.
     pub id: String,
+    /// The id that it was moved from, whose accesses are not among these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub former_id: Option<String>,
     /// The texts of it that were handed out.
     pub accesses: Vec<ImpactRow>,
 }

@@ -137,6 +137,16 @@ pub(crate) struct Told {
 }
 
 impl Told {
+    /// Whether the reader has a role at the vault.
+    pub(crate) fn has_role_at_vault(&self) -> bool {
+        self.readers.may(&DocumentId::config(), &[])
+    }
+
+    /// Which artifacts the last checkpoint holds that may not be read.
+    pub(crate) fn hidden(&self) -> impl Iterator<Item = &DocumentId> {
+        self.held.iter().filter(|(_, is_readable)| !**is_readable).map(|(id, _)| id)
+    }
+
     /// Whether the reader may be told that there is an artifact of this id, as
     /// [`Snapshot::may_name`].
     pub(crate) fn may_name(&self, id: &DocumentId) -> bool {

@@ -21,6 +21,7 @@ mod copies;
 pub(crate) mod create;
 pub(crate) mod demo;
 mod discarded;
+pub(crate) mod former;
 pub mod git;
 pub(crate) mod governance;
 pub(crate) mod head;

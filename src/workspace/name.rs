@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::Workspace;
-use super::version::unknown;
+use super::version::{check_name, unknown};
 use crate::checkpoint::fault::LogError;
 use crate::live::{is_known, nearest_id};
 use crate::model::hint::{Call, Hint, Verb};
@@ -97,6 +97,20 @@ impl Workspace<'_> {
         }
         let mut sealed = log.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set);
         if sealed.any(|(set, _)| *set == id) { Ok(id) } else { Err(unknown) }
+    }
+
+    /// The same id, if the reader may know of it; another one answers like an id that nothing has.
+    ///
+    /// # Errors
+    /// As [`Workspace::recorded_id`].
+    pub(crate) fn readable_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
+        let id = self.recorded_id(vault, text)?;
+        if let Ok(log) = crate::trust::open_log(vault)
+            && let Ok(chronicle) = log.sound()
+        {
+            check_name(&Snapshot::at(vault, &chronicle, None)?, &id)?;
+        }
+        Ok(id)
     }
 
     /// Reads how an argument names a document that is there now: an id, a URI, or the path of its
@@ -222,7 +236,7 @@ pub(crate) fn is_uri(text: &str) -> bool {
     text.get(..14).is_some_and(|scheme| scheme.eq_ignore_ascii_case("contextnest://"))
 }
 
-fn of_uri(text: &str, authorities: &Authorities) -> Result<Named, Failure> {
+pub(super) fn of_uri(text: &str, authorities: &Authorities) -> Result<Named, Failure> {
     let uri = Uri::parse_in(text, authorities)?;
     match uri.local()?.clone() {
         Target::Document { id, checkpoint, anchor } => Ok(Named { id, checkpoint, anchor }),

@@ -283,7 +283,30 @@ impl Workspace<'_> {
     pub(crate) fn access_logs(&self, vault: &Vault) -> Result<AccessLogs, Failure> {
         let no_place = |why| Failure::new(Code::Io, format!("there is no access log: {why}"));
         let folder = self.user_folder(vault).map_err(no_place)?;
-        self.logs_with(vault, folder)
+        let logs = folder.as_deref().map_or_else(|| Ok(Logs::none()), open)?;
+        let logs = of_log(logs.with_accesses_in(vault))?.pruned_at(cuts_of(vault));
+        Ok(AccessLogs { folder, logs })
+    }
+
+    /// The same logs for an answer from what can be read: a folder that cannot be listed is a fault
+    /// of the logs.
+    ///
+    /// # Errors
+    /// There is no place for them.
+    pub(crate) fn asked_logs(&self, vault: &Vault) -> Result<AccessLogs, Failure> {
+        let no_place = |why| Failure::new(Code::Io, format!("there is no access log: {why}"));
+        let folder = self.user_folder(vault).map_err(no_place)?;
+        let logs = Logs::of_accesses(folder.as_deref(), vault).pruned_at(cuts_of(vault));
+        Ok(AccessLogs { folder, logs })
+    }
+
+    /// The folder that the user's access logs are to be in, if there is none: CTX_AUDIT_DIR, or the
+    /// directory of state.
+    pub(crate) fn lacking_folder(&self, vault: &Vault) -> Option<PathBuf> {
+        self.user_place(vault.root(), vault.state().cloned()).ok()?;
+        let named = self.environment.var("CTX_AUDIT_DIR").map(PathBuf::from);
+        let home = named.or_else(|| Some(vault.state()?.home.clone()))?;
+        (!home.is_dir()).then_some(home)
     }
 
     /// The folder of the user's accesses to a vault. There may be none where the vault keeps them.
@@ -297,13 +320,6 @@ impl Workspace<'_> {
             Err(NotRecorded::NoPlace) if is_in_vault() => Ok(None),
             Err(why) => Err(why),
         }
-    }
-
-    /// The logs of accesses in a folder of the user, and those that the vault has.
-    fn logs_with(&self, vault: &Vault, folder: Option<PathBuf>) -> Result<AccessLogs, Failure> {
-        let logs = folder.as_deref().map_or_else(|| Ok(Logs::none()), open)?;
-        let logs = of_log(logs.with_accesses_in(vault))?.pruned_at(cuts_of(vault));
-        Ok(AccessLogs { folder, logs })
     }
 
     /// The logs in a folder that the user names.
@@ -322,7 +338,7 @@ impl Workspace<'_> {
     /// The logs of accesses to a vault, and those of its changes.
     ///
     /// # Errors
-    /// A folder cannot be listed. That there is no place for accesses is none: it is given, too.
+    /// The change logs cannot be listed. That there is no place for accesses is none: it is given, too.
     pub(crate) fn all_logs(
         &self,
         vault: &Vault,
@@ -332,7 +348,7 @@ impl Workspace<'_> {
             Ok(folder) => (folder, None),
             Err(why) => (None, Some(why)),
         };
-        let accesses = self.logs_with(vault, folder)?.logs;
+        let accesses = Logs::of_accesses(folder.as_deref(), vault).pruned_at(cuts_of(vault));
         Ok((vec![accesses, changes], lacks))
     }
 

@@ -1,8 +1,12 @@
 //! What a reader may see of the change logs, of accesses in the vault, and of copies of both
 //! (`spec/review.md`, REV-26).
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use super::Workspace;
-use crate::audit::{Change, Event, Sight, VersionRef};
+use super::name::of_uri;
+use crate::audit::{Change, Event, Line, Sight, Text};
 use crate::chain::{replay, vouched};
 use crate::checkpoint::fault::LogError;
 use crate::model::id::DocumentId;
@@ -11,13 +15,19 @@ use crate::model::principal::PrincipalKey;
 use crate::report::failure::Failure;
 use crate::resolve::readers::{Told, is_limited_at_last};
 use crate::resolve::{CheckpointSource, Need, Snapshot};
+use crate::uri::is_staged;
 use crate::vault::Vault;
+use crate::vault::federation::Authorities;
 use crate::vault::files::Files;
+
+/// Of so many versions is kept whether they may be read. A log may name any number.
+const MOST_KEPT: usize = 100_000;
 
 impl Workspace<'_> {
     /// What may be seen of the logs of a vault. Of changes a reader who may not read everything sees
     /// those that name only what this reader may read, without the words of their commands; of
-    /// accesses outside of the user's own folder those of the same principal.
+    /// accesses outside of the user's own folder those of the same principal, and, with a role at
+    /// the vault, those of others that handed out only what this reader may read.
     ///
     /// # Errors
     /// Only stewards read the vault, and no principal is configured.
@@ -35,6 +45,7 @@ impl Workspace<'_> {
         let own = self.user_folder(vault).ok().flatten();
         let reader = vault.reader().principal().map(|(reader, _)| reader.key());
         let files = vault.files().clone();
+        let handed_out = told.is_some().then(|| HandedOut::of(vault));
         Ok(Sight::limited(move |line, folder| match (&line.event, &told) {
             // One command may change more than the line of one of its changes names.
             (Event::Change(change), Some(told)) => {
@@ -44,9 +55,71 @@ impl Workspace<'_> {
             _ => {
                 let who = line.request.principal.as_deref().map(PrincipalKey::of);
                 let is_own = !folder.is_shared() && own.as_ref() == Some(&folder.shown());
-                (is_own || who.is_some() && who == reader).then_some(line)
+                if is_own || who.is_some() && who == reader {
+                    return Some(line);
+                }
+                let (told, handed_out) = (told.as_ref()?, handed_out.as_ref()?);
+                let is_there = told.has_role_at_vault() && handed_out.is_readable(&line, told);
+                is_there.then(|| line.without_words())
             }
         }))
+    }
+}
+
+/// What accesses of other principals may be seen, by what they handed out.
+struct HandedOut {
+    files: Files,
+    authorities: Authorities,
+    /// The versions that were looked at, by what names the document, and whether they may be read.
+    known: Mutex<HashMap<(String, u64), bool>>,
+}
+
+impl HandedOut {
+    fn of(vault: &Vault) -> Self {
+        let authorities = vault.config().authorities.clone();
+        Self { files: vault.files().clone(), authorities, known: Mutex::default() }
+    }
+
+    /// Whether everything that a line was made from is named in it, and may be read.
+    fn is_readable(&self, line: &Line, told: &Told) -> bool {
+        match &line.event {
+            Event::Access(access) => {
+                let mut texts = access.documents.iter();
+                !access.documents.is_empty() && texts.all(|text| self.is_text_readable(text, told))
+            }
+            Event::Hydration(of) => {
+                is_version_readable(&of.source, of.source_version, told, &self.files)
+            }
+            // A listing, a refusal and an output do not say what they are about.
+            Event::Listing(_) | Event::Refused(_) | Event::Output(_) | Event::Change(_) => false,
+        }
+    }
+
+    fn is_text_readable(&self, text: &Text, told: &Told) -> bool {
+        let key = (text.document().to_owned(), text.version);
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(is_readable) = known().get(&key) {
+            return *is_readable;
+        }
+        let is_readable = self.judged(text, told);
+        let mut known = known();
+        if known.len() < MOST_KEPT {
+            known.insert(key, is_readable);
+        }
+        is_readable
+    }
+
+    fn judged(&self, text: &Text, told: &Told) -> bool {
+        let id = match &text.uri {
+            // Who may see a staged entry does not follow from who may read (STAGE-13).
+            Some(uri) if is_staged(uri) => return false,
+            Some(uri) => of_uri(uri, &self.authorities).ok().map(|named| named.id.to_string()),
+            None => text.id.clone(),
+        };
+        let Some(id) = id else { return false };
+        // Under another name of the vault, the same URI was of another document.
+        let may_be_hidden = told.hidden().any(|hidden| text.is_of(hidden.as_str()));
+        !may_be_hidden && is_version_readable(&id, text.version, told, &self.files)
     }
 }
 
@@ -65,7 +138,8 @@ fn is_readable(change: &Change, told: &Told, files: &Files) -> bool {
         | Change::Emergency(_)
         | Change::Comment { .. } => {
             let versions = change.versions();
-            !versions.is_empty() && versions.iter().all(|one| is_version_readable(one, told, files))
+            !versions.is_empty()
+                && versions.iter().all(|one| is_version_readable(&one.id, one.version, told, files))
         }
         // Paths of files, and what a user wrote about accesses or events.
         Change::Recover { .. }
@@ -87,10 +161,10 @@ fn is_readable(change: &Change, told: &Told, files: &Files) -> bool {
     }
 }
 
-fn is_version_readable(named: &VersionRef, told: &Told, files: &Files) -> bool {
-    let Ok(id) = named.id.parse::<DocumentId>() else { return false };
+fn is_version_readable(id: &str, version: u64, told: &Told, files: &Files) -> bool {
+    let Ok(id) = id.parse::<DocumentId>() else { return false };
     told.may_name_version(&id, || {
         let history = replay::load(files, &id).ok()?;
-        vouched::vouched(files, &id, &history, Version(named.version)).ok()
+        vouched::vouched(files, &id, &history, Version(version)).ok()
     })
 }

@@ -105,6 +105,21 @@ fn packed(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     out
 }
 
+/// What a file of a bundle is, as the manifest has to say.
+fn what_is(name: &str) -> &'static str {
+    match name {
+        "lines.jsonl" => "lines of the access log",
+        "checkpoints.jsonl" => "lines of the checkpoint log",
+        "README.md" => "how to read this",
+        "index.html" => "a page for people",
+        "staged.jsonl" => "lines of staging chains",
+        name if name.starts_with("contents/") => "what a source returned",
+        name if name.starts_with("versions/") => "the text of a version",
+        name if name.ends_with(".json") => "a part of a history",
+        _ => "the full text that a part begins with",
+    }
+}
+
 /// A bundle of these files with a manifest that lists them as they are; `change` changes it before
 /// its hash is taken.
 pub(crate) fn rebuilt(
@@ -114,7 +129,8 @@ pub(crate) fn rebuilt(
     let manifest = files.remove("manifest.json").unwrap();
     let mut manifest: Value = serde_json::from_slice(&manifest).unwrap();
     let of = |(name, bytes): (&String, &Vec<u8>)| {
-        (name.clone(), json!({"bytes": bytes.len(), "sha256": sha256(bytes), "what": ""}))
+        let what = what_is(name);
+        (name.clone(), json!({"bytes": bytes.len(), "sha256": sha256(bytes), "what": what}))
     };
     manifest["files"] = files.iter().map(of).collect();
     manifest.as_object_mut().unwrap().remove("hash");
@@ -354,6 +370,10 @@ fn a_manifest_cannot_give_a_text_to_another_version() {
     let scope = told(|manifest| manifest["scope"] = json!({"session": "t"}));
     assert_eq!(scope[0], "scope session t not proved: the bundle has nothing of it");
     assert!(scope[1].ends_with("it is not one of those that the bundle is for"), "{scope:?}");
+    let what = told(|manifest| {
+        manifest["files"]["chains/1.json"]["what"] = "approved by the board".into();
+    });
+    insta::assert_snapshot!(what.join("\n"), @"file chains/1.json contradicted: the manifest says of it something else than `a part of a history`");
     let form = told(|manifest| manifest["v"] = 2.into());
     insta::assert_snapshot!(form[0], @"no bundle: the form of the bundle is 2, and this version of ctx reads form 1");
     let key = told(|manifest| manifest["more"] = 2.into());

@@ -503,3 +503,19 @@ fn the_relative_links_of_a_file_that_was_moved_by_hand_are_changed() {
     place.ctx("mv nodes/a nodes/deep/c --fix-links").ok();
     assert!(place.read("nodes/deep/c.md").ends_with("[b](../b.md)\n"));
 }
+
+#[test]
+fn impact_names_the_former_id_of_a_moved_document() {
+    let place = one();
+    place.ctx("read nodes/a --session before").ok();
+    place.ctx("mv nodes/a nodes/b").ok();
+    place.ctx("read nodes/b --session after").ok();
+    let told = place.ctx("impact nodes/b").ok();
+    assert!(told.stdout.contains("after") && !told.stdout.contains("before"), "{}", told.whole());
+    assert_snapshot!(told.stderr, @"hint: it was moved; `ctx impact nodes/a` lists the accesses under its former id");
+    let told = place.ctx("impact nodes/b --json").ok().json("ctx.impact");
+    assert_eq!(told["former_id"], "nodes/a");
+    let former = place.ctx("impact nodes/a").ok();
+    assert!(former.stdout.contains("before"), "{}", former.whole());
+    assert!(!former.stderr.contains("it was moved"), "{}", former.stderr);
+}

@@ -228,7 +228,7 @@ fn a_place_for_the_log_that_is_none_is_named() {
     for (dir, why) in [("rel", "no absolute path"), (&*inside, "a folder in the vault")] {
         let told = place.typed("read nodes/a").var("CTX_AUDIT_DIR", dir).run().ok().stderr;
         assert!(told.contains("CTX_AUDIT_DIR is `") && told.contains(why), "{told}");
-        let told = place.typed("trace list").var("CTX_AUDIT_DIR", dir).run().ok().stderr;
+        let told = place.typed("trace list").var("CTX_AUDIT_DIR", dir).run().exits(1).stderr;
         assert!(told.contains("no access log is read") && told.contains(why), "{told}");
         let told = place.typed("impact nodes/a").var("CTX_AUDIT_DIR", dir).run().exits(5).stderr;
         assert!(told.contains(why), "{told}");
@@ -364,4 +364,86 @@ fn what_is_no_file_of_a_log_hides_no_other() {
         fs::remove_dir(&path).unwrap();
     }
     place.ctx("trace verify").ok();
+}
+
+#[test]
+fn derived_files_are_written_where_nothing_can_be_recorded() {
+    let place = vault();
+    place.edit(".context/config.yaml", "layout:", "audit:\n  durability: sync\nlayout:");
+    let dir = place.home().join("file");
+    fs::write(&dir, "").unwrap();
+    let run = |line: &str| place.typed(line).var("CTX_AUDIT_DIR", &dir.display().to_string()).run();
+    run("list").exits(5);
+    run("index").ok();
+    assert!(place.has("INDEX.md"));
+}
+
+#[test]
+fn a_list_that_is_cut_to_nothing_is_not_said_to_be_empty() {
+    let place = vault();
+    place.ctx("read nodes/a").ok();
+    for line in ["trace list -n 0", "impact nodes/a -n 0", "trace grep nodes/a -n 0"] {
+        let told = place.ctx(line).ok().stderr;
+        assert!(told.contains(" more; ") && !told.contains("no "), "{line}: {told}");
+    }
+}
+
+#[test]
+fn where_accesses_cannot_be_read_the_list_does_not_say_that_there_is_none() {
+    let place = vault();
+    place.ctx("read nodes/a").ok();
+    for line in ["trace list --principal zoe@x.com", "trace list --format otlp", "trace grep x"] {
+        let told = place.typed(line).var("CTX_AUDIT_DIR", "rel").run().exits(1).stderr;
+        assert!(told.contains("no access log is read"), "{line}: {told}");
+        assert!(!told.contains("no access or change is recorded"), "{line}: {told}");
+    }
+}
+
+#[test]
+fn a_directory_of_state_that_is_none_is_named() {
+    let place = vault();
+    for dir in ["/dev/null", "/nope/nope"] {
+        let run = |line: &str| place.typed(line).var("XDG_STATE_HOME", dir).run();
+        for line in ["trace list --verb read", "impact nodes/a"] {
+            let told = run(line).ok().stderr;
+            let note = format!("there is no access log of this user: `{dir}` is not a folder");
+            assert!(told.contains(&note), "{line}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_accesses_that_is_none_is_a_fault_and_hides_no_other_log() {
+    let place = vault();
+    place.ctx("read nodes/a --session s").ok();
+    fs::create_dir_all(place.path(".context/audit")).unwrap();
+    let access = place.path(".context/audit/access");
+    for is_link in [true, false] {
+        let _ = fs::remove_file(&access);
+        match is_link {
+            true => std::os::unix::fs::symlink("/", &access).unwrap(),
+            false => fs::write(&access, "x").unwrap(),
+        }
+        for line in [
+            "trace list",
+            "impact nodes/a",
+            "replay --session s",
+            "trace grep nodes/a",
+            "trace list --format otlp",
+            "evidence export --session s -o - --force",
+        ] {
+            let told = place.ctx(line).exits(1);
+            assert!(!told.stdout.is_empty(), "{line}: {}", told.stderr);
+            assert!(told.stderr.contains("warning: "), "{line}: {}", told.stderr);
+        }
+        let told = place.ctx("trace verify").exits(1).stdout;
+        assert!(
+            told.contains("file-unreadable: .context/audit/access:1: cannot list it"),
+            "{told}"
+        );
+        // What is not found may be there.
+        let told = place.ctx("replay --session t").exits(5).stderr;
+        assert!(told.contains("the access log `.context/audit/access`"), "{told}");
+        place.ctx("trace show 00000000-1").exits(5);
+    }
 }

@@ -580,3 +580,93 @@ fn accesses_of_others_in_the_vault_are_not_there_for_a_limited_reader() {
     }
     place.ctx("trace verify --as lee@x.com").ok();
 }
+
+/// A vault that keeps accesses, in which Bo, a reviewer of the whole vault, may not read `nodes/pub/`.
+fn with_accesses() -> Place {
+    let place = with_secrets();
+    place.edit(".context/config.yaml", "audit:\n", "audit:\n  accesses: vault\n");
+    place.ctx("read nodes/sec/s --session kims --as kim@x.com").ok();
+    place.ctx("read nodes/pub/p --session pubs --as kim@x.com").ok();
+    place.ctx("search topsecretword --session kims --as kim@x.com").ok();
+    place.ctx("list --session kims --as kim@x.com").ok();
+    place
+}
+
+#[test]
+fn a_reviewer_of_the_vault_answers_for_accesses_of_what_they_may_read() {
+    let place = with_accesses();
+    let bo = |line: &str| place.ctx(&format!("{line} --as bo@x.com"));
+    let listed = bo("trace list --session kims --json").ok().json("ctx.trace.list");
+    let rows = listed["traces"].as_array().unwrap();
+    let verbs: Vec<&str> = rows.iter().map(|row| row["verb"].as_str().unwrap()).collect();
+    // A listing does not say what it listed.
+    assert_eq!(verbs, ["read", "search"], "{listed}");
+    assert!(rows.iter().all(|row| row["query"].is_null()), "{listed}");
+    for row in rows {
+        let trace = row["trace"].as_str().unwrap();
+        for form in ["", " --json", " --format otlp", " --format prov-json"] {
+            let said = bo(&format!("trace show {trace}{form}")).ok().stdout;
+            assert!(said.contains("sec/s") || said.contains("sec%2Fs"), "{form}: {said}");
+            for word in ["topsecretword", "argv", "query"] {
+                assert!(!said.contains(word), "{form} tells {word}: {said}");
+            }
+        }
+    }
+    let impact = bo("impact nodes/sec/s --json").ok().json("ctx.impact");
+    assert_eq!(impact["accesses"].as_array().unwrap().len(), 2, "{impact}");
+    let replayed = bo("replay --session kims").exits(1).stdout;
+    assert!(replayed.contains("2 texts: 1 same, 0 different, 1 cannot tell"), "{replayed}");
+    let replayed = bo("replay --session kims --output").exits(1).stdout;
+    assert!(replayed.contains("its command line is not shown to you"), "{replayed}");
+    // What Bo may not read is not there, and Lee, who has no role at the vault, sees nothing.
+    assert_snapshot!(bo("replay --session pubs").exits(1).stderr, @"
+    note: only what you may read of the logs is shown
+    error[unknown-trace]: no such access is recorded that you may read
+    hint: `ctx trace list` lists them; `ctx trace verify` names lines that were altered
+    ");
+    assert_eq!(
+        bo("replay --session pubs").stderr,
+        place.ctx("replay --session kims --as lee@x.com").stderr
+    );
+    assert_eq!(bo("replay --session pubs").stderr, bo("replay --session nope").stderr);
+    let impact = place.ctx("impact nodes/pub/p --as lee@x.com").ok();
+    assert!(impact.stderr.contains("no such access that you may read"), "{}", impact.whole());
+    assert_eq!(impact.stdout, "");
+    let none = bo("trace list --session pubs").ok().stderr;
+    assert!(none.contains("recorded that fits and that you may read"), "{none}");
+}
+
+#[test]
+fn an_access_is_there_by_the_tags_of_the_version_that_it_handed_out() {
+    let place = example();
+    place.edit(".context/config.yaml", "audit:\n", "audit:\n  accesses: vault\n");
+    place.ctx("read nodes/open --session sams --as bo@x.com").ok();
+    place.ctx("read nodes/plan --session sams --as sam@x.com").ok();
+    place.ctx("read nodes/legal/terms --session sams --as lee@x.com").ok();
+    let listed = place.ctx("trace list --session sams --as vi@x.com --json").ok();
+    let listed = listed.json("ctx.trace.list");
+    let rows = listed["traces"].as_array().unwrap().iter();
+    let who: Vec<&str> = rows.map(|row| row["principal"].as_str().unwrap()).collect();
+    assert_eq!(who, ["bo@x.com"], "{listed}");
+}
+
+#[test]
+fn no_question_about_the_log_finds_out_which_ids_are_taken() {
+    let place = with_secrets();
+    for line in [
+        "trace hold place --document ID --reason x",
+        "trace list --document ID",
+        "trace grep x --document ID",
+        "trace follow --document ID --for 0",
+        "impact ID",
+        "evidence export --document ID -o b.ctxe",
+    ] {
+        let asked = |id: &str| place.ctx(&format!("{} --as lee@x.com", line.replace("ID", id)));
+        let (taken, unknown) = (asked("nodes/sec/s"), asked("nodes/sec/z"));
+        assert!(unknown.stderr.contains("error[unknown-id]"), "{line}: {}", unknown.whole());
+        assert_eq!(taken.exit, unknown.exit, "{line}");
+        assert_eq!(taken.whole().replace("nodes/sec/s", "nodes/sec/z"), unknown.whole(), "{line}");
+    }
+    assert!(place.ctx("trace hold list --as kim@x.com").ok().stdout.is_empty());
+    place.ctx("trace hold place --document nodes/sec/s --reason x --as kim@x.com").ok();
+}

@@ -362,8 +362,32 @@ fn a_reviewer_retires_in_an_emergency_and_another_one_ratifies_it() {
     assert!(!place.ctx("list").ok().stdout.contains("nodes/a"));
     assert!(by(&place, "kim", "review").ok().stdout.contains("emergency"));
     assert_eq!(code(&by(&place, "bo", "approve nodes/a").exits(3)), "own-submission");
+    let reported = || {
+        let report = place.ctx("evidence report --json").ok().json("ctx.evidence.report");
+        let rows = report["publications"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["action"] == "retired").unwrap()
+    };
+    let row = reported();
+    assert_eq!(row["emergency"]["reason"], "wrong threshold", "{row}");
+    assert!(row["emergency"]["ratified_by"].is_null(), "{row}");
     by(&place, "kim", "approve nodes/a").ok();
     assert!(by(&place, "kim", "review --all").ok().stdout.contains("nothing awaits"));
+    let row = reported();
+    assert_eq!(
+        (&row["edited_by"], &row["approved_by"]),
+        (&"bo@x.com".into(), &serde_json::json!([]))
+    );
+    assert_eq!(row["emergency"]["ratified_by"], "kim@x.com", "{row}");
+    let at = row["emergency"]["ratified_at"].as_str().unwrap();
+    let csv = place.ctx("evidence report").ok().stdout;
+    let retired = csv.lines().find(|line| line.contains(",retired,")).unwrap();
+    assert!(retired.contains(&format!(",wrong threshold,kim@x.com,{at},true")), "{retired}");
+    let html = place.ctx("evidence report --format html").ok().stdout;
+    assert!(html.contains("wrong threshold") && html.contains("ratified_by"), "{html}");
+    // A document that was not retired in an emergency has no such key.
+    let report = place.ctx("evidence report --json").ok().json("ctx.evidence.report");
+    let rows = report["publications"].as_array().unwrap();
+    assert_eq!(rows.iter().filter(|row| row.get("emergency").is_some()).count(), 1);
     intact(&place);
 }
 

@@ -14,7 +14,8 @@ use crate::words::count;
 ///
 /// The population from which an auditor samples: each document and governance file that a checkpoint
 /// of the period published or retired, with who recorded it. `complete` says whether the history
-/// verifies up to the version, and the checkpoint. The period begins at --from and ends before --to.
+/// verifies up to the version, and the checkpoint. `emergency` has the reason where one reviewer
+/// retired a document at once, and `ratified_by` the reviewer who ratified that. The period begins at --from and ends before --to.
 /// Exit code 1 if a row is not complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \

@@ -1,10 +1,10 @@
 //! The list of publications as CSV and as a page.
 
 use crate::evidence::bundle::page;
-use crate::report::evidence::{PublicationRow, PublicationsReport};
+use crate::report::evidence::{EmergencyRow, PublicationRow, PublicationsReport};
 use crate::words;
 
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 17] = [
     "checkpoint",
     "at",
     "action",
@@ -14,6 +14,9 @@ const COLUMNS: [&str; 14] = [
     "edited_by",
     "edited_at",
     "approved_by",
+    "emergency",
+    "ratified_by",
+    "ratified_at",
     "complete",
     "why",
     "unprotected_note",
@@ -23,6 +26,10 @@ const COLUMNS: [&str; 14] = [
 
 fn cells(row: &PublicationRow) -> [String; COLUMNS.len()] {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let emergency = row.emergency.as_ref();
+    let ratified = |field: fn(&EmergencyRow) -> &Option<String>| {
+        emergency.map(|emergency| text(field(emergency))).unwrap_or_default()
+    };
     [
         row.checkpoint.to_string(),
         row.at.clone(),
@@ -33,6 +40,9 @@ fn cells(row: &PublicationRow) -> [String; COLUMNS.len()] {
         text(&row.edited_by),
         text(&row.edited_at),
         row.approved_by.join(" "),
+        emergency.map(|emergency| emergency.reason.clone()).unwrap_or_default(),
+        ratified(|emergency| &emergency.ratified_by),
+        ratified(|emergency| &emergency.ratified_at),
         row.complete.to_string(),
         text(&row.why),
         text(&row.unprotected_note),

@@ -131,7 +131,10 @@ fn again(session: &Session<'_>, vault: &Vault, line: &Line) -> Result<Printed, O
         return Err(cannot_tell("it was printed to a terminal"));
     }
     let Some(argv) = &args.argv else {
-        return Err(cannot_tell("only the hash of its command line is recorded"));
+        return Err(cannot_tell(match args.sha256 {
+            Some(_) => "only the hash of its command line is recorded",
+            None => "its command line is not shown to you",
+        }));
     };
     let cli = parse(argv)?;
     let log = log_at_head(vault, line)?;

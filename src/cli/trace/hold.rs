@@ -85,7 +85,7 @@ fn place(args: &Place, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let labels = &mut session.workspace.options.labels;
     let (held_session, held_agent) = (labels.session.take(), labels.agent.take());
     let document = args.document.as_ref();
-    let document = document.map(|id| session.workspace.recorded_id(&vault, id)).transpose()?;
+    let document = document.map(|id| session.workspace.readable_id(&vault, id)).transpose()?;
     let trace = args.trace.as_deref().map(trace_id).transpose()?;
     let hold = Hold {
         id: String::new(),

@@ -1,7 +1,7 @@
 //! `ctx trace list` and `ctx trace grep`: lines of the log in a table.
 
 use super::format::{self, Format};
-use super::{Which, note_pruned, row, warn_of};
+use super::{Asked, Which, note_pruned, row, warn_of};
 use crate::audit::{Keep, Line, Pattern};
 use crate::cli::Answer;
 use crate::cli::limit::{self, Limit};
@@ -43,17 +43,19 @@ pub(super) struct Grep {
 
 pub(super) fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     if let Some(format) = args.format {
-        let (filter, logs) = args.which.open(session)?;
+        let (filter, Asked { logs, has_accesses }) = args.which.open(session)?;
         let vault = session.workspace.vault()?;
         let lost = match logs.first() {
             Some(accesses) => args.which.place.lost(&vault, accesses)?,
             None => Vec::new(),
         };
-        return format::list(format, (&logs, &filter), lost, session);
+        let answer = format::list(format, (&logs, &filter), lost, session)?;
+        return Ok(if has_accesses { answer } else { Answer::No });
     }
     let keep = |line: Line| Some(TraceRow::from(&line));
-    let (traces, answer) = rows(&args.which, &keep, session)?;
-    print(traces, args.limit, |traces| TracesReport { traces }, session);
+    let found = rows(&args.which, &keep, session)?;
+    let answer = found.answer;
+    print(found, args.limit, |traces| TracesReport { traces }, session);
     Ok(answer)
 }
 
@@ -61,10 +63,19 @@ pub(super) fn grep(args: &Grep, session: &mut Session<'_>) -> Result<Answer, Fai
     let pattern = Pattern::new(&args.pattern)
         .map_err(|why| Failure::new(Code::Usage, format!("invalid regular expression: {why}")))?;
     let keep = |line: Line| pattern.is_in(&line).then(|| TraceRow::from(&line));
-    let (traces, answer) = rows(&args.which, &keep, session)?;
-    let answer = if traces.is_empty() { Answer::No } else { answer };
-    print(traces, args.limit, |traces| TracesFoundReport { traces }, session);
+    let found = rows(&args.which, &keep, session)?;
+    let answer = if found.traces.is_empty() { Answer::No } else { found.answer };
+    print(found, args.limit, |traces| TracesFoundReport { traces }, session);
     Ok(answer)
+}
+
+/// What was found.
+struct Found {
+    traces: Vec<TraceRow>,
+    /// How the verb ends.
+    answer: Answer,
+    /// What is said where nothing was found.
+    none: &'static str,
 }
 
 /// The rows of the lines that are wanted, in the order of their times.
@@ -72,8 +83,14 @@ fn rows(
     which: &Which,
     keep: Keep<'_, TraceRow>,
     session: &mut Session<'_>,
-) -> Result<(Vec<TraceRow>, Answer), Failure> {
-    let (filter, logs) = which.open(session)?;
+) -> Result<Found, Failure> {
+    let (filter, Asked { logs, has_accesses }) = which.open(session)?;
+    let is_limited = logs.iter().any(|logs| logs.sight().is_limited());
+    let none = match (has_accesses, is_limited) {
+        (false, _) => "note: no change fits; which accesses are recorded is not known",
+        (true, true) => "note: no access or change is recorded that fits and that you may read",
+        (true, false) => "note: no access or change is recorded that fits",
+    };
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
     for logs in &logs {
         faults.extend(of_log(logs.matching(&filter, keep, &mut |row| traces.push(row)))?);
@@ -87,19 +104,20 @@ fn rows(
         which.place.note_elsewhere(&vault, session);
     }
     let answer = warn_of(session, &faults);
+    let answer = if has_accesses { answer } else { Answer::No };
     traces.sort_by(|a, b| a.at.cmp(&b.at));
-    Ok((traces, answer))
+    Ok(Found { traces, answer, none })
 }
 
 fn print<R: Report>(
-    mut traces: Vec<TraceRow>,
+    Found { mut traces, none, .. }: Found,
     limit: Limit,
     report: impl FnOnce(Vec<TraceRow>) -> R,
     session: &mut Session<'_>,
 ) {
     let omitted = limit.last(&mut traces);
-    if traces.is_empty() {
-        session.ui.note("note: no access or change is recorded that fits");
+    if traces.is_empty() && omitted == 0 {
+        session.ui.note(none);
     }
     if session.ui.json {
         session.ui.report(&limit::report(report(traces), omitted));

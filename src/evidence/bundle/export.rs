@@ -94,7 +94,7 @@ pub(crate) fn export(
     let previous = add_checkpoints(&mut files, chronicle, lines, &versions)?;
     let mut log = Vec::new();
     lines.iter().for_each(|line| log.extend([&line.bytes[..], b"\n"].concat()));
-    files.insert(LINES.to_owned(), ("lines of the access log", log));
+    files.insert(LINES.to_owned(), log);
     let line_ref = |line: &RawLine| LineRef {
         trace: line.line.trace().to_string(),
         file: line.file.clone(),
@@ -127,23 +127,23 @@ fn packed(
     mut manifest: Manifest,
     lines: &[RawLine],
 ) -> Result<Vec<u8>, ExportError> {
-    let list = |path: &String, what, bytes: &[u8]| (path.clone(), FileRef::of(bytes, what));
-    manifest.files = files.iter().map(|(path, (what, bytes))| list(path, what, bytes)).collect();
+    let list = |path: &String, bytes: &[u8]| (path.clone(), FileRef::of(path, bytes));
+    manifest.files = files.iter().map(|(path, bytes)| list(path, bytes)).collect();
     let lines: Vec<&Line> = lines.iter().map(|raw| &raw.line).collect();
-    for (path, what) in [(README, "how to read this"), (INDEX, "a page for people")] {
+    for path in [README, INDEX] {
         let page = page::made_again(path, &manifest, &lines).unwrap_or_default().into_bytes();
         let path = path.to_owned();
-        manifest.files.extend([list(&path, what, &page)]);
-        files.insert(path, (what, page));
+        manifest.files.extend([list(&path, &page)]);
+        files.insert(path, page);
     }
     let spelled = manifest.spell()?;
     let is_long = spelled.len() > MAX_MANIFEST || files.len() >= MAX_FILES;
-    files.insert(MANIFEST.to_owned(), ("", spelled));
-    let size: usize = files.values().map(|(_, bytes)| bytes.len() + 1024).sum();
+    files.insert(MANIFEST.to_owned(), spelled);
+    let size: usize = files.values().map(|bytes| bytes.len() + 1024).sum();
     if is_long || size as u64 >= MAX_BUNDLE {
         return Err(ExportError::TooLarge);
     }
-    Ok(tar::write(files.iter().map(|(path, (_, bytes))| (path.as_str(), &bytes[..]))))
+    Ok(tar::write(files.iter().map(|(path, bytes)| (path.as_str(), &bytes[..]))))
 }
 
 /// Adds the checkpoint log from the first checkpoint on that something names; gives the hash of the
@@ -161,6 +161,6 @@ fn add_checkpoints(
     let first = named.first().map_or(head.number.0, |first| (*first).clamp(1, head.number.0));
     let from = chronicle.export_from(CheckpointNumber(first));
     let (previous, log) = from.ok_or(ExportError::HalfSealed)?;
-    files.insert(CHECKPOINTS.to_owned(), ("lines of the checkpoint log", log));
+    files.insert(CHECKPOINTS.to_owned(), log);
     Ok(previous.map(|hash| hash.to_string()))
 }

@@ -193,14 +193,29 @@ pub(crate) struct StagedRef {
 pub(crate) struct FileRef {
     pub(crate) bytes: u64,
     pub(crate) sha256: String,
-    /// What it is, in a word.
+    /// What it is, in the words of [`what_is`].
     pub(crate) what: String,
 }
 
 impl FileRef {
-    pub(crate) fn of(bytes: &[u8], what: &str) -> Self {
+    pub(crate) fn of(path: &str, bytes: &[u8]) -> Self {
         let sha256 = Digest::of(bytes).to_string();
-        Self { bytes: bytes.len() as u64, sha256, what: what.to_owned() }
+        Self { bytes: bytes.len() as u64, sha256, what: what_is(path).to_owned() }
+    }
+}
+
+/// What a file of a bundle is, by its name (EVID-13).
+pub(crate) fn what_is(path: &str) -> &'static str {
+    match path {
+        LINES => "lines of the access log",
+        CHECKPOINTS => "lines of the checkpoint log",
+        README => "how to read this",
+        INDEX => "a page for people",
+        STAGED => "lines of staging chains",
+        path if path.starts_with("contents/") => "what a source returned",
+        path if path.starts_with("versions/") => "the text of a version",
+        path if path.ends_with(".json") => "a part of a history",
+        _ => "the full text that a part begins with",
     }
 }
 

@@ -89,8 +89,8 @@ impl Needed {
     }
 }
 
-/// The files of a bundle, by their names, each with what it is.
-pub(super) type Contents = BTreeMap<String, (&'static str, Vec<u8>)>;
+/// The files of a bundle, by their names.
+pub(super) type Contents = BTreeMap<String, Vec<u8>>;
 
 /// Versions that are built from one keyframe, each with its checkpoints.
 type Group = BTreeMap<Version, BTreeSet<u64>>;
@@ -198,7 +198,7 @@ impl Sealed {
             let (id, version, number) = (id.to_string(), entry.version.0, self.chains);
             self.versions.push(VersionRef { id, version, chain: number, checkpoints });
             let path = text_path(self.versions.len());
-            self.put(path, "the text of a version", text.clone().into_bytes())?;
+            self.put(path, text.clone().into_bytes())?;
         }
         self.texts.extend(chain.handed_out(files, (id, history), group));
         let segment = Segment {
@@ -206,15 +206,14 @@ impl Sealed {
             previous: chain.previous.map(|hash| hash.to_string()),
             entries: chain.entries,
         };
-        let what = "a part of a history";
-        self.put(chain_path(self.chains), what, segment.spell()?)?;
+        self.put(chain_path(self.chains), segment.spell()?)?;
         let path = keyframe_path(self.chains);
-        self.put(path, "the full text that a part begins with", chain.keyframe.into_bytes())
+        self.put(path, chain.keyframe.into_bytes())
     }
 
-    fn put(&mut self, path: String, what: &'static str, bytes: Vec<u8>) -> Result<(), ExportError> {
+    fn put(&mut self, path: String, bytes: Vec<u8>) -> Result<(), ExportError> {
         self.size += bytes.len() as u64;
-        self.files.insert(path, (what, bytes));
+        self.files.insert(path, bytes);
         if self.size > MAX_BUNDLE { Err(ExportError::TooLarge) } else { Ok(()) }
     }
 }

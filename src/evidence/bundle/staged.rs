@@ -47,7 +47,7 @@ impl WantedEntries {
     /// The entries that versions of the bundle were promoted from.
     pub(super) fn add_promoted(&mut self, versions: &[VersionRef], files: &Contents) {
         for (version, n) in versions.iter().zip(1..) {
-            let text = files.get(&text_path(n)).map(|(_, text)| String::from_utf8_lossy(text));
+            let text = files.get(&text_path(n)).map(|text| String::from_utf8_lossy(text));
             let name = text.and_then(|text| Some(promoted_from(&version.id, &text)?.0));
             if let Some(name) = name {
                 self.add_name(name, None);
@@ -127,7 +127,7 @@ impl StagedPart {
         }
         if !part.refs.is_empty() {
             let lines = std::mem::take(&mut part.lines);
-            files.insert(STAGED.to_owned(), ("lines of staging chains", lines));
+            files.insert(STAGED.to_owned(), lines);
         }
         Ok(part)
     }
@@ -219,7 +219,7 @@ impl StagedPart {
                 let number = self.contents.len() + 1;
                 self.contents.insert(raw, number);
                 self.size += bytes.len() as u64;
-                files.insert(content_path(number), ("what a source returned", bytes));
+                files.insert(content_path(number), bytes);
                 let is_long = self.size > MAX_BUNDLE;
                 return if is_long { Err(ExportError::TooLarge) } else { Ok(Some(number)) };
             }

@@ -16,7 +16,9 @@ mod versions;
 
 use std::collections::BTreeMap;
 
-use super::manifest::{FileRef, Gap, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope};
+use super::manifest::{
+    FileRef, Gap, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope, what_is,
+};
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::audit::{HeadRef, Line};
 use crate::model::digest::Digest;
@@ -270,6 +272,10 @@ fn file(
     let found = Digest::of(bytes).to_string();
     if bytes.len() as u64 != listed.bytes || found != listed.sha256 {
         return contradicted(format!("it has hash {found}, and the manifest another"));
+    }
+    if listed.what != what_is(path) {
+        let what = what_is(path);
+        return contradicted(format!("the manifest says of it something else than `{what}`"));
     }
     if ![README, INDEX].contains(&path) {
         return Ok(());
