@@ -112,12 +112,20 @@ fn results_of_others_are_compared_for_editors_and_reviewers_only() {
     let diff = |who: &str, session: &str| {
         place.ctx(&format!("source diff sources/prices --session {session} --as {who}"))
     };
-    let said = diff(BO, "b1").ok().stdout;
+    let said = diff(BO, "b1 --every-session").ok().stdout;
     assert!(said.contains("\"/a\""), "{said}");
+    // A named session is all that is compared.
+    let said = diff(BO, "b1").exits(1);
+    let none = "has no staged result of yours in this session";
+    assert!(said.stderr.contains(none), "{}", said.stderr);
+    let said = diff(ANA, "s1").ok().stdout;
+    assert!(said.contains("changed \"/a\": 1 -> 2"), "{said}");
     // Who has no role sees the entries of the own session, and is told of no other.
     let said = diff(EVE, "e1").exits(1);
     assert!(said.stderr.contains("has one staged result"), "{}", said.stderr);
     let said = diff(EVE, "e2").exits(1);
+    assert!(said.stderr.contains(none), "{}", said.stderr);
+    let said = diff(EVE, "e2 --every-session").exits(1);
     assert!(said.stderr.contains("has no staged result that you may see"), "{}", said.stderr);
 }
 

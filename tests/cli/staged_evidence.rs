@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use contextnest::evidence::bundle::verify::{Item, Verdict, verify};
 use serde_json::{Value, json};
 
-use crate::evidence::{files, rebuilt, sha256};
+use crate::evidence::{failures, files, rebuilt, sha256};
 use crate::harness::Place;
-use crate::stage::{ANA, EVE, KIM, governed, shop};
+use crate::stage::{ANA, BO, EVE, KIM, governed, shop};
 
 /// Records a result of the prices as ana; gives the URI of its staged entry.
 pub(crate) fn recorded(place: &Place, session: &str, result: &[u8]) -> String {
@@ -155,6 +155,89 @@ fn what_was_altered_in_a_bundle_is_contradicted_or_missed() {
     for altered in [content, missing, line, act, writer, none] {
         assert!(!holds(&altered));
     }
+}
+
+/// The same bundle with other lines of its one staging chain, and hashes that fit.
+fn restaged(bundle: &[u8], change: impl FnOnce(&mut Files, &mut Vec<Value>)) -> Vec<u8> {
+    with(bundle, |files, _| {
+        let read = String::from_utf8(files["staged.jsonl"].clone()).unwrap();
+        let mut lines: Vec<Value> =
+            read.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        change(files, &mut lines);
+        let mut hashes: BTreeMap<u64, Value> = BTreeMap::new();
+        let mut written = Vec::new();
+        for line in &mut lines {
+            line.as_object_mut().unwrap().remove("hash");
+            let seq = line["seq"].as_u64().unwrap();
+            if let Some(before) = hashes.get(&(seq - 1)) {
+                line["prev"] = before.clone();
+            }
+            if let Some(of) = line["entry"]["seq"].as_u64() {
+                line["entry"]["hash"] = hashes[&of].clone();
+            }
+            let hash = sha256(&serde_jcs::to_vec(line).unwrap());
+            line["hash"] = json!(hash);
+            hashes.insert(seq, json!(hash));
+            written.extend([serde_jcs::to_vec(line).unwrap(), b"\n".to_vec()].concat());
+        }
+        files.insert("staged.jsonl".to_owned(), written);
+    })
+}
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+#[test]
+fn a_replaced_content_of_a_reviewed_document_is_contradicted() {
+    let place = governed();
+    let uri = recorded(&place, "s", b"Price: 1\n");
+    place.args(&["stage", "promote", &uri, "--to", "nodes/price", "--as", KIM]).run().ok();
+    place.ctx(&format!("approve nodes/price --as {BO}")).ok();
+    let export = format!("evidence export --document nodes/price --as {KIM}");
+    let bundle = place.typed(&export).run().ok().stdout.into_bytes();
+    assert!(holds(&bundle), "{:?}", failures(&bundle));
+    let promotions = |bundle: &[u8]| said(bundle, "promotion");
+    assert!(promotions(&bundle).iter().all(|one| one.1 == "proved"), "{:?}", promotions(&bundle));
+    let replaced = restaged(&bundle, |files, lines| {
+        let body = b"Price: 7\n";
+        files.insert("contents/1".to_owned(), body.to_vec());
+        for key in ["raw_hash", "content_hash"] {
+            lines[0][key] = json!(sha256(body));
+        }
+    });
+    assert_eq!(said(&replaced, "content")[0].1, "proved");
+    assert!(promotions(&replaced).iter().all(|one| one.1 == "contradicted"));
+    assert!(!holds(&replaced));
+    let elsewhere = restaged(&bundle, |_, lines| lines[1]["document"] = json!("nodes/other"));
+    assert!(promotions(&elsewhere).iter().all(|one| one.1 == "contradicted"));
+}
+
+#[test]
+fn lines_of_a_bundle_that_disagree_are_not_proved() {
+    let place = staging();
+    recorded(&place, "s", b"one");
+    let bundle = export(&place, "--session s");
+    assert!(holds(&bundle));
+    for (key, value) in [
+        ("server", json!("other")),
+        ("tools", json!(["other"])),
+        ("cache", json!("hit")),
+        ("source_version", json!(2)),
+    ] {
+        let altered = restaged(&bundle, |_, lines| lines[0][key] = value);
+        assert_eq!(said(&altered, "result")[0].1, "contradicted", "{key}");
+        assert!(!holds(&altered), "{key}");
+    }
+    for (key, value) in [("session", json!("t")), ("principal", json!(EVE))] {
+        let altered = restaged(&bundle, |_, lines| lines[0][key] = value);
+        assert_eq!(
+            (said(&altered, "staged")[0].1, holds(&altered)),
+            ("not proved", false),
+            "{key}"
+        );
+    }
+    let later = json!("contextnest://sources/prices@99");
+    let later = restaged(&bundle, |_, lines| lines[0]["source"] = later);
+    assert_eq!(said(&later, "staged")[0].1, "contradicted");
 }
 
 #[test]

@@ -247,7 +247,7 @@ fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Ve
     items.extend(log.items.iter().cloned());
     items.extend(lines.items.iter().cloned());
     items.extend(versions.items.iter().cloned());
-    let staged = StagedProofs::read(&manifest, files);
+    let staged = StagedProofs::read(&manifest, files, &lines, &versions);
     items.extend(texts::items((&manifest, files), &lines, (&log, &versions), &staged));
     items.extend(hydrations::items(&manifest, &lines, &versions));
     items.extend(staged.items.iter().cloned());
