@@ -99,6 +99,21 @@ impl Workspace<'_> {
         if sealed.any(|(set, _)| *set == id) { Ok(id) } else { Err(unknown) }
     }
 
+    /// The same id, if the reader may know of it. Otherwise it is as unknown as one that is not there
+    /// (REV-23).
+    ///
+    /// # Errors
+    /// The reader may not know of it, or the log cannot be read.
+    pub(crate) fn nameable(&self, vault: &Vault, id: DocumentId) -> Result<DocumentId, Failure> {
+        let log = crate::trust::open_log(vault)?;
+        let chronicle = log.sound()?;
+        let head = Snapshot::at(vault, &chronicle, None)?;
+        match head.is_limited() && !head.may_name(&id) {
+            true => Err(unknown(&head, &id)?),
+            false => Ok(id),
+        }
+    }
+
     /// Reads how an argument names a document that is there now: an id, a URI, or the path of its
     /// file. An id stands for itself, whatever characters it holds.
     pub(crate) fn named(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {

@@ -256,6 +256,7 @@ fn an_entry_that_the_reader_may_not_see_is_not_exported() {
     assert_eq!(said(&by_editor, "content"), [(uri.clone(), "proved", false)]);
     let by_viewer = export("viv@example.com").exits(1);
     assert!(by_viewer.stderr.contains("you may see no such staged entry"), "{}", by_viewer.stderr);
+    assert!(!by_viewer.stderr.contains("contextnest://staged/"), "{}", by_viewer.stderr);
     let bundle = by_viewer.stdout.into_bytes();
     assert_eq!(said(&bundle, "staged"), []);
     assert_eq!(said(&bundle, "text")[0].1, "not proved");
@@ -316,6 +317,11 @@ fn a_staged_text_of_others_is_not_told() {
     assert_eq!(replayed(&place, "s", ANA), ["same"]);
     assert_eq!(replayed(&place, "s", KIM), ["same"]);
     assert_eq!(replayed(&place, "s", EVE), ["cannot tell: you may see no such staged entry"]);
+    // Nor are its name and its hash.
+    for json in ["", " --json"] {
+        let said = place.ctx(&format!("replay --session s --as {EVE}{json}")).exits(1).stdout;
+        assert!(!said.contains("contextnest://staged/") && !said.contains("sha256:"), "{said}");
+    }
 }
 
 #[test]

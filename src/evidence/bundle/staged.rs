@@ -10,7 +10,7 @@ use super::proofs::WantedText;
 use super::sealed::Contents;
 use crate::audit::{Hydration, Line, Text};
 use crate::document::Document;
-use crate::evidence::staged::{StagedOf, VisibleStaged, staged_uri};
+use crate::evidence::staged::{StagedOf, UNSEEN, VisibleStaged, staged_uri};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::staging::{Chain, FoundPayload, StagedEntry, StagedName, raw_lines, read_payload};
@@ -193,8 +193,10 @@ impl StagedPart {
             let is_it =
                 |entry: &&&StagedEntry| hash.is_none_or(|hash| entry.hash.to_string() == *hash);
             let all: Vec<&StagedEntry> = all.into_iter().flatten().filter(is_it).copied().collect();
-            if all.is_empty() {
-                self.lacks_all(std::slice::from_ref(one), "you may see no such staged entry");
+            if all.is_empty() && matches!(one, Wanted::Named { .. }) {
+                // Its name is not for who may not see it (STAGE-13).
+                let (name, why) = ("a staged result".to_owned(), UNSEEN.to_owned());
+                self.unproved.push(Unproved { name, why });
             }
             found.extend(all.into_iter().map(|entry| (entry.hash, entry)));
         }
