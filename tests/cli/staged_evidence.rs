@@ -241,6 +241,22 @@ fn lines_of_a_bundle_that_disagree_are_not_proved() {
 }
 
 #[test]
+fn an_act_without_the_role_excuses_no_missing_content() {
+    let place = governed();
+    let uri = recorded(&place, "s", b"Price: 1\n");
+    place.args(&["stage", "discard", &uri, "--as", BO]).run().ok();
+    let bundle = place.typed(&format!("evidence export --session s --as {KIM}")).run().ok();
+    let bundle = bundle.stdout.into_bytes();
+    assert!(holds(&bundle), "{:?}", failures(&bundle));
+    assert_eq!(said(&bundle, "role"), [(uri.clone(), "proved", false)]);
+    for who in [EVE, ANA] {
+        let by_other = restaged(&bundle, |_, lines| lines[1]["principal"] = json!(who));
+        assert_eq!(said(&by_other, "role"), [(uri.clone(), "not proved", true)]);
+        assert!(!holds(&by_other));
+    }
+}
+
+#[test]
 fn an_entry_that_the_reader_may_not_see_is_not_exported() {
     let place = governed();
     let uri = recorded(&place, "s", b"Price: 1\n");

@@ -7,6 +7,7 @@ use super::super::manifest::{Manifest, STAGED, StagedRef, content_path, text_pat
 use super::super::staged::{ResultKey, ResultOf, entry_key, promoted_from, result_key};
 use super::lines::{Lines, wanted};
 use super::reviews::Run;
+use super::stewards::Stewards;
 use super::versions::Versions;
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
 use crate::audit::{Text, WriterId};
@@ -150,6 +151,26 @@ impl StagedProofs {
             Err((Verdict::Unprovable, why)) => unprovable(why.clone()),
             _ => not_proved("the content of the staged entry is not proved"),
         }
+    }
+
+    /// What the bundle proves of who ended the entries whose contents are gone (EVID-28).
+    pub(super) fn roles(&self, stewards: &Stewards<'_>) -> Vec<Item> {
+        let mut items = Vec::new();
+        for (entry, judged) in self.entries.iter().zip(&self.contents) {
+            let Some(ended) = entry.ended.as_ref().filter(|ended| ended.kind != ActKind::Collect)
+            else {
+                continue;
+            };
+            if !matches!(judged, Err((Verdict::Unprovable, _))) {
+                continue;
+            }
+            let at = ended.at.as_str().max(entry.at.as_str());
+            let consumed = entry.entry.checkpoint().map_or(0, |consumed| consumed.0);
+            let who = ended.by.as_deref().unwrap_or_default();
+            let judged = stewards.may_review(&entry.source, (consumed, at), who);
+            items.push(Item::new(Kind::Role, entry.name().to_string(), judged));
+        }
+        items
     }
 
     /// What the bundle proves of the results of its hydrations, where they were staged.
