@@ -173,7 +173,8 @@ fn outputs(session: &mut Session<'_>, read: (&Vault, &CheckpointSource), lines: 
 }
 
 fn print(session: &mut Session<'_>, row: &ReplayedRow) {
-    let what = format!("{}  {} v{}", row.trace, shown(&row.name), row.version);
+    let version = row.version.map_or(String::new(), |version| format!(" v{version}"));
+    let what = format!("{}  {}{version}", row.trace, shown(&row.name));
     verdict(session, &what, row.outcome, row.why.as_ref());
 }
 

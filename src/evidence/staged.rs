@@ -10,6 +10,9 @@ use crate::model::id::DocumentId;
 use crate::staging::{Chains, FoundPayload, StagedEntry, StagedName, parse_name, read_payload};
 use crate::vault::Vault;
 
+/// Why nothing is said of an entry that is not there, or that the reader may not see.
+pub(crate) const UNSEEN: &str = "you may see no such staged entry";
+
 /// The staged entries of a source that the reader may see, and the chains of the source.
 #[derive(Debug, Default)]
 pub(crate) struct VisibleStaged {
@@ -55,7 +58,7 @@ impl<'s> StagedTexts<'s> {
         let entry = entries.iter().find(|entry| entry.hash.to_string() == text.chain_hash);
         let Some(entry) = entry else {
             return match entries.is_empty() {
-                true => cannot_tell("you may see no such staged entry".to_owned()),
+                true => Outcome::CannotTell(UNSEEN.to_owned()),
                 false => different("the staged entry has another hash"),
             };
         };

@@ -10,6 +10,7 @@ use crate::audit::{
     Change, Collected, Event, Fault, FileOutcome, Line, Output, Part, Prior, Produced, Reading,
 };
 use crate::evidence::replay::{Outcome, Replayed};
+use crate::evidence::staged::UNSEEN;
 
 /// The answer of `trace list`: accesses, listings, refusals and changes in the order of their times.
 #[derive(Debug, Serialize)]
@@ -232,12 +233,14 @@ pub struct ReplayReport {
 pub struct ReplayedRow {
     /// The line of the log.
     pub trace: String,
-    /// The URI or id of the text.
+    /// The URI or id of the text; of a staged result that the reader may not see neither (STAGE-13).
     pub name: String,
     /// Its version.
-    pub version: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
     /// The hash that is recorded.
-    pub sha256: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// `same`, `different` or `cannot tell`.
     pub outcome: &'static str,
     /// What differs or is missing.
@@ -254,13 +257,16 @@ impl ReplayReport {
         let same = how_many(&|outcome| matches!(outcome, Outcome::Same));
         let different = how_many(&|outcome| matches!(outcome, Outcome::Different(_)));
         let cannot_tell = how_many(&|outcome| matches!(outcome, Outcome::CannotTell(_)));
-        let row = |(trace, Replayed { text, outcome }): (String, Replayed)| ReplayedRow {
-            trace,
-            name: text.name().to_owned(),
-            version: text.version,
-            sha256: text.sha256,
-            outcome: outcome.as_str(),
-            why: outcome.why().map(str::to_owned),
+        let row = |(trace, Replayed { text, outcome }): (String, Replayed)| {
+            let is_seen = outcome.why() != Some(UNSEEN);
+            ReplayedRow {
+                trace,
+                name: if is_seen { text.name().to_owned() } else { "a staged result".to_owned() },
+                version: is_seen.then_some(text.version),
+                sha256: is_seen.then_some(text.sha256),
+                outcome: outcome.as_str(),
+                why: outcome.why().map(str::to_owned),
+            }
         };
         Self { same, different, cannot_tell, texts: all.into_iter().map(row).collect() }
     }

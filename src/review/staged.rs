@@ -12,10 +12,11 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::in_force::{TextInForce, text_in_force};
 use crate::document::Document;
 use crate::document::obsidian::Markup;
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
-use crate::staging::{ActKind, JudgedAct, Standing, VoidAct};
+use crate::staging::{ActKind, JudgedAct, StagedEntry, Standing, VoidAct};
 use crate::stewards::{self, Basis, Role};
 use crate::vault::config::{Config, Governance};
 use crate::vault::files::Files;
@@ -109,6 +110,7 @@ impl<'j, 'l> ActJudge<'j, 'l> {
         match self.made(&id, Version(version), &act.entry.name().to_string()) {
             Made::Not => Standing::Void(VoidAct::NoDocument),
             Made::Unknown => Standing::Doubtful,
+            Made::Of(text) if !is_content(&text, act.entry) => Standing::Void(VoidAct::OtherBody),
             Made::Of(text) => {
                 let texts = [text];
                 self.of_role(act, |era, who| era.allows(who, Role::Editor, &id, &texts))
@@ -224,6 +226,13 @@ impl<'j, 'l> ActJudge<'j, 'l> {
         let (stewards, markup) = (found.stewards, Markup::of(&config));
         EraRules::Governed(Box::new(Rules { stewards, bar_author, markup }))
     }
+}
+
+/// Whether the body of a text is the content of an entry, byte for byte (STAGE-16).
+fn is_content(text: &str, entry: &StagedEntry) -> bool {
+    let body = Document::parse(text).ok().and_then(|document| text.get(document.parts.body..));
+    let is_it = |body: &str| Some(Digest::of(body.as_bytes())) == entry.entry.raw();
+    body.is_some_and(is_it)
 }
 
 /// The entry that a text says it was made of.

@@ -95,6 +95,8 @@ pub enum VoidAct {
     Early,
     /// No version of the document says that it was made of the entry.
     NoDocument,
+    /// The version that was made of the entry has another body than the content.
+    OtherBody,
     /// No stewards that may have been in force gave its principal the role.
     NoRole,
 }

@@ -86,6 +86,10 @@ fn disputed(act: &DisputedAct) -> Finding {
         Standing::Void(VoidAct::NoDocument) => {
             (Code::StagedContradicts, "no version of the document says so".to_owned())
         }
+        Standing::Void(VoidAct::OtherBody) => {
+            let why = "the body of the version that was made of it is not the content";
+            (Code::StagedContradicts, why.to_owned())
+        }
         Standing::Void(VoidAct::NoRole) => {
             (Code::StagedUnauthorised, format!("`{by}` was not {role}"))
         }

@@ -113,6 +113,18 @@ impl Workspace<'_> {
         Ok(id)
     }
 
+    /// The same id, if the reader may know of it. Otherwise it is as unknown as one that is not there
+    /// (REV-23).
+    ///
+    /// # Errors
+    /// The reader may not know of it, or the log cannot be read.
+    pub(crate) fn nameable(&self, vault: &Vault, id: DocumentId) -> Result<DocumentId, Failure> {
+        let log = crate::trust::open_log(vault)?;
+        let chronicle = log.sound()?;
+        check_name(&Snapshot::at(vault, &chronicle, None)?, &id)?;
+        Ok(id)
+    }
+
     /// Reads how an argument names a document that is there now: an id, a URI, or the path of its
     /// file. An id stands for itself, whatever characters it holds.
     pub(crate) fn named(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {

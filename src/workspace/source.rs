@@ -87,6 +87,15 @@ pub(crate) fn call_of(served: &Served) -> Result<SourceCall<'_>, Failure> {
     })
 }
 
+/// That a result was recorded, and is not kept. Recording it again would add a second line.
+fn not_staged(trace: &TraceId, why: &Failure) -> Failure {
+    let message = format!("recorded as {trace}, not staged: {}", why.message);
+    let mut failure = Failure::new(Code::Io, message)
+        .hint("do not record the result again: the access log has it, without its content");
+    failure.details = vec![format!("recorded as {trace}")];
+    failure
+}
+
 /// Whether a line of an access log is of a principal and of a session that was named.
 fn is_own(line: &Line, mine: Option<&PrincipalKey>, labels: &Labels) -> bool {
     let who = line.request.principal.as_ref().and_then(|who| who.parse::<Principal>().ok());
@@ -263,7 +272,9 @@ impl Workspace<'_> {
         })?;
         let of = (principal, labels);
         let staged = match days.filter(|_| hydration.error.is_none()) {
-            Some(days) => self.stage(vault, (call, days), (of, &hydration), received)?,
+            Some(days) => self
+                .stage(vault, (call, days), (of, &hydration), received)
+                .map_err(|why| not_staged(&trace, &why))?,
             None => None,
         };
         Ok(Recorded { trace, hydration, staged })

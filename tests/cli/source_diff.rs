@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::harness::{Place, files_in};
-use crate::stage::{ANA, BO, EVE, governed, shop, stage, staged_at};
+use crate::stage::{ANA, BO, EVE, KIM, governed, shop, stage, staged_at};
 use contextnest::vault::disk::Disk;
 
 /// Stages results a minute apart; gives their URIs.
@@ -112,13 +112,68 @@ fn results_of_others_are_compared_for_editors_and_reviewers_only() {
     let diff = |who: &str, session: &str| {
         place.ctx(&format!("source diff sources/prices --session {session} --as {who}"))
     };
-    let said = diff(BO, "b1").ok().stdout;
+    let said = diff(BO, "b1 --every-session").ok().stdout;
     assert!(said.contains("\"/a\""), "{said}");
+    // A named session is all that is compared.
+    let said = diff(BO, "b1").exits(1);
+    let none = "has no staged result of yours in this session";
+    assert!(said.stderr.contains(none), "{}", said.stderr);
+    let said = diff(ANA, "s1").ok().stdout;
+    assert!(said.contains("changed \"/a\": 1 -> 2"), "{said}");
     // Who has no role sees the entries of the own session, and is told of no other.
     let said = diff(EVE, "e1").exits(1);
     assert!(said.stderr.contains("has one staged result"), "{}", said.stderr);
     let said = diff(EVE, "e2").exits(1);
+    assert!(said.stderr.contains(none), "{}", said.stderr);
+    let said = diff(EVE, "e2 --every-session").exits(1);
     assert!(said.stderr.contains("has no staged result that you may see"), "{}", said.stderr);
+}
+
+#[test]
+fn a_source_that_the_reader_may_not_know_of_is_as_unknown_as_none() {
+    let place = shop(Place::vault());
+    place.write(
+        "stewards.yaml",
+        format!(
+            "version: 1\nvault:\n  - {{principal: {BO}, role: reviewer}}\n  \
+             - {{principal: {KIM}, role: reviewer}}\n  \
+             - {{principal: {ANA}, role: editor}}\n"
+        ),
+    );
+    place.edit(".context/config.yaml", "servers:", "reads: stewards\nservers:");
+    place.ctx("publish --all").ok();
+    place.ctx("govern on").ok();
+    results(&place, (ANA, "s1"), &[b"one\n", b"two\n"]);
+    for line in [
+        "source diff ID --every-session",
+        "source fresh ID",
+        "source record ID --tools list_prices --server shop",
+        "stage list --source ID",
+    ] {
+        let refused = |id: &str| {
+            let line = line.replace("ID", id);
+            let said = place.ctx(&format!("{line} --session s1 --as {EVE} --json")).exits(1);
+            assert!(said.whole().contains("unknown-id"), "{line}: {}", said.whole());
+            said.whole().replace(id, "ID")
+        };
+        assert_eq!(refused("sources/prices"), refused("sources/nothing"), "{line}");
+    }
+    place.ctx(&format!("stage list --source sources/prices --session s1 --as {ANA}")).ok();
+}
+
+#[test]
+fn a_result_that_is_recorded_and_not_staged_says_so() {
+    let place = shop(Place::vault());
+    place.edit(".context/config.yaml", "servers:", "staging: {enabled: true}\nservers:");
+    place.ctx("publish .context/config.yaml").ok();
+    place.write(".context/staging", "no folder");
+    let line = format!(
+        "source record sources/prices --session s1 --as {ANA} --tools list_prices --server shop"
+    );
+    let said = place.typed(&line).stdin(b"one").run().exits(5);
+    assert!(said.stderr.contains("error[io]: recorded as "), "{}", said.stderr);
+    assert!(said.stderr.contains(", not staged: "), "{}", said.stderr);
+    assert!(said.stderr.contains("do not record the result again"), "{}", said.stderr);
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use contextnest::evidence::bundle::verify::{Item, Verdict, verify};
 use serde_json::{Value, json};
 
-use crate::evidence::{files, rebuilt, sha256};
+use crate::evidence::{failures, files, rebuilt, sha256};
 use crate::harness::Place;
-use crate::stage::{ANA, EVE, KIM, governed, shop};
+use crate::stage::{ANA, BO, EVE, KIM, governed, shop};
 
 /// Records a result of the prices as ana; gives the URI of its staged entry.
 pub(crate) fn recorded(place: &Place, session: &str, result: &[u8]) -> String {
@@ -157,6 +157,105 @@ fn what_was_altered_in_a_bundle_is_contradicted_or_missed() {
     }
 }
 
+/// The same bundle with other lines of its one staging chain, and hashes that fit.
+fn restaged(bundle: &[u8], change: impl FnOnce(&mut Files, &mut Vec<Value>)) -> Vec<u8> {
+    with(bundle, |files, _| {
+        let read = String::from_utf8(files["staged.jsonl"].clone()).unwrap();
+        let mut lines: Vec<Value> =
+            read.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        change(files, &mut lines);
+        let mut hashes: BTreeMap<u64, Value> = BTreeMap::new();
+        let mut written = Vec::new();
+        for line in &mut lines {
+            line.as_object_mut().unwrap().remove("hash");
+            let seq = line["seq"].as_u64().unwrap();
+            if let Some(before) = hashes.get(&(seq - 1)) {
+                line["prev"] = before.clone();
+            }
+            if let Some(of) = line["entry"]["seq"].as_u64() {
+                line["entry"]["hash"] = hashes[&of].clone();
+            }
+            let hash = sha256(&serde_jcs::to_vec(line).unwrap());
+            line["hash"] = json!(hash);
+            hashes.insert(seq, json!(hash));
+            written.extend([serde_jcs::to_vec(line).unwrap(), b"\n".to_vec()].concat());
+        }
+        files.insert("staged.jsonl".to_owned(), written);
+    })
+}
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+#[test]
+fn a_replaced_content_of_a_reviewed_document_is_contradicted() {
+    let place = governed();
+    let uri = recorded(&place, "s", b"Price: 1\n");
+    place.args(&["stage", "promote", &uri, "--to", "nodes/price", "--as", KIM]).run().ok();
+    place.ctx(&format!("approve nodes/price --as {BO}")).ok();
+    let export = format!("evidence export --document nodes/price --as {KIM}");
+    let bundle = place.typed(&export).run().ok().stdout.into_bytes();
+    assert!(holds(&bundle), "{:?}", failures(&bundle));
+    let promotions = |bundle: &[u8]| said(bundle, "promotion");
+    assert!(promotions(&bundle).iter().all(|one| one.1 == "proved"), "{:?}", promotions(&bundle));
+    let replaced = restaged(&bundle, |files, lines| {
+        let body = b"Price: 7\n";
+        files.insert("contents/1".to_owned(), body.to_vec());
+        for key in ["raw_hash", "content_hash"] {
+            lines[0][key] = json!(sha256(body));
+        }
+    });
+    assert_eq!(said(&replaced, "content")[0].1, "proved");
+    assert!(promotions(&replaced).iter().all(|one| one.1 == "contradicted"));
+    assert!(!holds(&replaced));
+    let elsewhere = restaged(&bundle, |_, lines| lines[1]["document"] = json!("nodes/other"));
+    assert!(promotions(&elsewhere).iter().all(|one| one.1 == "contradicted"));
+}
+
+#[test]
+fn lines_of_a_bundle_that_disagree_are_not_proved() {
+    let place = staging();
+    recorded(&place, "s", b"one");
+    let bundle = export(&place, "--session s");
+    assert!(holds(&bundle));
+    for (key, value) in [
+        ("server", json!("other")),
+        ("tools", json!(["other"])),
+        ("cache", json!("hit")),
+        ("source_version", json!(2)),
+    ] {
+        let altered = restaged(&bundle, |_, lines| lines[0][key] = value);
+        assert_eq!(said(&altered, "result")[0].1, "contradicted", "{key}");
+        assert!(!holds(&altered), "{key}");
+    }
+    for (key, value) in [("session", json!("t")), ("principal", json!(EVE))] {
+        let altered = restaged(&bundle, |_, lines| lines[0][key] = value);
+        assert_eq!(
+            (said(&altered, "staged")[0].1, holds(&altered)),
+            ("not proved", false),
+            "{key}"
+        );
+    }
+    let later = json!("contextnest://sources/prices@99");
+    let later = restaged(&bundle, |_, lines| lines[0]["source"] = later);
+    assert_eq!(said(&later, "staged")[0].1, "contradicted");
+}
+
+#[test]
+fn an_act_without_the_role_excuses_no_missing_content() {
+    let place = governed();
+    let uri = recorded(&place, "s", b"Price: 1\n");
+    place.args(&["stage", "discard", &uri, "--as", BO]).run().ok();
+    let bundle = place.typed(&format!("evidence export --session s --as {KIM}")).run().ok();
+    let bundle = bundle.stdout.into_bytes();
+    assert!(holds(&bundle), "{:?}", failures(&bundle));
+    assert_eq!(said(&bundle, "role"), [(uri.clone(), "proved", false)]);
+    for who in [EVE, ANA] {
+        let by_other = restaged(&bundle, |_, lines| lines[1]["principal"] = json!(who));
+        assert_eq!(said(&by_other, "role"), [(uri.clone(), "not proved", true)]);
+        assert!(!holds(&by_other));
+    }
+}
+
 #[test]
 fn an_entry_that_the_reader_may_not_see_is_not_exported() {
     let place = governed();
@@ -173,6 +272,7 @@ fn an_entry_that_the_reader_may_not_see_is_not_exported() {
     assert_eq!(said(&by_editor, "content"), [(uri.clone(), "proved", false)]);
     let by_viewer = export("viv@example.com").exits(1);
     assert!(by_viewer.stderr.contains("you may see no such staged entry"), "{}", by_viewer.stderr);
+    assert!(!by_viewer.stderr.contains("contextnest://staged/"), "{}", by_viewer.stderr);
     let bundle = by_viewer.stdout.into_bytes();
     assert_eq!(said(&bundle, "staged"), []);
     assert_eq!(said(&bundle, "text")[0].1, "not proved");
@@ -233,6 +333,11 @@ fn a_staged_text_of_others_is_not_told() {
     assert_eq!(replayed(&place, "s", ANA), ["same"]);
     assert_eq!(replayed(&place, "s", KIM), ["same"]);
     assert_eq!(replayed(&place, "s", EVE), ["cannot tell: you may see no such staged entry"]);
+    // Nor are its name and its hash.
+    for json in ["", " --json"] {
+        let said = place.ctx(&format!("replay --session s --as {EVE}{json}")).exits(1).stdout;
+        assert!(!said.contains("contextnest://staged/") && !said.contains("sha256:"), "{said}");
+    }
 }
 
 #[test]

@@ -13,24 +13,30 @@ use crate::workspace::staging::{Difference, PromotedFrom, recorded};
 
 /// Show what changed between the last two staged results of a source
 ///
-/// Compares the last two results that are kept and that you may see. JSON is compared by structure:
+/// Compares the last two results that are kept and that you may see; where a session is named, with
+/// `--session` or CTX_SESSION, those that you recorded in it. JSON is compared by structure:
 /// each part that was added, removed or changed, with its JSON Pointer. Other texts are compared by
 /// their lines. What changed stands between two lines that mark it as data. Documents that were
 /// promoted from the older result follow: they hold what the source has replaced.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx source diff sources/prices\n  \
-ctx source diff sources/prices --json")]
+ctx source diff sources/prices --every-session --json")]
 pub(super) struct Diff {
     /// Id or file of a source
     id: String,
+    /// Compare the results of every session, also where one is named
+    #[arg(long)]
+    every_session: bool,
 }
 
 pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let id = session.workspace.recorded_id(&vault, &args.id)?;
+    let id = session.workspace.nameable(&vault, id)?;
     let source = session.source(&vault, Need::Versions)?;
     let view = session.workspace.staged_of_source(&vault, &session.labels, &id)?;
-    let (old, new) = view.last_two(&id)?;
+    let is_own = !session.labels.session_implicit && !args.every_session;
+    let (old, new) = view.last_two(&id, is_own)?;
     let (old_content, new_content) = (view.content(&vault, old)?, view.content(&vault, new)?);
     let difference = Difference::between((old, &old_content), (new, &new_content));
     let promoted = session.workspace.promoted_from((&vault, &source), (&view, old))?;

@@ -34,6 +34,7 @@ pub(super) fn run(args: &Fresh, session: &mut Session<'_>) -> Result<Answer, Fai
     let labels = session.workspace.named_session("a recorded result")?;
     let vault = session.vault()?;
     let id = session.workspace.known_id(&vault, &args.id)?;
+    let id = session.workspace.nameable(&vault, id)?;
     let source = session.source(&vault, Need::Versions)?;
     let head = Snapshot::of(&vault, &source, None)?;
     let served = published(&vault, &head, &id)?;

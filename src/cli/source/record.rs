@@ -122,6 +122,7 @@ pub(super) fn run(args: &Record, session: &mut Session<'_>) -> Result<Answer, Fa
     let claim = args.claim()?;
     let vault = session.vault()?;
     let id = session.workspace.known_id(&vault, &args.id)?;
+    let id = session.workspace.nameable(&vault, id)?;
     let source = session.source(&vault, Need::Versions)?;
     let head = Snapshot::of(&vault, &source, None)?;
     let served = published(&vault, &head, &id)?;

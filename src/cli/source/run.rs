@@ -36,6 +36,7 @@ pub(super) fn run(args: &Run, session: &mut Session<'_>) -> Result<Answer, Failu
     let labels = session.workspace.named_session("a hydration")?;
     let vault = session.vault()?;
     let id = session.workspace.known_id(&vault, &args.id)?;
+    let id = session.workspace.nameable(&vault, id)?;
     let source = session.source(&vault, Need::Versions)?;
     let head = Snapshot::of(&vault, &source, None)?;
     let served = published(&vault, &head, &id)?;

@@ -10,7 +10,7 @@ use super::proofs::WantedText;
 use super::sealed::Contents;
 use crate::audit::{Hydration, Line, Text};
 use crate::document::Document;
-use crate::evidence::staged::{StagedOf, VisibleStaged, staged_uri};
+use crate::evidence::staged::{StagedOf, UNSEEN, VisibleStaged, staged_uri};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::staging::{Chain, FoundPayload, StagedEntry, StagedName, raw_lines, read_payload};
@@ -62,22 +62,61 @@ impl WantedEntries {
     }
 }
 
-/// What a hydration and its staged entry have in common: source, version, hash of the bytes,
-/// principal and session.
-pub(super) type ResultKey = (String, u64, String, Option<String>, Option<String>);
+/// What a hydration and its staged entry have in common.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ResultKey {
+    /// What names the bytes of a principal and a session.
+    pub(super) of: ResultOf,
+    source_version: u64,
+    checkpoint: Option<u64>,
+    bytes: u64,
+    server: Option<String>,
+    tools: Vec<String>,
+    cache: Option<String>,
+    media_type: Option<String>,
+    depends_on: Vec<String>,
+}
+
+/// Source, hash of the bytes, principal and session.
+pub(super) type ResultOf = (String, String, Option<String>, Option<String>);
 
 /// That of a hydration; none of one that failed.
 pub(super) fn result_key(line: &Line, of: &Hydration) -> Option<ResultKey> {
     let (principal, session) =
         (line.request.principal.clone(), line.request.labels.session.clone());
-    let key = (of.source.clone(), of.source_version, of.result_hash.clone(), principal, session);
+    let key = ResultKey {
+        of: (of.source.clone(), of.result_hash.clone(), principal, session),
+        source_version: of.source_version,
+        checkpoint: Some(of.checkpoint),
+        bytes: of.bytes,
+        server: of.server.clone(),
+        tools: of.tools.clone(),
+        cache: of.cache.map(|cached| cached.as_str().to_owned()),
+        media_type: of.media_type.clone(),
+        depends_on: of.depends_on.clone(),
+    };
     of.error.is_none().then_some(key)
 }
 
 /// That of an entry.
 pub(super) fn entry_key(entry: &StagedEntry) -> ResultKey {
     let of = entry.entry.clone();
-    (entry.source.to_string(), of.source_version, of.raw_hash, of.principal, of.session)
+    ResultKey {
+        of: (
+            entry.source.to_string(),
+            of.raw_hash.clone(),
+            of.principal.clone(),
+            of.session.clone(),
+        ),
+        source_version: of.source_version,
+        checkpoint: of.checkpoint().map(|checkpoint| checkpoint.0),
+        bytes: of.bytes,
+        server: of.server,
+        tools: of.tools,
+        cache: of.cache,
+        media_type: of.media_type,
+        depends_on: of.depends_on,
+    }
 }
 
 /// The entry that a document says it was promoted from, and its body.
@@ -154,8 +193,10 @@ impl StagedPart {
             let is_it =
                 |entry: &&&StagedEntry| hash.is_none_or(|hash| entry.hash.to_string() == *hash);
             let all: Vec<&StagedEntry> = all.into_iter().flatten().filter(is_it).copied().collect();
-            if all.is_empty() {
-                self.lacks_all(std::slice::from_ref(one), "you may see no such staged entry");
+            if all.is_empty() && matches!(one, Wanted::Named { .. }) {
+                // Its name is not for who may not see it (STAGE-13).
+                let (name, why) = ("a staged result".to_owned(), UNSEEN.to_owned());
+                self.unproved.push(Unproved { name, why });
             }
             found.extend(all.into_iter().map(|entry| (entry.hash, entry)));
         }

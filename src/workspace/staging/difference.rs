@@ -73,18 +73,24 @@ pub(crate) struct PromotedFrom {
 }
 
 impl StagedView {
-    /// The last two live entries of a source, the older one first.
+    /// The last two live entries of a source, the older one first; of the viewer in the named session
+    /// alone, where only the own ones are asked for.
     ///
     /// # Errors
     /// The viewer sees fewer.
     pub(crate) fn last_two(
         &self,
         source: &DocumentId,
+        is_own: bool,
     ) -> Result<(&StagedEntry, &StagedEntry), Failure> {
         let mut live = self.visible();
-        live.retain(|entry| entry.source == *source && entry.is_live());
+        live.retain(|entry| {
+            entry.source == *source && entry.is_live() && (!is_own || self.is_own(entry))
+        });
         match live[..] {
             [.., old, new] => Ok((old, new)),
+            [_] if is_own => Err(too_few(source, "has one staged result of yours in this session")),
+            [] if is_own => Err(too_few(source, "has no staged result of yours in this session")),
             [_] => Err(too_few(source, "has one staged result, and nothing to compare it with")),
             _ => Err(too_few(source, "has no staged result that you may see")),
         }

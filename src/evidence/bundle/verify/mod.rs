@@ -25,6 +25,7 @@ use crate::model::digest::Digest;
 use lines::Lines;
 use log::Log;
 use staged::StagedProofs;
+use stewards::Stewards;
 use versions::Versions;
 
 /// Why bytes are no bundle.
@@ -114,6 +115,8 @@ pub enum Kind {
     Staged,
     /// The content of a staged entry.
     Content,
+    /// That the principal who ended an entry without a content had the role.
+    Role,
     /// The result of a hydration, which was staged.
     Result,
     /// That the body of a version is the content that it was promoted from.
@@ -137,6 +140,7 @@ impl Kind {
             Self::Hydration => "hydration",
             Self::Staged => "staged",
             Self::Content => "content",
+            Self::Role => "role",
             Self::Result => "result",
             Self::Promotion => "promotion",
         }
@@ -249,10 +253,11 @@ fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Ve
     items.extend(log.items.iter().cloned());
     items.extend(lines.items.iter().cloned());
     items.extend(versions.items.iter().cloned());
-    let staged = StagedProofs::read(&manifest, files);
+    let staged = StagedProofs::read(&manifest, files, &lines, &versions);
     items.extend(texts::items((&manifest, files), &lines, (&log, &versions), &staged));
     items.extend(hydrations::items(&manifest, &lines, &versions));
     items.extend(staged.items.iter().cloned());
+    items.extend(staged.roles(&Stewards::new(&manifest, files, &log, &versions)));
     items.extend(staged.results(&manifest, &lines));
     items.extend(staged.promotions(&manifest, files, &versions));
     let (word, name) = manifest.scope.parts();

@@ -1,8 +1,10 @@
 //! Who submitted and who approved a version of a bundle, read from the entries before it by the rule
-//! of the vault (REV-20), from nothing that no hash covers.
+//! of the vault (REV-20), from nothing that no hash covers; and which of these entries a promotion made
+//! (EVID-30).
 
 use std::collections::BTreeMap;
 
+use super::super::staged::promoted_from;
 use super::{Verdict, not_proved, unprovable};
 use crate::chain::history::{Entry, EntryState, TextStorage};
 use crate::document::Document;
@@ -11,6 +13,7 @@ use crate::model::digest::{Digest, Sink as _};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::review::{Reviewed, Versions};
+use crate::staging::StagedName;
 
 /// A review has no more entries: a hundred approvals, and what they are of.
 const MOST_ENTRIES: usize = 128;
@@ -24,6 +27,30 @@ pub(super) struct Step {
     entry: Entry,
     /// The names of an approval in part, by their hash: they may be long, and are only compared.
     in_part: Option<Digest>,
+    promoted: Option<Promoted>,
+}
+
+/// What an entry says of the staged entry that it was promoted from.
+#[derive(Clone, Debug)]
+struct Promoted {
+    /// The hash of its name, which may be long.
+    name: Digest,
+    bytes: u64,
+    /// The hash of the body.
+    body: Digest,
+    /// Whether the document says that it is derived from another one, as a move does.
+    is_derived: bool,
+}
+
+/// The versions of a document up to one that all say that they were promoted from one staged entry.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    /// Their numbers, the last first, with length and hash of the body.
+    pub(super) bodies: Vec<(u64, u64, Digest)>,
+    /// Whether the version before them says otherwise, or there is none.
+    pub(super) is_whole: bool,
+    /// Whether the document was made with the first of them, and not from another document.
+    pub(super) is_made: bool,
 }
 
 /// The entries of a bundle that follow from their chains. A review may begin in another chain than
@@ -72,6 +99,25 @@ impl Chains {
         }
     }
 
+    /// The versions up to this one that say that they were promoted from an entry.
+    pub(super) fn run(&self, id: &DocumentId, last: &Entry, name: &StagedName) -> Run {
+        let name = Digest::of(name.to_string().as_bytes());
+        let (steps, begins) = self.before(id, last);
+        let promoted = steps.iter().map_while(|step| {
+            let promoted = step.promoted.as_ref().filter(|promoted| promoted.name == name)?;
+            Some((step.entry.version, promoted))
+        });
+        let promoted: Vec<_> = promoted.collect();
+        let is_whole = promoted.len() < steps.len() || begins;
+        let is_first =
+            |(version, from): &(Version, &Promoted)| *version == Version::FIRST && !from.is_derived;
+        Run {
+            is_made: promoted.last().is_some_and(is_first),
+            bodies: promoted.into_iter().map(|(n, of)| (n.0, of.bytes, of.body)).collect(),
+            is_whole,
+        }
+    }
+
     /// The entries up to a version as far as a review goes back, and whether they begin with the
     /// first of the history.
     fn before(&self, id: &DocumentId, last: &Entry) -> (Vec<&Step>, bool) {
@@ -103,7 +149,19 @@ pub(super) fn of_review(id: &DocumentId, entry: &Entry, text: &str) -> Step {
     };
     let entry = Entry { state, stored, ..entry.clone() };
     let in_part = fields.filter(ReviewFields::is_partial);
-    Step { entry, in_part: in_part.map(|partial| hash_of(&partial.approved_by)) }
+    let in_part = in_part.map(|partial| hash_of(&partial.approved_by));
+    Step { entry, in_part, promoted: promoted(id, text) }
+}
+
+fn promoted(id: &DocumentId, text: &str) -> Option<Promoted> {
+    let (name, body) = promoted_from(id.as_str(), text)?;
+    let head = text.get(..text.len() - body.len()).unwrap_or_default();
+    Some(Promoted {
+        name: Digest::of(name.to_string().as_bytes()),
+        bytes: body.len() as u64,
+        body: Digest::of(body.as_bytes()),
+        is_derived: head.lines().any(|line| line.starts_with("derived_from:")),
+    })
 }
 
 fn hash_of(names: &[String]) -> Digest {

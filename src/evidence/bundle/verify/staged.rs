@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::manifest::{Manifest, STAGED, StagedRef, content_path, text_path};
-use super::super::staged::{ResultKey, entry_key, promoted_from, result_key};
-use super::lines::Lines;
+use super::super::staged::{ResultKey, ResultOf, entry_key, promoted_from, result_key};
+use super::lines::{Lines, wanted};
+use super::reviews::Run;
+use super::stewards::Stewards;
 use super::versions::Versions;
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
 use crate::audit::{Text, WriterId};
@@ -13,7 +15,7 @@ use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::staging::{
-    ActKind, Canonical, Chain, Chains, Ended, Staged, StagedEntry, StagedLine, StagedName,
+    ActKind, Canonical, Chain, Chains, Ended, LineKind, Staged, StagedEntry, StagedLine, StagedName,
 };
 
 /// No line of a staging chain is longer.
@@ -37,13 +39,20 @@ pub(super) struct StagedProofs {
     by_hash: BTreeMap<Digest, usize>,
     by_name: BTreeMap<StagedName, usize>,
     by_result: BTreeMap<ResultKey, usize>,
+    /// The entries that are the results of no hydration of the bundle, by what they could be of.
+    left: BTreeSet<ResultOf>,
     /// What is said of the content of each.
     contents: Vec<Judged>,
 }
 
 impl StagedProofs {
-    pub(super) fn read(manifest: &Manifest, files: &Files<'_>) -> Self {
-        let mut read = lines(manifest, files);
+    pub(super) fn read(
+        manifest: &Manifest,
+        files: &Files<'_>,
+        lines: &Lines,
+        versions: &Versions,
+    ) -> Self {
+        let mut read = read_lines(manifest, files);
         let Staged { entries, astray, .. } = staged_of(&read);
         let astray: BTreeSet<_> = astray.into_iter().collect();
         // An act has an entry upon which it is.
@@ -74,7 +83,47 @@ impl StagedProofs {
             proofs.by_name.entry(entry.name()).or_insert(at);
             proofs.by_result.entry(entry_key(entry)).or_insert(at);
         }
-        Self { entries, ..proofs }
+        let mut proofs = Self { entries, ..proofs };
+        proofs.judge_needed(manifest, files, lines, versions);
+        proofs
+    }
+
+    /// That something in the bundle needs each entry. Otherwise nothing but its own line says that it
+    /// belongs to it.
+    fn judge_needed(
+        &mut self,
+        manifest: &Manifest,
+        files: &Files<'_>,
+        lines: &Lines,
+        versions: &Versions,
+    ) {
+        let (mut hashes, mut keys) = (BTreeSet::new(), BTreeSet::new());
+        for (_, line, _) in lines.read_lines() {
+            let texts = wanted(&manifest.scope, line).unwrap_or_default();
+            let texts = texts.into_iter().filter(|(_, text)| text.part.is_none());
+            hashes.extend(texts.filter_map(|(_, text)| text.chain_hash.parse::<Digest>().ok()));
+            let of = line.hydration().filter(|of| manifest.scope.is_about(&of.source));
+            keys.extend(of.and_then(|of| result_key(line, of)));
+        }
+        let names: BTreeSet<StagedName> =
+            promoted(manifest, files, versions).map(|(_, name, _)| name).collect();
+        let mut unneeded = BTreeSet::new();
+        for entry in &self.entries {
+            let (key, name) = (entry_key(entry), entry.name());
+            let is_result = keys.contains(&key);
+            if !is_result {
+                self.left.insert(key.of);
+            }
+            if !is_result && !hashes.contains(&entry.hash) && !names.contains(&name) {
+                unneeded.insert(name.to_string());
+            }
+        }
+        let is_unneeded =
+            |item: &&mut Item| item.kind == Kind::Staged && unneeded.contains(&item.name);
+        for item in self.items.iter_mut().filter(is_unneeded) {
+            let why = not_proved("no text, hydration or version of the bundle is of this entry");
+            *item = Item::new(Kind::Staged, item.name.clone(), why);
+        }
     }
 
     /// What the bundle proves of the text of an access that is a staged content.
@@ -104,21 +153,39 @@ impl StagedProofs {
         }
     }
 
+    /// What the bundle proves of who ended the entries whose contents are gone (EVID-28).
+    pub(super) fn roles(&self, stewards: &Stewards<'_>) -> Vec<Item> {
+        let mut items = Vec::new();
+        for (entry, judged) in self.entries.iter().zip(&self.contents) {
+            let Some(ended) = entry.ended.as_ref().filter(|ended| ended.kind != ActKind::Collect)
+            else {
+                continue;
+            };
+            if !matches!(judged, Err((Verdict::Unprovable, _))) {
+                continue;
+            }
+            let at = ended.at.as_str().max(entry.at.as_str());
+            let consumed = entry.entry.checkpoint().map_or(0, |consumed| consumed.0);
+            let who = ended.by.as_deref().unwrap_or_default();
+            let judged = stewards.may_review(&entry.source, (consumed, at), who);
+            items.push(Item::new(Kind::Role, entry.name().to_string(), judged));
+        }
+        items
+    }
+
     /// What the bundle proves of the results of its hydrations, where they were staged.
     pub(super) fn results(&self, manifest: &Manifest, lines: &Lines) -> Vec<Item> {
         let mut items = Vec::new();
         for (_, line, verdict) in lines.read_lines() {
             let of = line.hydration().filter(|of| manifest.scope.is_about(&of.source));
             let Some(of) = of else { continue };
-            let key = result_key(line, of);
-            let Some(at) = key.and_then(|key| self.by_result.get(&key).copied()) else {
-                continue;
-            };
-            let judged = match verdict {
-                _ if self.entries[at].entry.bytes != of.bytes => {
-                    contradicted("its staged entry has another number of bytes")
+            let Some(key) = result_key(line, of) else { continue };
+            let judged = match (self.by_result.get(&key), verdict) {
+                (None, _) if self.left.contains(&key.of) => {
+                    contradicted("its staged entry says otherwise of what was called")
                 }
-                Verdict::Proved => self.judge_content(at),
+                (None, _) => continue,
+                (Some(at), Verdict::Proved) => self.judge_content(*at),
                 _ => not_proved("the line is not proved"),
             };
             items.push(Item::new(Kind::Result, line.trace().to_string(), judged));
@@ -133,35 +200,69 @@ impl StagedProofs {
         files: &Files<'_>,
         versions: &Versions,
     ) -> Vec<Item> {
-        let mut items = Vec::new();
-        for (version, n) in manifest.versions.iter().zip(1..) {
-            let Some(text) = versions.entry(n).and_then(|_| files.get(&text_path(n)).ok()) else {
-                continue;
-            };
-            let text = String::from_utf8_lossy(text);
-            let Some((name, body)) = promoted_from(&version.id, &text) else { continue };
-            let of = (version.id.as_str(), version.version);
-            let named = format!("{} v{}", of.0, of.1);
-            items.push(Item::new(Kind::Promotion, named, self.promotion(&name, of, body)));
-        }
-        items
+        let judged = promoted(manifest, files, versions).filter_map(|(n, name, body)| {
+            let version = &manifest.versions[n - 1];
+            let id = version.id.parse().ok()?;
+            let run = versions.promoted(&id, n, &name);
+            let judged = self.promotion(&name, &id, body, &run);
+            let named = format!("{} v{}", version.id, version.version);
+            Some(Item::new(Kind::Promotion, named, judged))
+        });
+        judged.collect()
     }
 
-    fn promotion(&self, name: &StagedName, (id, version): (&str, u64), body: &str) -> Judged {
+    /// Compares the content with the version that the promotion made, and with this one.
+    fn promotion(
+        &self,
+        name: &StagedName,
+        id: &DocumentId,
+        (bytes, body): (u64, Digest),
+        run: &Run,
+    ) -> Judged {
         let Some(at) = self.by_name.get(name).copied() else {
             return not_proved("the bundle does not have the staged entry");
         };
         let entry = &self.entries[at];
-        let is_it = body.len() as u64 == entry.entry.bytes
-            && Digest::of(body.as_bytes()).to_string() == entry.entry.raw_hash;
-        let is_promoted =
-            entry.promoted.iter().any(|to| (to.document.as_str(), to.version) == (id, version));
-        match is_it {
-            true => Ok(()),
-            false if is_promoted => contradicted("its body is not the content of the staged entry"),
-            false => unprovable("its body was changed after the promotion".to_owned()),
+        let is_content = |bytes: u64, body: Digest| {
+            bytes == entry.entry.bytes && Some(body) == entry.entry.raw()
+        };
+        let acts = entry.promoted.iter().filter(|to| to.document == *id);
+        let acts: BTreeSet<u64> = acts.map(|to| to.version).collect();
+        if acts.is_empty() && !entry.promoted.is_empty() && run.is_whole && run.is_made {
+            return contradicted("the entry was promoted to another document");
+        }
+        if is_content(bytes, body) {
+            return Ok(());
+        }
+        // The version that the act names; after a merge it may be another one.
+        let named = run.bodies.iter().filter(|(number, ..)| acts.contains(number));
+        let named: Vec<_> = named.collect();
+        let of = if named.is_empty() { run.bodies.iter().collect() } else { named.clone() };
+        if of.iter().any(|(_, bytes, body)| is_content(*bytes, *body)) {
+            return unprovable("its body was changed after the promotion".to_owned());
+        }
+        match acts.is_empty() {
+            true => not_proved("no act promoted the entry to it, and its body is not the content"),
+            false if !named.is_empty() || run.is_whole => {
+                contradicted("the version that was made of the entry is not its content")
+            }
+            false => unprovable("the bundle does not have the version that was made of it".into()),
         }
     }
+}
+
+/// The versions that say that they were promoted, counted from 1, with length and hash of the body.
+fn promoted<'b>(
+    manifest: &'b Manifest,
+    files: &'b Files<'b>,
+    versions: &'b Versions,
+) -> impl Iterator<Item = (usize, StagedName, (u64, Digest))> + 'b {
+    manifest.versions.iter().zip(1..).filter_map(|(version, n)| {
+        let text = versions.entry(n).and_then(|_| files.get(&text_path(n)).ok())?;
+        let text = String::from_utf8_lossy(text);
+        let (name, body) = promoted_from(&version.id, &text)?;
+        Some((n, name, (body.len() as u64, Digest::of(body.as_bytes()))))
+    })
 }
 
 fn unprovable(why: String) -> Judged {
@@ -172,7 +273,7 @@ fn unprovable(why: String) -> Judged {
 type Read<'m> = (String, Judged, Option<Placed<'m>>);
 
 /// The lines of the bundle, each compared with the one before it.
-fn lines<'m>(manifest: &'m Manifest, files: &Files<'_>) -> Vec<Read<'m>> {
+fn read_lines<'m>(manifest: &'m Manifest, files: &Files<'_>) -> Vec<Read<'m>> {
     let bytes = files.get(STAGED).unwrap_or_default();
     let mut found = bytes.split_inclusive(|byte| *byte == b'\n');
     let mut listed = manifest.staged.iter();
@@ -199,7 +300,7 @@ fn lines<'m>(manifest: &'m Manifest, files: &Files<'_>) -> Vec<Read<'m>> {
             Ok(line) => {
                 let before = last.and_then(|at: usize| read[at].2.as_ref());
                 let placed = Placed { listed, source, writer, line };
-                let judged = placed.follows(before);
+                let judged = placed.follows(before).and_then(|()| placed.is_before(manifest));
                 last = if judged.is_ok() { Some(n) } else { last };
                 read.push((name, judged, Some(placed)));
             }
@@ -237,6 +338,21 @@ impl Placed<'_> {
         match !is_next || self.line.is_after(&self.source, &self.writer, Some(&before.line)) {
             true => Ok(()),
             false => contradicted("it does not follow the line before it"),
+        }
+    }
+}
+
+impl Placed<'_> {
+    /// Whether its entry consumed a checkpoint of the bundle, or one before them.
+    fn is_before(&self, manifest: &Manifest) -> Judged {
+        let head = manifest.head.as_ref().map_or(0, |head| head.checkpoint);
+        let consumed = match &self.line.kind {
+            LineKind::Stage(entry) => entry.checkpoint().map_or(0, |consumed| consumed.0),
+            _ => 0,
+        };
+        match consumed > head {
+            true => contradicted(format!("it consumed checkpoint {consumed}, after the last one")),
+            false => Ok(()),
         }
     }
 }
@@ -301,6 +417,10 @@ fn content(
             if *at < entry.entry.retention_until =>
         {
             not_proved("the entry was collected before its retention ended")
+        }
+        // A promoted entry is not ended, so that no such act was allowed (STAGE-16, STAGE-18).
+        (None, Some(_)) if entry.is_promoted() => {
+            not_proved("the entry was promoted, and no act takes its content away")
         }
         (None, Some(Ended { at, .. })) => {
             unprovable(format!("the content is gone: the entry was {}, {at}", entry.state()))

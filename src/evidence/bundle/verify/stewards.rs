@@ -1,7 +1,9 @@
 //! Who decided about a document that was handed out, and when its approval was due again, by the
 //! governance files that the checkpoint seals (RES-29).
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::super::manifest::{Manifest, text_path};
 use super::log::Log;
@@ -9,10 +11,13 @@ use super::versions::Versions;
 use super::{Files, Judged, Verdict, contradicted, not_proved};
 use crate::audit::Text;
 use crate::document::Document;
+use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
 use crate::model::tag::Tag;
 use crate::resolve::provenance::Settings;
-use crate::vault::config::Config;
+use crate::review::Rules;
+use crate::stewards::{self, Role};
+use crate::vault::config::{Config, Governance};
 
 /// What a checkpoint says about every document; or why that is not proved.
 type Found = Result<Settings, (Verdict, String)>;
@@ -26,7 +31,13 @@ pub(super) struct Stewards<'b> {
     /// The version of each governance file at each checkpoint that it is to be proved for.
     places: BTreeMap<(u64, &'b str), usize>,
     known: BTreeMap<u64, Found>,
+    rules: RefCell<BTreeMap<u64, FoundRules>>,
+    /// Who reviews a source by the rules of a checkpoint.
+    reviewers: RefCell<BTreeMap<(DocumentId, u64, String), bool>>,
 }
+
+/// The rules that a checkpoint seals, none where it governs nothing; or why they are not proved.
+type FoundRules = Result<Option<Rc<Rules>>, (Verdict, String)>;
 
 impl<'b> Stewards<'b> {
     pub(super) fn new(
@@ -43,7 +54,16 @@ impl<'b> Stewards<'b> {
                 places.extend(at.map(|checkpoint| ((*checkpoint, version.id.as_str()), n)));
             }
         }
-        Self { manifest, files, log, versions, places, known: BTreeMap::new() }
+        Self {
+            manifest,
+            files,
+            log,
+            versions,
+            places,
+            known: BTreeMap::new(),
+            rules: RefCell::default(),
+            reviewers: RefCell::default(),
+        }
     }
 
     /// Compares what a line says of a text, which is of a version of the bundle.
@@ -74,6 +94,69 @@ impl<'b> Stewards<'b> {
             return contradicted("its approval is due again at another time");
         }
         Ok(())
+    }
+
+    /// Whether a principal was a reviewer of a source at a time, by the last rules of the bundle that
+    /// were in force then, and not before the checkpoint that was consumed (STAGE-14, STAGE-19).
+    pub(super) fn may_review(
+        &self,
+        source: &DocumentId,
+        (consumed, time): (u64, &str),
+        who: &str,
+    ) -> Judged {
+        let versions = self.manifest.versions.iter();
+        let known = versions.flat_map(|version| version.checkpoints.iter().copied());
+        let then = known.filter(|checkpoint| {
+            *checkpoint == consumed
+                || *checkpoint > consumed && !self.log.is_after(*checkpoint, time)
+        });
+        let Some(checkpoint) = then.max() else {
+            return not_proved("the bundle has no rules that were in force then");
+        };
+        let known = self.rules.borrow().get(&checkpoint).cloned();
+        let rules = known.unwrap_or_else(|| {
+            let found = self.rules_of(checkpoint);
+            self.rules.borrow_mut().insert(checkpoint, found.clone());
+            found
+        })?;
+        let Some(rules) = rules else { return Ok(()) };
+        let key = (source.clone(), checkpoint, who.to_owned());
+        let known = self.reviewers.borrow().get(&key).copied();
+        let is_reviewer = known.unwrap_or_else(|| self.is_reviewer(&rules, source, who));
+        self.reviewers.borrow_mut().insert(key, is_reviewer);
+        match is_reviewer {
+            true => Ok(()),
+            false => not_proved(format!("that `{who}` was a reviewer of {source} is not proved")),
+        }
+    }
+
+    fn rules_of(&self, checkpoint: u64) -> FoundRules {
+        let Some(config) = self.sealed(&DocumentId::config(), checkpoint)? else {
+            return Ok(None);
+        };
+        let Ok(config) = Config::parse(&config) else {
+            return not_proved("the configuration cannot be read");
+        };
+        if config.governance != Governance::Governed {
+            return Ok(None);
+        }
+        let text = self.sealed(&DocumentId::stewards(), checkpoint)?.unwrap_or_default();
+        let Some(stewards) = stewards::read(&text).stewards else {
+            return not_proved("`stewards.yaml` cannot be read");
+        };
+        let markup = Markup::of(&config);
+        Ok(Some(Rc::new(Rules { stewards, markup, bar_author: false })))
+    }
+
+    /// Whether a principal reviews a source, by any of its proved versions.
+    fn is_reviewer(&self, rules: &Rules, source: &DocumentId, who: &str) -> bool {
+        let versions = self.manifest.versions.iter().zip(1..);
+        let mut of_source = versions.filter(|(version, _)| version.id == source.as_str());
+        of_source.any(|(_, n)| {
+            let text = self.versions.entry(n).and_then(|_| self.files.get(&text_path(n)).ok());
+            let text = text.map(String::from_utf8_lossy);
+            text.is_some_and(|text| rules.require(who, Role::Reviewer, [(source, &*text)]).is_ok())
+        })
     }
 
     fn at(&mut self, checkpoint: u64) -> Result<&Settings, (Verdict, String)> {

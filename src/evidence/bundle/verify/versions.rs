@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::super::manifest::{Manifest, VersionRef, chain_path, keyframe_path, text_path};
 use super::super::segment::Segment;
 use super::log::Log;
-use super::reviews::{Chains, Review, of_review};
+use super::reviews::{Chains, Review, Run, of_review};
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
 use crate::chain::history::{Entry, EntryState, TextStorage};
 use crate::chain::replay::Replay;
@@ -15,6 +15,7 @@ use crate::checkpoint::state::Mark;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::review::Reviewed;
+use crate::staging::StagedName;
 
 /// The versions of a bundle, and what was proved of them.
 #[derive(Debug, Default)]
@@ -26,6 +27,7 @@ pub(super) struct Versions {
     reviews: Vec<Review>,
     /// The verdict for each version at each of its checkpoints.
     sealed: BTreeMap<(usize, u64), Verdict>,
+    chains: Chains,
 }
 
 /// A version that is wanted of a chain, by its place among those of the bundle.
@@ -63,7 +65,13 @@ impl Versions {
             versions.entries.push(entry);
         }
         versions.items.extend(sealed);
-        versions
+        Self { chains, ..versions }
+    }
+
+    /// The versions of a document up to one, counted from 1, that say that they were promoted from an
+    /// entry; none where it is not proved.
+    pub(super) fn promoted(&self, id: &DocumentId, version: usize, name: &StagedName) -> Run {
+        self.entry(version).map(|last| self.chains.run(id, last, name)).unwrap_or_default()
     }
 
     /// The record of a version, counted from 1, if it is proved.
