@@ -154,6 +154,25 @@ fn what_handed_out_no_text_is_not_said_to_be_the_same() {
 }
 
 #[test]
+fn a_line_whose_head_is_gone_or_older_than_its_text_is_told() {
+    let older = |line: &mut Value| line["head"]["checkpoint"] = 0.into();
+    let gone = |line: &mut Value| drop(line.as_object_mut().unwrap().remove("head"));
+    let edits: [fn(&mut Value); 2] = [older, gone];
+    for edit in edits {
+        let place = Place::published(&[("nodes/a", "# A\n")]);
+        place.ctx("read nodes/a --session s").ok();
+        let is_access = |line: &&mut Value| line["event"] == "access";
+        forge(&place, |lines| lines.iter_mut().filter(is_access).for_each(edit));
+        let told = place.ctx("trace verify").exits(1).stdout;
+        assert!(told.contains("audit-contradicts: "), "{told}");
+        assert!(told.contains("it names checkpoint 1, but "), "{told}");
+        place.ctx("evidence export --session s -o ../bundle.tar").exits(1);
+        let judged = place.ctx("evidence verify ../bundle.tar").exits(1).stdout;
+        assert!(judged.contains("it names checkpoint 1, but "), "{judged}");
+    }
+}
+
+#[test]
 fn a_line_that_contradicts_itself_or_its_checkpoint_is_told() {
     let place = vault();
     forge(&place, |lines| lines[1]["at"] = "2020-01-01T00:00:00.000Z".into());
