@@ -23,7 +23,7 @@ pub struct SubmissionReport<'s> {
     /// The other artifacts of its set.
     pub members: &'s [DocumentId],
     /// How many further ones of its set may not be read.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub members_hidden: usize,
     /// Whether it has its approvals, and another part of its set has not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -144,12 +144,6 @@ pub struct RemarkReport<'s> {
     pub at: &'s str,
     /// The remark.
     pub text: &'s str,
-}
-
-/// Whether there is none of what is counted.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_none(count: &usize) -> bool {
-    *count == 0
 }
 
 impl Report for SubmissionReport<'_> {

@@ -445,7 +445,7 @@ fn who_wrote_only_the_frontmatter_does_not_approve_it_for_another() {
 }
 
 /// Puts the files of a folder in the place of those that are there now.
-fn roll_back(place: &Place, before: BTreeMap<String, Vec<u8>>, folder: &str) {
+fn roll_back(place: &Place, before: &BTreeMap<String, Vec<u8>>, folder: &str) {
     let is_in = |path: &&String| path.starts_with(folder);
     place.tree().keys().filter(is_in).for_each(|path| place.remove(path));
     before
@@ -461,7 +461,7 @@ fn what_the_change_log_says_was_rejected_is_not_approved_after_a_rollback() {
     by(&place, "ana", "submit nodes/a").ok();
     let before = place.tree();
     by(&place, "bo", "reject nodes/a --reason no").ok();
-    roll_back(&place, before, "nodes/.versions/");
+    roll_back(&place, &before, "nodes/.versions/");
     assert!(by(&place, "kim", "review --all").ok().stdout.contains("nothing awaits"));
     for line in ["approve nodes/a", "reject nodes/a --reason no"] {
         let refused = by(&place, "kim", line).exits(4);
