@@ -13,6 +13,7 @@ from untouched import live_form
 FIELDS = """review review_base review_action review_target change approved_by approved_at
 rejected_by review_reason""".split()
 WORDS = "submitted approved rejected withdrawn emergency ratified".split()
+OF_STEPS = ["status", "version", "updated_at"]
 EVENT, OTHER = "event", "other"
 STEPS = "submitted approved-in-part rejected withdrawn ratified".split()
 
@@ -108,6 +109,19 @@ def step_edit(text, version, at, step, **said):
     return found
 
 
+def without(text, fields):  # REV-12
+    """A text without fields; the text where its frontmatter cannot be edited."""
+    try:
+        edit = Edit(text, f.Document(text))
+        for name in fields:
+            edit.remove(name)
+        found = edit.result()
+        edit.check(f.Document(text), found, {})
+    except f.Refused:
+        return text
+    return found
+
+
 def act_of(entry):  # REV-9
     """The word of an act; `?` for a diff that has the mark of one and is none."""
     if entry.keyframe or entry.diff is None:
@@ -161,7 +175,7 @@ class Track:
     def __init__(self, id):
         self.id, self.is_rule = id, f.is_governance(id)
         self.published = self.pending = self.emergency = None
-        self.submitters, self.bodies, self.tail = set(), {}, []
+        self.submitters, self.bodies, self.written, self.tail = set(), {}, {}, []
 
     def kind(self, entry, text):
         if entry.published_at or entry.retired_at:
@@ -205,6 +219,9 @@ class Track:
         document = None if self.is_rule else parsed(text)
         return document.body if document else text
 
+    def content(self, text, others=()):  # REV-12
+        return text if self.is_rule else without(live_form(text), [*OF_STEPS, *FIELDS, *others])
+
     def submit(self, entry, text):
         by = key_of(entry.edited_by)
         base = self.published[0] if self.published else 0
@@ -214,6 +231,7 @@ class Track:
             new = {name: getattr(fields, name) for name in new}
         if new["action"] == "publish":
             self.bodies.setdefault(self.body(text), set()).add(by)
+            self.written.setdefault(self.content(text, ["author", "created_at"]), set()).add(by)
         self.submitters.add(by)
         self.pending = new | {
             "version": entry.version, "at": entry.edited_at, "text": text, "approvers": [],
@@ -249,11 +267,18 @@ class Track:
         is_published = self.published and self.body(self.published[1]) == body
         if who in self.bodies.get(body, ()) and not is_published:
             return True
+        is_renewal = self.published and self.content(self.published[1]) == self.content(pending["text"])
+        by_written = self.written.get(self.content(pending["text"], ["author", "created_at"]), ())
+        if who in by_written and not is_renewal:
+            return True
         if self.is_rule:
             return False
+        was_named = self.published and who in authors_of(self.published[1])
+        if rules.bar_author and (was_named or who in authors_of(pending["text"])):
+            return True
         now = authors_of(pending["text"], apart=False)
         is_new = self.published is None or authors_of(self.published[1], apart=False) != now
-        return (is_new or rules.bar_author) and who in authors_of(pending["text"])
+        return is_new and who in authors_of(pending["text"])
 
     def judge_step(self, entry, text, rules):
         kind = self.kind(entry, text)

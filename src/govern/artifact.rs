@@ -498,7 +498,9 @@ impl Transaction<'_> {
                 Some(_) if self.submits.is_some() && !id.is_pack() => {
                     let message =
                         "a governed vault keeps this file: it cannot be deleted".to_owned();
-                    let hint = restore_or_retire(id);
+                    let restore = Call::new(Verb::Restore).value(id.as_str());
+                    let hint =
+                        Hint::call("{} writes the published text into the file again", restore);
                     return Err(Refusal::new(path, "document-missing", message, hint));
                 }
                 Some(_) => {

@@ -180,6 +180,11 @@ impl<'a> Transaction<'a> {
             .filter(|item| self.state.get(item.id.as_str()).is_none() && !item.is_retirement())
             .map(|item| &item.id)
             .collect();
+        self.collisions_of(&new)
+    }
+
+    /// The same of ids.
+    pub(super) fn collisions_of(&self, new: &[&DocumentId]) -> Vec<Refusal> {
         if new.is_empty() {
             return Vec::new();
         }

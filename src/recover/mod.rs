@@ -2,6 +2,7 @@
 //! `lost` names what cannot be restored, `rebuild` derives a log from the histories, without what is
 //! `unapproved`, and `replace` puts it in the place of the old one.
 
+mod governed;
 mod lost;
 mod rebuild;
 mod recovery;

@@ -23,6 +23,7 @@ use crate::txn::uncommitted;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 
+use super::governed::forgotten;
 use super::unapproved::{Unapproved, unapproved};
 
 /// A log as the histories give it.
@@ -42,6 +43,8 @@ pub(crate) struct Rebuilt {
     /// Versions of a governed vault that no approval vouches for; with each all later versions of
     /// its artifact are left out, which were built upon it.
     pub(crate) unapproved: Vec<Unapproved>,
+    /// What shows that the vault was governed, where no checkpoint of the log says so.
+    pub(crate) forgotten: Option<String>,
 }
 
 /// A version that nothing vouches for, and why.
@@ -124,7 +127,8 @@ pub(crate) fn rebuild(
         left_out.extend(found);
     };
     let before = old.entries.len();
-    Ok(Rebuilt { log, kept, before, unsound, passed_over, unapproved: left_out })
+    let forgotten = forgotten(vault, &log, &ids)?;
+    Ok(Rebuilt { log, kept, before, unsound, passed_over, unapproved: left_out, forgotten })
 }
 
 /// What is recorded as published up to the last of these checkpoints, and in none of them.

@@ -63,6 +63,9 @@ pub(crate) enum Refused {
     /// Versions of a governed vault are recorded as published or retired without an approval.
     #[error("no approval vouches for {}", crate::words::count(.0.len(), "version"))]
     Unapproved(Vec<(String, String)>),
+    /// No checkpoint of the rebuilt log would say that the vault was governed.
+    #[error("the rebuilt log would make the vault ungoverned: {0}")]
+    Forgotten(String),
     /// The rebuilt log does not hold the trusted head.
     #[error(transparent)]
     Head(#[from] HeadError),
@@ -171,6 +174,9 @@ fn check(
         let line =
             |one: &Unapproved| (format!("{} version {}", one.id, one.version), one.why.clone());
         return Ok(Some(Refused::Unapproved(rebuilt.unapproved.iter().map(line).collect())));
+    }
+    if let Some(why) = &rebuilt.forgotten {
+        return Ok(Some(Refused::Forgotten(why.clone())));
     }
     if let Err(why) = trust::check(vault, &rebuilt.log.sound()?) {
         return Ok(Some(why.into()));

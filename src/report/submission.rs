@@ -22,6 +22,12 @@ pub struct SubmissionReport<'s> {
     pub submission: QueuedReport<'s>,
     /// The other artifacts of its set.
     pub members: &'s [DocumentId],
+    /// How many further ones of its set may not be read.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub members_hidden: usize,
+    /// Whether it has its approvals, and another part of its set has not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_others: bool,
     /// The note of the submission, which no hash covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unprotected_note: Option<&'s str>,
@@ -155,6 +161,8 @@ impl<'s> SubmissionReport<'s> {
         };
         Self {
             members: &submitted.about.members,
+            members_hidden: submitted.about.hidden,
+            waits_for_others: submitted.about.waits_for_others,
             unprotected_note: submitted.note.as_deref(),
             reason: track.emergency.as_ref().map(|emergency| emergency.reason.as_str()),
             reviewers: &submitted.reviewers,

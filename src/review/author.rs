@@ -1,5 +1,6 @@
 //! Who is an author of a submission, and may not approve it (paper, Proposition 2).
 
+use super::content::content_hash;
 use super::rules::Rules;
 use super::track::{Pending, Track, body_hash};
 use crate::document::Document;
@@ -43,20 +44,32 @@ impl Track {
         let published = self.published.as_ref();
         let is_published =
             || published.is_some_and(|last| body_hash(self.id(), &last.text) == pending.body);
-        let submitted = self.bodies.get(&pending.body).is_some_and(|by| by.contains(who));
-        if submitted && !is_published() {
+        let of = |by: Option<&Vec<PrincipalKey>>| by.is_some_and(|by| by.contains(who));
+        if of(self.bodies.get(&pending.body)) && !is_published() {
+            return Some(Barred::SameBody);
+        }
+        // With the published body the frontmatter is what was written.
+        let content = |text: &str| content_hash(self.id(), text);
+        let is_renewal =
+            || published.is_some_and(|last| content(&last.text) == content(&pending.text));
+        if of(self.written.get(&pending.written)) && !is_renewal() {
             return Some(Barred::SameBody);
         }
         if !self.id().is_document() {
             return None;
         }
         let written = authors_as_written(&pending.text);
-        if !authors(&written).contains(who) {
+        let is_named = authors(&written).contains(who);
+        if !is_named && !rules.bar_author {
             return None;
         }
-        // The published text is read only for a principal whom the submission names.
-        let before = || published.map(|last| authors_as_written(&last.text));
-        (rules.bar_author || before() != Some(written)).then_some(Barred::Author)
+        // The published text is read only for a principal about whom it says more.
+        let before = published.map(|last| authors_as_written(&last.text));
+        let bars = match rules.bar_author {
+            true => is_named || before.is_some_and(|before| authors(&before).contains(who)),
+            false => before != Some(written),
+        };
+        bars.then_some(Barred::Author)
     }
 }
 
@@ -80,6 +93,7 @@ fn authors(items: &[String]) -> Vec<PrincipalKey> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::content::written_hash;
     use super::super::track::Published;
     use super::*;
     use crate::model::number::Version;
@@ -115,6 +129,7 @@ mod tests {
                 change: None,
                 text: text_of(text),
                 body: body_hash(&id, text),
+                written: written_hash(&id, text),
                 approvals: Vec::new(),
                 last: (Version(3), text_of(text)),
                 altered: None,

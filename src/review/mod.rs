@@ -7,6 +7,7 @@
 
 mod approval;
 mod author;
+mod content;
 mod judge;
 mod past;
 mod rules;

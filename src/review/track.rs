@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::content::written_hash;
 use crate::chain::diff;
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, EntryState, History, TextStorage};
@@ -34,6 +35,8 @@ pub struct Track {
     pub(super) submitters: Vec<PrincipalKey>,
     /// Who submitted each body so far.
     pub(super) bodies: HashMap<Digest, Vec<PrincipalKey>>,
+    /// Who submitted each text so far, as they wrote it.
+    pub(super) written: HashMap<Digest, Vec<PrincipalKey>>,
 }
 
 /// The steps at the end of a history: the last submission since the last event, and what follows it.
@@ -76,6 +79,8 @@ pub struct Pending {
     pub text: String,
     /// The hash of the body of that.
     pub(super) body: Digest,
+    /// The hash of what its submitter wrote of it.
+    pub(super) written: Digest,
     /// Who approved it so far, in order.
     pub approvals: Vec<Approval>,
     /// The version of the last of these, or its own, and the text of that.
@@ -153,6 +158,7 @@ impl Track {
             tail: Tail::default(),
             submitters: Vec::new(),
             bodies: HashMap::new(),
+            written: HashMap::new(),
         }
     }
 
@@ -313,10 +319,13 @@ impl Track {
         };
         let body = body_of_submission(&self.id, text);
         // Only of a text that is new the submitter is an author.
+        let written = written_hash(&self.id, text);
         if action == Some(Action::Publish) {
-            let submitters = self.bodies.entry(body).or_default();
-            if !submitters.contains(&by) {
-                submitters.push(by.clone());
+            let of_body = self.bodies.entry(body).or_default();
+            for submitters in [of_body, self.written.entry(written).or_default()] {
+                if !submitters.contains(&by) {
+                    submitters.push(by.clone());
+                }
             }
         }
         if !self.submitters.contains(&by) {
@@ -332,6 +341,7 @@ impl Track {
             change,
             text: text.to_owned(),
             body,
+            written,
             approvals: Vec::new(),
             last: (entry.version, text.to_owned()),
             altered: None,

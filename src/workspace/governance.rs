@@ -65,10 +65,12 @@ pub(crate) fn is_governed(vault: &Vault) -> Result<bool, Failure> {
 /// Whether advice names submissions: in a governed vault, whatever the live configuration says, and
 /// where that says that the vault is to be governed, because then nothing is published either.
 pub(crate) fn asks_for_reviews(vault: &Vault) -> bool {
+    // A vault that was ever governed has sealed its stewards. Where the configuration is gone, their
+    // history may be, too.
+    let is_bare = !vault.files().exists(&DocumentId::config().live_path());
+    let may_be = is_bare || vault.files().exists(&DocumentId::stewards().history_path());
     vault.config().governance == Governance::Governed
-        // A vault that was ever governed has sealed its stewards.
-        || vault.files().exists(&DocumentId::stewards().history_path())
-            && is_governed(vault).unwrap_or(false)
+        || may_be && is_governed(vault).unwrap_or(is_bare)
 }
 
 /// Whether the reference implementation may write to the log of a vault too, which knows no reviews.

@@ -519,6 +519,50 @@ fn a_decision_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
 }
 
 #[test]
+fn a_change_is_not_told_to_who_may_read_no_part_of_it() {
+    let place = Place::vault();
+    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
+    for id in ["nodes/sec/s", "nodes/pub/p"] {
+        place.ctx(&format!("add {id} --title Title --body words --as ana@x.com")).ok();
+    }
+    let folders = "folders:\n  nodes/pub/: [{principal: ana@x.com, role: editor}, \
+                   {principal: lee@x.com, role: reviewer}]\n";
+    let ana = "  - {principal: ana@x.com, role: editor}\n";
+    place.write("stewards.yaml", format!("version: 1\n{VAULT}{ana}{folders}"));
+    place.ctx("govern on --as ana@x.com").ok();
+    let submit = |change: &str, ids: &[&str]| {
+        for id in ids {
+            let path = format!("{id}.md");
+            place.write(&path, place.read(&path) + "more\n");
+        }
+        place.ctx(&format!("submit {} --change {change} --as ana@x.com", ids.join(" "))).ok();
+    };
+    submit("hidden", &["nodes/sec/s"]);
+    let by_lee = |line: &str| place.ctx(&format!("{line} --as lee@x.com"));
+    for line in
+        ["approve --change NAME", "withdraw --change NAME", "reject --change NAME --reason x"]
+    {
+        let [known, unknown] = ["hidden", "other"].map(|name| by_lee(&line.replace("NAME", name)));
+        assert_eq!(known.whole(), unknown.whole().replace("other", "hidden"), "{line}");
+    }
+    place.write("nodes/pub/p.md", place.read("nodes/pub/p.md") + "mine\n");
+    let refused = by_lee("submit nodes/pub/p --change hidden").exits(4).stderr;
+    assert!(!refused.contains("ana@x.com") && !refused.contains("sec/s"), "{refused}");
+    place.ctx("withdraw nodes/sec/s --as ana@x.com").ok();
+    submit("one", &["nodes/sec/s", "nodes/pub/p"]);
+    let shown = by_lee("review show nodes/pub/p").ok().stdout;
+    assert!(shown.contains("change one, with 1 document that you may not read"), "{shown}");
+    let shown = by_lee("review show nodes/pub/p --json").ok().json("ctx.review.show");
+    assert_eq!(shown["members_hidden"], 1);
+    place.write("nodes/pub/p.md", place.read("nodes/pub/p.md") + "mine\n");
+    for form in [" --dry-run", " --dry-run --json", ""] {
+        let said = by_lee(&format!("submit nodes/pub/p --supersede{form}")).ok().whole();
+        assert!(!said.contains("sec/s"), "{form}: {said}");
+        assert!(form.contains("json") || said.contains("1 part of the change"), "{form}: {said}");
+    }
+}
+
+#[test]
 fn the_block_for_an_agent_says_how_much_may_not_be_read() {
     let place = example();
     let head = |line: &str| {

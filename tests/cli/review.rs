@@ -1,6 +1,8 @@
 //! The workflow of a governed vault: what is submitted is published after a reviewer approved it,
 //! and not otherwise.
 
+use std::collections::BTreeMap;
+
 use insta::assert_snapshot;
 
 use crate::harness::{Output, Place};
@@ -348,7 +350,9 @@ fn governance_files_are_reviewed_too() {
     by(&place, "bo", "approve stewards.yaml").ok();
     intact(&place);
     place.remove("CONTEXT.md");
-    by(&place, "ana", "submit CONTEXT.md").exits(1);
+    let refused = by(&place, "ana", "submit CONTEXT.md").exits(1);
+    assert!(refused.stderr.contains("ctx restore CONTEXT.md"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("retire"), "{}", refused.stderr);
 }
 
 #[test]
@@ -389,6 +393,178 @@ fn a_reviewer_retires_in_an_emergency_and_another_one_ratifies_it() {
     let rows = report["publications"].as_array().unwrap();
     assert_eq!(rows.iter().filter(|row| row.get("emergency").is_some()).count(), 1);
     intact(&place);
+}
+
+#[test]
+fn what_is_submitted_upon_an_emergency_and_withdrawn_does_not_end_it() {
+    let place = governed();
+    by(&place, "bo", "retire nodes/a --emergency --reason boom").ok();
+    by(&place, "bo", "submit nodes/a").ok();
+    assert!(by(&place, "kim", "review --all").ok().stdout.contains("publish"));
+    by(&place, "bo", "withdraw nodes/a").ok();
+    for line in ["review", "review --all", "status"] {
+        let said = by(&place, "kim", line).ok().stdout;
+        assert!(said.contains("emergency") || said.contains("ratif"), "{line}: {said}");
+    }
+    assert_eq!(code(&by(&place, "bo", "approve nodes/a").exits(3)), "own-submission");
+    by(&place, "kim", "approve nodes/a").ok();
+    assert!(by(&place, "kim", "review --all").ok().stdout.contains("nothing awaits"));
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    assert!(by(&place, "kim", "review --all").ok().stdout.contains("nothing awaits"));
+    intact(&place);
+}
+
+#[test]
+fn an_emergency_ends_with_the_publication_that_brings_the_document_back() {
+    let place = governed();
+    by(&place, "bo", "retire nodes/a --emergency --reason boom").ok();
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    assert!(by(&place, "kim", "review --all").ok().stdout.contains("nothing awaits"));
+    intact(&place);
+}
+
+#[test]
+fn an_emergency_compares_what_its_reviewer_has_read() {
+    let place = governed();
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    let hash = format!("sha256:{}", "0".repeat(64));
+    let tree = place.tree();
+    for expected in ["--expect-version 1", &format!("--expect-hash {hash}")] {
+        let line = format!("retire nodes/a --emergency --reason boom {expected}");
+        assert_eq!(code(&by(&place, "bo", &line).exits(4)), "not-as-expected", "{expected}");
+    }
+    assert_eq!(tree, place.tree());
+    by(&place, "bo", "retire nodes/a --emergency --reason boom --expect-version 3").ok();
+}
+
+#[test]
+fn who_wrote_only_the_frontmatter_does_not_approve_it_for_another() {
+    let place = governed_by(&STEWARDS.replace(
+        "kim@x.com, role: reviewer}",
+        "kim@x.com, role: reviewer}\n  - {principal: sam@x.com, role: editor}",
+    ));
+    let published = place.read("nodes/a.md");
+    place.edit("nodes/a.md", "title: A", "title: B\ntags: [x]");
+    for (n, end) in ["kim:reject nodes/a --reason no", "bo:withdraw nodes/a"].iter().enumerate() {
+        let (who, end) = end.split_once(':').unwrap();
+        by(&place, "bo", "submit nodes/a").ok();
+        by(&place, who, end).ok();
+        by(&place, "sam", "submit nodes/a").ok();
+        let refused = by(&place, "bo", "approve nodes/a").exits(3);
+        assert_eq!(code(&refused), "own-submission", "{n}");
+        assert!(refused.stderr.contains("submitted the same text before"), "{n}");
+        by(&place, "sam", "withdraw nodes/a").ok();
+    }
+    // What bo submitted is no obstacle to other fields, or to a renewal of what is published.
+    place.write("nodes/a.md", published.replace("title: A", "title: C"));
+    by(&place, "sam", "submit nodes/a").ok();
+    by(&place, "bo", "approve nodes/a").ok();
+    by(&place, "sam", "submit nodes/a --renew").ok();
+    by(&place, "bo", "approve nodes/a").ok();
+    intact(&place);
+}
+
+/// Puts the files of a folder in the place of those that are there now.
+fn roll_back(place: &Place, before: &BTreeMap<String, Vec<u8>>, folder: &str) {
+    let is_in = |path: &&String| path.starts_with(folder);
+    place.tree().keys().filter(is_in).for_each(|path| place.remove(path));
+    before
+        .iter()
+        .filter(|(path, _)| is_in(path))
+        .for_each(|(path, bytes)| place.write(path, bytes));
+}
+
+#[test]
+fn what_the_change_log_says_was_rejected_is_not_approved_after_a_rollback() {
+    let place = governed();
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ana", "submit nodes/a").ok();
+    let before = place.tree();
+    by(&place, "bo", "reject nodes/a --reason no").ok();
+    roll_back(&place, &before, "nodes/.versions/");
+    assert!(by(&place, "kim", "review --all").ok().stdout.contains("nothing awaits"));
+    for line in ["approve nodes/a", "reject nodes/a --reason no"] {
+        let refused = by(&place, "kim", line).exits(4);
+        assert_eq!(code(&refused), "unremembered", "{line}");
+        assert!(refused.stderr.contains("was decided"), "{line}");
+    }
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "ana", "submit nodes/a").ok();
+    assert!(!place.ctx("read nodes/a").ok().stdout.contains("two"));
+}
+
+#[test]
+fn a_rebuild_does_not_make_a_governed_vault_ungoverned() {
+    let place = governed();
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "bo", "approve nodes/a").ok();
+    // A copy, whose user trusts no head.
+    let place = Place::copy_of(place.root());
+    place.edit(".context/config.yaml", ": governed", ": ungoverned");
+    place.remove(".versions/checkpoints.jsonl");
+    let mut tree = place.tree();
+    let lost = [
+        (".context/.versions", "a line of the change log names a review of `nodes/a`"),
+        (".context/audit", "the history of `nodes/a` has steps of reviews"),
+        ("nodes/.versions", "there is a `stewards.yaml`, but the configuration has no history"),
+    ];
+    for (folder, why) in lost {
+        std::fs::remove_dir_all(place.path(folder)).unwrap();
+        tree.retain(|path, _| !path.starts_with(folder));
+        let refused = place.ctx("checkpoint rebuild").exits(3);
+        assert_eq!(code(&refused), "governed");
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+        let is_kept = |path: &&String| !path.starts_with(".context/local");
+        assert!(tree.keys().filter(is_kept).eq(place.tree().keys().filter(is_kept)), "{folder}");
+    }
+    place.ctx("checkpoint rebuild --force").ok();
+}
+
+#[test]
+fn a_part_that_has_its_approvals_waits_for_the_other_parts() {
+    let place =
+        governed_by(&(STEWARDS.to_owned() + "review: {folders: {nodes/two/: {required: 2}}}\n"));
+    place.write("nodes/b.md", "# B\n");
+    place.write("nodes/two/c.md", "# C\n");
+    by(&place, "ana", "submit nodes/b nodes/two/c --change set").ok();
+    by(&place, "kim", "approve --change set").ok();
+    let shown = by(&place, "kim", "review show nodes/b").ok().stdout;
+    assert!(shown.contains("approvals: 1 of 1: kim@x.com"), "{shown}");
+    let waits =
+        "It has the approvals that it needs, and waits for the other parts of the change set";
+    assert!(shown.contains(waits) && !shown.contains("steward may"), "{shown}");
+    let refused = by(&place, "kim", "approve nodes/b").exits(3);
+    assert_eq!(code(&refused), "approved-already");
+    assert!(refused.stderr.contains("waits for the other parts of the change `set`"));
+    let refused = by(&place, "kim", "approve nodes/two/c").exits(3).stderr;
+    assert!(refused.contains("another reviewer has to approve it, too"), "{refused}");
+    by(&place, "bo", "approve nodes/two/c").ok();
+    intact(&place);
+}
+
+#[test]
+fn a_move_to_an_id_that_differs_only_in_case_is_refused_at_once() {
+    let place = governed();
+    let tree = place.tree();
+    for to in ["nodes/A", "Nodes/x"] {
+        let refused = by(&place, "ana", &format!("mv nodes/a {to}")).exits(1);
+        assert!(refused.stderr.contains("id-collision"), "{}", refused.stderr);
+    }
+    assert_eq!(tree, place.tree());
+}
+
+#[test]
+fn status_names_submissions_where_the_folder_of_the_configuration_is_gone() {
+    let place = governed();
+    place.edit("nodes/a.md", "one", "two");
+    std::fs::remove_dir_all(place.path(".context")).unwrap();
+    let said = place.ctx("status").whole();
+    assert!(!said.contains("ctx publish"), "{said}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::model::number::Version;
 use crate::report::failure::Failure;
 use crate::report::submission::{ChangedLine, EndReport, HunkReport, SubmissionReport};
 use crate::uri::Class;
+use crate::words::count;
 
 /// Show the changes of one submission, and who may approve it
 ///
@@ -89,7 +90,10 @@ fn head(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
     if let Some(change) = one.change.filter(|_| report.ended.is_some()) {
         session.ui.line(&format!("change {}", shown(change)));
     } else if let Some(change) = one.change {
-        let others: Vec<_> = report.members.iter().map(|id| shown(id.as_str())).collect();
+        let known = report.members.iter().map(|id| shown(id.as_str()).into_owned());
+        let hidden = (report.members_hidden > 0)
+            .then(|| format!("{} that you may not read", count(report.members_hidden, "document")));
+        let others: Vec<_> = known.chain(hidden).collect();
         let others = match others.is_empty() {
             true => "no other document".to_owned(),
             false => others.join(", "),
@@ -173,6 +177,13 @@ fn foot(session: &mut Session<'_>, report: &SubmissionReport<'_>, me: &str) {
     let is_emergency = report.submission.action == "emergency";
     let decide = if is_emergency { "ratify" } else { "approve" };
     let who: Vec<_> = report.reviewers.iter().map(|name| shown(name)).collect();
+    let change = report.submission.change.filter(|_| report.waits_for_others);
+    if let (Some(change), None) = (change, report.fault) {
+        let waits =
+            "It has the approvals that it needs, and waits for the other parts of the change";
+        session.ui.line(&format!("{waits} {}", shown(change)));
+        return;
+    }
     match who.is_empty() {
         true => session.ui.line(&format!("No steward may {decide} it")),
         false => session.ui.line(&format!("may {decide}: {}", who.join(", "))),

@@ -110,7 +110,15 @@ impl Transaction<'_> {
             !(is_mine || publishes(set) && has_approved())
         };
         for set in sets.iter().filter(is_idle) {
-            for member in set {
+            let is_named = |member: &&Member| decision.ids.contains(member.reviewed.track.id());
+            let (named, others): (Vec<_>, Vec<_>) = set.iter().partition(is_named);
+            for member in named.into_iter().chain(others) {
+                if self.has_approved(member)
+                    && let Some(change) = member.reviewed.pending()?.change.clone()
+                {
+                    let id = member.reviewed.track.id().clone();
+                    return Err(ReviewError::WaitsForOthers { id, change }.into());
+                }
                 self.may_approve(&member.reviewed.track, member.reviewed.pending()?, &rules)?;
             }
         }
@@ -125,6 +133,14 @@ impl Transaction<'_> {
         decision: &Decision<'_>,
     ) -> Result<Vec<DocumentId>, PublishError> {
         let change_of = |track: &Track| track.pending.as_ref()?.change.clone();
+        if let Some(name) = decision.change {
+            // A set of which the principal may read no part is an unknown one.
+            let parts = waits.tracks().filter(|t| change_of(t).as_deref() == Some(name));
+            let parts: Vec<&Track> = parts.collect();
+            if !parts.is_empty() && !parts.iter().any(|track| self.may_name(track.id())) {
+                return Err(ReviewError::NoChange(name.to_owned()).into());
+            }
+        }
         let is_named = |track: &&Track| decision.ids.contains(track.id());
         let mut sets: BTreeSet<String> =
             waits.tracks().filter(is_named).filter_map(change_of).collect();
@@ -162,6 +178,15 @@ impl Transaction<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the principal may read an artifact, and so its name.
+    pub(super) fn may_name(&self, id: &DocumentId) -> bool {
+        match Readers::of_log(self.vault, self.chronicle) {
+            Ok(None) => true,
+            Ok(Some(readers)) => is_readable(self.vault, &readers, id),
+            Err(_) => false,
+        }
     }
 
     /// What a decision is about, as parts of a set, and its principal may not read.

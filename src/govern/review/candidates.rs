@@ -54,8 +54,7 @@ pub(super) fn candidates(
     if !lines.is_sound() || !changes::are_whole(vault)? {
         return Ok(unfinished(vault));
     }
-    let open = lines.iter().filter(|(_, found)| found.begun > found.ended);
-    let open = open.filter_map(|(id, found)| Some((id.parse::<DocumentId>().ok()?, found)));
+    let open = lines.iter().filter_map(|(id, found)| Some((id.parse::<DocumentId>().ok()?, found)));
     let open = open.filter(|(id, found)| maps.leave_open(id, found)).map(|(id, _)| id);
     let mut found: BTreeSet<DocumentId> = open.collect();
     found.extend(retired_without_line(vault, maps)?);
@@ -122,14 +121,19 @@ fn unfinished(vault: &Vault) -> Vec<DocumentId> {
 }
 
 impl Maps<'_> {
-    /// Whether no checkpoint decided what was begun.
+    /// Whether neither a line nor a checkpoint decided what was begun.
     fn leave_open(&self, id: &DocumentId, named: &OfArtifact) -> bool {
-        if let Some(published) = self.version(id) {
-            return named.begun > published.0;
+        let published = self.version(id);
+        let is_open = |begun: u64, ended: u64| begun > ended.max(published.map_or(0, |v| v.0));
+        if is_open(named.emergency, named.ratified) {
+            return true;
+        }
+        if !is_open(named.begun, named.ended) || published.is_some() {
+            return is_open(named.begun, named.ended);
         }
         // What left the maps was decided with that, if it was submitted before. The number of a
         // checkpoint says so only if it is one of this log.
-        let Some(removed) = self.removed(id).filter(|_| !named.is_emergency) else { return true };
+        let Some(removed) = self.removed(id) else { return true };
         let is_before = |head: &HeadRef| {
             let number = CheckpointNumber(head.checkpoint);
             number < removed && self.hash_of(number).as_ref() == Some(&head.hash)

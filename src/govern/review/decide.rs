@@ -154,8 +154,9 @@ fn end(vault: &Vault, decision: &Decision<'_>, how: Refusing<'_>) -> Result<Outc
             let reviewed = transaction.reviewed(id)?;
             waits.unrecorded(&reviewed.track).map_or(Ok(()), Err)?;
             let pending = reviewed.pending()?;
-            // A set is refused with any of its parts.
-            if named.contains(id) || decision.change.is_some() {
+            // A set is refused with any of its parts. Of one that may not be read no reason is told.
+            let is_asked = || decision.change.is_some() && transaction.may_name(id);
+            if named.contains(id) || is_asked() {
                 transaction.may_end(&reviewed.track, pending, how, &rules)?;
                 transaction.check_version(decision, &reviewed)?;
             }

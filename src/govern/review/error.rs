@@ -27,6 +27,27 @@ pub enum ReviewError {
         /// The step.
         version: Version,
     },
+    /// What awaits a decision by its history was decided by a line of a change log: the history has
+    /// lost its end.
+    #[error(
+        "the change log says that version {version} of `{id}` was decided, and its history has lost that"
+    )]
+    Decided {
+        /// The artifact.
+        id: DocumentId,
+        /// The submission.
+        version: Version,
+    },
+    /// The submission has its approvals, and other parts of its set have not.
+    #[error(
+        "`{id}` has the approvals that it needs; it waits for the other parts of the change `{change}`"
+    )]
+    WaitsForOthers {
+        /// The artifact.
+        id: DocumentId,
+        /// The set.
+        change: String,
+    },
     /// The submitter was no editor.
     #[error("version {version} of `{id}` cannot be approved: {why}")]
     NoEditor {
@@ -108,12 +129,12 @@ pub enum ReviewError {
         is_text: bool,
     },
     /// The set has submissions of another principal.
-    #[error("the change `{name}` has submissions of `{by}`")]
+    #[error("the change `{name}` has submissions of {}", .by.as_ref().map_or("another principal".to_owned(), |by| format!("`{by}`")))]
     OthersChange {
         /// The set.
         name: String,
-        /// Who submitted them.
-        by: String,
+        /// Who submitted them; none where the caller may read no part of it.
+        by: Option<String>,
     },
     /// Another submission awaits a decision than the one that the reviewer names.
     #[error("version {found} of `{id}` awaits a decision, and not version {expected}")]

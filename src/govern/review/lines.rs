@@ -31,8 +31,11 @@ pub(super) struct OfArtifact {
     pub(super) ended: u64,
     /// The end of the log before the last version that awaits.
     pub(super) head: Option<HeadRef>,
-    /// Whether that one retired the artifact in an emergency.
-    pub(super) is_emergency: bool,
+    /// The last version that retired the artifact in an emergency. What is submitted upon it, and
+    /// ends, does not end it: only another reviewer does, or what is published later.
+    pub(super) emergency: u64,
+    /// The last one that ratified such a version.
+    pub(super) ratified: u64,
     /// The versions after the published one, with their chain hashes.
     named: BTreeSet<(u64, String)>,
     /// The sets that submissions after the published version belonged to.
@@ -58,16 +61,20 @@ impl StepLines {
     fn take(&mut self, line: &Line, maps: &Maps<'_>) {
         let Event::Change(change) = &line.event else { return };
         let Some(step) = change.step() else { return };
-        let is_end = matches!(change, Change::Reject(_) | Change::Withdraw(_) | Change::Ratify(_));
         for version in &step.versions {
             let Ok(id) = version.id.parse::<DocumentId>() else { continue };
             let found = self.of.entry(version.id.clone()).or_default();
-            if is_end {
-                found.ended = found.ended.max(version.version);
-            } else if version.version >= found.begun {
-                found.begun = version.version;
-                found.head = line.request.head.clone();
-                found.is_emergency = matches!(change, Change::Emergency(_));
+            match change {
+                Change::Emergency(_) => found.emergency = found.emergency.max(version.version),
+                Change::Ratify(_) => found.ratified = found.ratified.max(version.version),
+                Change::Reject(_) | Change::Withdraw(_) => {
+                    found.ended = found.ended.max(version.version);
+                }
+                _ if version.version >= found.begun => {
+                    found.begun = version.version;
+                    found.head.clone_from(&line.request.head);
+                }
+                _ => {}
             }
             if version.version > maps.version(&id).map_or(0, |version| version.0) {
                 if matches!(change, Change::Submit(_)) {
@@ -103,6 +110,17 @@ impl StepLines {
         let mut steps = track.tail.steps.iter();
         let unnamed = steps.find(|(version, hash)| !self.names(track.id(), *version, hash));
         unnamed.map(|step| step.0)
+    }
+
+    /// Whether a line says that what awaits a decision by its history was rejected, withdrawn or
+    /// ratified: then the history has lost its end, as older files in its place leave it.
+    pub(super) fn has_decided(&self, track: &Track) -> bool {
+        let Some(found) = self.of.get(track.id().as_str()) else { return false };
+        match (&track.pending, &track.emergency) {
+            (Some(pending), _) => found.ended >= pending.last.0.0,
+            (None, Some(emergency)) => found.ratified >= emergency.version.0,
+            (None, None) => false,
+        }
     }
 
     /// The set that the last submission of an artifact belonged to, as its line says.

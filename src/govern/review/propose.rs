@@ -145,6 +145,10 @@ impl Transaction<'_> {
             let hint = "choose an id that was never used: histories stay".into();
             return refuse("id-taken", format!("`{new}` has a history already"), hint);
         }
+        let found = self.collisions_of(&[new]);
+        if !found.is_empty() {
+            return Err(PublishError::Refused(found));
+        }
         let files = self.vault.files();
         let is_moved = !files.exists(&old.live_path()) && files.exists(&new.live_path());
         if !is_moved {

@@ -161,6 +161,10 @@ pub struct About {
     pub waiting: Waiting,
     /// The other artifacts of its set, in byte order.
     pub members: Vec<DocumentId>,
+    /// How many further ones of its set its reader may not read.
+    pub hidden: usize,
+    /// Whether it has its approvals, and another part of its set has not.
+    pub waits_for_others: bool,
     /// Why it cannot be approved by any reviewer.
     pub fault: Option<String>,
     /// How it ended, if it does not await a decision any more.
@@ -187,20 +191,30 @@ pub fn about(vault: &Vault, id: &DocumentId, who: &Principal) -> Result<About, P
     let change = track.pending.as_ref().and_then(|pending| pending.change.clone());
     let state = chronicle.state_at(chronicle.head_number())?;
     let waits = waiting_in(vault, &chronicle, &state)?;
-    let is_member = |track: &Track| {
-        let is_known = may_read(readers.as_ref(), track);
+    let is_member = |track: &&Track| {
         let of = track.pending.as_ref().and_then(|pending| pending.change.as_ref());
-        is_known && change.is_some() && of == change.as_ref()
+        track.id() != id && change.is_some() && of == change.as_ref()
     };
-    let members = waits.waiting.iter().filter(|(other, track)| other != id && is_member(track));
-    let members = members.map(|(id, _)| id.clone()).collect();
+    let tracks = waits.waiting.iter().map(|(_, track)| track);
+    let others: Vec<&Track> = tracks.filter(is_member).collect();
+    let known = others.iter().filter(|track| may_read(readers.as_ref(), track));
+    let members: Vec<DocumentId> = known.map(|track| track.id().clone()).collect();
+    let hidden = others.len() - members.len();
+    let is_whole = |track: &Track| {
+        let pending = track.pending.as_ref();
+        pending.is_some_and(|pending| {
+            let required = rules.required(track.subjects(pending)).required;
+            pending.approvals.len() as u64 >= u64::from(required)
+        })
+    };
+    let waits_for_others = is_whole(&track) && !others.iter().all(|other| is_whole(other));
     let fault = waits.unrecorded(&track).map(|why| why.to_string()).or_else(|| {
         let pending = track.pending.as_ref()?;
         let fault = fault_of((vault, &chronicle), &track, pending);
         Some(fault.or_else(|| track.lapsed(pending, &rules))?.message)
     });
     let waiting = Waiting::of(track, &rules, Some(who));
-    Ok(About { rules, waiting, members, fault, end: None })
+    Ok(About { rules, waiting, members, hidden, waits_for_others, fault, end: None })
 }
 
 /// Reads a submission by its version, decided or not, for its submitter and for those who may edit or
@@ -236,7 +250,8 @@ pub fn about_version(
         rules.require(who.as_str(), Role::Editor, track.awaited()).map_err(ReviewError::from)?;
     }
     let waiting = Waiting::of(track, &rules, None);
-    Ok(About { rules, waiting, members: Vec::new(), fault: None, end })
+    let (members, hidden, waits_for_others) = (Vec::new(), 0, false);
+    Ok(About { rules, waiting, members, hidden, waits_for_others, fault: None, end })
 }
 
 impl Waiting {
@@ -314,10 +329,17 @@ impl Waits {
         waiting.chain(self.incomplete.iter().map(|one| &one.id))
     }
 
-    /// Refuses an artifact whose last steps may be parts of an interrupted one.
+    /// Refuses an artifact whose last steps may be parts of an interrupted one, or which lines say
+    /// was decided.
     pub(super) fn unrecorded(&self, track: &Track) -> Option<ReviewError> {
-        let version = self.lines.first_unnamed(track)?;
-        Some(ReviewError::Unrecorded { id: track.id().clone(), version })
+        let id = || track.id().clone();
+        if let Some(version) = self.lines.first_unnamed(track) {
+            return Some(ReviewError::Unrecorded { id: id(), version });
+        }
+        let of_pending = track.pending.as_ref().map(|pending| pending.version);
+        let version = of_pending.or_else(|| Some(track.emergency.as_ref()?.version));
+        let version = version.filter(|_| self.lines.has_decided(track))?;
+        Some(ReviewError::Decided { id: id(), version })
     }
 
     /// The submissions that await a decision, whether or not they are whole.

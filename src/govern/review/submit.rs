@@ -78,8 +78,12 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
         }
         let how = Checks { supersede: *supersede, new, waits: &waits };
         transaction.check_submitted(outcome, &how)?;
-        transaction.withdraw_rest(&waits, &replaced, outcome)
+        transaction.withdraw_rest(&waits, &replaced, outcome)?;
+        let hidden = transaction.hidden_parts(outcome)?;
+        outcome.hidden = hidden.into_iter().filter(|id| replaced.contains(id)).collect();
+        Ok(())
     })
+    .map(Outcome::without_hidden)
 }
 
 /// Submits a governance file as a program edits it, and writes the live file.
@@ -124,8 +128,13 @@ impl Transaction<'_> {
             let mut of_others = pending.iter().filter(|(_, pending)| {
                 pending.change.as_deref() == Some(name) && PrincipalKey::of(&pending.by) != me
             });
-            if let Some((_, pending)) = of_others.next() {
-                let (name, by) = (name.to_owned(), pending.by.clone());
+            if of_others.clone().next().is_some() {
+                // Whose it is, is told to those alone who may read a part of it.
+                let readers = Readers::of_log(self.vault, self.chronicle)?;
+                let known = of_others.find(|(id, _)| {
+                    readers.as_ref().is_none_or(|readers| is_readable(self.vault, readers, id))
+                });
+                let (name, by) = (name.to_owned(), known.map(|(_, pending)| pending.by.clone()));
                 return Err(ReviewError::OthersChange { name, by }.into());
             }
         }

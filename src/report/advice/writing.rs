@@ -112,6 +112,14 @@ impl From<ReviewError> for Failure {
                     "an editor can submit a text in its place with {}",
                     of(Verb::Submit, &id).word("--supersede"),
                 )),
+            ReviewError::Decided { id, .. } => new(Code::Unremembered)
+                .hint(Hint::call("{} names what histories have lost: restore it", Verb::Verify))
+                .hint(Hint::call(
+                    "an editor can submit the text again with {}",
+                    of(Verb::Submit, &id),
+                )),
+            ReviewError::WaitsForOthers { id, .. } => new(Code::ApprovedAlready)
+                .hint(Hint::call("{} names the others", of(Verb::ReviewShow, &id))),
             ReviewError::NoEditor { id, .. } => new(Code::NotASteward).hint(Hint::calls(
                 "an editor submits the text with {}, or a reviewer ends this with {}",
                 [
@@ -397,6 +405,11 @@ impl From<Refused> for Failure {
                 failure.details = first(MOST, lines.collect());
                 failure
             }
+            Refused::Forgotten(_) => Self::new(Code::Governed, message)
+                .hint(
+                    "nothing was written; restore the histories of `stewards.yaml` and of the configuration first, from git or a backup",
+                )
+                .hint("`--force` makes a log by which documents are published without a review"),
             Refused::Beyond(_) => Self::new(Code::Unremembered, message)
                 .hint(Hint::call(
                     "nothing was written; check with {} what they hold: an interrupted command or an attacker may have left it",

@@ -66,7 +66,7 @@ pub(super) const STAGED: &[(&str, Attack)] = &[
     }),
     ("staged-content-edited", |t| {
         let path = content(&any(t, 0)?)?;
-        t.edit(&path, |before| before.to_uppercase());
+        t.edit(&path, str::to_uppercase);
         Some(Place::vault())
     }),
     ("staged-content-extended", |t| {

@@ -1,0 +1,96 @@
+//! Whether a log that is derived from the histories forgets that the vault was governed: without the
+//! histories of its governance files it would publish everything without a review
+//! (`spec/transactions.md`, TXN-33).
+
+use memchr::memmem;
+use rayon::prelude::*;
+
+use crate::audit::{Event, Logs};
+use crate::chain::history::EntryState;
+use crate::chain::replay;
+use crate::chain::vouched;
+use crate::chain::walk::Walk;
+use crate::checkpoint::log::Log;
+use crate::model::id::DocumentId;
+use crate::model::layout::AUDIT_DIR;
+use crate::review::{Reviewed, fields_of, is_act};
+use crate::vault::Vault;
+use crate::vault::config::{Config, Governance};
+use crate::vault::files::FileError;
+
+/// What shows that a vault was governed, where no checkpoint of a log says so.
+///
+/// # Errors
+/// A file cannot be read.
+pub(super) fn forgotten(
+    vault: &Vault,
+    log: &Log,
+    ids: &[DocumentId],
+) -> Result<Option<String>, FileError> {
+    if was_governed(vault, log) {
+        return Ok(None);
+    }
+    if let Some(id) = named_in_lines(vault)? {
+        return Ok(Some(format!("a line of the change log names a review of `{id}`")));
+    }
+    let reviewed = ids.par_iter().find_first(|id| has_reviews(vault, id));
+    if let Some(id) = reviewed {
+        return Ok(Some(format!("the history of `{id}` has steps of reviews")));
+    }
+    let has_history = |id: &DocumentId| replay::has_files(vault.files(), id);
+    let (config, stewards) = (DocumentId::config(), DocumentId::stewards());
+    let are_orphans = !has_history(&config) && vault.files().exists(&stewards.live_path());
+    let why = "there is a `stewards.yaml`, but the configuration has no history";
+    Ok(are_orphans.then(|| why.to_owned()))
+}
+
+/// Whether some checkpoint seals a configuration that says so.
+fn was_governed(vault: &Vault, log: &Log) -> bool {
+    let id = DocumentId::config();
+    let Ok(history) = replay::load(vault.files(), &id) else { return false };
+    let checkpoints = log.entries.iter().flatten();
+    let mut sealed = checkpoints.flat_map(|checkpoint| &checkpoint.set).filter(|(of, _)| *of == id);
+    sealed.any(|(_, mark)| {
+        let text = mark.version.map(|n| vouched::vouched(vault.files(), &id, &history, n));
+        let config = text.and_then(Result::ok).and_then(|text| Config::parse(&text).ok());
+        config.is_some_and(|config| config.governance == Governance::Governed)
+    })
+}
+
+/// The first artifact that a line of a step of a review names.
+fn named_in_lines(vault: &Vault) -> Result<Option<String>, FileError> {
+    let mut found = None;
+    let logs = Logs::of_changes(vault);
+    let read = logs.and_then(|logs| {
+        logs.steps(&mut |line| {
+            let Event::Change(change) = &line.event else { return };
+            let named = change.step().and_then(|step| step.versions.first());
+            found = found.take().or_else(|| Some(named?.id.clone()));
+        })
+    });
+    read.map_err(FileError::io("read", AUDIT_DIR))?;
+    Ok(found)
+}
+
+/// Whether a history has a step of a review, or a version that says that one published it.
+fn has_reviews(vault: &Vault, id: &DocumentId) -> bool {
+    let Ok(history) = replay::load(vault.files(), id) else { return false };
+    let mut walk = Walk::new(vault.files(), id, &history);
+    while let Some(step) = walk.next() {
+        let Ok(version) = step.version else { continue };
+        let (entry, text) = (version.entry, version.text.unwrap_or_default());
+        let has_word = || memmem::find(text.as_bytes(), b"review").is_some();
+        let is_step = match id.is_document() {
+            true if !has_word() => false,
+            true => fields_of(text).is_some_and(|fields| {
+                entry.state == EntryState::Unpublished
+                    || Reviewed::is_claimed(id, entry, Some(&fields))
+            }),
+            false => is_act(entry),
+        };
+        if is_step {
+            return true;
+        }
+    }
+    false
+}
