@@ -89,13 +89,13 @@ fn history_and_blame_name_the_people_of_a_review() {
     v1  ana@x.com (approved by kim@x.com, bo@x.com)  2026-11-21T10:00:04.000Z  16  Pay in 30 days.
     ");
     assert_snapshot!(place.ctx("evidence report").ok().stdout, @"
-    checkpoint,at,action,id,version,author,edited_by,edited_at,approved_by,complete,why,unprotected_note,chain_hash,checkpoint_hash
-    1,2026-11-21T10:00:01.000Z,published,.context/config.yaml,1,,ana@example.com,2026-11-21T10:00:01.000Z,,true,,,sha256:7ddb1cef5f59f6e25be8c63d596218975a871335eb62928694425884d957e2e9,sha256:6520a9d1674ebb73b3d3c3e59601285a1a61e534895dccc2590cffbf822954d9
-    1,2026-11-21T10:00:01.000Z,published,CONTEXT.md,1,,ana@example.com,2026-11-21T10:00:01.000Z,,true,,,sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6,sha256:6520a9d1674ebb73b3d3c3e59601285a1a61e534895dccc2590cffbf822954d9
-    1,2026-11-21T10:00:01.000Z,published,nodes/old,1,Old,ana@example.com,2026-11-21T10:00:01.000Z,,true,,,sha256:054a91e2d8e9299fb3337294fde56b38f89e645d6fe3695636071f371f661da5,sha256:6520a9d1674ebb73b3d3c3e59601285a1a61e534895dccc2590cffbf822954d9
-    2,2026-11-21T10:00:02.000Z,published,.context/config.yaml,2,,ana@x.com,2026-11-21T10:00:02.000Z,,true,,,sha256:688e6273fb1f20344b9dfc2eb1f3abd145a5d6c3cffba214da8a113a8c79609d,sha256:f5ecdd48a70b8bd0d5a5a1845d39935f037747c73ace06fd97099236f3220a35
-    2,2026-11-21T10:00:02.000Z,published,stewards.yaml,1,,ana@x.com,2026-11-21T10:00:02.000Z,,true,,,sha256:c4a7ecfebe87dadc541bfd520a2f9373ce636c884f2c207c3022b8fb326dfd3d,sha256:f5ecdd48a70b8bd0d5a5a1845d39935f037747c73ace06fd97099236f3220a35
-    3,2026-11-21T10:00:06.000Z,published,nodes/legal/terms,3,ana@x.com,ana@x.com,2026-11-21T10:00:04.000Z,kim@x.com bo@x.com,true,,,sha256:331fb1a82eee712f9ad326f933187ae1fdabb071bcdcd4e2f8a55a784febcf3e,sha256:8e9bfad245c54f7beeeca1c681692d3a94e847befdb4db15392e90e3b2e6fbd0
+    checkpoint,at,action,id,version,author,edited_by,edited_at,approved_by,emergency,ratified_by,ratified_at,complete,why,unprotected_note,chain_hash,checkpoint_hash
+    1,2026-11-21T10:00:01.000Z,published,.context/config.yaml,1,,ana@example.com,2026-11-21T10:00:01.000Z,,,,,true,,,sha256:7ddb1cef5f59f6e25be8c63d596218975a871335eb62928694425884d957e2e9,sha256:6520a9d1674ebb73b3d3c3e59601285a1a61e534895dccc2590cffbf822954d9
+    1,2026-11-21T10:00:01.000Z,published,CONTEXT.md,1,,ana@example.com,2026-11-21T10:00:01.000Z,,,,,true,,,sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6,sha256:6520a9d1674ebb73b3d3c3e59601285a1a61e534895dccc2590cffbf822954d9
+    1,2026-11-21T10:00:01.000Z,published,nodes/old,1,Old,ana@example.com,2026-11-21T10:00:01.000Z,,,,,true,,,sha256:054a91e2d8e9299fb3337294fde56b38f89e645d6fe3695636071f371f661da5,sha256:6520a9d1674ebb73b3d3c3e59601285a1a61e534895dccc2590cffbf822954d9
+    2,2026-11-21T10:00:02.000Z,published,.context/config.yaml,2,,ana@x.com,2026-11-21T10:00:02.000Z,,,,,true,,,sha256:688e6273fb1f20344b9dfc2eb1f3abd145a5d6c3cffba214da8a113a8c79609d,sha256:f5ecdd48a70b8bd0d5a5a1845d39935f037747c73ace06fd97099236f3220a35
+    2,2026-11-21T10:00:02.000Z,published,stewards.yaml,1,,ana@x.com,2026-11-21T10:00:02.000Z,,,,,true,,,sha256:c4a7ecfebe87dadc541bfd520a2f9373ce636c884f2c207c3022b8fb326dfd3d,sha256:f5ecdd48a70b8bd0d5a5a1845d39935f037747c73ace06fd97099236f3220a35
+    3,2026-11-21T10:00:06.000Z,published,nodes/legal/terms,3,ana@x.com,ana@x.com,2026-11-21T10:00:04.000Z,kim@x.com bo@x.com,,,,true,,,sha256:331fb1a82eee712f9ad326f933187ae1fdabb071bcdcd4e2f8a55a784febcf3e,sha256:8e9bfad245c54f7beeeca1c681692d3a94e847befdb4db15392e90e3b2e6fbd0
     ");
     // A governance file says it by its diffs.
     place.edit("stewards.yaml", "30d", "60d");
