@@ -89,10 +89,11 @@ impl Report for EvidenceExportReport {
 }
 
 /// What no bundle can prove, whatever is in it.
-pub const LIMITS: [&str; 4] = [
+pub const LIMITS: [&str; 5] = [
     "a principal and a label are what the caller stated",
     "a time of an access is that of the clock of its machine",
     "the writer of an access log or a staging chain may have truncated it, or replaced its lines",
+    "who exported it may have left out a gap of the log, in the manifest and on the pages",
     "a head that is not noted elsewhere is only what the bundle says",
 ];
 

@@ -211,7 +211,7 @@ impl<'v> Snapshot<'v> {
         source: &'v CheckpointSource,
         number: Option<CheckpointNumber>,
     ) -> Result<Self, LogError> {
-        // Of the head it is read once, whoever asks for it.
+        // Of the head it is read once for all that ask for it.
         let config = match number {
             None => source.config.clone(),
             Some(_) => SealedConfig::default(),

@@ -61,7 +61,7 @@ impl Rules {
         needed: Role,
         texts: impl IntoIterator<Item = (&'t DocumentId, &'t str)>,
     ) -> Result<(), Unfit> {
-        // What no writer of ours records is nobody's name.
+        // What no writer of ours records is no name of a principal.
         let is_sound = who.parse::<Principal>().is_ok();
         let key = PrincipalKey::of(who);
         for (id, text) in texts {

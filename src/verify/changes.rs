@@ -60,7 +60,7 @@ impl Acknowledgers {
 
     /// Whether a principal is one of them.
     pub fn has(&self, principal: &str) -> bool {
-        // What no writer of ours records is nobody's name.
+        // What no writer of ours records is no name of a principal.
         let is_sound = principal.parse::<Principal>().is_ok();
         match self {
             Self::All => is_sound,
