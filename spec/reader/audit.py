@@ -72,7 +72,19 @@ def read_line(text):
         wanted = wanted | ACTIONS.get(action, UNKNOWN)
     if not wanted <= line.keys() or line["v"] != 1:
         raise Fault("audit-malformed")
+    if not all(is_pinned(text) for text in line.get("documents", ())):
+        raise Fault("audit-malformed")
     return line, said
+
+
+def is_pinned(text):  # AUDIT-7
+    """Whether the URI of a text, if it has one, is pinned to its checkpoint."""
+    if "uri" not in text:
+        return True
+    _, at, pin = text["uri"].split("#")[0].partition("@")
+    if not at and "checkpoint" not in text:
+        return text["uri"].startswith("contextnest://staged/")
+    return bool(at) and "checkpoint" in text and pin == str(text["checkpoint"])
 
 
 def verify_log(files, changes=None):

@@ -119,7 +119,7 @@ pub struct EvidenceVerifyReport {
     /// Every item.
     pub items: Vec<ItemRow>,
     /// What no bundle can prove.
-    pub limits: [&'static str; 4],
+    pub limits: [&'static str; 5],
 }
 
 /// One item of a bundle.
