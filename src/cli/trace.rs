@@ -232,8 +232,7 @@ impl LogPlace {
         if self.is_named() {
             return Ok(Vec::new());
         }
-        let lost = missing::faults(&of_log(missing::accesses(vault, logs.cuts()))?);
-        Ok(lost.into_iter().filter(|fault| fault.kind != FaultKind::Elsewhere).collect())
+        Ok(here(missing::faults(&of_log(missing::accesses(vault, logs.cuts()))?)))
     }
 
     /// The same of changes.
@@ -241,8 +240,7 @@ impl LogPlace {
         if self.is_named() {
             return Ok(Vec::new());
         }
-        let lost = missing::faults(&of_log(missing::changes(vault))?);
-        Ok(lost.into_iter().filter(|fault| fault.kind != FaultKind::Elsewhere).collect())
+        Ok(here(missing::faults(&of_log(missing::changes(vault))?)))
     }
 
     /// Both.
@@ -368,6 +366,12 @@ pub(super) fn unknown_access(logs: &Logs) -> Failure {
     };
     Failure::new(Code::UnknownTrace, message)
         .hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered")
+}
+
+/// The faults that are not of lines on another ref.
+fn here(mut faults: Vec<Fault>) -> Vec<Fault> {
+    faults.retain(|fault| fault.kind != FaultKind::Elsewhere);
+    faults
 }
 
 /// The same failure with what is wrong with the logs: a line that is asked for may be one that they

@@ -475,8 +475,8 @@ fn an_output_is_made_again_as_who_asked_for_it() {
     ");
 }
 
-#[test]
-fn a_decision_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
+/// A governed vault with two documents, of which Lee, a reviewer of one, may not read the other.
+fn with_a_hidden_part() -> Place {
     let place = Place::vault();
     place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
     for id in ["nodes/sec/s", "nodes/pub/p"] {
@@ -487,6 +487,12 @@ fn a_decision_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
     let ana = "  - {principal: ana@x.com, role: editor}\n";
     place.write("stewards.yaml", format!("version: 1\n{VAULT}{ana}{folders}"));
     place.ctx("govern on --as ana@x.com").ok();
+    place
+}
+
+#[test]
+fn a_decision_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
+    let place = with_a_hidden_part();
     let submit = || {
         for id in ["nodes/sec/s", "nodes/pub/p"] {
             let path = format!("{id}.md");
@@ -520,16 +526,7 @@ fn a_decision_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
 
 #[test]
 fn a_change_is_not_told_to_who_may_read_no_part_of_it() {
-    let place = Place::vault();
-    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
-    for id in ["nodes/sec/s", "nodes/pub/p"] {
-        place.ctx(&format!("add {id} --title Title --body words --as ana@x.com")).ok();
-    }
-    let folders = "folders:\n  nodes/pub/: [{principal: ana@x.com, role: editor}, \
-                   {principal: lee@x.com, role: reviewer}]\n";
-    let ana = "  - {principal: ana@x.com, role: editor}\n";
-    place.write("stewards.yaml", format!("version: 1\n{VAULT}{ana}{folders}"));
-    place.ctx("govern on --as ana@x.com").ok();
+    let place = with_a_hidden_part();
     let submit = |change: &str, ids: &[&str]| {
         for id in ids {
             let path = format!("{id}.md");
