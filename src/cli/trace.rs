@@ -74,8 +74,9 @@ enum Part {
     },
     /// Recompute every hash of the access log and the change log
     ///
-    /// With `--logs` only of the logs in that folder. `ctx verify` also compares the change log with
-    /// the checkpoints.
+    /// Compares the logs in the vault with what this machine wrote, and with the lines that
+    /// checkpoints bind. `ctx verify` also compares what the change log says with the checkpoints and
+    /// the histories. With `--logs` only the logs in that folder are verified.
     Verify {
         #[command(flatten)]
         place: LogPlace,
