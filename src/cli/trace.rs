@@ -9,6 +9,7 @@ mod output;
 mod prune;
 mod verify;
 
+use std::io;
 use std::path::PathBuf;
 
 use super::color::Paint;
@@ -128,20 +129,34 @@ impl Which {
         Ok((self.filter(&vault, session)?, logs))
     }
 
-    /// What follows the logs, and a filter of their lines.
-    fn follow(&self, session: &mut Session<'_>) -> Result<(Filter, Vec<Follower>), Failure> {
+    /// What follows the logs that can be read, and a filter of their lines; and whether a log cannot be
+    /// read, which is warned of.
+    fn follow(&self, session: &mut Session<'_>) -> Result<Followed, Failure> {
         let vault = session.workspace.vault()?;
         let sight = session.workspace.sight(&vault)?;
         note_limited(session, &sight);
         let dir = self.place.open(&vault, session)?.folder;
-        let own = dir.map(|dir| Follower::at_end(&dir));
-        let mut followers: Vec<Follower> = of_log(own.into_iter().collect())?;
+        let mut begun: Vec<io::Result<Follower>> =
+            dir.map(|dir| Follower::at_end(&dir)).into_iter().collect();
         if self.place.logs.is_none() {
-            followers.push(of_log(Follower::of_accesses_in(&vault))?);
-            followers.push(of_log(Follower::of_changes(&vault))?);
+            begun.push(Follower::of_accesses_in(&vault));
+            begun.push(Follower::of_changes(&vault));
         }
-        let seen = |follower: Follower| follower.seen_by(sight.clone());
-        Ok((self.filter(&vault, session)?, followers.into_iter().map(seen).collect()))
+        let filter = self.filter(&vault, session)?;
+        let (mut followers, mut unread) = (Vec::new(), None);
+        for follower in begun {
+            match follower {
+                Ok(follower) => followers.push(follower.seen_by(sight.clone())),
+                Err(why) => {
+                    follow::warn_of(session, &why);
+                    unread = Some(why);
+                }
+            }
+        }
+        match unread {
+            Some(why) if followers.is_empty() => of_log(Err(why)),
+            unread => Ok(Followed { filter, followers, is_partial: unread.is_some() }),
+        }
     }
 
     fn filter(&self, vault: &Vault, session: &Session<'_>) -> Result<Filter, Failure> {
@@ -158,6 +173,14 @@ impl Which {
             ..self.period.with_labels(session)?
         })
     }
+}
+
+/// The logs that are followed.
+struct Followed {
+    filter: Filter,
+    followers: Vec<Follower>,
+    /// Whether one of the logs cannot be read.
+    is_partial: bool,
 }
 
 /// The logs that are asked.
