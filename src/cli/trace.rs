@@ -267,9 +267,10 @@ impl LogPlace {
         Ok(here(missing::faults(&of_log(missing::changes(vault))?)))
     }
 
-    /// Both.
-    pub(in crate::cli) fn lost(&self, vault: &Vault, logs: &Logs) -> Result<Vec<Fault>, Failure> {
-        let mut lost = self.lost_accesses(vault, logs)?;
+    /// Both; the first of the logs are those of accesses.
+    pub(in crate::cli) fn lost(&self, vault: &Vault, all: &[Logs]) -> Result<Vec<Fault>, Failure> {
+        let Some(accesses) = all.first() else { return Ok(Vec::new()) };
+        let mut lost = self.lost_accesses(vault, accesses)?;
         lost.extend(self.lost_changes(vault)?);
         Ok(lost)
     }
@@ -506,10 +507,7 @@ fn show(
     for logs in &all {
         lines.extend(of_log(logs.find(&name))?);
     }
-    let lost = match all.first() {
-        Some(accesses) => place.lost(&vault, accesses)?,
-        None => Vec::new(),
-    };
+    let lost = place.lost(&vault, &all)?;
     let Some(first) = lines.first() else {
         place.note_elsewhere(&vault, session);
         return Err(naming(unknown_trace(&all, &name), &lost));
