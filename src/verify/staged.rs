@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 use super::finding::{Code, Finding};
-use crate::audit::{Fault, FaultKind};
+use crate::audit::{Fault, FaultKind, missing};
 use crate::checkpoint::log::Log;
 use crate::model::digest::Digest;
 use crate::model::layout::{STAGING_CHAINS, STAGING_DIR, STAGING_OBJECTS};
@@ -35,11 +35,14 @@ pub(super) fn check(vault: &Vault, log: Option<&Log>, now: Timestamp) -> Vec<Fin
     for chain in &mut chains.chains {
         findings.extend(chain.faults.drain(..).map(finding));
     }
-    findings.extend(lost(vault, &chains).into_iter().map(|(source, tail)| {
-        let message = format!("this machine wrote line {} of it", tail.seq);
-        let path = format!("{STAGING_CHAINS}/{source}/{}.jsonl", tail.writer);
-        Finding::new(Code::StagedRollback, path, message)
-    }));
+    match lost(vault, &chains) {
+        Ok(lost) => findings.extend(missing::faults(&lost).into_iter().map(of_this_user)),
+        Err(why) => findings.push(Finding::new(
+            Code::StagedMalformed,
+            STAGING_DIR,
+            format!("unreadable: {why}"),
+        )),
+    }
     let chronicle = log.and_then(|log| log.sound().ok());
     let judge = chronicle.as_ref().map(|log| ActJudge::new(vault.files(), log, true));
     let standing =
@@ -58,6 +61,15 @@ pub(super) fn check(vault: &Vault, log: Option<&Log>, now: Timestamp) -> Vec<Fin
         Err(why) => findings.extend(unreadable(&why)),
     }
     findings
+}
+
+/// What a chain lacks of what this user wrote to it.
+fn of_this_user(fault: Fault) -> Finding {
+    let code = match fault.kind {
+        FaultKind::Elsewhere => Code::AuditElsewhere,
+        _ => Code::StagedRollback,
+    };
+    Finding::new(code, fault.file, fault.why)
 }
 
 fn finding(fault: Fault) -> Finding {
