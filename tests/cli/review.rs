@@ -261,6 +261,48 @@ fn bytes_are_submitted_without_touching_the_live_file() {
 }
 
 #[test]
+fn a_text_without_frontmatter_keeps_the_published_fields() {
+    for setting in ["managed", "untouched"] {
+        let place = Place::vault();
+        let config = place.read(".context/config.yaml") + &format!("frontmatter: {setting}\n");
+        place.write(".context/config.yaml", config);
+        place.write(
+            "nodes/a.md",
+            "---\ntitle: Fees\ntags: [policy]\nteam: legal\n---\n# A\n\none\n",
+        );
+        place.ctx("publish --all --as ana@x.com").ok();
+        place.write("stewards.yaml", STEWARDS);
+        place.ctx("govern on --as ana@x.com").ok();
+        let submit = |text: &str| {
+            let line = "submit nodes/a --from - --expect-version 1 --as ana@x.com";
+            place.typed(line).stdin(text).run()
+        };
+        assert!(submit("# A\n\none\n").ok().stdout.contains("unchanged: nodes/a"), "{setting}");
+        // It says of no version that it was edited from it.
+        if setting == "managed" {
+            let line = "submit nodes/a --from - --as ana@x.com";
+            place.typed(line).stdin("# B\n\ntwo\n").run().exits(1);
+        }
+        submit("# B\r\n\r\ntwo\r\n").ok();
+        assert!(submit("# B\n\ntwo\n").ok().stdout.contains("unchanged: nodes/a"), "{setting}");
+        by(&place, "bo", "approve nodes/a").ok();
+        let text = place.ctx("show nodes/a 3").ok().stdout;
+        for kept in ["title: Fees\n", "tags: [policy]\n", "team: legal\n", "\n# B\n\ntwo\n"] {
+            assert!(text.contains(kept), "{setting}: {kept} in {text}");
+        }
+        intact_but_for_drift(&place);
+    }
+}
+
+/// No finding but live files that differ.
+fn intact_but_for_drift(place: &Place) {
+    let verified = place.ctx("verify --allow-drift --json").ok().json("ctx.verify");
+    let findings = verified["findings"].as_array().unwrap();
+    let others: Vec<_> = findings.iter().filter(|found| found["code"] != "drift").collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+#[test]
 fn a_text_from_elsewhere_says_which_version_it_was_edited_from() {
     let place = governed();
     place.write("draft.txt", "# A\n\nproposed\n");

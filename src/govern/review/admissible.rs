@@ -6,6 +6,7 @@ use super::super::{NewDocument, Outcome, PublishError, Refusal};
 use super::queue::Waits;
 use super::{Refusing, ReviewError};
 use crate::document::edit::Edit;
+use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewEdit, ReviewFields};
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
@@ -210,8 +211,14 @@ impl Transaction<'_> {
             None => read(),
         };
         let Some(live) = bytes.as_deref().and_then(|bytes| utf8(bytes).ok()) else { return false };
-        let document = Document::of_live(live);
-        document.is_ok_and(|document| is_submitted(id, live, &document, &pending.text))
+        let Ok(document) = Document::of_live(live) else { return false };
+        let published = track.published.as_ref().filter(|_| fresh.is_some());
+        let kept = published.and_then(|of| LiveForm::of(&of.text).with_body_of(live, &document));
+        match kept {
+            Some(live) => Document::of_live(&live)
+                .is_ok_and(|document| is_submitted(id, &live, &document, &pending.text)),
+            None => is_submitted(id, live, &document, &pending.text),
+        }
     }
 
     /// Whether a submission is the published text, as it is.
