@@ -6,7 +6,7 @@
 //! withdraws and ratifies; `approvals` are what that is about, `publication` makes the versions that
 //! publish and `acts` the others. `emergency` retires at once. `queue` lists what awaits a decision, as the
 //! histories of the `candidates` say; `lines` are what the change logs say of steps, and `recorded`
-//! writes them. `mode` makes a vault governed. `awaiting` finds the files that submissions were made
+//! writes them. `hidden` is what a refusal may say. `mode` makes a vault governed. `awaiting` finds the files that submissions were made
 //! from, `due` approvals that are too old, and `access` what an access review asks for.
 
 pub(crate) mod access;
@@ -19,6 +19,7 @@ mod decide;
 pub(crate) mod due;
 mod emergency;
 mod error;
+mod hidden;
 mod lines;
 mod mode;
 mod propose;

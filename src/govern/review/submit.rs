@@ -54,7 +54,9 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
     let subjects: Vec<&DocumentId> = ids.iter().collect();
     let (includes, gate) = (Includes::Only(&[]), Gate::Steps);
     let what = Event { author, mode: *mode, subjects: &subjects, includes, gate };
-    event(vault, &what, |transaction, outcome| {
+    let choose = |transaction: &mut Transaction<'_>,
+                  outcome: &mut Outcome|
+     -> Result<(), PublishError> {
         transaction.check_editable(&ids)?;
         let waits = transaction.begin_change(*change, outcome)?;
         let new: &[NewDocument] = from.as_slice();
@@ -82,6 +84,9 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
         let hidden = transaction.hidden_parts(outcome)?;
         outcome.hidden = hidden.into_iter().filter(|id| replaced.contains(id)).collect();
         Ok(())
+    };
+    event(vault, &what, |transaction, outcome| {
+        choose(transaction, outcome).map_err(|why| transaction.told(why, &ids))
     })
     .map(Outcome::without_hidden)
 }
@@ -148,6 +153,28 @@ impl Transaction<'_> {
     }
 
     /// Refuses documents that the principal may not know of as it refuses those that do not exist.
+    /// Refuses the name of a set that differs from that of a set which awaits a decision in case or
+    /// Unicode form only: people would take the two for one.
+    fn check_spelling<'p>(
+        &self,
+        name: &str,
+        pending: impl Iterator<Item = (&'p DocumentId, &'p Pending)>,
+    ) -> Result<(), PublishError> {
+        let folded = fold(name.trim());
+        let is_alike = |other: &str| other != name && fold(other.trim()) == folded;
+        let mut alike = pending
+            .filter_map(|(id, pending)| Some((id, pending.change.as_deref()?)))
+            .filter(|(_, other)| is_alike(other))
+            .peekable();
+        if alike.peek().is_none() {
+            return Ok(());
+        }
+        // How it is spelled is told to those alone who may read a part of it.
+        let known = alike.find(|(id, _)| self.may_name(id));
+        let (name, other) = (name.to_owned(), known.map(|(_, other)| other.to_owned()));
+        Err(ReviewError::ChangeSpelling { name, other }.into())
+    }
+
     fn check_editable(&self, ids: &[DocumentId]) -> Result<(), PublishError> {
         let Some(readers) = Readers::of_log(self.vault, self.chronicle)? else { return Ok(()) };
         for id in ids.iter().filter(|id| self.vault.files().exists(&id.history_path())) {

@@ -173,6 +173,10 @@ impl From<ReviewError> for Failure {
                     Call::new(Verb::StewardAssign)
                         .word("PRINCIPAL")
                         .word("reviewer")
+            ReviewError::HiddenPart(why) => Self::new(Self::from(*why).code, message)
+                .hint("a steward who may read every part of the change can say more"),
+            ReviewError::HiddenFiles(_) => new(Code::Refused)
+                .hint("a steward who may read every part of the change can say more"),
                         .word("--whole-vault"),
                 ))
                 .hint("`--alone` is enough for one, who can then approve nothing of their own"),
