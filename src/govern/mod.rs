@@ -209,6 +209,8 @@ pub struct Outcome {
     pub refused: Vec<Refusal>,
     /// Submissions that no steward may approve.
     pub unapprovable: Vec<DocumentId>,
+    /// Submissions that took the place of another principal's, with who may still approve each.
+    pub superseding: Vec<(DocumentId, Vec<String>)>,
     /// Submissions that wait for more approvals.
     pub awaited: Vec<review::Awaited>,
     /// What of a set that was decided the reader may not read: it is counted, and not named.
@@ -229,6 +231,7 @@ impl Outcome {
         self.items.retain(|item| !hidden.contains(&item.id));
         self.awaited.retain(|awaited| !hidden.contains(&awaited.id));
         self.unapprovable.retain(|id| !hidden.contains(id));
+        self.superseding.retain(|(id, _)| !hidden.contains(id));
         let is_shown = |path: &str, to: &DocumentId| !paths.contains(path) && !hidden.contains(to);
         self.links.inbound.retain(|link| is_shown(&link.path, &link.to));
         self.links.texts.retain(|link| is_shown(&link.path, &link.to));

@@ -252,6 +252,29 @@ impl Track {
             StepKind::Submitted => self.submitted(entry, text, fields),
             StepKind::ApprovedInPart => self.approved_in_part(entry, text),
             StepKind::Rejected | StepKind::Withdrawn => {
+    /// The same once a principal submits a text as the next version, which is not written yet.
+    #[must_use]
+    pub(crate) fn submitting(
+        &self,
+        (version, text): (Version, &str),
+        (by, at): (&str, Timestamp),
+    ) -> Self {
+        let hash = Digest::of(text.as_bytes());
+        let entry = Entry {
+            version,
+            stored: TextStorage::Keyframe,
+            edited_by: by.to_owned(),
+            edited_at: at,
+            state: EntryState::Unpublished,
+            note: None,
+            content_hash: hash,
+            chain_hash: hash,
+        };
+        let mut track = self.clone();
+        track.step(&entry, text);
+        track
+    }
+
                 self.pending = None;
                 self.submitters.clear();
             }

@@ -3,7 +3,7 @@
 
 use super::super::transaction::Transaction;
 use super::super::{NewDocument, Outcome, PublishError, Refusal};
-use super::queue::Waits;
+use super::queue::{Waits, reviewers};
 use super::{Refusing, ReviewError};
 use crate::document::edit::Edit;
 use crate::document::live_form::LiveForm;
@@ -52,7 +52,8 @@ impl Transaction<'_> {
             let track = reviewed.as_ref().map(|reviewed| &reviewed.track);
             item.set = self.submits.as_ref().and_then(|submits| submits.set_of(&item.id));
             let target = self.check_roles(&item, track, &rules)?;
-            if !self.has_reviewer(&item, track, target.as_ref(), &rules) {
+            let reviewers = self.reviewers_of(&item, track, &rules);
+            if reviewers.is_empty() {
                 outcome.unapprovable.push(item.id.clone());
             }
             self.check_targets(&item.id, target.as_ref(), how.waits)?;
@@ -62,7 +63,17 @@ impl Transaction<'_> {
                 self.check_mode_change(&item.id, text, how.waits.others(&item.id))?;
             }
             match self.is_replaced(&item, track, how)? {
-                true => outcome.items.push(item),
+                true => {
+                    let pending = track.and_then(|track| track.pending.as_ref());
+                    let me = self.author.principal.key();
+                    let is_of_other = |by: &str| PrincipalKey::of(by) != me;
+                    if pending.is_some_and(|pending| is_of_other(&pending.by))
+                        && !reviewers.is_empty()
+                    {
+                        outcome.superseding.push((item.id.clone(), reviewers));
+                    }
+                    outcome.items.push(item);
+                }
                 false => outcome.unchanged.push(item.id.clone()),
             }
         }
@@ -92,31 +103,14 @@ impl Transaction<'_> {
         Ok(target)
     }
 
-    /// Whether some steward other than the submitter is a reviewer of a text.
-    fn has_reviewer(
-        &self,
-        item: &Item,
-        track: Option<&Track>,
-        target: Option<&DocumentId>,
-        rules: &Rules,
-    ) -> bool {
+    /// The stewards who may approve a submission once it is made: its submitter, those whom it replaces
+    /// and further authors may not.
+    fn reviewers_of(&self, item: &Item, track: Option<&Track>, rules: &Rules) -> Vec<String> {
         let text = item.submitted.as_deref().unwrap_or_default();
-        let published = track.and_then(|track| Some(track.published.as_ref()?.text.as_str()));
-        let texts = [Some(text).filter(|text| !text.is_empty()), published];
-        let texts: Vec<&str> = texts.into_iter().flatten().collect();
-        let ids = [Some(&item.id), target];
-        let subjects = || {
-            let of = |id| texts.iter().map(move |text| (id, *text));
-            ids.iter().flatten().copied().flat_map(of).collect::<Vec<_>>()
-        };
-        let Some((id, text)) = subjects().first().copied() else { return true };
-        let scope = rules.stewards.scope_of(id, &rules.tags(id, text));
-        let holders = scope.map(|scope| rules.stewards.holders(scope)).unwrap_or_default();
-        let me = self.author.principal.key();
-        let mut others = holders.iter().filter(|holder| holder.principal.key() != me);
-        others.any(|holder| {
-            rules.require(holder.principal.as_str(), Role::Reviewer, subjects()).is_ok()
-        })
+        let new = Track::new(&item.id);
+        let by = (self.author.principal.as_str(), self.at);
+        let track = track.unwrap_or(&new).submitting((item.version, text), by);
+        reviewers(&track, rules)
     }
 
     /// Refuses an id that an approval of a move would use.

@@ -34,7 +34,8 @@ pub use error::ReviewError;
 pub use mode::{Begin, begin, may_end};
 pub use propose::{propose_move, propose_retirement};
 pub use queue::{
-    About, Awaited, Queue, Waiting, about, about_version, may_decide, queue, rules_in_force,
+    About, Awaited, Queue, Waiting, about, about_version, may_decide, queue, reviewers,
+    rules_in_force,
 };
 pub(crate) use recorded::catch_up_event;
 pub(super) use recorded::{beside, catch_up, changes_of};

@@ -323,6 +323,17 @@ impl Waits {
         found.retain(|track| track.tail.change.as_ref().is_some_and(|set| sets.contains(set)));
         found.into_iter().min_by(|a, b| a.id().cmp(b.id()))
     }
+/// Every principal who may decide about what awaits a decision: the stewards of the scopes, less those
+/// whom the rules bar.
+pub fn reviewers(track: &Track, rules: &Rules) -> Vec<String> {
+    let Some((id, text)) = track.awaited().into_iter().next() else { return Vec::new() };
+    // A reviewer has the role for each of the texts: so it is one of the first text's.
+    let Some(scope) = rules.stewards.scope_of(id, &rules.tags(id, text)) else { return Vec::new() };
+    let holders = rules.stewards.holders(scope).into_iter();
+    let may = holders.filter(|holder| may_decide(track, holder.principal, rules).is_ok());
+    may.map(|holder| holder.principal.to_string()).collect()
+}
+
 
     fn known(&self) -> impl Iterator<Item = &DocumentId> {
         let waiting = self.waiting.iter().map(|(id, _)| id);
