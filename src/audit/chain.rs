@@ -256,6 +256,18 @@ impl Logs {
         self.having(&[b"\"action\":\"event\"".to_vec()], &sealed, found)
     }
 
+    /// The same of declarations that the checkpoint log counts as it is.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn declarations(&self, found: &mut dyn FnMut(Line)) -> io::Result<()> {
+        for action in ["head-trust", "replace-log"] {
+            let needle = format!("\"action\":\"{action}\"").into_bytes();
+            self.having(&[needle], &Some, found)?;
+        }
+        Ok(())
+    }
+
     /// The same of remarks about submissions.
     ///
     /// # Errors

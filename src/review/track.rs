@@ -37,6 +37,8 @@ pub struct Track {
     pub(super) bodies: HashMap<Digest, Vec<PrincipalKey>>,
     /// Who submitted each text so far, as they wrote it.
     pub(super) written: HashMap<Digest, Vec<PrincipalKey>>,
+    /// Who submitted a version that the history has lost; only change logs say that.
+    pub(super) lost: Vec<PrincipalKey>,
 }
 
 /// The steps at the end of a history: the last submission since the last event, and what follows it.
@@ -159,7 +161,14 @@ impl Track {
             submitters: Vec::new(),
             bodies: HashMap::new(),
             written: HashMap::new(),
+            lost: Vec::new(),
         }
+    }
+
+    /// Takes these principals for authors of what awaits a decision: what they submitted is lost, and
+    /// may be the same text.
+    pub(crate) fn bar(&mut self, submitters: impl Iterator<Item = PrincipalKey>) {
+        self.lost.extend(submitters);
     }
 
     /// After every version of a history, each recomputed.
@@ -243,15 +252,6 @@ impl Track {
         self.take(entry, text, fields.as_ref())
     }
 
-    /// Takes the next version, whose text has these review fields.
-    fn take(&mut self, entry: &Entry, text: &str, fields: Option<&ReviewFields>) -> StepKind {
-        let kind = self.kind_by(entry, fields);
-        self.follow(kind, entry);
-        match kind {
-            StepKind::Event => self.event(entry, text, fields),
-            StepKind::Submitted => self.submitted(entry, text, fields),
-            StepKind::ApprovedInPart => self.approved_in_part(entry, text),
-            StepKind::Rejected | StepKind::Withdrawn => {
     /// The same once a principal submits a text as the next version, which is not written yet.
     #[must_use]
     pub(crate) fn submitting(
@@ -275,6 +275,15 @@ impl Track {
         track
     }
 
+    /// Takes the next version, whose text has these review fields.
+    fn take(&mut self, entry: &Entry, text: &str, fields: Option<&ReviewFields>) -> StepKind {
+        let kind = self.kind_by(entry, fields);
+        self.follow(kind, entry);
+        match kind {
+            StepKind::Event => self.event(entry, text, fields),
+            StepKind::Submitted => self.submitted(entry, text, fields),
+            StepKind::ApprovedInPart => self.approved_in_part(entry, text),
+            StepKind::Rejected | StepKind::Withdrawn => {
                 self.pending = None;
                 self.submitters.clear();
             }

@@ -46,7 +46,12 @@ impl Transaction<'_> {
         let rules = self.rules();
         for mut item in std::mem::take(&mut outcome.items) {
             let reviewed = match self.vault.files().exists(&item.id.history_path()) {
-                true => Some(self.reviewed(&item.id)?),
+                true => {
+                    let mut reviewed = self.reviewed(&item.id)?;
+                    let history = &reviewed.base.history;
+                    how.waits.lines.bar_lost(self.vault, history, &mut reviewed.track);
+                    Some(reviewed)
+                }
                 false => None,
             };
             let track = reviewed.as_ref().map(|reviewed| &reviewed.track);
