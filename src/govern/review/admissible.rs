@@ -154,7 +154,8 @@ impl Transaction<'_> {
         let is_mine = PrincipalKey::of(&pending.by) == self.author.principal.key();
         let replaces = how.supersede && !is_mine;
         // What no line of a change log names may be undone: it is submitted again.
-        let is_known = how.waits.unrecorded(track).is_none();
+        let doubt = how.waits.unrecorded(track);
+        let is_known = doubt.is_none();
         let is_same_set = pending.change == item.set;
         if is_same_set && !replaces && is_known && self.is_same(&item.id, track, text, fresh) {
             return Ok(false);
@@ -170,9 +171,9 @@ impl Transaction<'_> {
             let reason = Refusing::Supersede("");
             self.may_end(track, pending, reason, &rules)?;
         }
-        // A part leaves its set with the whole set only.
-        match pending.change.as_ref().filter(|change| is_mine && Some(*change) != item.set.as_ref())
-        {
+        // A part leaves its set with the whole set only; of one that was decided the set has ended.
+        let stays = is_mine && !matches!(doubt, Some(ReviewError::Decided { .. }));
+        match pending.change.as_ref().filter(|change| stays && Some(*change) != item.set.as_ref()) {
             Some(change) => {
                 let (id, change) = (item.id.clone(), change.clone());
                 Err(ReviewError::InChange { id, change }.into())

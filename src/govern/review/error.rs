@@ -136,6 +136,14 @@ pub enum ReviewError {
         /// Who submitted them; none where the caller may read no part of it.
         by: Option<String>,
     },
+    /// The name of a set differs from that of another one in case or Unicode form only.
+    #[error("the name of the change `{name}` differs only in case or Unicode form from {}", .other.as_ref().map_or("one that awaits a decision".to_owned(), |other| format!("`{other}`, which awaits a decision")))]
+    ChangeSpelling {
+        /// The name.
+        name: String,
+        /// The other one; none where the caller may read no part of that set.
+        other: Option<String>,
+    },
     /// Another submission awaits a decision than the one that the reviewer names.
     #[error("version {found} of `{id}` awaits a decision, and not version {expected}")]
     Changed {
@@ -160,6 +168,12 @@ pub enum ReviewError {
         /// What was published since, compared with the submission.
         diff: Option<String>,
     },
+    /// A part of a set that the caller may not read is refused.
+    #[error("1 part of the change that you may not read {}", .0.without_names())]
+    HiddenPart(Box<ReviewError>),
+    /// Files of parts of a set that the caller may not read are refused.
+    #[error("{} of the change that you may not read {} refused", crate::words::count(.0.to_owned(), "file"), if *.0 == 1 { "is" } else { "are" })]
+    HiddenFiles(usize),
     /// A text of the command cannot be recorded.
     #[error("{what} {why}")]
     Text {
@@ -168,12 +182,6 @@ pub enum ReviewError {
         /// What is wrong with it.
         why: String,
     },
-    /// A part of a set that the caller may not read is refused.
-    #[error("1 part of the change that you may not read {}", .0.without_names())]
-    HiddenPart(Box<ReviewError>),
-    /// Files of parts of a set that the caller may not read are refused.
-    #[error("{} of the change that you may not read {} refused", crate::words::count(.0.to_owned(), "file"), if *.0 == 1 { "is" } else { "are" })]
-    HiddenFiles(usize),
     /// There would be too few reviewers.
     #[error("{found} of {needed} reviewers for the whole vault are assigned")]
     TooFewReviewers {
