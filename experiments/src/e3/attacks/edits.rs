@@ -52,9 +52,8 @@ pub(super) fn respelled(target: &mut Target, recorded: Recorded) -> Option<Place
     let spelled = log.text();
     let line = spelled.lines().nth(at)?;
     let spellings = [(",\"", ", \""), (":{", ": {"), ("{\"", "{ \"")];
-    let (from, to) = target
-        .draw
-        .pick(spellings.into_iter().filter(|(from, _)| line.contains(from)).collect())?;
+    let fitting = spellings.into_iter().filter(|(from, _)| line.contains(from));
+    let (from, to) = target.draw.pick(fitting)?;
     target.write(&log.path(), spelled.replacen(line, &line.replacen(from, to, 1), 1));
     Some(Place::vault())
 }
