@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use super::candidates::Maps;
 use crate::audit::{Change, Event, HeadRef, Line, Logs, VersionRef};
-use crate::chain::history::History;
+use crate::chain::history::{Entry, History};
 use crate::chain::replay;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -198,7 +198,7 @@ impl StepLines {
         if lost.peek().is_none() {
             return;
         }
-        let published = history.entries().filter_map(|entry| entry.published_at()).max();
+        let published = history.entries().filter_map(Entry::published_at).max();
         let is_settled = |one: &&Submitted| {
             let mut declared = self.declared(vault).iter().filter(|at| **at >= one.at);
             declared.any(|at| published.is_some_and(|published| published > *at))
