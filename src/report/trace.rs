@@ -11,6 +11,7 @@ use crate::audit::{
 };
 use crate::evidence::replay::{Outcome, Replayed};
 use crate::evidence::staged::{NOT_STAGED, UNSEEN};
+use crate::verify::{Class, Finding};
 
 /// The answer of `trace list`: accesses, listings, refusals and changes in the order of their times.
 #[derive(Debug, Serialize)]
@@ -475,6 +476,18 @@ impl From<&Fault> for FaultReport {
             file: fault.file.clone(),
             line: fault.line,
             message: fault.why.clone(),
+        }
+    }
+}
+
+impl From<&Finding> for FaultReport {
+    fn from(finding: &Finding) -> Self {
+        Self {
+            code: finding.code.as_str(),
+            is_damage: finding.code.class() == Class::Damage,
+            file: finding.path.clone(),
+            line: finding.line.unwrap_or(1) as u64,
+            message: finding.message.clone(),
         }
     }
 }

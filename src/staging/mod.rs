@@ -39,4 +39,5 @@ pub(crate) use payload::{
 pub use policy::{days_kept, retention_until};
 pub(crate) use raw::raw_lines;
 pub use record::{Captured, Hydrated, stage};
-pub use tails::{accept, forget, lost};
+pub use tails::forget;
+pub(crate) use tails::{accept, given_up, lost};

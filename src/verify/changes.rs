@@ -12,6 +12,9 @@ use crate::audit::{
     Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, missing,
 };
 use crate::chain::replay;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::state::Bound;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::{ACCESS_DIR, AUDIT_DIR};
@@ -167,6 +170,37 @@ pub(super) fn unrecorded(vault: &Vault, view: &View, rules: &Rules) -> io::Resul
         missing: hashes.collect(),
         acknowledgers: last.map_or(Acknowledgers::All, |(_, who)| who),
     })
+}
+
+/// What change logs lack of the lines that checkpoints bind, and bound lines that are not of their
+/// event (AUDIT-26). Nothing else is compared with the checkpoints.
+///
+/// # Errors
+/// A log cannot be read.
+pub(super) fn bound(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<Finding>> {
+    let of = |checkpoint: &&Checkpoint| {
+        let (number, at) = (checkpoint.number, checkpoint.at);
+        let one = move |(id, mark): &Bound| {
+            let (version, hash) = mark.filter(|_| id.as_str().starts_with(AUDIT_DIR))?.sealed()?;
+            Some(Binding { checkpoint: number, at, id: id.clone(), seq: version.0, hash })
+        };
+        checkpoint.bound.iter().filter_map(one).collect::<Vec<_>>()
+    };
+    let bindings: Vec<Binding> = chronicle.checkpoints().iter().flat_map(of).collect();
+    if bindings.is_empty() {
+        return Ok(Vec::new());
+    }
+    let hashes = BTreeMap::new();
+    let mut said = Said::new(Recorded {
+        hashes: &hashes,
+        owed: Vec::new(),
+        tails: Tails::default(),
+        bindings: &bindings,
+        must_bind: Vec::new(),
+        acknowledgers: Vec::new(),
+    });
+    Logs::of_changes(vault)?.each(&mut |line| said.meet(&line))?;
+    Ok(said.lost_bindings().collect())
 }
 
 /// Compares change logs with the checkpoint log, and with what this user wrote; gives what they say
@@ -416,8 +450,10 @@ impl<'r> Said<'r> {
             lost.entry(binding.id.as_str()).or_insert((binding, 0)).1 += 1;
         }
         let strange = self.strange.iter().map(|(binding, trace)| {
-            let message = format!("it binds line {trace}, which is not of its event");
-            Finding::new(Code::AuditContradicts, AUDIT_DIR, message).checkpoint(binding.checkpoint)
+            let number = binding.checkpoint;
+            let message =
+                format!("checkpoint {number} binds line {trace}, which is not of its event");
+            Finding::new(Code::AuditContradicts, AUDIT_DIR, message).checkpoint(number)
         });
         let lost = lost.into_iter().map(|(file, (binding, count))| {
             let more = match count - 1 {

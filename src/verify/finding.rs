@@ -99,7 +99,7 @@ codes! {
     HeadElsewhere "head-elsewhere" Class::Note, "On another branch or commit, this machine saw a checkpoint that this log lacks.";
     Unfinished "unfinished" Class::Note, "A file or an entry is uncommitted, as an interrupted command leaves it.";
     AuditTorn "audit-torn" Class::Note, "The last line of an audit log in the vault was not written to its end, or a power cut took it.";
-    AuditElsewhere "audit-elsewhere" Class::Note, "On another branch or commit, this machine wrote lines of an audit log that the vault lacks here.";
+    AuditElsewhere "audit-elsewhere" Class::Note, "On another branch or commit, this machine wrote lines of an audit log or a staging chain that the vault lacks here.";
     AuditAcknowledged "audit-acknowledged" Class::Note, "No change log has the event of a checkpoint, and a user acknowledged that.";
     StagedTorn "staged-torn" Class::Note, "The last line of a staging chain was not written to its end.";
     StagedUnclaimed "staged-unclaimed" Class::Note, "The content of staged entries is there, but no live entry names it.";

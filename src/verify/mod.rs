@@ -21,6 +21,7 @@ mod steps;
 mod working;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use rayon::prelude::*;
 
@@ -29,6 +30,7 @@ pub use changes::{Acknowledgers, Binding, Recorded, Unrecorded, compare as compa
 pub use finding::{Class, Code, Finding};
 pub use steps::Steps;
 
+use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Log;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -281,6 +283,14 @@ pub fn unrecorded(vault: &Vault, now: Timestamp) -> Result<Unrecorded, FileError
     let (_, view, _) = look_at_log(vault, None, now)?;
     let (rules, _) = Rules::of(vault, &view);
     changes::unrecorded(vault, &view, &rules).map_err(FileError::io("read", layout::AUDIT_DIR))
+}
+
+/// What the change logs of a vault lack of the lines that its checkpoints bind (AUDIT-26).
+///
+/// # Errors
+/// A change log cannot be read.
+pub fn bound_lines(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<Finding>> {
+    changes::bound(vault, chronicle)
 }
 
 /// The log with what it says, and what is wrong with it.

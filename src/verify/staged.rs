@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rayon::prelude::*;
 
 use super::finding::{Code, Finding};
-use crate::audit::{Fault, FaultKind, TraceId};
+use crate::audit::{Fault, FaultKind, TraceId, missing};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Log;
 use crate::model::digest::Digest;
@@ -39,11 +39,14 @@ pub(super) fn check(vault: &Vault, log: Option<&Log>, now: Timestamp) -> (Vec<Fi
     for chain in &mut chains.chains {
         findings.extend(chain.faults.drain(..).map(finding));
     }
-    findings.extend(lost(vault, &chains).into_iter().map(|(source, tail)| {
-        let message = format!("this machine wrote line {} of it", tail.seq);
-        let path = format!("{STAGING_CHAINS}/{source}/{}.jsonl", tail.writer);
-        Finding::new(Code::StagedRollback, path, message)
-    }));
+    match lost(vault, &chains) {
+        Ok(lost) => findings.extend(missing::faults(&lost).into_iter().map(of_this_user)),
+        Err(why) => findings.push(Finding::new(
+            Code::StagedMalformed,
+            STAGING_DIR,
+            format!("unreadable: {why}"),
+        )),
+    }
     findings.extend(namesakes(&chains));
     findings.extend(chains.chains.iter().filter_map(|chain| ahead(chain, now)));
     let chronicle = log.and_then(|log| log.sound().ok());
@@ -150,6 +153,15 @@ fn unsealed(staged: &Staged, log: &Chronicle<'_>) -> Vec<Finding> {
         Finding::new(Code::StagedUnproved, path, message)
     };
     staged.entries.iter().filter(is_unsealed).map(finding).collect()
+}
+
+/// What a chain lacks of what this user wrote to it.
+fn of_this_user(fault: Fault) -> Finding {
+    let code = match fault.kind {
+        FaultKind::Elsewhere => Code::AuditElsewhere,
+        _ => Code::StagedRollback,
+    };
+    Finding::new(code, fault.file, fault.why)
 }
 
 fn finding(fault: Fault) -> Finding {

@@ -486,6 +486,34 @@ fn a_change_log_that_was_truncated_behind_a_bound_checkpoint_is_found_by_everyon
 }
 
 #[test]
+fn trace_verify_compares_change_logs_with_the_lines_that_checkpoints_bind() {
+    let origin = bound("delta");
+    let path = &logs(&origin)[0];
+    let text = origin.read(path);
+    for kept in 0..=6 {
+        // A user who wrote nothing of it.
+        let place = origin.duplicate();
+        place.write(path, text.split_inclusive('\n').take(kept).collect::<String>());
+        let verified = place.ctx("trace verify --json").json("ctx.trace.verify");
+        let faults = verified["changes"]["faults"].as_array().unwrap();
+        let codes: Vec<&str> = faults.iter().map(|f| f["code"].as_str().unwrap()).collect();
+        let is_lost = kept < 5;
+        assert_eq!(codes, if is_lost { vec!["audit-rollback"] } else { vec![] }, "{kept}");
+        let told = place.ctx("trace verify");
+        assert_eq!(told.exit, i32::from(is_lost), "{kept}");
+        assert_eq!(told.stdout.contains("the change log is damaged"), is_lost, "{kept}");
+    }
+    let place = origin.duplicate();
+    place.remove(".context/audit");
+    let told = place.ctx("trace verify").exits(1).stdout;
+    assert!(told.contains("checkpoint 1 binds line 1"), "{told}");
+    // A log that cannot be relied on binds nothing that could be compared.
+    place.write(".versions/checkpoints.jsonl", "{}\n");
+    let told = place.ctx("trace verify").ok().stderr;
+    assert!(told.contains("the lines that it binds were not compared"), "{told}");
+}
+
+#[test]
 fn what_is_bound_cannot_be_set_back_or_left_out() {
     let origin = bound("delta");
     let log = ".versions/checkpoints.jsonl";

@@ -9,6 +9,7 @@
 
 mod harness;
 
+mod access_faults;
 mod acknowledged;
 mod add;
 mod adopted;

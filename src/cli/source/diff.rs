@@ -41,8 +41,7 @@ const MANY: usize = 1000;
 
 pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let id = session.workspace.recorded_id(&vault, &args.id)?;
-    let id = session.workspace.nameable(&vault, id)?;
+    let id = session.workspace.readable_id(&vault, &args.id)?;
     let source = session.source(&vault, Need::Versions)?;
     let view = session.workspace.staged_of_source(&vault, &session.labels, &id)?;
     let is_own = !session.labels.session_implicit && !args.every_session;

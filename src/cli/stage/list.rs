@@ -32,11 +32,7 @@ pub(super) struct List {
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = args.source.as_ref();
-    let named = |id: &String| {
-        let id = session.workspace.recorded_id(&vault, id)?;
-        session.workspace.nameable(&vault, id)
-    };
-    let source = source.map(named).transpose()?;
+    let source = source.map(|id| session.workspace.readable_id(&vault, id)).transpose()?;
     let view = session.workspace.staged(&vault, &session.labels)?;
     let of_session = match session.labels.session_implicit || args.every_session {
         true => None,

@@ -6,6 +6,7 @@
 mod accesses;
 mod bundles;
 mod changes;
+mod edits;
 mod entries;
 mod fields;
 mod live;
