@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
+use super::bound::BoundChains;
 use super::finding::{Code, Finding};
 use crate::audit::{Fault, FaultKind};
 use crate::checkpoint::log::Log;
@@ -19,7 +20,12 @@ use crate::vault::Vault;
 use crate::vault::files::FileError;
 
 /// Checks what is staged in a vault. Without a sound log it is not known which acts were allowed.
-pub(super) fn check(vault: &Vault, log: Option<&Log>, now: Timestamp) -> Vec<Finding> {
+pub(super) fn check(
+    vault: &Vault,
+    log: Option<&Log>,
+    bound: &BoundChains,
+    now: Timestamp,
+) -> Vec<Finding> {
     let unreadable = |why: &FileError| {
         let message = format!("unreadable: {why}");
         vec![Finding::new(Code::StagedMalformed, STAGING_DIR, message)]
@@ -40,6 +46,7 @@ pub(super) fn check(vault: &Vault, log: Option<&Log>, now: Timestamp) -> Vec<Fin
         let path = format!("{STAGING_CHAINS}/{source}/{}.jsonl", tail.writer);
         Finding::new(Code::StagedRollback, path, message)
     }));
+    findings.extend(bound.lost(&chains));
     let chronicle = log.and_then(|log| log.sound().ok());
     let judge = chronicle.as_ref().map(|log| ActJudge::new(vault.files(), log, true));
     let standing =
