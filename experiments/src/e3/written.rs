@@ -30,9 +30,7 @@ pub(crate) fn write_vaults(options: &Options) -> Result<()> {
             let (name, attack) = attacks[draw.below(attacks.len())];
             let row = rows.iter().find(|row| row.name == name);
             let column = row.and_then(|r| if kind == Kind::Delta { r.delta } else { r.full });
-            // The second reader does not read chains of staged results.
-            let is_staged = row.is_some_and(|row| row.section.starts_with("5.15 "));
-            if column.is_none() || is_staged || made == COUNT {
+            if column.is_none() || made == COUNT {
                 continue;
             }
             let folder = options.dir.join(format!("{made:03}"));
