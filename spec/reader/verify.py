@@ -274,11 +274,14 @@ class Verifier(Governed, Staging):
     def check_changes(self, artifacts):  # AUDIT-18, AUDIT-20, AUDIT-22
         """Compares the change logs with the log."""
         try:
-            files, is_readable = self.change_logs(), True
-        except (Refused, UnicodeDecodeError):
-            files, is_readable = {}, False
-        if not is_readable:
+            files = self.change_logs()
+        except OSError:  # a folder that cannot be listed says nothing
             self.find("audit-malformed")
+            self.check_accesses({})
+            return
+        except (Refused, UnicodeDecodeError):
+            self.find("audit-malformed")
+            files = {}
         recorded = min((n for n, begun in self.recorded.items() if begun), default=None)
         hashes = {entry.number: entry.hash for entry in self.entries if not entry.faults}
         count = max(hashes, default=0)
@@ -305,7 +308,7 @@ class Verifier(Governed, Staging):
         """The chains of the access logs that the vault has."""
         try:
             files = self.logs_in(".context/audit/access")
-        except (Refused, UnicodeDecodeError):
+        except (OSError, Refused, UnicodeDecodeError):
             self.find("audit-malformed")
             return
         for code, *_ in verify_log(files, changes)[1]:
@@ -318,7 +321,7 @@ class Verifier(Governed, Staging):
         files, names = {}, folder.split("/")
         for n in range(len(names)):
             if os.path.islink(self.path("/".join(names[: n + 1]))):
-                raise Refused("a link")
+                raise OSError("a link")
         if os.path.isdir(self.path(folder)):
             for name in map(os.fsdecode, os.listdir(self.path(folder))):
                 if FILE.fullmatch(name):

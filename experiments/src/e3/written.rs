@@ -16,9 +16,11 @@ use crate::process::Result;
 const COUNT: u64 = 120;
 
 /// Writes vaults, each with a random attack, as `N/vault`, beside the answer of `verify --json` to
-/// each, `N/expected.json`. Every tenth is honest.
+/// each, `N/expected.json`. Every tenth is honest. With `--only WORD` the attacks have it in their names.
 pub(crate) fn write_vaults(options: &Options) -> Result<()> {
-    let (attacks, rows) = (attacks::all(), table::rows()?);
+    let (mut attacks, rows) = (attacks::all(), table::rows()?);
+    let only = options.only.as_deref().unwrap_or_default();
+    attacks.retain(|(name, _)| name.contains(only));
     let seed = options.seed.unwrap_or(1);
     let mut made = 0;
     let mut draw = Draw::new(seed, "vaults");
