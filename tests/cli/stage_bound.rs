@@ -1,21 +1,23 @@
 //! `staging: {bind: true}`: checkpoints bind the ends of staging chains, so that everyone who has
 //! them finds a chain that was truncated or replaced (STAGE-21, STAGE-22).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::Arc;
 
 use contextnest::staging::stage as stage_into;
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
+use contextnest::vault::disk::Disk;
 use contextnest::vault::outside;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::anchored::git;
 use crate::changes::{Fails, both, codes, lines, only};
 use crate::harness::{Place, files_in};
-use crate::stage::{ANA, BO, EVE, KIM, governed, hydrated, shop, stage};
+use crate::stage::{ANA, BO, EVE, KIM, governed, hydrated, shop, stage, staged_at};
 
 const CONFIG: &str = ".context/config.yaml";
 const LOG: &str = ".versions/checkpoints.jsonl";
@@ -594,4 +596,137 @@ fn bundles_of_a_vault_that_binds_chains_hold() {
     let script = crate::harness::repository().join("fixtures/evidence/verify.py");
     let told = place.typed("").shell(&format!("python3 {} {out}", script.display()));
     assert_eq!(told.exit, 0, "{}", told.whole());
+}
+
+/// What happens next in one of two clones.
+#[derive(Clone, Debug)]
+enum Step {
+    Stage { clone: usize, word: usize },
+    Act { clone: usize, verb: usize, entry: usize },
+    Publish,
+    Merge,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0..2_usize, 0..3_usize).prop_map(|(clone, word)| Step::Stage { clone, word }),
+        2 => (0..2_usize, 0..4_usize, any::<usize>())
+            .prop_map(|(clone, verb, entry)| Step::Act { clone, verb, entry }),
+        2 => Just(Step::Publish),
+        1 => Just(Step::Merge),
+    ]
+}
+
+/// Two clones of a vault that binds chains.
+struct Clones([Place; 2]);
+
+impl Clones {
+    fn new() -> Self {
+        let one = binding("delta");
+        git(&one, "init -q -b main");
+        git(&one, "add -A");
+        git(&one, "commit -q -m begin");
+        let other = Place::new();
+        git(&other, &format!("clone -q {} .", one.root().display()));
+        Self([one, other])
+    }
+
+    fn merge(&self) {
+        for place in &self.0 {
+            git(place, "add -A");
+            git(place, "commit -q --allow-empty -m more");
+        }
+        let [one, other] = &self.0;
+        git(one, &format!("pull -q --no-rebase --no-edit {} main", other.root().display()));
+        git(other, &format!("pull -q --ff-only {} main", one.root().display()));
+    }
+
+    fn take(&self, n: usize, step: &Step) {
+        let at = format!("2026-11-21T11:{n:02}:00.000Z");
+        match step {
+            Step::Stage { clone, word } => {
+                let (place, by) = (&self.0[*clone], [ANA, BO][*clone]);
+                let what = format!("content {word}");
+                let of = (what.as_bytes(), at.as_str());
+                staged_at(place, Disk::default(), (by, "s1"), of).unwrap();
+            }
+            Step::Act { clone, verb, entry } => {
+                let place = &self.0[*clone];
+                let list = ["stage", "list", "--all", "--every-session", "--json", "--now", &at];
+                let listed = place.args(&list).here().ok().json("ctx.stage.list");
+                let staged = listed["staged"].as_array().unwrap();
+                let uris: Vec<&str> = staged.iter().filter_map(|one| one["uri"].as_str()).collect();
+                if let Some(uri) = uris.get(entry % uris.len().max(1)) {
+                    let verb = ["pin", "unpin", "discard", "erase"][*verb];
+                    let reason = if verb == "erase" { "--reason x" } else { "" };
+                    let said =
+                        place.typed(&format!("stage {verb} {uri} {reason} --now {at}")).here();
+                    assert!([0, 1].contains(&said.exit), "{}", said.whole());
+                }
+            }
+            Step::Publish => {
+                let place = &self.0[0];
+                let text = place.read("nodes/rules.md");
+                place.write("nodes/rules.md", format!("{text}\nMore.\n"));
+                place.args(&["publish", "nodes/rules", "--now", &at]).here().ok();
+            }
+            Step::Merge => self.merge(),
+        }
+    }
+}
+
+/// What is found at the end of the day that is no note.
+fn wrong(place: &Place) -> BTreeSet<String> {
+    let line = ["verify", "--json", "--now", "2026-11-21T23:00:00.000Z"];
+    let report = place.args(&line).here().json("ctx.verify");
+    let found = report["findings"].as_array().unwrap().iter();
+    let found = found.filter(|f| f["class"] != "note");
+    found.map(|f| f["code"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The last line of each chain that the maps of the head have.
+fn held(place: &Place) -> BTreeMap<String, u64> {
+    let log = place.exported(LogForm::Delta);
+    let sets = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["set"].clone());
+    let all = sets.flat_map(|set| set.as_object().unwrap().clone());
+    let chains = all.filter(|(id, _)| id.contains("/staging/"));
+    chains.map(|(id, mark)| (id, mark[0].as_u64().unwrap())).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5, max_shrink_iters: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_two_clones_do_bindings_hold_and_a_cut_is_found(
+        steps in prop::collection::vec(step(), 4..14),
+        (which, kept) in (any::<usize>(), any::<usize>()),
+    ) {
+        let clones = Clones::new();
+        for (n, step) in steps.iter().enumerate() {
+            clones.take(n, step);
+        }
+        clones.merge();
+        clones.take(steps.len(), &Step::Publish);
+        for place in &clones.0 {
+            prop_assert_eq!(wrong(place), BTreeSet::new());
+        }
+        let place = &clones.0[0];
+        let told = place.ctx("checkpoint rebuild --from-scratch --dry-run").ok().stdout;
+        prop_assert!(told.starts_with(SAME), "{}", told);
+        // The last event bound every chain as far as it goes.
+        let held = held(place);
+        let all = chains(place);
+        for path in &all {
+            let count = chain(place, path).len() as u64;
+            prop_assert_eq!(held.get(path), Some(&count), "{}", path);
+        }
+        if let Some(path) = all.get(which % all.len().max(1)) {
+            let text = place.read(path);
+            let lines: Vec<&str> = text.lines().collect();
+            let cut: String = lines[..kept % lines.len()].iter().map(|l| format!("{l}\n")).collect();
+            let copy = place.duplicate();
+            copy.write(path, cut);
+            prop_assert!(wrong(&copy).contains("staged-rollback"));
+        }
+    }
 }
