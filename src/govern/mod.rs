@@ -9,6 +9,7 @@
 
 mod after;
 mod artifact;
+mod bound;
 mod cycles;
 mod governance;
 mod in_force;
@@ -32,7 +33,7 @@ pub use request::{Author, Mode, NewDocument, Request, Which};
 pub use restore::{RestoreError, RestoreRequest, RestoredFile, Restoring, Standing, restore};
 pub use retire::retire;
 
-use crate::audit::{ChangeError, changes};
+use crate::audit::ChangeError;
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
@@ -49,6 +50,7 @@ use crate::vault::progress::Stage;
 use crate::vault::{OpenError, Vault};
 use crate::words::count;
 
+use bound::Binds;
 use governance::Includes;
 use in_force::InForce;
 use transaction::Transaction;
@@ -266,12 +268,12 @@ fn event(
         let _ = review::catch_up_event(vault, &chronicle, &recorder, now);
     }
     let live_mode = vault.config().frontmatter;
-    let asks = |vault: &Vault| vault.config().audit.is_some_and(|audit| audit.bind);
-    let is_bound = asks(vault) || sealed.as_ref().is_some_and(asks);
+    let binds = Binds::of(vault.config());
+    let binds = binds.or(sealed.as_ref().map(|vault| Binds::of(vault.config())));
     let vault = sealed.as_ref().unwrap_or(vault);
     let unpublished_mode = Some(live_mode).filter(|mode| *mode != vault.config().frontmatter);
     let mut transaction = Transaction::open(vault, &chronicle, event, in_force)?;
-    transaction.is_bound = is_bound;
+    transaction.binds = binds;
     let mut outcome = Outcome { recovered, unpublished_mode, ..Outcome::default() };
     choose(&mut transaction, &mut outcome)?;
     if matches!(event.gate, Gate::Decides | Gate::Steps) {
@@ -302,12 +304,10 @@ fn write(
     let (vault, before, now) = (transaction.vault, transaction.chronicle, event.author.now);
     let lives = outcome.other_lives();
     let documents = transaction.documents_after(&outcome.items);
-    let is_bound = !event.mode.dry_run && transaction.is_bound;
-    let sealed = transaction.seal(&outcome.items, |transaction| match is_bound {
-        true => changes::bind((vault, before), transaction.at, &event.author.recorder, now)
-            .map(Some)
-            .map_err(PublishError::Unbound),
-        false => Ok(None),
+    let recorder = &event.author.recorder;
+    let sealed = transaction.seal(&outcome.items, |transaction| match event.mode.dry_run {
+        true => Ok(Vec::new()),
+        false => transaction.bind(recorder, now),
     })?;
     if !event.mode.dry_run {
         let mut committed = match &sealed {
@@ -315,7 +315,6 @@ fn write(
             None => commit::commit(vault, &outcome.items, &lives, None)?,
         };
         if let Some((checkpoint, _)) = &sealed {
-            let recorder = &event.author.recorder;
             let commit = Commit { vault, before, checkpoint, documents, now, recorder };
             let lives = commit::lives(&outcome.items, &lives);
             // Both wait for the disk, and side by side they wait once.

@@ -90,7 +90,7 @@ fn detail(change: &Change) -> Option<String> {
     match change {
         Change::Hold { hold } => Some(format!("{} of {}: {}", hold.id, hold.held(), hold.reason)),
         Change::Lift { lifted, reason } => Some(format!("{lifted}: {reason}")),
-        Change::Bind { event_at } => Some(format!("the event of {event_at}")),
+        Change::Bind { event_at, .. } => Some(format!("the event of {event_at}")),
         _ => None,
     }
 }

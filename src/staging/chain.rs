@@ -144,7 +144,7 @@ fn writer_of(name: &str) -> Option<WriterId> {
 }
 
 /// Finds the chains of a vault. Links are not followed.
-fn walk(files: &Files) -> Result<(Vec<Owned>, Vec<StrayFile>), FileError> {
+pub(super) fn walk(files: &Files) -> Result<(Vec<Owned>, Vec<StrayFile>), FileError> {
     let (mut found, mut strays) = (Vec::new(), Vec::new());
     let mut folders = vec![(String::new(), 0)];
     while let Some((folder, depth)) = folders.pop() {

@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use super::bound::{BoundChains, Named};
 use super::finding::{Code, Finding};
 use super::log::View;
 use super::rules::Rules;
 use super::steps::Steps;
 use crate::audit::{
-    Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, missing,
+    BindLines, Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, missing,
 };
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
@@ -38,6 +39,8 @@ pub struct Recorded<'r> {
     pub bindings: &'r [Binding],
     /// The checkpoints that must bind a line.
     pub must_bind: Vec<CheckpointNumber>,
+    /// The staging chains that checkpoints bind.
+    pub chains: &'r BoundChains,
     /// From which checkpoint on who may acknowledge that an event has no line, in order.
     pub acknowledgers: Vec<(CheckpointNumber, Acknowledgers)>,
 }
@@ -139,6 +142,7 @@ fn recorded<'v>(view: &'v View, rules: &Rules) -> Recorded<'v> {
         tails: Tails::default(),
         bindings: &view.bindings,
         must_bind: must_bind.collect(),
+        chains: &view.chains,
         acknowledgers: rules.acknowledgers(),
     }
 }
@@ -190,8 +194,9 @@ pub(super) fn bound(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<
     if bindings.is_empty() {
         return Ok(Vec::new());
     }
-    let hashes = BTreeMap::new();
+    let (hashes, chains) = (BTreeMap::new(), BoundChains::default());
     let mut said = Said::new(Recorded {
+        chains: &chains,
         hashes: &hashes,
         owed: Vec::new(),
         tails: Tails::default(),
@@ -226,6 +231,7 @@ fn compare_all(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps, Ack
     findings.extend(said.missing(owed));
     findings.extend(said.unbound(must_bind));
     findings.extend(said.lost_bindings());
+    findings.extend(said.chains());
     said.steps.excuse(&said.declared);
     (findings, said.steps, said.by)
 }
@@ -312,6 +318,10 @@ struct Said<'r> {
     strange: Vec<(&'r Binding, String)>,
     /// The checkpoints that bind a line.
     binding: BTreeSet<CheckpointNumber>,
+    /// The lines `bind` of the event that was met last.
+    lines: Option<BindLines>,
+    /// What these lines say of staging chains.
+    named: Named<'r>,
     /// From which checkpoint on who may acknowledge.
     acknowledgers: Vec<(CheckpointNumber, Acknowledgers)>,
     /// What is said of events without a line: of an acknowledgement that counts, and of others.
@@ -326,7 +336,7 @@ struct Said<'r> {
 
 impl<'r> Said<'r> {
     fn new(recorded: Recorded<'r>) -> Self {
-        let Recorded { hashes, tails: lost, bindings, acknowledgers, .. } = recorded;
+        let Recorded { hashes, tails: lost, bindings, chains, acknowledgers, .. } = recorded;
         let mut unmet: BTreeMap<(String, u64), Vec<&Binding>> = BTreeMap::new();
         for binding in bindings {
             unmet.entry((binding.id.to_string(), binding.seq)).or_default().push(binding);
@@ -335,6 +345,8 @@ impl<'r> Said<'r> {
             unmet,
             strange: Vec::new(),
             binding: bindings.iter().map(|binding| binding.checkpoint).collect(),
+            lines: None,
+            named: Named::new(chains),
             hashes,
             lost,
             recorded: BTreeSet::new(),
@@ -426,6 +438,9 @@ impl<'r> Said<'r> {
         if self.unmet.is_empty() {
             return;
         }
+        if !self.lines.as_mut().is_some_and(|lines| lines.go_on(line)) {
+            self.lines = BindLines::begin(line).or(self.lines.take());
+        }
         let key = (format!("{AUDIT_DIR}/{}.jsonl", line.writer), line.seq);
         let Some(bindings) = self.unmet.get_mut(&key) else { return };
         let of = match &line.event {
@@ -434,8 +449,11 @@ impl<'r> Said<'r> {
         };
         let met = bindings.extract_if(.., |binding| line.hash == Some(binding.hash));
         for binding in met {
-            if of.as_deref() != Some(binding.at.to_string().as_str()) {
-                self.strange.push((binding, line.trace().to_string()));
+            match &self.lines {
+                Some(lines) if of.as_deref() == Some(binding.at.to_string().as_str()) => {
+                    self.named.take(binding.checkpoint, lines);
+                }
+                _ => self.strange.push((binding, line.trace().to_string())),
             }
         }
         if bindings.is_empty() {
@@ -474,6 +492,14 @@ impl<'r> Said<'r> {
             let message = "`audit.bind` is sealed, but it binds no line of a change log";
             Finding::new(Code::AuditMissing, AUDIT_DIR, message).checkpoint(number)
         })
+    }
+
+    /// What lines of events and the maps of their checkpoints do not both say of staging chains.
+    fn chains(&mut self) -> impl Iterator<Item = Finding> {
+        let strange = self.strange.iter().map(|(binding, _)| *binding);
+        let faulty = self.unmet.values().flatten().copied().chain(strange);
+        self.named.excuse(faulty.map(|binding| binding.checkpoint));
+        self.named.findings()
     }
 
     /// Whether the log has a checkpoint with this hash; every log has the empty one before it.

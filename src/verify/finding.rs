@@ -71,14 +71,14 @@ codes! {
     AuditChainMismatch "audit-chain-mismatch" Class::Damage, "A line of an audit log in the vault is not what its hash says, or does not follow the line before it.";
     AuditGap "audit-gap" Class::Damage, "An audit log in the vault lacks lines at its beginning or between two lines.";
     AuditRollback "audit-rollback" Class::Damage, "An audit log in the vault lacks the last line that this user wrote to it, or a line that a checkpoint binds.";
-    AuditContradicts "audit-contradicts" Class::Damage, "A change log names a checkpoint, or a version of a review, that is not there or has another hash.";
+    AuditContradicts "audit-contradicts" Class::Damage, "A change log names a checkpoint, or a version of a review, that is not there or has another hash, or binds another chain than its checkpoint.";
     StagedMalformed "staged-malformed" Class::Damage, "A line of a staging chain cannot be read, or is not in its one form.";
     StagedChainMismatch "staged-chain-mismatch" Class::Damage, "A line of a staging chain is not what its hash says, does not follow the line before it, or names an entry that no chain has.";
     StagedContentMismatch "staged-content-mismatch" Class::Damage, "The content of a staged entry is not what was received.";
     StagedMissing "staged-missing" Class::Damage, "The content of a staged entry is missing, and no act ended the entry.";
     StagedContradicts "staged-contradicts" Class::Damage, "A staged entry was collected before its retention ended, or promoted to a document of which no version says so.";
     StagedUnauthorised "staged-unauthorised" Class::Damage, "A principal acted upon a staged entry who had not the role.";
-    StagedRollback "staged-rollback" Class::Damage, "A staging chain lacks the last line that this user wrote to it.";
+    StagedRollback "staged-rollback" Class::Damage, "A staging chain lacks the last line that this user wrote to it, or a line that a checkpoint binds.";
     ApprovalMissing "approval-missing" Class::Damage, "A version was published or retired in a governed vault without the approvals that its scope requires.";
     ApprovalSelf "approval-self" Class::Damage, "An author of a submission approved it.";
     ApprovalUnauthorised "approval-unauthorised" Class::Damage, "A principal approved a submission who was no reviewer of its scope.";

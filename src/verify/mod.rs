@@ -3,11 +3,12 @@
 //! [`verify`] reads everything, gathers every finding, never stops at the first, and never
 //! repairs. The passes: the log by itself (`log`), what the sealed configuration demands of it
 //! (`rules`), each artifact with its history (`artifact`), the log's word on it (`sealed`) and its
-//! live file (`working`), in parallel, the change logs (`changes`), staged results (`staged`), and what the vault holds beside them. What is absent is a
+//! live file (`working`), in parallel, the change logs (`changes`), staged results (`staged`) and what is bound of them (`bound`), and what the vault holds beside them. What is absent is a
 //! finding, never a skip. `anchor` compares the log with what is known of it from elsewhere.
 
 mod anchor;
 mod artifact;
+mod bound;
 mod changes;
 pub mod finding;
 mod gathered;
@@ -26,6 +27,7 @@ use std::io;
 use rayon::prelude::*;
 
 pub use anchor::{Anchor, AnchorResult, AnchorSource};
+pub use bound::BoundChains;
 pub use changes::{Acknowledgers, Binding, Recorded, Unrecorded, compare as compare_changes};
 pub use finding::{Class, Code, Finding};
 pub use steps::Steps;
@@ -220,7 +222,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
             findings.extend(working::ignored(&survey.found));
             findings.extend(working::inside(vault));
             let found;
-            (found, staged) = staged::check(vault, log.as_ref(), now);
+            (found, staged) = staged::check(vault, log.as_ref(), &view.chains, now);
             findings.extend(found);
             let found;
             (found, steps) = changes::check(vault, &view, &rules);

@@ -246,7 +246,7 @@ impl Code {
             }
             Self::StagedUnproved => "Ask the principal. The line counts, but no content is removed for it: a reviewer who agrees with the end of an entry erases it. Remove `promoted_from` from a document that was not made by a promotion.".into(),
             Self::StagedRollback => Hint::call(
-                "Restore `.context/staging` from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",
+                "Restore `.context/staging` from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too. A line that a checkpoint binds cannot be given up.",
                 Verb::HeadTrust,
             ),
             Self::StagedTorn => "The next result of the same source and user removes it; nothing else is to be done.".into(),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rayon::prelude::*;
 
+use super::bound::BoundChains;
 use super::finding::{Code, Finding};
 use crate::audit::{Fault, FaultKind, TraceId, missing};
 use crate::checkpoint::chronicle::Chronicle;
@@ -23,7 +24,12 @@ use crate::vault::files::FileError;
 
 /// Checks what is staged in a vault; gives what was read. Without a sound log it is not known which
 /// acts were allowed.
-pub(super) fn check(vault: &Vault, log: Option<&Log>, now: Timestamp) -> (Vec<Finding>, Staged) {
+pub(super) fn check(
+    vault: &Vault,
+    log: Option<&Log>,
+    bound: &BoundChains,
+    now: Timestamp,
+) -> (Vec<Finding>, Staged) {
     let unreadable = |why: &FileError| {
         let message = format!("unreadable: {why}");
         vec![Finding::new(Code::StagedMalformed, STAGING_DIR, message)]
@@ -49,6 +55,7 @@ pub(super) fn check(vault: &Vault, log: Option<&Log>, now: Timestamp) -> (Vec<Fi
     }
     findings.extend(namesakes(&chains));
     findings.extend(chains.chains.iter().filter_map(|chain| ahead(chain, now)));
+    findings.extend(bound.lost(&chains));
     let chronicle = log.and_then(|log| log.sound().ok());
     let judge = chronicle.as_ref().map(|log| ActJudge::new(vault.files(), log, true));
     let standing =

@@ -39,21 +39,21 @@ fn lines_of(place: &Place, path: &str) -> Vec<Value> {
 }
 
 /// All lines, those of the oldest writer first.
-fn lines(place: &Place) -> Vec<Value> {
+pub(crate) fn lines(place: &Place) -> Vec<Value> {
     logs(place).iter().flat_map(|path| lines_of(place, path)).collect()
 }
 
-fn codes(place: &Place) -> BTreeSet<String> {
+pub(crate) fn codes(place: &Place) -> BTreeSet<String> {
     let report = place.ctx("verify --json").json("ctx.verify");
     let findings = report["findings"].as_array().unwrap();
     findings.iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect()
 }
 
-fn only(code: &str) -> BTreeSet<String> {
+pub(crate) fn only(code: &str) -> BTreeSet<String> {
     BTreeSet::from([code.to_owned()])
 }
 
-fn both(a: &str, b: &str) -> BTreeSet<String> {
+pub(crate) fn both(a: &str, b: &str) -> BTreeSet<String> {
     BTreeSet::from([a.to_owned(), b.to_owned()])
 }
 
@@ -539,10 +539,21 @@ fn what_is_bound_cannot_be_set_back_or_left_out() {
 
 /// A disk that refuses its n-th change, or all from that one on.
 #[derive(Debug)]
-struct Fails {
+pub(crate) struct Fails {
     at: usize,
     for_good: bool,
     seen: AtomicUsize,
+}
+
+impl Fails {
+    pub(crate) fn new(at: usize, for_good: bool) -> Self {
+        Self { at, for_good, seen: AtomicUsize::new(0) }
+    }
+
+    /// Whether there was an n-th change.
+    pub(crate) fn reached(&self) -> bool {
+        self.seen.load(Ordering::SeqCst) >= self.at
+    }
 }
 
 impl Overseer for Fails {
@@ -561,7 +572,7 @@ fn a_bound_event_whose_write_or_sync_fails_is_old_or_new() {
     let mut run = |for_good, at| {
         let place = bound("delta");
         place.edit("nodes/a.md", "Two.", "Three.");
-        let disk = Arc::new(Fails { at, for_good, seen: AtomicUsize::new(0) });
+        let disk = Arc::new(Fails::new(at, for_good));
         outcomes.insert(place.typed("publish --changed").on(disk.clone()).exit);
         // Whatever happened: the next command of the user makes the vault whole.
         place.ctx("recover").ok();
@@ -569,7 +580,7 @@ fn a_bound_event_whose_write_or_sync_fails_is_old_or_new() {
         place.ctx("verify").ok();
         let told = place.ctx("checkpoint rebuild --from-scratch --dry-run").ok().stdout;
         assert_eq!(told, "the histories give the same log: 4 checkpoints\n", "{for_good} {at}");
-        disk.seen.load(Ordering::SeqCst) >= at
+        disk.reached()
     };
     for for_good in [false, true] {
         let changes = (1..).take_while(|at| run(for_good, *at)).count();

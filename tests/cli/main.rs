@@ -89,6 +89,7 @@ mod shared;
 mod source;
 mod source_diff;
 mod stage;
+mod stage_bound;
 mod stage_faults;
 mod stage_properties;
 mod staged;

@@ -21,6 +21,10 @@ use crate::staging::{StagedName, parse_name};
 /// retention ends. It is no document: nothing is served to agents that was not asked for. You see
 /// the entries of your own session; in a governed vault those of others only as editor or reviewer
 /// of the source. An entry is named by its URI, or by the last part of it.
+///
+/// With `bind: true` under `staging:` in .context/config.yaml each checkpoint holds number and hash
+/// of the last line of each chain of entries, so that `ctx verify` finds on every machine that lines
+/// before it are missing or were replaced.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx stage list --source sources/prices\n  \
 ctx stage show 0a1b2c3d-17\n  ctx stage promote 0a1b2c3d-17 --to nodes/prices/2026-11\n  \

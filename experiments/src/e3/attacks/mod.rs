@@ -4,6 +4,7 @@
 //! or gives `None` where this vault has no place for it.
 
 mod accesses;
+mod bound;
 mod bundles;
 mod changes;
 mod edits;
@@ -52,6 +53,7 @@ pub(super) fn all() -> Vec<(&'static str, Attack)> {
         reviews::STEPS,
         accesses::ACCESS_LOGS,
         staged::STAGED,
+        bound::BOUND,
     ]
     .concat()
 }

@@ -11,8 +11,8 @@ use crate::e3::forge::lines::LineLog;
 use crate::e3::place::Place;
 use crate::inside::ctx_given;
 
-const SOURCE: &str = "sources/recorded";
-const CHAINS: &str = ".context/staging/chains/sources/recorded";
+pub(super) const SOURCE: &str = "sources/recorded";
+pub(super) const CHAINS: &str = ".context/staging/chains/sources/recorded";
 const TEXT: &str = "---\ntitle: Recorded\ntype: source\nsource:\n  transport: cli\n  \
                     tools: [call]\n  stage: always\n---\n\nCall it.\n";
 /// A writer that no machine of ours has.
@@ -94,24 +94,27 @@ pub(super) const STAGED: &[(&str, Attack)] = &[
 ];
 
 /// The chain of a source that honest commands staged three results of.
-fn recorded(target: &mut Target) -> Option<LineLog> {
-    let state = target.outside.join("staging");
-    fs::create_dir_all(&state).ok()?;
-    let run = |minute: usize, stdin: &str, args: &[&str]| {
-        let now = format!("2026-12-31T15:{minute:02}:00.000Z");
-        let args = [args, &["--as", "ana@example.com", "--now", &now]].concat();
-        let state = [("XDG_STATE_HOME", state.display().to_string())];
-        let disk = contextnest::vault::disk::Disk::default();
-        let said = ctx_given(stdin.as_bytes(), disk, &target.root, &args, state);
-        (said.exit == 0).then_some(())
-    };
+pub(super) fn recorded(target: &mut Target) -> Option<LineLog> {
     target.write(&format!("{SOURCE}.md"), TEXT);
-    run(0, "", &["publish", SOURCE, "--no-sync"])?;
-    for minute in 1..4 {
+    in_state(target, 5, "", &["publish", SOURCE, "--no-sync"])?;
+    for minute in 6..9 {
         let result = format!("result {minute} of the call");
-        run(minute, &result, &["source", "record", SOURCE, "--tools", "call", "--session", "s"])?;
+        let args = ["source", "record", SOURCE, "--tools", "call", "--session", "s"];
+        in_state(target, minute, &result, &args)?;
     }
     LineLog::longest(target, CHAINS).filter(|chain| chain.lines.len() == 3)
+}
+
+/// Runs an honest command at a minute; none if it fails.
+pub(super) fn in_state(target: &Target, minute: usize, stdin: &str, args: &[&str]) -> Option<()> {
+    let state = target.outside.join("staging");
+    fs::create_dir_all(&state).ok()?;
+    let now = format!("2026-12-31T15:{minute:02}:00.000Z");
+    let args = [args, &["--as", "ana@example.com", "--now", &now]].concat();
+    let state = [("XDG_STATE_HOME", state.display().to_string())];
+    let disk = contextnest::vault::disk::Disk::default();
+    let said = ctx_given(stdin.as_bytes(), disk, &target.root, &args, state);
+    (said.exit == 0).then_some(())
 }
 
 /// Where the content of an entry is.
