@@ -187,13 +187,13 @@ class Entry:
         self.source, self.writer, self.line = source, writer, line
         self.seq, self.raw = line["seq"], line["raw_hash"]
         self.uri = f"contextnest://staged/{quote(source, safe='/')}/{writer[:8]}-{line['seq']}"
-        self.is_pinned, self.is_promoted, self.ended, self.is_doubtful = False, False, None, False
+        self.is_pinned, self.documents, self.ended, self.is_doubtful = False, set(), None, False
 
     @property
     def state(self):
         if self.ended:
             return {"discard": "discarded", "collect": "collected", "erase": "erased"}[self.ended]
-        return "promoted" if self.is_promoted else "pinned" if self.is_pinned else "staged"
+        return "promoted" if self.documents else "pinned" if self.is_pinned else "staged"
 
     def apply(self, acts, judge):
         """Takes the acts in their order; gives the codes of those that are not sound (STAGE-19)."""
@@ -206,7 +206,7 @@ class Entry:
             if code in ("staged-contradicts", "staged-unauthorised"):
                 continue
             self.is_pinned = kind == "pin" or (self.is_pinned and kind != "unpin")
-            self.is_promoted |= kind == "promote"
+            self.documents |= {act["document"]} if kind == "promote" else set()
             if kind in ENDS:
                 is_sure |= code is None
                 if self.ended is None or ENDS.index(kind) > ENDS.index(self.ended):
@@ -255,9 +255,31 @@ class Staging:
         entries, codes = entries_of(chains, judge)
         for code in codes:
             self.find(code, path=CHAINS)
-        if any(entry.is_collected_before(self.now) for entry in entries):
+        ahead = [line for lines in chains.values() for line in lines if f.millis(line["at"]) > self.now]
+        if any(entry.is_collected_before(self.now) for entry in entries) or any(line["kind"] != "collect" for line in ahead):
             self.find("timestamp-future", path=CHAINS)
+        owners = sorted((source, writer[:8]) for source, writer in chains)
+        if len(set(owners)) < len(owners):  # STAGE-6
+            self.find("staged-chain-mismatch", path=CHAINS)
+        maps = {e.number: e.maps[0] for e in self.entries} if is_sound else {}
+        for entry in entries if is_sound else []:
+            pin = int(entry.line["source"].rpartition("@")[2])
+            then = maps.get(pin, {}).get(entry.source)
+            if then is None or then != entry.line["source_version"]:
+                self.find("staged-unproved", path=CHAINS)
+        self.check_claims(entries, artifacts)
         self.check_contents(entries)
+
+    def check_claims(self, entries, artifacts):
+        """Published texts that say that they were promoted from an entry, and no act says so."""
+        for id, (version, _) in self.head.items():
+            text = artifacts[id].texts.get(version) if id in artifacts else None
+            origin = Judge.origin(text) if text is not None else None
+            if origin is None or f.Document(text).fields.get("derived_from"):
+                continue
+            named = [e for e in entries if origin in (e.uri, e.uri.replace(f"/{e.writer[:8]}-", f"/{e.writer}-"))]
+            if named and not any(id in entry.documents for entry in named):
+                self.find("staged-unproved", id)
 
     def check_bound_chains(self, chains):  # STAGE-22
         for _, chain, seq, hash in self.chains:
