@@ -496,12 +496,7 @@ impl Transaction<'_> {
             return Ok(match base.sealed {
                 None => Governed::Unchanged,
                 Some(_) if self.submits.is_some() && !id.is_pack() => {
-                    let message =
-                        "a governed vault keeps this file: it cannot be deleted".to_owned();
-                    let restore = Call::new(Verb::Restore).value(id.as_str());
-                    let hint =
-                        Hint::call("{} writes the published text into the file again", restore);
-                    return Err(Refusal::new(path, "document-missing", message, hint));
+                    return Err(kept(id, "deleted"));
                 }
                 Some(_) => {
                     let change = self.governance_change(Change::Retired);
@@ -518,6 +513,10 @@ impl Transaction<'_> {
         }
         if base.sealed.as_deref() == Some(&*text) {
             return Ok(Governed::Unchanged);
+        }
+        // An empty text proposes a deletion (REV-9).
+        if text.is_empty() && self.submits.is_some() && !id.is_pack() {
+            return Err(kept(id, "emptied"));
         }
         let before = base.last.as_ref().map(|(.., before)| before.as_str());
         if diff::could_be_one(&text, base.next(), before) {
@@ -569,6 +568,14 @@ pub(super) fn parsed(path: &str, text: &str) -> Result<Document, Refusal> {
 
 pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {
     Refusal { path: path.to_owned(), problems: vec![live::unreadable(why)] }
+}
+
+/// Refuses to take a governance file from a governed vault (REV-3).
+fn kept(id: &DocumentId, what: &str) -> Refusal {
+    let message = format!("a governed vault keeps this file: it cannot be {what}");
+    let restore = Call::new(Verb::Restore).value(id.as_str());
+    let hint = Hint::call("{} writes the published text into the file again", restore);
+    Refusal::new(id.live_path(), "document-missing", message, hint)
 }
 
 /// Advice for a published document whose live file is missing.

@@ -34,6 +34,9 @@ pub enum FaultKind {
     Altered,
 }
 
+/// What is wrong with the retirement of `CONTEXT.md`, `stewards.yaml` and the configuration (REV-3).
+const KEPT: &str = "a governed vault cannot retire this file";
+
 impl Fault {
     fn new(kind: FaultKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
@@ -129,6 +132,9 @@ impl Track {
         let Some(action) = &pending.action else {
             return altered("its review fields name no action");
         };
+        if action.is_retirement() && !self.id().is_document() && !self.id().is_pack() {
+            return altered(KEPT);
+        }
         if !action.is_retirement() || !self.id().is_document() {
             return None;
         }
@@ -150,8 +156,7 @@ impl Track {
             return self.emergency_retirement(entry, rules);
         }
         if entry.is_retirement() && !self.id().is_document() && !self.id().is_pack() {
-            let message = "a governed vault cannot retire this file";
-            return vec![Fault::new(FaultKind::Altered, message)];
+            return vec![Fault::new(FaultKind::Altered, KEPT)];
         }
         let pending =
             self.pending.as_ref().filter(|pending| pending.last.0.next() == entry.version);
