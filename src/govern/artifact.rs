@@ -189,7 +189,13 @@ impl Transaction<'_> {
         which: &Which,
     ) -> Prepared {
         if !id.is_document() {
-            return match self.prepare_governance(id, last_sealed) {
+            let prepared = match fresh {
+                Some(text) => {
+                    self.handed_in(id, text, last_sealed).unwrap_or_else(Governed::Refused)
+                }
+                None => self.prepare_governance(id, last_sealed),
+            };
+            return match prepared {
                 Governed::Version(item) => Prepared::Version(item),
                 Governed::Unchanged | Governed::Reseal(_) => Prepared::Unchanged,
                 Governed::Refused(refusal) => Prepared::Refused(refusal),
@@ -467,6 +473,32 @@ impl Transaction<'_> {
         last_sealed: Option<Version>,
     ) -> Governed {
         self.governance(id, last_sealed).unwrap_or_else(Governed::Refused)
+    }
+
+    /// Prepares the text of a governance file that is handed in, whatever its live file holds. It has
+    /// no field that says what it was edited from, so that the caller does (REV-15).
+    fn handed_in(
+        &self,
+        id: &DocumentId,
+        text: &str,
+        last_sealed: Option<Version>,
+    ) -> Result<Governed, Refusal> {
+        let published = self.state.get(id.as_str()).and_then(|mark| mark.version);
+        let (Some(version), false) = (published, self.expect.is_said()) else {
+            return self.governance_of(id, last_sealed, Some(text.as_bytes()));
+        };
+        let message = format!(
+            "the text does not say which version it was edited from; version {version} is published"
+        );
+        let submit = Call::new(Verb::Submit).value(id.as_str()).word("--from").word("FILE");
+        let hint = Hint::calls(
+            "merge what {} prints, and run {}",
+            [
+                Call::new(Verb::Read).value(id.as_str()),
+                submit.word("--expect-version").value(version.to_string()),
+            ],
+        );
+        Err(Refusal::new(id.live_path(), "stale", message, hint))
     }
 
     fn governance(

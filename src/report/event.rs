@@ -233,7 +233,7 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
     let of_mode = live.filter(|_| has_document).map(of_mode);
     let of_reviewers = outcome.unapprovable.iter().map(|id| {
         let text =
-            format!("no steward may approve {id}: its texts have different reviewers, or none;");
+            format!("no steward but its submitter may approve {id}: its texts have no other reviewer in common;");
         let who = Call::new(Verb::StewardWho).value(id.as_str());
         text + &Hint::call(" {} shows them", who).render(spell)
     });

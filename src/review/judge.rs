@@ -52,8 +52,8 @@ impl Fault {
 }
 
 impl Track {
-    /// The texts under which reviewers are looked up for a submission: the submitted one and the
-    /// published one, and for a move also as the target.
+    /// The texts under which reviewers are looked up for a submission: the submitted one and the one
+    /// that was published last, and for a move also as the target.
     pub fn subjects<'t>(&'t self, pending: &'t Pending) -> Vec<(&'t DocumentId, &'t str)> {
         self.texts_of(&pending.text, pending.action.as_ref())
     }
@@ -63,7 +63,7 @@ impl Track {
         submitted: &'t str,
         action: Option<&'t Action>,
     ) -> Vec<(&'t DocumentId, &'t str)> {
-        let published = self.published.as_ref().map(|last| last.text.as_str());
+        let published = self.last_published().map(|last| last.text.as_str());
         // A proposed deletion says nothing of itself.
         let submitted = Some(submitted).filter(|text| !text.is_empty());
         let texts: Vec<&str> = submitted.into_iter().chain(published).collect();
@@ -237,8 +237,9 @@ impl Track {
         fit.err().map(|why| Fault::unfit(&why)).into_iter().collect()
     }
 
-    /// The approvers of a version that its text must name: those of the partial approvals, and
-    /// whoever recorded it, unless that was the approval of another part of its set.
+    /// The approvers of a version that its text must name: those of the partial approvals, and who
+    /// recorded it, unless that was the approval of another part of its set, or none was needed any
+    /// more (REV-8).
     fn approvers(
         &self,
         pending: &Pending,
@@ -246,6 +247,9 @@ impl Track {
         text: &str,
     ) -> Result<Vec<String>, Fault> {
         let partial = pending.approvers();
+        let key = PrincipalKey::of(&entry.edited_by);
+        // Where fewer approvals are required than when they were given, one of the approvers publishes.
+        let is_approver = partial.iter().any(|by| PrincipalKey::of(by) == key);
         let with_last = || partial.iter().cloned().chain([entry.edited_by.clone()]).collect();
         let altered = |message: &str| Err(Fault::new(FaultKind::Altered, message));
         let action = pending.action.as_ref();
@@ -254,6 +258,7 @@ impl Track {
         }
         if !self.id().is_document() {
             return match decision(entry) {
+                Some(Ok("approved")) if text == pending.last.1 && is_approver => Ok(partial),
                 Some(Ok("approved")) if text == pending.last.1 => Ok(with_last()),
                 _ => altered("it is no approval of the submitted text"),
             };
@@ -264,7 +269,8 @@ impl Track {
         };
         let named = fields.approved_by;
         let with_last: Vec<String> = with_last();
-        if named != with_last && (named != partial || pending.change.is_none()) {
+        let is_completed = named == partial && (pending.change.is_some() || is_approver);
+        if named != with_last && !is_completed {
             return altered("its `approved_by` does not name those who approved it");
         }
         let at = entry.event_at().unwrap_or(entry.edited_at);

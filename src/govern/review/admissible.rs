@@ -76,7 +76,7 @@ impl Transaction<'_> {
         rules: &Rules,
     ) -> Result<Option<DocumentId>, PublishError> {
         let text = item.submitted.as_deref().unwrap_or_default();
-        let published = track.and_then(|track| track.published.as_ref());
+        let published = track.and_then(Track::last_published);
         let target = match track.and_then(|_| action_of(&item.id, text)) {
             Some(Action::Move(target)) => Some(target),
             _ => None,
@@ -100,7 +100,7 @@ impl Transaction<'_> {
         rules: &Rules,
     ) -> bool {
         let text = item.submitted.as_deref().unwrap_or_default();
-        let published = track.and_then(|track| Some(track.published.as_ref()?.text.as_str()));
+        let published = track.and_then(|track| Some(track.last_published()?.text.as_str()));
         let texts = [Some(text).filter(|text| !text.is_empty()), published];
         let texts: Vec<&str> = texts.into_iter().flatten().collect();
         let ids = [Some(&item.id), target];

@@ -148,6 +148,18 @@ pub enum ReviewError {
         /// What differs between the two.
         diff: Option<String>,
     },
+    /// An approver before has lost the role, or is an author.
+    #[error(
+        "version {version} of `{id}` cannot be approved, because an approval counts no more: {why}"
+    )]
+    Lapsed {
+        /// The artifact.
+        id: DocumentId,
+        /// The version.
+        version: Version,
+        /// Whose, and why.
+        why: String,
+    },
     /// The submission is not one of what is published.
     #[error("version {version} of `{id}` cannot be approved: {why}")]
     Altered {
@@ -176,6 +188,11 @@ pub enum ReviewError {
         /// How many are needed.
         needed: usize,
     },
+    /// The only reviewer of the vault is its only editor, too.
+    #[error(
+        "`{0}` is the only reviewer and editor of the whole vault, so that nothing could be approved: no other reviewer, and not the end of the mode"
+    )]
+    NoOtherEditor(String),
     /// Work is pending.
     #[error("{} before the mode can change", .0)]
     WorkPending(String),
