@@ -304,7 +304,7 @@ impl Track {
                 self.former = None;
             }
             EntryState::Retired(_) | EntryState::Unpublished => {
-                self.former = before.or(self.former.take())
+                self.former = before.or(self.former.take());
             }
         }
         if let EntryState::Retired(at) = entry.state {
