@@ -15,7 +15,14 @@ class Governed:
 
     def load_rules(self, quiet):
         """The rules from each checkpoint on at which they changed, with its time."""
-        configs, stewards = self.sealed_texts(quiet, CONFIG), self.sealed_texts(quiet, STEWARDS)
+        (configs, retired), (stewards, left) = self.sealed_texts(quiet, CONFIG), self.sealed_texts(quiet, STEWARDS)
+        for number in retired:  # what a governed vault retires of both stays in force (REV-1)
+            if self.mode_of(last_at(configs, number - 1)) == "governed":
+                del configs[number]
+                self.void.add(number)
+        for number in left:
+            if self.mode_of(last_at(configs, number - 1)) == "governed":
+                del stewards[number]
         times = {number: at for id in (CONFIG, STEWARDS) for number, _, _, at in self.seals.get(id, [])}
         times |= {number: at for id in (CONFIG, STEWARDS) for number, at in self.removals.get(id, [])}
         is_governed = False
@@ -40,11 +47,12 @@ class Governed:
         return mode if mode in ("governed", "ungoverned") else None
 
     def sealed_texts(self, quiet, id):
-        """The texts that checkpoints seal first; none where they are lost or retired."""
+        """The texts that checkpoints seal first, none where they are lost or retired; and which
+        checkpoints retire the file."""
         first = {}
         for number, version, chain_hash, _ in self.seals.get(id, []):
             first.setdefault(version, (number, chain_hash))
-        found = {number: None for number, _ in first.values()}
+        found, retired = {number: None for number, _ in first.values()}, set()
         artifact = Artifact(quiet, id)
         artifact.open()
         if artifact.history:
@@ -52,10 +60,11 @@ class Governed:
             for entry in artifact.history.entries:
                 removed = [n for n, at in self.removals.get(id, []) if entry.retired_at == at]
                 found |= {number: None for number in removed[:1]}
+                retired |= set(removed[:1])
                 number, chain_hash = first.get(entry.version, (None, None))
                 if number and chain_hash == entry.chain_hash:
                     found[number] = artifact.texts.get(entry.version)
-        return found
+        return found, sorted(retired)
 
     def was_governed(self):
         return any(rules for _, _, rules in self.reviews)

@@ -64,14 +64,24 @@ def tags_of(text):  # DOC-13
     return [word for word in words if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", word, re.ASCII)]
 
 
+def texts_within(node):
+    """The texts of a node at any depth, keys too."""
+    if node is None or node.is_null:
+        return []
+    if node.kind == "map":
+        return [text for pair in node.items for one in pair for text in texts_within(one)]
+    return [text for item in node.items for text in texts_within(item)] if node.kind == "list" else [node.text]
+
+
 def authors_of(text, apart=True):  # REV-12
     document = parsed(text)
-    items = texts_of(document.field("author")) if document else []
+    items = texts_within(document.field("author")) if document else []
     if not apart:
         return items
     parts = [part for item in items for part in [item, *re.split("[,;]", item)]]
+    words = [word.strip("()[]<>{}\"'.,;:") for part in parts for word in re.split("[ \t\n]", part) if "@" in word]
     parts += [found[1] for part in parts if (found := re.search(r"<([^>]*)>", part))]
-    return {key_of(part) for part in parts}
+    return {key_of(part) for part in [*parts, *words]}
 
 
 def step_edit(text, version, at, step, **said):
@@ -174,7 +184,7 @@ class Track:
 
     def __init__(self, id):
         self.id, self.is_rule = id, f.is_governance(id)
-        self.published = self.pending = self.emergency = None
+        self.published = self.former = self.pending = self.emergency = None
         self.submitters, self.bodies, self.written, self.tail = set(), {}, {}, []
 
     def kind(self, entry, text):
@@ -196,6 +206,7 @@ class Track:
         kind = self.kind(entry, text)
         if kind == EVENT:
             self.pending, self.emergency, self.submitters = None, None, set()
+            self.former = None if entry.published_at else self.published or self.former
             self.published = (entry.version, text) if entry.published_at else None
             if entry.retired_at and not self.is_rule and Fields(text).state == "emergency":
                 self.emergency = (entry.edited_by, text)
@@ -253,7 +264,8 @@ class Track:
     # What is wrong with a version, before it is taken (REV-17) ------------------------------------
 
     def subjects(self, text, target=None):
-        texts = [text] * bool(text) + [self.published[1]] * bool(self.published)
+        last = self.published or self.former
+        texts = [text] * bool(text) + [last[1]] * bool(last)
         ids = [self.id] + [target] * bool(target)
         return [(id, text) for id in ids for text in texts] or [(self.id, "")]
 
@@ -344,12 +356,15 @@ class Track:
     def approvers(self, entry, text, fields):
         pending = self.pending
         everyone = [*pending["approvers"], entry.edited_by]
+        is_approver = key_of(entry.edited_by) in map(key_of, pending["approvers"])
         if not self.fits_action(entry):
             return None
         if self.is_rule:
+            everyone = pending["approvers"] if is_approver else everyone
             return everyone if act_of(entry) == "approved" and text == pending["last"][1] else None
         named = fields.approved_by
-        if named != everyone and (named != pending["approvers"] or pending["change"] is None):
+        is_completed = named == pending["approvers"] and (pending["change"] is not None or is_approver)
+        if named != everyone and not is_completed:
             return None
         at = entry.published_at or entry.retired_at
         said = {"by": named, "retires": bool(entry.retired_at)}
@@ -373,6 +388,7 @@ def review_of(id, entries, texts, n):  # REV-20
             return None
         while is_step(n - 1 - in_part) and act_of(entries[n - 1 - in_part]) == "partial":
             in_part += 1
+        decides = key_of(last.edited_by) not in (key_of(entries[n - 1 - k].edited_by) for k in range(in_part))
     else:
         fields = Fields(texts[n])
         if fields.state != "approved" or fields.approved_at != last.edited_at or not fields.approved_by:

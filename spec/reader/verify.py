@@ -25,6 +25,7 @@ class Verifier(Governed, Staging):
         self.bindings, self.binds, self.chains = [], {}, []
         self.config, self.frontmatter, self.recorded = {}, {}, {}
         self.reviews, self.parts, self.is_quiet, self.step_lines = [], [], False, None
+        self.void = set()  # checkpoints whose retirement of the configuration counts for nothing
 
     def find(self, code, id=None, version=None, checkpoint=None, path=None):
         self.findings.append((code, id, version, checkpoint, path))
@@ -353,9 +354,10 @@ class Verifier(Governed, Staging):
                 self.recorded[number] = self.has(text, "audit")
                 settings = [self.setting(text, key, "bind") for key in ("audit", "staging")]
                 self.binds[number] = "true" in settings
-        found += [(number, None) for number, _ in self.removals.get(id, [])]
-        self.binds |= {number: False for number, _ in self.removals.get(id, [])}
-        self.frontmatter |= {number: None for number, _ in self.removals.get(id, [])}
+        retired = {number: None for number, _ in self.removals.get(id, []) if number not in self.void}
+        found += retired.items()
+        self.binds |= dict.fromkeys(retired, False)
+        self.frontmatter |= retired
         return sorted(found, key=lambda one: one[0])
 
     @staticmethod

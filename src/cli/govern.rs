@@ -26,10 +26,11 @@ enum Part {
     /// Make the vault governed
     ///
     /// Writes `governance: governed` into the configuration and publishes it with stewards.yaml,
-    /// which must assign two reviewers to the whole vault. Earlier versions stay as they are.
+    /// which must assign two reviewers to the whole vault, or with --alone one and an editor who submits
+    /// what the reviewer approves. Earlier versions stay as they are.
     #[command(after_help = "Example:\n  ctx govern on --dry-run")]
     On {
-        /// Accept one reviewer of the vault, who can then approve nothing of their own
+        /// Accept one reviewer of the vault, beside an editor who submits
         #[arg(long)]
         alone: bool,
         #[command(flatten)]
@@ -69,7 +70,7 @@ pub(super) fn run(args: &Govern, session: &mut Session<'_>) -> Result<Answer, Fa
             let outcome = workspace.begin_governance(&vault, note, *alone, mode)?;
             let answer = event::print(session, &outcome, how.dry_run, GovernOn);
             if *alone {
-                session.ui.note("warning: one reviewer of the vault cannot approve their own texts; assign another one");
+                session.ui.note("warning: one reviewer of the vault cannot approve their own texts; an editor of the vault submits another reviewer in stewards.yaml");
             }
             if is_shared(&vault)? {
                 session.ui.note("warning: the reference implementation can write to this vault; what it publishes has no approval, and its next event drops the governance files from the maps");

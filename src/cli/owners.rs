@@ -1,5 +1,7 @@
 //! `ctx owners`.
 
+use std::collections::BTreeSet;
+
 use super::as_of::AsOf;
 use super::limit::{self, Limit};
 use super::session::Session;
@@ -7,11 +9,13 @@ use super::ui::shown;
 use super::{Answer, steward};
 use crate::govern::review::access;
 use crate::model::id::DocumentId;
+use crate::model::timestamp::Timestamp;
 use crate::report::access::{AccessReport, PrincipalReport, RoleReport};
 use crate::report::failure::Failure;
 use crate::report::owners::{LoadReport, OwnedReport, OwnersReport};
+use crate::report::stewards::{ScopeKey, scope_key};
 use crate::resolve::{Need, Snapshot};
-use crate::stewards::Stewards;
+use crate::stewards::{Stewards, Stewardship};
 use crate::vault::Vault;
 use crate::words::count;
 
@@ -22,7 +26,11 @@ use crate::words::count;
 /// documents each reviewer may approve.
 ///
 /// With --access-review it lists every principal of stewards.yaml and of the change log with their
-/// roles and their last recorded change, and approvals whose reviewers have lost the role.
+/// roles and their last recorded change, and approvals whose reviewers have lost the role. With --at
+/// only changes up to that checkpoint count.
+///
+/// With `reads: stewards` a principal who may not read stewards.yaml is shown the scopes at which they
+/// have a role, and their own changes.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx owners\n  ctx owners -n 100\n  ctx owners --at 3 --json\n  ctx owners --access-review"
@@ -48,10 +56,14 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
     let listing = snapshot.listing()?;
     let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
     let stewards = &found.in_force.stewards;
+    let own = session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?;
     if args.access_review {
-        return access_review(session, &vault, stewards);
+        let chronicle = source.log(&vault)?.sound()?;
+        let until = at.and_then(|at| Some(chronicle.checkpoint(at).ok()?.at));
+        return access_review(session, &vault, stewards, (own.as_ref(), until));
     }
     let mut report = OwnersReport::new(found.checkpoint, stewards, &listing);
+    let hidden = own.map_or(0, |own| report.keep(&own));
     session.recording.listed = Some(listing.documents.len());
     let limit = if session.ui.json { args.limit } else { args.limit.or(LISTED) };
     let (undedicated, unowned) = (report.undedicated.len(), report.unowned.len());
@@ -70,6 +82,7 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
         }
         limit::note(omitted).iter().for_each(|note| session.ui.note(note));
     }
+    note_hidden(session, hidden);
     let answer = steward::note_basis(session, &found);
     let withheld = session.answer(&listing.withheld);
     Ok(if answer == Answer::Yes { withheld } else { answer })
@@ -79,9 +92,19 @@ fn access_review(
     session: &mut Session<'_>,
     vault: &Vault,
     stewards: &Stewards,
+    (own, until): (Option<&BTreeSet<ScopeKey>>, Option<Timestamp>),
 ) -> Result<Answer, Failure> {
-    let (all, lapsed) = (access::of(vault, stewards)?, access::lapsed(vault)?);
-    let report = AccessReport::new(&all, &lapsed);
+    let all = access::of(vault, stewards, until)?;
+    // What awaits a decision does so now, and not at an earlier checkpoint.
+    let lapsed = if until.is_none() { access::lapsed(vault)? } else { Vec::new() };
+    let mut report = AccessReport::new(&all, &lapsed);
+    let mut hidden = 0;
+    if let Some(own) = own {
+        let (who, _) = session.workspace.principal(vault.root(), None)?;
+        report.keep(own, &who.key());
+        let is_hidden = |at: &&Stewardship| !own.contains(&scope_key(&at.scope));
+        hidden = stewards.scopes().filter(is_hidden).count();
+    }
     session.recording.listed = Some(lapsed.len());
     if session.ui.json {
         session.ui.report(&report);
@@ -107,7 +130,16 @@ fn access_review(
             format!("{by} approved v{} of {id}, and is no reviewer of it now", lapse.version);
         session.ui.line(&format!("lapsed: {what}"));
     }
+    note_hidden(session, hidden);
     Ok(Answer::Yes)
+}
+
+/// Says how many scopes the reader may not read, as the list of stewards does.
+fn note_hidden(session: &mut Session<'_>, hidden: usize) {
+    if hidden > 0 {
+        let what = count(hidden, "scope");
+        session.ui.note(&format!("note: {what} at which you have no role may not be read by you"));
+    }
 }
 
 fn owned(one: &OwnedReport<'_>) -> Vec<String> {

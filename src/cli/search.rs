@@ -47,6 +47,7 @@ pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Fa
     let is_second = vault.cache().is_some_and(search::builtin::is_made);
     let need = if is_second { Need::Fields } else { Need::Versions };
     let source = session.source(&vault, need)?;
+    session.warn_of_settings(&vault);
     let snapshot = Snapshot::of(&vault, &source, None)?;
     let Answered { backend, answer } = &session.with_search(|workspace, on_slow| {
         ask(workspace, &vault, &snapshot, (&query, args.limit.into()), on_slow)

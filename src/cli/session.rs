@@ -116,6 +116,15 @@ impl Session<'_> {
             let why = shown(&why).into_owned();
             self.ui.note(&format!("warning: recorded, but the notification failed: {why}"));
         }
+        self.warn_of_settings(vault);
+    }
+
+    /// Warns of keys of the user's configuration that nothing reads: a program that they were to name
+    /// is not run.
+    pub(super) fn warn_of_settings(&mut self, vault: &Vault) {
+        for unknown in self.workspace.unknown_settings(vault).iter().take(10) {
+            self.ui.note(&format!("warning: {}", shown(unknown)));
+        }
     }
 
     /// Warns where the nearest vault is inside of another one, which the user may mean.

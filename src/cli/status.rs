@@ -1,5 +1,7 @@
 //! `ctx status`.
 
+use std::collections::BTreeSet;
+
 use super::Answer;
 use super::color::Paint;
 use super::limit::{self, Limit};
@@ -68,7 +70,9 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
         session.ui.report(&limit::report(report, omitted));
         return Ok(Answer::Yes);
     }
-    text(session, &compared, &head, args.limit);
+    let waiting = awaiting.iter().flat_map(|awaiting| &awaiting.queue.waiting);
+    let ratified = waiting.filter(|one| one.track.emergency.is_some()).map(|one| one.track.id());
+    text(session, (&compared, &ratified.collect()), &head, args.limit);
     if let Some(awaiting) = &awaiting {
         text_of_awaiting(session, awaiting, &places);
     }
@@ -79,7 +83,7 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
 }
 
 fn text_of_awaiting(session: &mut Session<'_>, awaiting: &Awaiting, places: &Places) {
-    let waiting = awaiting.queue.waiting.iter().map(QueuedReport::from);
+    let waiting = awaiting.queue.waiting.iter().flat_map(QueuedReport::rows);
     let waiting: Vec<QueuedReport<'_>> =
         waiting.filter(|one| places.holds(&one.id.live_path(), Some(one.id))).collect();
     let ui = &mut session.ui;
@@ -90,18 +94,28 @@ fn text_of_awaiting(session: &mut Session<'_>, awaiting: &Awaiting, places: &Pla
     for one in &waiting {
         let (id, by) = (shown(one.id.as_str()), shown(one.by));
         ui.line(&format!("  {id} (v{} to {}, by {by})", one.version, action(one.action)));
+        if let Some(why) = one.lapsed {
+            ui.line(&format!("      an approval counts no more: {}", shown(why)));
+            ui.line(&format!(
+                "      its submitter runs `ctx withdraw {id}` and then `ctx submit {id}`"
+            ));
+        }
     }
     let due = awaiting.due.iter().filter(|due| places.holds(&due.id.live_path(), Some(&due.id)));
     let due: Vec<_> = due.collect();
     if !due.is_empty() {
         ui.line("");
-        let heading = "Due for a review, because the approval is too old";
+        let heading = "Due for a review, because the approval is too old, or there is none";
         ui.painted(Paint::Heading, &format!("{heading} (next: ctx submit ID --renew):"));
     }
     for one in due {
-        let Due { id, approved_at, max_age } = one;
+        let Due { id, approved_at, is_approved, max_age } = one;
         let id = shown(id.as_str());
-        ui.line(&format!("  {id} (approved at {approved_at}, due after {max_age} days)"));
+        let since = match is_approved {
+            true => format!("approved at {approved_at}"),
+            false => format!("published at {approved_at} without a review"),
+        };
+        ui.line(&format!("  {id} ({since}, due after {max_age} days)"));
     }
     for (scope, principal) in &awaiting.alone {
         let (scope, principal) = (scope.to_string(), shown(principal));
@@ -199,7 +213,13 @@ fn text_of_governance(ui: &mut Ui<'_>, files: &[(DocumentId, GovernanceState)]) 
     }
 }
 
-fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, limit: Limit) {
+/// How the files compare; `emergencies` are the documents whose retirement awaits its ratification.
+fn text(
+    session: &mut Session<'_>,
+    (compared, emergencies): (&Compared, &BTreeSet<&DocumentId>),
+    head: &Snapshot<'_>,
+    limit: Limit,
+) {
     let ui = &mut session.ui;
     match head.made_at() {
         Some(at) => ui.line(&format!("Checkpoint {} of {at}", head.checkpoint())),
@@ -225,7 +245,12 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, lim
         ui.painted(Paint::Heading, &format!("{heading} (next: {next}):"));
         for row in rows {
             let version = row.version.map_or_else(String::new, |v| format!(" (v{v})"));
-            let mark = if is_left_out(row) { " (`draft: true`: only by its id)" } else { "" };
+            let awaits = |id| state == DocumentState::Retired && emergencies.contains(id);
+            let mark = match row.id.as_ref().is_some_and(awaits) {
+                true => " (awaits its ratification)",
+                false if is_left_out(row) => " (`draft: true`: only by its id)",
+                false => "",
+            };
             ui.line(&format!("  {}{version}{mark}", shown(&row.path)));
             if let Some(withheld) = &row.withheld {
                 ui.line(&format!("      {}", shown(&withheld.why.to_string())));

@@ -5,7 +5,8 @@
 #[rustfmt::skip]
 pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("approval-due", "Review the text. To renew the approval, record the review in it, for example in a field `reviewed`, and submit it with `ctx submit ID`."),
-    ("approved-already", "You approved it before, and nothing more is asked of you. `ctx review show ID` says how many approvals are required and who may give them, or for which other parts of its change it waits."),
+    ("approval-lapsed", "The submitter runs `ctx withdraw ID` and then `ctx submit ID`; the new submission needs all of its approvals. `ctx steward who ID` shows who is a reviewer now. A reviewer can end the submission with `ctx reject ID --reason TEXT`."),
+    ("approved-already", "You approved it before, and nothing more is asked of you. `ctx review show ID` says how many approvals are required and who may give them, or for which other parts of its change it waits. If `stewards.yaml` asks for fewer approvals now, so that no further one is needed, one of the approvers publishes it with `ctx approve ID`."),
     ("bundle-invalid", "Ask for the file again, as `ctx evidence export` wrote it. A bundle that was unpacked and packed again, or changed in one byte of its container or manifest, is refused. A bundle of a later version of ctx needs that version."),
     ("changed", "An editor, a sync program or git wrote to the vault at the same time. Check the file with `ctx diff ID`, then run the command again."),
     ("clock-behind", "Set the clock of this machine. If the clock of the last publication was wrong and its checkpoint is not in use yet, restore an earlier backup of the vault."),
@@ -127,7 +128,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("symbolic-link", "Replace the link with a copy of its target."),
     ("tag-grammar", "Write a letter, then letters, digits, `_` or `-`: `tags: [policy, late-fee]`. Replace blanks with `-`."),
     ("title-invalid", "Write one text of 1 to 200 characters: `title: 'Returns'`. Without the key, publishing uses the first heading."),
-    ("too-few-reviewers", "Run `ctx steward assign PRINCIPAL reviewer --whole-vault` for two people, then `ctx govern on`. `--alone` accepts one reviewer, who can then approve nothing of their own."),
+    ("too-few-reviewers", "Run `ctx steward assign PRINCIPAL reviewer --whole-vault` for two people, then `ctx govern on`. `--alone` accepts one reviewer, who can approve nothing of their own, beside an editor of the whole vault."),
     ("too-large", "Split the document, and link the parts."),
     ("two-marks", "An editor or converter added a byte order mark twice. Save the file as UTF-8 without a byte order mark."),
     ("type-unknown", "Correct `type`, or remove it: `type: document`. `ctx help add` lists the types."),

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::blame::Blame;
 use crate::document::Document;
 use crate::document::review::FIELDS;
+use crate::document::validate::Problem;
 use crate::govern::review::About;
 use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
@@ -29,6 +30,8 @@ pub(crate) struct Submitted {
     pub(crate) fault: Option<String>,
     /// The two texts.
     pub(crate) texts: Texts,
+    /// What a page does not show of the submitted text.
+    pub(crate) warnings: Vec<Problem>,
     /// Who added each line of the published text; none where its history does not verify.
     pub(crate) blame: Option<Blame>,
     /// What was remarked, in the order of the log.
@@ -44,10 +47,49 @@ pub(crate) struct Texts {
     pub(crate) bodies: (usize, usize),
     /// The fields that differ.
     pub(crate) fields: Vec<FieldChange>,
-    /// Whether the frontmatter differs, and none of these fields does.
-    pub(crate) is_respelled: bool,
+    /// The lines of the two frontmatters, where the fields do not say all that differs: comments,
+    /// order or spelling do.
+    pub(crate) frontmatter: Option<(Lines, Lines)>,
     /// Whether the bodies are Markdown.
     pub(crate) is_markdown: bool,
+}
+
+/// Lines of a frontmatter, but for those that each step writes.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    /// They, one after the other.
+    pub(crate) text: String,
+    /// The number of each in the whole text, from 1.
+    pub(crate) numbers: Vec<usize>,
+}
+
+impl Lines {
+    /// Those of a frontmatter. A line with a comment, or of a value that has several, is none that a
+    /// step writes.
+    fn of(frontmatter: &str) -> Self {
+        let (mut text, mut numbers) = (String::new(), Vec::new());
+        for (line, number) in frontmatter.split_inclusive('\n').zip(1..) {
+            let key = line.split(':').next().unwrap_or_default();
+            let is_ours = FIELDS.contains(&key) || STAMPED.contains(&key);
+            if !is_ours || line.contains('#') {
+                text.push_str(line);
+                numbers.push(number);
+            }
+        }
+        Self { text, numbers }
+    }
+
+    /// Whether these and others have the same lines, but for those of fields that differ, each in the
+    /// form in which the values are shown.
+    fn differ_as_shown(&self, other: &Self, fields: &[FieldChange]) -> bool {
+        let without = |lines: &Self, side: fn(&FieldChange) -> Option<&String>| -> Vec<String> {
+            let shown = |field| Some(format!("{}: {}", FieldChange::name(field), side(field)?));
+            let shown: Vec<String> = fields.iter().filter_map(shown).collect();
+            let rest = lines.text.lines().filter(|line| !shown.iter().any(|one| one == line));
+            rest.map(str::to_owned).collect()
+        };
+        without(self, |field| field.before.as_ref()) == without(other, |field| field.after.as_ref())
+    }
 }
 
 /// A field of the frontmatter that differs.
@@ -56,6 +98,12 @@ pub(crate) struct FieldChange {
     pub(crate) name: String,
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
+}
+
+impl FieldChange {
+    fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 /// A remark about a submission.
@@ -96,17 +144,17 @@ impl Texts {
         let body = |document: &Option<Document>| document.as_ref().map_or(0, |d| d.parts.body);
         let bodies = (body(&before), body(&after));
         let fields = fields(before.as_ref(), after.as_ref());
-        let spelled = |text: &str, end: usize| -> Vec<String> {
-            let is_ours = |line: &&str| {
-                let key = line.split(':').next().unwrap_or_default();
-                FIELDS.contains(&key) || STAMPED.contains(&key)
-            };
-            text[..end].lines().filter(|line| !is_ours(line)).map(str::to_owned).collect()
+        let lines = (Lines::of(&published[..bodies.0]), Lines::of(&submitted[..bodies.1]));
+        let is_shown = match before {
+            Some(_) => lines.0.differ_as_shown(&lines.1, &fields),
+            // Of a first version the fields are listed; only what they do not say is shown as lines.
+            None => {
+                let fences = Lines { text: "---\n---\n".to_owned(), numbers: Vec::new() };
+                lines.1.text.is_empty() || fences.differ_as_shown(&lines.1, &fields)
+            }
         };
-        let is_respelled = fields.is_empty()
-            && before.is_some()
-            && spelled(&published, bodies.0) != spelled(&submitted, bodies.1);
-        Self { published, submitted, bodies, fields, is_respelled, is_markdown }
+        let frontmatter = (!is_shown).then_some(lines);
+        Self { published, submitted, bodies, fields, frontmatter, is_markdown }
     }
 
     /// The two bodies.

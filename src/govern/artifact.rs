@@ -189,7 +189,13 @@ impl Transaction<'_> {
         which: &Which,
     ) -> Prepared {
         if !id.is_document() {
-            return match self.prepare_governance(id, last_sealed) {
+            let prepared = match fresh {
+                Some(text) => {
+                    self.handed_in(id, text, last_sealed).unwrap_or_else(Governed::Refused)
+                }
+                None => self.prepare_governance(id, last_sealed),
+            };
+            return match prepared {
                 Governed::Version(item) => Prepared::Version(item),
                 Governed::Unchanged | Governed::Reseal(_) => Prepared::Unchanged,
                 Governed::Refused(refusal) => Prepared::Refused(refusal),
@@ -476,6 +482,32 @@ impl Transaction<'_> {
         self.governance(id, last_sealed).unwrap_or_else(Governed::Refused)
     }
 
+    /// Prepares the text of a governance file that is handed in, whatever its live file holds. It has
+    /// no field that says what it was edited from, so that the caller does (REV-15).
+    fn handed_in(
+        &self,
+        id: &DocumentId,
+        text: &str,
+        last_sealed: Option<Version>,
+    ) -> Result<Governed, Refusal> {
+        let published = self.state.get(id.as_str()).and_then(|mark| mark.version);
+        let (Some(version), false) = (published, self.expect.is_said()) else {
+            return self.governance_of(id, last_sealed, Some(text.as_bytes()));
+        };
+        let message = format!(
+            "the text does not say which version it was edited from; version {version} is published"
+        );
+        let submit = Call::new(Verb::Submit).value(id.as_str()).word("--from").word("FILE");
+        let hint = Hint::calls(
+            "merge what {} prints, and run {}",
+            [
+                Call::new(Verb::Read).value(id.as_str()),
+                submit.word("--expect-version").value(version.to_string()),
+            ],
+        );
+        Err(Refusal::new(id.live_path(), "stale", message, hint))
+    }
+
     fn governance(
         &self,
         id: &DocumentId,
@@ -503,12 +535,7 @@ impl Transaction<'_> {
             return Ok(match base.sealed {
                 None => Governed::Unchanged,
                 Some(_) if self.submits.is_some() && !id.is_pack() => {
-                    let message =
-                        "a governed vault keeps this file: it cannot be deleted".to_owned();
-                    let restore = Call::new(Verb::Restore).value(id.as_str());
-                    let hint =
-                        Hint::call("{} writes the published text into the file again", restore);
-                    return Err(Refusal::new(path, "document-missing", message, hint));
+                    return Err(kept(id, "deleted"));
                 }
                 Some(_) => {
                     let change = self.governance_change(Change::Retired);
@@ -525,6 +552,10 @@ impl Transaction<'_> {
         }
         if base.sealed.as_deref() == Some(&*text) {
             return Ok(Governed::Unchanged);
+        }
+        // An empty text proposes a deletion (REV-9).
+        if text.is_empty() && self.submits.is_some() && !id.is_pack() {
+            return Err(kept(id, "emptied"));
         }
         let before = base.last.as_ref().map(|(.., before)| before.as_str());
         if diff::could_be_one(&text, base.next(), before) {
@@ -576,6 +607,14 @@ pub(super) fn parsed(path: &str, text: &str) -> Result<Document, Refusal> {
 
 pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {
     Refusal { path: path.to_owned(), problems: vec![live::unreadable(why)] }
+}
+
+/// Refuses to take a governance file from a governed vault (REV-3).
+fn kept(id: &DocumentId, what: &str) -> Refusal {
+    let message = format!("a governed vault keeps this file: it cannot be {what}");
+    let restore = Call::new(Verb::Restore).value(id.as_str());
+    let hint = Hint::call("{} writes the published text into the file again", restore);
+    Refusal::new(id.live_path(), "document-missing", message, hint)
 }
 
 /// Advice for a published document whose live file is missing.

@@ -66,7 +66,7 @@ pub(crate) fn sealed_config(
     let found = text_in_force(vault.files(), chronicle, chronicle.head_number(), &id);
     let text = match found.map_err(|why| PublishError::Policy { id, why })? {
         TextInForce::Never => return Ok(None),
-        TextInForce::Retired => return Ok(Some(Config::default())),
+        TextInForce::Retired { .. } => return Ok(Some(Config::default())),
         TextInForce::Sealed { text, .. } => text,
     };
     // What cannot be read may have said governed.

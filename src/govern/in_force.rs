@@ -23,6 +23,9 @@ pub(crate) struct InForce {
     config: Option<Config>,
     /// Whether publication needs a review.
     pub(crate) is_governed: bool,
+    /// Whether that was said by a configuration that cannot be read any more, so that no principal
+    /// has a role (REV-1).
+    is_lost: bool,
 }
 
 impl InForce {
@@ -36,12 +39,16 @@ impl InForce {
             config.as_ref().is_some_and(|config| config.governance == Governance::Governed);
         let id = DocumentId::config();
         let (head, files) = (chronicle.head_number(), vault.files());
-        // A governed vault cannot lose its mode with the file that states it.
-        let is_lost = || {
-            let found = text_in_force(files, chronicle, head, &id);
-            matches!(found, Ok(TextInForce::Retired)) && Beyond::of(vault, chronicle).is_reviewed()
+        // A governed vault cannot lose its mode with the file that states it. What it retires of it
+        // stays in force; only a text that cannot be read does not say that it was governed.
+        let was_unreadable = match text_in_force(files, chronicle, head, &id) {
+            Ok(TextInForce::Retired { before }) => {
+                before.and_then(|text| Config::parse(&text).ok()).is_none()
+            }
+            _ => false,
         };
-        Ok(Self { is_governed: says_governed || is_lost(), config })
+        let is_lost = was_unreadable && Beyond::of(vault, chronicle).is_reviewed();
+        Ok(Self { is_governed: says_governed || is_lost, is_lost, config })
     }
 
     /// The mode and the rules as the last checkpoint holds them, which are those in force where it
@@ -105,6 +112,9 @@ impl InForce {
 
     /// The rules of reviews.
     pub(crate) fn rules(&self, vault: &Vault, chronicle: &Chronicle<'_>) -> Rules {
+        if self.is_lost {
+            return Rules::default();
+        }
         let found = stewards::in_force(vault.files(), chronicle, chronicle.head_number());
         rules_of(&self.config.clone().unwrap_or_default(), found.stewards)
     }
@@ -123,7 +133,9 @@ pub(super) fn rules_at(vault: &Vault, chronicle: &Chronicle<'_>, at: Timestamp) 
     let config = match text_in_force(files, chronicle, number, &DocumentId::config()) {
         Ok(TextInForce::Never) => return None,
         Ok(TextInForce::Sealed { text, .. }) => Config::parse(&text).ok(),
-        Ok(TextInForce::Retired) | Err(_) => None,
+        // One that a governed vault retires stays in force, so that this one was not governed.
+        Ok(TextInForce::Retired { before }) => before.and_then(|text| Config::parse(&text).ok()),
+        Err(_) => None,
     };
     // What cannot be read may have said governed, and no principal has a role then.
     let Some(config) = config else { return Some(Rules::default()) };

@@ -53,6 +53,10 @@ pub fn move_document(
                 }
             };
         }
+        if transaction.is_moved_away(old, new) {
+            outcome.refused.push(edited_since(old, new));
+            return Ok(());
+        }
         if transaction.in_force.is_governed {
             return Err(PublishError::Governed);
         }
@@ -83,11 +87,15 @@ fn is_moved(vault: &Vault, old: &DocumentId, new: &DocumentId) -> bool {
 }
 
 impl Transaction<'_> {
-    /// Whether one checkpoint records this move already, and nothing took the old place since.
+    /// Whether an earlier event moved a document, of which no file is left under its old id.
     fn is_recorded(&self, old: &DocumentId, new: &DocumentId) -> bool {
-        let is_left = self.state.get(old.as_str()).is_none()
-            && self.state.get(new.as_str()).is_some()
-            && !self.vault.files().exists(&old.live_path());
+        self.is_moved_away(old, new) && !self.vault.files().exists(&old.live_path())
+    }
+
+    /// Whether an earlier event moved a document.
+    fn is_moved_away(&self, old: &DocumentId, new: &DocumentId) -> bool {
+        let is_left =
+            self.state.get(old.as_str()).is_none() && self.state.get(new.as_str()).is_some();
         let is_move = |checkpoint: &&Checkpoint| {
             let is_first =
                 |(id, mark): &(DocumentId, Mark)| id == new && mark.version == Some(Version::FIRST);
@@ -282,6 +290,21 @@ fn recorded(old: &DocumentId, new: &DocumentId) -> Refusal {
     let hint = Hint::call("{} changes the links that still lead to the old id", again);
     let message = format!("it was moved to `{new}` already");
     Refusal::new(old.live_path(), "not-published", message, hint)
+}
+
+/// Refuses a move that is recorded, after which the file of the old id was left, because it had
+/// other changes.
+fn edited_since(old: &DocumentId, new: &DocumentId) -> Refusal {
+    let again = Call::new(Verb::Mv).value(old.as_str()).value(new.as_str()).word("--fix-links");
+    let (path, target) = (old.live_path(), new.live_path());
+    let hint = Hint::call(
+        "copy its changes into the file of the new id, delete it, and run {} for the links",
+        again,
+    );
+    let message = format!(
+        "it was moved to `{new}` already, and this file was edited since; the document is in `{target}`"
+    );
+    Refusal::new(path, "unpublished-changes", message, hint)
 }
 
 fn changed(old: &DocumentId, new: &DocumentId, is_moved: bool) -> Refusal {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::{DEFAULT_TIMEOUT, Fetcher, Program};
 use crate::vault::files::Files;
 use crate::vault::outside;
+use crate::words::nearest;
 use crate::yaml::{self, Dialect, Node};
 
 /// The environment variable that names a program, and the one that says how long it may take.
@@ -200,7 +201,45 @@ fn of_file(vault: &Path, path: &Path, purpose: &str) -> Result<Option<Program>, 
 }
 
 /// What the user's configuration says of a vault: `vaults: {PATH: ...}`.
+/// The keys of the user's configuration that nothing reads, each in a sentence with the nearest one
+/// that counts; none where the file cannot be read, which is said where it is followed.
+pub(crate) fn unknown_keys<'e>(vault: &Path, var: impl Fn(&str) -> Option<&'e str>) -> Vec<String> {
+    let Some(path) = config_file(&var) else { return Vec::new() };
+    let Ok(Some(root)) = root_of(vault, &path) else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut look = |node: Option<&Node>, known: &[&str]| {
+        let entries = node.and_then(Node::entries).unwrap_or_default().iter();
+        let names = entries.filter_map(|(key, _)| key.text());
+        for name in names.filter(|name| !known.contains(name)) {
+            let near = nearest(name, known.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let name = name.escape_debug();
+            found.push(format!("`{}` has the unknown key `{name}`{near}", path.display()));
+        }
+    };
+    look(Some(&root), &["vaults"]);
+    let Some(entry) = entry_in(&root, vault) else { return found };
+    look(Some(entry), &[SEARCH, NOTIFY, SOURCES]);
+    look(entry.get(SEARCH), &["command", "timeout"]);
+    look(entry.get(NOTIFY), &["command", "timeout"]);
+    for (_, settings) in entry.get(SOURCES).and_then(Node::entries).unwrap_or_default() {
+        look(Some(settings), &["command", "timeout", "max_bytes", "env"]);
+    }
+    found
+}
+
 fn entry_of(vault: &Path, path: &Path) -> Result<Option<Node>, ConfiguredError> {
+    Ok(root_of(vault, path)?.as_ref().and_then(|root| entry_in(root, vault)).cloned())
+}
+
+/// What the file says of the vault in a folder.
+fn entry_in<'r>(root: &'r Node, vault: &Path) -> Option<&'r Node> {
+    let vaults = root.get("vaults").and_then(Node::entries).unwrap_or_default();
+    let here = |key: &Node| key.text().is_some_and(|text| Path::new(text) == vault);
+    vaults.iter().find(|(key, _)| here(key)).map(|(_, entry)| entry)
+}
+
+fn root_of(vault: &Path, path: &Path) -> Result<Option<Node>, ConfiguredError> {
     let fail = |problem: String| unreadable(path, problem);
     // It may be a link, as those who keep their configuration in one place have it.
     let real = match path.canonicalize() {
@@ -221,10 +260,7 @@ fn entry_of(vault: &Path, path: &Path) -> Result<Option<Node>, ConfiguredError> 
         .and_then(|files| files.read(name, MAX_CONFIG_BYTES))
         .map_err(|why| fail(why.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|why| fail(why.to_string()))?;
-    let root = yaml::parse(&text, Dialect::Format).map_err(|why| fail(why.to_string()))?;
-    let vaults = root.get("vaults").and_then(Node::entries).unwrap_or_default();
-    let here = |key: &Node| key.text().is_some_and(|text| Path::new(text) == vault);
-    Ok(vaults.iter().find(|(key, _)| here(key)).map(|(_, entry)| entry.clone()))
+    yaml::parse(&text, Dialect::Format).map(Some).map_err(|why| fail(why.to_string()))
 }
 
 /// Reads `{command: [..], timeout: SECONDS}`.

@@ -1,12 +1,15 @@
 //! Who has which role, and what they did last.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::Report;
-use super::stewards::ScopeReport;
+use super::stewards::{ScopeKey, ScopeReport};
 use crate::govern::review::access::{Access, Lapsed};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
+use crate::model::principal::PrincipalKey;
 
 /// The answer of `owners --access-review`.
 #[derive(Debug, Serialize)]
@@ -55,6 +58,21 @@ pub struct LapsedReport<'a> {
 
 impl Report for AccessReport<'_> {
     const SCHEMA: &'static str = "owners.access";
+}
+
+impl AccessReport<'_> {
+    /// Leaves only what a reader may be told who may not read `stewards.yaml`: roles at their own
+    /// scopes, and their own last change (REV-25).
+    pub(crate) fn keep(&mut self, own: &BTreeSet<ScopeKey>, who: &PrincipalKey) {
+        for one in &mut self.principals {
+            one.roles.retain(|role| own.contains(&role.scope.key()));
+            if PrincipalKey::of(one.principal) != *who {
+                (one.last_at, one.last_action) = (None, None);
+            }
+        }
+        self.principals
+            .retain(|one| !one.roles.is_empty() || PrincipalKey::of(one.principal) == *who);
+    }
 }
 
 impl<'a> AccessReport<'a> {

@@ -233,7 +233,7 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
     let of_mode = live.filter(|_| has_document).map(of_mode);
     let of_reviewers = outcome.unapprovable.iter().map(|id| {
         let text = format!(
-            "no steward may approve {id}: its texts have different reviewers, or none, or each of them is an author;"
+            "no steward may approve {id}: its texts have no reviewer in common who is none of its authors;"
         );
         let of = |verb| Call::new(verb).value(id.as_str());
         let hint = " {} shows the reviewers, and after {} another principal can submit it";

@@ -53,6 +53,7 @@ codes! {
     Governed "governed" 3, "The vault is governed; publication needs a review.";
     NotASteward "not-a-steward" 3, "The principal has not the role that the operation needs.";
     OwnSubmission "own-submission" 3, "An author of a submission may not approve it.";
+    ApprovalLapsed "approval-lapsed" 3, "A reviewer who approved the submission before may not approve it any more, so that it has to be submitted again.";
     ApprovedAlready "approved-already" 3, "The principal approved the submission already; it waits for another reviewer, or for other parts of its change.";
     NotTheSubmitter "not-the-submitter" 3, "Only who submitted a text can withdraw it.";
     TooFewReviewers "too-few-reviewers" 3, "A governed vault needs reviewers for the whole vault.";

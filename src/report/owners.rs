@@ -1,12 +1,12 @@
 //! Who governs what: the documents of a checkpoint by scope and by reviewer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::Report;
 use super::document::WithheldReport;
-use super::stewards::ScopeReport;
+use super::stewards::{ScopeKey, ScopeReport};
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::model::principal::PrincipalKey;
@@ -55,6 +55,22 @@ pub struct LoadReport<'s> {
 
 impl Report for OwnersReport<'_> {
     const SCHEMA: &'static str = "owners";
+}
+
+impl OwnersReport<'_> {
+    /// Leaves only scopes of these and their reviewers; gives how many scopes are left out.
+    pub(crate) fn keep(&mut self, own: &BTreeSet<ScopeKey>) -> usize {
+        let all = self.scopes.len();
+        self.scopes.retain(|one| own.contains(&one.scope.key()));
+        let known: BTreeSet<PrincipalKey> = self
+            .scopes
+            .iter()
+            .flat_map(|one| &one.reviewers)
+            .map(|by| PrincipalKey::of(by))
+            .collect();
+        self.reviewers.retain(|load| known.contains(&PrincipalKey::of(load.principal)));
+        all - self.scopes.len()
+    }
 }
 
 impl<'s> OwnersReport<'s> {

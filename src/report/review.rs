@@ -9,6 +9,7 @@ use crate::govern::review::{Queue, Waiting};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::principal::Principal;
+use crate::review::Pending;
 
 /// The answer of `review`.
 #[derive(Debug, Serialize)]
@@ -64,72 +65,103 @@ pub struct QueuedReport<'q> {
     pub lines_removed: usize,
     /// Whether this principal may approve it.
     pub mine: bool,
+    /// Why it cannot be approved: an approval counts no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lapsed: Option<&'q str>,
+    /// Of a retirement in an emergency, the submission upon it, which is decided first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<Version>,
+    /// Whether this principal is asked about it.
+    #[serde(skip)]
+    is_asked: bool,
 }
 
 impl<'q> QueueReport<'q> {
     /// Of a queue; `all` lists also what this principal may not approve.
     pub fn new(queue: &'q Queue, principal: Option<&'q Principal>, all: bool) -> Self {
-        let listed = queue.waiting.iter().filter(|waiting| all || waiting.is_mine);
-        let mut waiting: Vec<QueuedReport<'q>> = listed.map(QueuedReport::from).collect();
+        let rows = queue.waiting.iter().flat_map(QueuedReport::rows);
+        let (mut waiting, others): (Vec<_>, Vec<_>) = rows.partition(|one| all || one.is_asked);
         waiting.sort_by_key(|one| {
             let size = one.lines_added + one.lines_removed;
             (one.at.clone(), std::cmp::Reverse(size), one.id)
         });
-        let others = queue.waiting.len() - waiting.len();
         let incomplete = queue.incomplete.iter();
         let incomplete = incomplete.map(|(id, version)| IncompleteReport { id, version: *version });
         let incomplete = incomplete.collect();
-        Self { principal: principal.map(Principal::as_str), waiting, others, incomplete }
+        Self {
+            principal: principal.map(Principal::as_str),
+            waiting,
+            others: others.len(),
+            incomplete,
+        }
     }
 }
 
-impl<'q> From<&'q Waiting> for QueuedReport<'q> {
-    fn from(waiting: &'q Waiting) -> Self {
+impl<'q> QueuedReport<'q> {
+    /// What awaits a decision of one artifact: the submission, and the retirement in an emergency,
+    /// which a submission upon it does not end (REV-14).
+    pub fn rows(waiting: &'q Waiting) -> impl Iterator<Item = Self> {
         let track = &waiting.track;
-        let published = track.published.as_ref();
-        let base = published.map_or(Version::NONE, |last| last.version);
-        let before = published.map_or("", |last| last.text.as_str());
-        let common = Self {
-            id: track.id(),
+        let after = track.pending.as_ref().map(|pending| pending.version);
+        let submission = track.pending.as_ref().map(|pending| Self::of_pending(waiting, pending));
+        let emergency = track.emergency.as_ref().map(|emergency| Self {
+            version: emergency.version,
+            by: &emergency.by,
+            at: emergency.at.to_string(),
+            mine: waiting.may_ratify && after.is_none(),
+            is_asked: waiting.may_ratify,
+            after,
+            ..Self::of(waiting)
+        });
+        submission.into_iter().chain(emergency)
+    }
+
+    /// The first of these, which is decided first.
+    pub fn first(waiting: &'q Waiting) -> Self {
+        Self::rows(waiting).next().unwrap_or_else(|| Self::of(waiting))
+    }
+
+    fn of(waiting: &'q Waiting) -> Self {
+        let published = waiting.track.published.as_ref();
+        Self {
+            id: waiting.track.id(),
             version: Version::NONE,
             action: "emergency",
             target: None,
             change: None,
             by: "",
             at: String::new(),
-            base,
+            base: published.map_or(Version::NONE, |last| last.version),
             approvals: Vec::new(),
-            required: waiting.required,
+            required: 1,
             lines_added: 0,
             lines_removed: 0,
             mine: waiting.is_mine,
-        };
-        match (&track.pending, &track.emergency) {
-            (Some(pending), _) => {
-                let (before, after) =
-                    (unstamped(track.id(), before), unstamped(track.id(), &pending.text));
-                let (lines_added, lines_removed) = size(&before, &after);
-                let action = pending.action.as_ref();
-                Self {
-                    version: pending.version,
-                    action: action.map_or("unknown", |action| action.as_str()),
-                    target: action.and_then(|action| action.target()),
-                    change: pending.change.as_deref(),
-                    by: &pending.by,
-                    at: pending.at.to_string(),
-                    approvals: pending.approvals.iter().map(|a| a.by.as_str()).collect(),
-                    lines_added,
-                    lines_removed,
-                    ..common
-                }
-            }
-            (None, Some(emergency)) => Self {
-                version: emergency.version,
-                by: &emergency.by,
-                at: emergency.at.to_string(),
-                ..common
-            },
-            (None, None) => common,
+            lapsed: None,
+            after: None,
+            is_asked: waiting.is_asked,
+        }
+    }
+
+    fn of_pending(waiting: &'q Waiting, pending: &'q Pending) -> Self {
+        let track = &waiting.track;
+        let before = track.last_published().map_or("", |last| last.text.as_str());
+        let (before, after) = (unstamped(track.id(), before), unstamped(track.id(), &pending.text));
+        let (lines_added, lines_removed) = size(&before, &after);
+        let action = pending.action.as_ref();
+        Self {
+            version: pending.version,
+            action: action.map_or("unknown", |action| action.as_str()),
+            target: action.and_then(|action| action.target()),
+            change: pending.change.as_deref(),
+            by: &pending.by,
+            at: pending.at.to_string(),
+            approvals: pending.approvals.iter().map(|a| a.by.as_str()).collect(),
+            required: waiting.required,
+            lines_added,
+            lines_removed,
+            lapsed: waiting.lapsed.as_deref(),
+            ..Self::of(waiting)
         }
     }
 }

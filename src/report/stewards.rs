@@ -112,7 +112,7 @@ impl StewardsReport<'_> {
     /// Leaves only scopes of these, and the groups that have a role there; gives how many scopes are
     /// left out.
     pub(crate) fn keep(&mut self, own: &BTreeSet<ScopeKey>) -> usize {
-        let key = |scope: &ScopeReport| (scope.scope, scope.name.clone());
+        let key = ScopeReport::key;
         let assigned = self.assignments.iter().map(|one| key(&one.scope));
         let all: BTreeSet<_> =
             assigned.chain(self.review.iter().map(|one| key(&one.scope))).collect();
@@ -121,6 +121,18 @@ impl StewardsReport<'_> {
         let groups: BTreeSet<&str> = self.assignments.iter().filter_map(|one| one.group).collect();
         self.groups.retain(|group| groups.contains(group.name));
         all.difference(own).count()
+    }
+}
+
+/// A scope by its kind and name.
+pub(crate) fn scope_key(scope: &Scope) -> ScopeKey {
+    ScopeReport::from(scope).key()
+}
+
+impl ScopeReport {
+    /// Its kind and name.
+    pub(super) fn key(&self) -> ScopeKey {
+        (self.scope, self.name.clone())
     }
 }
 

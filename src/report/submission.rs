@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::Report;
+use super::problem::ProblemReport;
 use super::review::QueuedReport;
+use super::{Report, Spell};
 use crate::evidence::blame::Blame;
 use crate::evidence::comparison::{Compared, Hunk, Piece, compare};
 use crate::evidence::submission::{FieldChange, Remark, Submitted, Texts};
 use crate::model::hint::{Call, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
-use crate::review::{StepKind, SubmissionEnd};
+use crate::review::{EmergencyRetirement, StepKind, SubmissionEnd};
 
 /// The answer of `review show`.
 #[derive(Debug, Serialize)]
@@ -31,9 +32,16 @@ pub struct SubmissionReport<'s> {
     /// The note of the submission, which no hash covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unprotected_note: Option<&'s str>,
-    /// Why it was retired in an emergency.
+    /// Why it was retired in an emergency, which awaits its ratification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'s str>,
+    /// The retirement in an emergency that a submission was made upon.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emergency: Option<EmergencyReport<'s>>,
+    /// The version that was published before the document was retired, with which a submission upon
+    /// the retirement is compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub former: Option<Version>,
     /// Who may approve it now, or ratify it.
     pub reviewers: &'s [String],
     /// Why this principal may not.
@@ -44,10 +52,14 @@ pub struct SubmissionReport<'s> {
     pub fault: Option<&'s str>,
     /// The fields of the frontmatter that differ.
     pub fields: Vec<FieldReport<'s>>,
-    /// Whether the frontmatter differs in its spelling alone.
+    /// Whether the frontmatter differs in its comments, order or spelling, beside these fields.
     pub respelled: bool,
+    /// The changes of the lines of the frontmatter, where it does.
+    pub frontmatter: Vec<HunkReport<'s>>,
     /// The changes of the body.
     pub hunks: Vec<HunkReport<'s>>,
+    /// What a page does not show of the submitted text.
+    pub warnings: Vec<ProblemReport>,
     /// The remarks about it.
     pub comments: Vec<RemarkReport<'s>>,
     /// How it ended, if it was decided.
@@ -56,6 +68,19 @@ pub struct SubmissionReport<'s> {
     /// The call that approves it.
     #[serde(skip)]
     pub approve: Call,
+}
+
+/// A retirement in an emergency that awaits its ratification.
+#[derive(Debug, Serialize)]
+pub struct EmergencyReport<'s> {
+    /// The version that retired it.
+    pub version: Version,
+    /// Who made it.
+    pub by: &'s str,
+    /// When.
+    pub at: String,
+    /// Why.
+    pub reason: &'s str,
 }
 
 /// How a submission ended.
@@ -151,9 +176,11 @@ impl Report for SubmissionReport<'_> {
 }
 
 impl<'s> SubmissionReport<'s> {
-    pub(crate) fn new(submitted: &'s Submitted) -> Self {
+    pub(crate) fn new(submitted: &'s Submitted, spell: Spell) -> Self {
         let track = &submitted.about.waiting.track;
-        let submission = QueuedReport::from(&submitted.about.waiting);
+        let submission = QueuedReport::first(&submitted.about.waiting);
+        let emergency = track.emergency.as_ref();
+        let former = track.former.as_ref().filter(|_| track.pending.is_some());
         let call = Call::new(Verb::Approve).value(track.id().as_str());
         let approve = match track.pending {
             Some(_) => call.word("--version").value(submission.version.to_string()),
@@ -164,18 +191,29 @@ impl<'s> SubmissionReport<'s> {
             members_hidden: submitted.about.hidden,
             waits_for_others: submitted.about.waits_for_others,
             unprotected_note: submitted.note.as_deref(),
-            reason: track.emergency.as_ref().map(|emergency| emergency.reason.as_str()),
+            reason: emergency.filter(|_| track.pending.is_none()).map(|one| one.reason.as_str()),
+            emergency: emergency.filter(|_| track.pending.is_some()).map(EmergencyReport::from),
+            former: former.map(|former| former.version),
             reviewers: &submitted.reviewers,
             barred: submitted.barred.as_deref(),
             fault: submitted.fault.as_deref(),
             fields: submitted.texts.fields.iter().map(FieldReport::from).collect(),
-            respelled: submitted.texts.is_respelled,
+            respelled: submitted.texts.frontmatter.is_some(),
+            frontmatter: frontmatter(&submitted.texts),
+            warnings: ProblemReport::all(&submitted.warnings, spell),
             hunks: hunks(&submitted.texts, submitted.blame.as_ref()),
             comments: submitted.comments.iter().map(RemarkReport::from).collect(),
             submission,
             ended: submitted.about.end.as_ref().map(EndReport::from),
             approve,
         }
+    }
+}
+
+impl<'s> From<&'s EmergencyRetirement> for EmergencyReport<'s> {
+    fn from(emergency: &'s EmergencyRetirement) -> Self {
+        let EmergencyRetirement { version, by, at, reason, .. } = emergency;
+        Self { version: *version, by, at: at.to_string(), reason }
     }
 }
 
@@ -205,6 +243,22 @@ impl<'s> From<&'s Remark> for RemarkReport<'s> {
         let Remark { version, by, at, text } = remark;
         Self { version: *version, by, at, text }
     }
+}
+
+/// The changes of the lines of the frontmatter.
+fn frontmatter<'s>(texts: &'s Texts) -> Vec<HunkReport<'s>> {
+    let Some((old, new)) = &texts.frontmatter else { return Vec::new() };
+    let place = |numbers: &[usize], n: usize| match numbers.get(n) {
+        Some(number) => *number,
+        None => numbers.last().map_or(1, |last| last + 1),
+    };
+    let report = |hunk: Hunk<'s>| {
+        let from_line = place(&old.numbers, hunk.old.start);
+        let to_line = place(&new.numbers, hunk.new.start);
+        let lines = hunk.lines.into_iter().map(|line| changed(line, &|_| None)).collect();
+        HunkReport { from_line, to_line, sections: Vec::new(), replaces: Vec::new(), lines }
+    };
+    compare(&old.text, &new.text, false).into_iter().map(report).collect()
 }
 
 fn hunks<'s>(texts: &'s Texts, blame: Option<&'s Blame>) -> Vec<HunkReport<'s>> {

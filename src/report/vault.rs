@@ -54,6 +54,9 @@ pub struct StatusReport<'s> {
 struct DueReport<'s> {
     id: &'s DocumentId,
     approved_at: String,
+    /// Whether it was published without a review, at that time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    never_approved: bool,
     max_age_days: u64,
 }
 
@@ -142,7 +145,8 @@ impl<'s> StatusReport<'s> {
     /// With what awaits a decision.
     #[must_use]
     pub(crate) fn with_awaiting(mut self, awaiting: &'s Awaiting) -> Self {
-        self.submissions = Some(awaiting.queue.waiting.iter().map(QueuedReport::from).collect());
+        self.submissions =
+            Some(awaiting.queue.waiting.iter().flat_map(QueuedReport::rows).collect());
         let single = awaiting
             .alone
             .iter()
@@ -151,6 +155,7 @@ impl<'s> StatusReport<'s> {
         let due = awaiting.due.iter().map(|due| DueReport {
             id: &due.id,
             approved_at: due.approved_at.to_string(),
+            never_approved: !due.is_approved,
             max_age_days: due.max_age,
         });
         self.due = due.collect();

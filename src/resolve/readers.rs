@@ -78,7 +78,7 @@ impl Readers {
                 Ok(config) => (Some(config), true),
                 Err(_) => (last_readable(vault), false),
             },
-            Ok(TextInForce::Retired) | Err(_) => (last_readable(vault), false),
+            Ok(TextInForce::Retired { .. }) | Err(_) => (last_readable(vault), false),
         };
         let found = || stewards::in_force(files, chronicle, head);
         let (markup, stewards) = match &config {

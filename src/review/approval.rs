@@ -208,6 +208,9 @@ fn of_governance_file(versions: Versions<'_>, last: &Entry) -> Option<(u64, bool
     let is_partial = |entry: &Option<&Entry>| {
         entry.is_some_and(|entry| decision(entry) == Some(Ok("partial")) && is_step(&entry))
     };
-    let in_part = before.take_while(is_partial).count();
-    Some((u64::try_from(in_part).ok()?, true))
+    let approvals: Vec<&Entry> = before.take_while(is_partial).flatten().collect();
+    // One who approved before only publishes what needs no further approval (REV-8).
+    let key = PrincipalKey::of(&last.edited_by);
+    let decides = approvals.iter().all(|entry| PrincipalKey::of(&entry.edited_by) != key);
+    Some((u64::try_from(approvals.len()).ok()?, decides))
 }

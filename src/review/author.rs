@@ -4,10 +4,8 @@ use super::content::content_hash;
 use super::rules::Rules;
 use super::track::{Pending, Track, body_hash};
 use crate::document::Document;
-use crate::document::frontmatter::one_or_many;
 use crate::document::review::Action;
 use crate::model::principal::PrincipalKey;
-use crate::yaml::Node;
 
 /// Why a principal is an author of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,20 +77,37 @@ impl Track {
     }
 }
 
-/// The values of the field `author`, as they are written.
+/// The texts in the field `author`, as they are written: items, and keys and values of mappings, at
+/// any depth.
 fn authors_as_written(text: &str) -> Vec<String> {
     let document = Document::parse(text).ok();
     let field = document.as_ref().and_then(|document| document.frontmatter.get("author"));
-    one_or_many(field).iter().filter_map(Node::text).map(str::to_owned).collect()
+    let (mut open, mut found) = (Vec::from_iter(field), Vec::new());
+    while let Some(node) = open.pop() {
+        match (node.text(), node.items(), node.entries()) {
+            (Some(text), ..) if !node.is_null() => found.push(text.to_owned()),
+            (_, Some(items), _) => open.extend(items.iter().rev()),
+            (_, _, Some(entries)) => {
+                open.extend(entries.iter().rev().flat_map(|(key, value)| [value, key]));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
-/// The principals that these values of the field `author` name: each item, and the address in `<...>` where there
-/// is one. A text with commas is read as several names too.
+/// What stands around an address in a text.
+const AROUND: [char; 14] = ['(', ')', '[', ']', '<', '>', '{', '}', '"', '\'', '.', ',', ';', ':'];
+
+/// The principals that these texts of the field `author` name: each text, each part of it between
+/// commas or semicolons, the address in `<...>`, and each word with an `@`.
 fn authors(items: &[String]) -> Vec<PrincipalKey> {
     let parts = items.iter().flat_map(|item| item.split([',', ';']).chain([item.as_str()]));
     let names = parts.flat_map(|part| {
         let address = part.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
-        [Some(part), address.map(|(address, _)| address)].into_iter().flatten()
+        let words = part.split([' ', '\t', '\n']).filter(|word| word.contains('@'));
+        let words = words.map(|word| word.trim_matches(AROUND));
+        [Some(part), address.map(|(address, _)| address)].into_iter().flatten().chain(words)
     });
     names.map(PrincipalKey::of).collect()
 }
@@ -114,6 +129,16 @@ mod tests {
             assert!(keys.contains(&PrincipalKey::of(name)), "{name}");
         }
         assert!(authors("---\ntitle: x\n---\n").is_empty());
+        for text in [
+            "{name: Kim, email: kim@example.com}",
+            "[{name: Kim, email: [kim@example.com]}]",
+            "{kim@example.com: {role: editor}}",
+            "'Kim kim@example.com'",
+            "'Kim (kim@example.com).'",
+        ] {
+            let keys = authors(&format!("---\nauthor: {text}\n---\n"));
+            assert!(keys.contains(&PrincipalKey::of("kim@example.com")), "{text}");
+        }
     }
 
     #[test]

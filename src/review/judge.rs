@@ -34,6 +34,9 @@ pub enum FaultKind {
     Altered,
 }
 
+/// What is wrong with the retirement of `CONTEXT.md`, `stewards.yaml` and the configuration (REV-3).
+const KEPT: &str = "a governed vault cannot retire this file";
+
 impl Fault {
     fn new(kind: FaultKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
@@ -49,8 +52,8 @@ impl Fault {
 }
 
 impl Track {
-    /// The texts under which reviewers are looked up for a submission: the submitted one and the
-    /// published one, and for a move also as the target.
+    /// The texts under which reviewers are looked up for a submission: the submitted one and the one
+    /// that was published last, and for a move also as the target.
     pub fn subjects<'t>(&'t self, pending: &'t Pending) -> Vec<(&'t DocumentId, &'t str)> {
         self.texts_of(&pending.text, pending.action.as_ref())
     }
@@ -60,7 +63,7 @@ impl Track {
         submitted: &'t str,
         action: Option<&'t Action>,
     ) -> Vec<(&'t DocumentId, &'t str)> {
-        let published = self.published.as_ref().map(|last| last.text.as_str());
+        let published = self.last_published().map(|last| last.text.as_str());
         // A proposed deletion says nothing of itself.
         let submitted = Some(submitted).filter(|text| !text.is_empty());
         let texts: Vec<&str> = submitted.into_iter().chain(published).collect();
@@ -129,6 +132,9 @@ impl Track {
         let Some(action) = &pending.action else {
             return altered("its review fields name no action");
         };
+        if action.is_retirement() && !self.id().is_document() && !self.id().is_pack() {
+            return altered(KEPT);
+        }
         if !action.is_retirement() || !self.id().is_document() {
             return None;
         }
@@ -150,8 +156,7 @@ impl Track {
             return self.emergency_retirement(entry, rules);
         }
         if entry.is_retirement() && !self.id().is_document() && !self.id().is_pack() {
-            let message = "a governed vault cannot retire this file";
-            return vec![Fault::new(FaultKind::Altered, message)];
+            return vec![Fault::new(FaultKind::Altered, KEPT)];
         }
         let pending =
             self.pending.as_ref().filter(|pending| pending.last.0.next() == entry.version);
@@ -232,8 +237,9 @@ impl Track {
         fit.err().map(|why| Fault::unfit(&why)).into_iter().collect()
     }
 
-    /// The approvers of a version that its text must name: those of the partial approvals, and
-    /// whoever recorded it, unless that was the approval of another part of its set.
+    /// The approvers of a version that its text must name: those of the partial approvals, and who
+    /// recorded it, unless that was the approval of another part of its set, or none was needed any
+    /// more (REV-8).
     fn approvers(
         &self,
         pending: &Pending,
@@ -241,6 +247,9 @@ impl Track {
         text: &str,
     ) -> Result<Vec<String>, Fault> {
         let partial = pending.approvers();
+        let key = PrincipalKey::of(&entry.edited_by);
+        // Where fewer approvals are required than when they were given, one of the approvers publishes.
+        let is_approver = partial.iter().any(|by| PrincipalKey::of(by) == key);
         let with_last = || partial.iter().cloned().chain([entry.edited_by.clone()]).collect();
         let altered = |message: &str| Err(Fault::new(FaultKind::Altered, message));
         let action = pending.action.as_ref();
@@ -249,6 +258,7 @@ impl Track {
         }
         if !self.id().is_document() {
             return match decision(entry) {
+                Some(Ok("approved")) if text == pending.last.1 && is_approver => Ok(partial),
                 Some(Ok("approved")) if text == pending.last.1 => Ok(with_last()),
                 _ => altered("it is no approval of the submitted text"),
             };
@@ -259,7 +269,8 @@ impl Track {
         };
         let named = fields.approved_by;
         let with_last: Vec<String> = with_last();
-        if named != with_last && (named != partial || pending.change.is_none()) {
+        let is_completed = named == partial && (pending.change.is_some() || is_approver);
+        if named != with_last && !is_completed {
             return altered("its `approved_by` does not name those who approved it");
         }
         let at = entry.event_at().unwrap_or(entry.edited_at);

@@ -212,7 +212,11 @@ impl<'j, 'l> ActJudge<'j, 'l> {
         let config = match text_in_force(files, chronicle, number, &DocumentId::config()) {
             Ok(TextInForce::Never) => return EraRules::Ungoverned,
             Ok(TextInForce::Sealed { text, .. }) => Config::parse(&text).ok(),
-            Ok(TextInForce::Retired) | Err(_) => None,
+            // One that a governed vault retires stays in force, so that this one was not governed.
+            Ok(TextInForce::Retired { before }) => {
+                before.and_then(|text| Config::parse(&text).ok())
+            }
+            Err(_) => None,
         };
         let Some(config) = config else { return EraRules::Unknown };
         if config.governance != Governance::Governed {

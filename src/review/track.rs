@@ -25,6 +25,8 @@ pub struct Track {
     id: DocumentId,
     /// What is published; none before the first publication, and after a retirement.
     pub published: Option<Published>,
+    /// What was published last, where that was retired: its scope still decides (REV-11).
+    pub former: Option<Published>,
     /// What awaits a decision.
     pub pending: Option<Pending>,
     /// The retirement by one reviewer that awaits another one.
@@ -155,6 +157,7 @@ impl Track {
         Self {
             id: id.clone(),
             published: None,
+            former: None,
             pending: None,
             emergency: None,
             tail: Tail::default(),
@@ -218,6 +221,11 @@ impl Track {
         let last = history.entries().next_back().ok_or(ChainError::HistoryMissing)?;
         let text = vouched::vouched(files, id, history, last.version)?;
         Ok(Self::new(id).kind_of(last, &text))
+    }
+
+    /// The text that was published last, also where it was retired since.
+    pub fn last_published(&self) -> Option<&Published> {
+        self.published.as_ref().or(self.former.as_ref())
     }
 
     /// The artifact.
@@ -321,12 +329,16 @@ impl Track {
         self.pending = None;
         self.emergency = None;
         self.submitters.clear();
-        self.published = match entry.state {
+        let before = self.published.take();
+        match entry.state {
             EntryState::Published(_) => {
-                Some(Published { version: entry.version, text: text.to_owned() })
+                self.published = Some(Published { version: entry.version, text: text.to_owned() });
+                self.former = None;
             }
-            EntryState::Retired(_) | EntryState::Unpublished => None,
-        };
+            EntryState::Retired(_) | EntryState::Unpublished => {
+                self.former = before.or(self.former.take());
+            }
+        }
         if let EntryState::Retired(at) = entry.state {
             let fields = fields.filter(|fields| fields.state == ReviewState::Emergency);
             self.emergency = fields.map(|fields| EmergencyRetirement {

@@ -76,7 +76,7 @@ fn read_in_force(
     let without = |basis| InForce { stewards: Stewards::default(), basis };
     match text_in_force(files, chronicle, at, id) {
         Ok(TextInForce::Never) => without(Basis::Never),
-        Ok(TextInForce::Retired) => without(Basis::Retired),
+        Ok(TextInForce::Retired { .. }) => without(Basis::Retired),
         Ok(TextInForce::Sealed { version, at, text }) => {
             let reading = read(&text);
             match reading.stewards {

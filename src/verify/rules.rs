@@ -6,6 +6,7 @@ use super::finding::{Code, Finding};
 use super::log::{Record, Seal, View};
 use crate::chain::replay;
 use crate::chain::walk::Walk;
+use crate::checkpoint::in_force::says_governed;
 use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
 use crate::model::layout;
@@ -47,7 +48,8 @@ impl Rules {
         let id = DocumentId::config();
         let record = view.records.get(&id).unwrap_or(&nothing);
         let mut times = times_of(record);
-        let texts = sealed_texts(vault, &id, record);
+        let mut texts = sealed_texts(vault, &id, record);
+        drop_void_retirements(&mut texts);
         let configs = configurations(&texts);
         let mut rules = Self::default();
         let mut findings = Vec::new();
@@ -83,7 +85,11 @@ impl Rules {
         let id = DocumentId::stewards();
         let record = view.records.get(&id).unwrap_or(&nothing);
         times.extend(times_of(record));
-        let found = reviews(&texts, &sealed_texts(vault, &id, record)).into_iter();
+        let mut stewards = sealed_texts(vault, &id, record);
+        stewards.retain(|(number, text)| {
+            !matches!(text, SealedText::Retired) || !is_governed_before(&texts, *number)
+        });
+        let found = reviews(&texts, &stewards).into_iter();
         let found = found.filter_map(|(n, rules)| Some(((n, *times.get(&n)?), rules)));
         rules.reviews = found.collect();
         let bound = configs.iter().map(|(checkpoint, config)| {
@@ -189,6 +195,13 @@ enum SealedText {
     Retired,
 }
 
+impl SealedText {
+    /// Whether it is a configuration that can be read, and says governed.
+    fn says_governed(&self) -> bool {
+        matches!(self, Self::Text(text) if says_governed(text))
+    }
+}
+
 /// What the checkpoints seal of a governance file, each with the first that does, in order.
 fn sealed_texts(
     vault: &Vault,
@@ -219,6 +232,28 @@ fn sealed_texts(
         }
     }
     found.into_iter().collect()
+}
+
+/// Drops the retirements of the configuration that count for nothing, because they were made in a
+/// governed vault (REV-1).
+fn drop_void_retirements(configs: &mut Vec<(CheckpointNumber, SealedText)>) {
+    let mut is_governed = false;
+    configs.retain(|(_, text)| match text {
+        SealedText::Retired if is_governed => false,
+        _ => {
+            is_governed = text.says_governed();
+            true
+        }
+    });
+}
+
+/// Whether the configuration that is in force before a checkpoint can be read, and says governed.
+fn is_governed_before(
+    configs: &[(CheckpointNumber, SealedText)],
+    checkpoint: CheckpointNumber,
+) -> bool {
+    let last = configs.iter().rfind(|(number, _)| *number < checkpoint);
+    last.is_some_and(|(_, text)| text.says_governed())
 }
 
 /// The sealed versions of the configuration that can be read, and nothing from the checkpoint on that

@@ -99,6 +99,13 @@ impl Workspace<'_> {
     }
 }
 
+impl Workspace<'_> {
+    /// What the user's configuration says that nothing reads, as a misspelt key.
+    pub(crate) fn unknown_settings(&self, vault: &Vault) -> Vec<String> {
+        configured::unknown_keys(vault.root(), |name| self.environment.var(name))
+    }
+}
+
 /// The set that all of it belongs to.
 fn the_set(outcome: &Outcome) -> Option<&str> {
     let first = outcome.items.first()?.set.as_deref()?;

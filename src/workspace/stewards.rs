@@ -216,7 +216,7 @@ fn is_edited(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
     let sealed = text_in_force(vault.files(), chronicle, chronicle.head_number(), &id);
     match (live, sealed) {
         (Some(Ok(live)), Ok(TextInForce::Sealed { text, .. })) => live != text,
-        (live, Ok(TextInForce::Never | TextInForce::Retired)) => live.is_some(),
+        (live, Ok(TextInForce::Never | TextInForce::Retired { .. })) => live.is_some(),
         _ => true,
     }
 }

@@ -4,9 +4,12 @@ use super::Workspace;
 use super::version::{any_text_of, recorded};
 use crate::audit::{Change, Event, Logs, Part, Text, Traced};
 use crate::checkpoint::log::Log;
+use crate::document::Document;
+use crate::document::validate::{Problem, problems};
 use crate::evidence::blame::Blame;
 use crate::evidence::submission::{Remark, Submitted, Texts};
 use crate::govern::review::{self, About};
+use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::report::failure::Failure;
@@ -44,7 +47,12 @@ impl Workspace<'_> {
             Ok((text, history))
         };
         let (submitted, history) = record(awaited)?;
-        let published = match &track.published {
+        // What is submitted upon a retirement is compared with what was published before it.
+        let before = match &track.pending {
+            Some(_) => track.last_published(),
+            None => track.published.as_ref(),
+        };
+        let published = match before {
             Some(published) => Some((record(published.version)?.0, published.version)),
             None => None,
         };
@@ -59,7 +67,12 @@ impl Workspace<'_> {
         let submitted =
             if is_text && track.pending.is_some() { submitted } else { published.clone() };
         let end = about.end.as_ref().map(|end| end.version);
+        let warnings = match track.pending {
+            Some(_) if id.is_document() && is_text => hidden(vault, id, &submitted),
+            _ => Vec::new(),
+        };
         let submitted = Submitted {
+            warnings,
             barred: match about.end {
                 None => review::may_decide(track, &principal, &about.rules).err(),
                 Some(_) => None,
@@ -75,6 +88,15 @@ impl Workspace<'_> {
         };
         Ok(Traced::new(submitted, texts))
     }
+}
+
+/// What a page does not show of the text of a document.
+fn hidden(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Problem> {
+    let Ok(document) = Document::parse(text) else { return Vec::new() };
+    let criteria = live::criteria(vault, &id.live_path(), &document, false);
+    let mut found = problems(text, &document, criteria);
+    found.retain(|problem| ["hidden-character", "hidden-comment"].contains(&problem.code));
+    found
 }
 
 /// The version that awaits a decision.

@@ -119,14 +119,16 @@ fn due_files(
     let ids: HashSet<&DocumentId> = files.iter().filter_map(|file| file.id.as_ref()).collect();
     let due = due().unwrap_or_default().into_iter().filter(|due| ids.contains(&due.id));
     let problem = |due: Due| {
-        let Due { id, approved_at, max_age } = due;
+        let Due { id, approved_at, is_approved, max_age } = due;
+        let since = match is_approved {
+            true => format!("it was approved at {approved_at}"),
+            false => format!("it was published at {approved_at} without a review"),
+        };
         let problem = Problem {
             code: "approval-due",
             severity: Severity::Warning,
             line: None,
-            message: format!(
-                "it was approved at {approved_at}, and an approval is due again after {max_age} days"
-            ),
+            message: format!("{since}, and an approval is due again after {max_age} days"),
             hint: Hint::call(
                 "{} submits the text as it is, and a reviewer approves it again",
                 Call::new(Verb::Submit).value(id.as_str()).word("--renew"),

@@ -134,7 +134,7 @@ const PROVOCATIONS: &[Provocation] = &[
 ];
 
 /// Not provoked here.
-const ELSEWHERE: [Code; 21] = [
+const ELSEWHERE: [Code; 22] = [
     // `stage.rs`.
     Code::UnknownStaged,
     Code::StagedEnded,
@@ -153,6 +153,8 @@ const ELSEWHERE: [Code; 21] = [
     Code::NotGoverned,
     Code::NotASteward,
     Code::OwnSubmission,
+    // `review_edges.rs`.
+    Code::ApprovalLapsed,
     Code::ApprovedAlready,
     Code::NotTheSubmitter,
     Code::TooFewReviewers,

@@ -709,3 +709,49 @@ fn a_trigger_that_left_the_maps_and_has_a_history_is_a_note() {
         assert_eq!(codes(&place), [expected], "{trigger}");
     }
 }
+
+/// What was possible once: a deletion of the configuration is submitted and approved.
+#[test]
+fn a_configuration_that_a_governed_vault_retires_stays_in_force_with_its_stewards() {
+    const CONFIG: &str = ".context/.versions/config.yaml/history.yaml";
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.write(
+        "stewards.yaml",
+        "version: 1\nvault: [{principal: bo@x.com, role: reviewer}, {principal: kim@x.com, role: reviewer}]\n",
+    );
+    place.ctx("govern on").ok();
+    let history = place.read(CONFIG);
+    let last = History::parse(history.as_bytes()).unwrap().last_version().unwrap();
+    let text = place.ctx(&format!("show .context/config.yaml {last} --as kim@x.com")).ok().stdout;
+    let (submitted, retired) = (last.next(), last.next().next());
+    rechain(&place, CONFIG, false, |entry| {
+        let diff = diff::print(&text, "", last, submitted);
+        (entry.stored, entry.state) = (TextStorage::Diff(diff), EntryState::Unpublished);
+        entry.edited_by = "bo@x.com".to_owned();
+        entry.edited_at = "2026-11-21T10:00:05.100Z".parse().unwrap();
+    });
+    let at = "2026-11-21T10:00:05.200Z";
+    rechain(&place, CONFIG, false, |entry| {
+        entry.stored =
+            TextStorage::Diff(format!("--- v{submitted}\n+++ v{retired}\treview: approved\n"));
+        entry.edited_by = "kim@x.com".to_owned();
+        entry.edited_at = at.parse().unwrap();
+        entry.state = EntryState::Retired(entry.edited_at);
+    });
+    append_line(&place, &[], &[".context/config.yaml"], at, ".context/config.yaml");
+    // Both go on by the rules that were approved: what follows has no finding of its own.
+    for line in ["verify", "verify", "verify"] {
+        drop(place.ctx(line));
+    }
+    place.edit("nodes/a.md", "# A", "# A a");
+    place.ctx("submit nodes/a --as bo@x.com").ok();
+    place.ctx("approve nodes/a --as kim@x.com").ok();
+    place.ctx("submit .context/config.yaml --as bo@x.com").ok();
+    place.ctx("approve .context/config.yaml --as kim@x.com").ok();
+    let json = place.typed("verify --json").without("HOME").run().json("ctx.verify");
+    let findings = json["findings"].as_array().unwrap().iter();
+    let of_reviews = findings.filter(|f| f["code"].as_str().unwrap().starts_with("approval"));
+    let found: Vec<_> = of_reviews.map(|f| (&f["code"], &f["id"], &f["version"])).collect();
+    let expected = (&json!("approval-altered"), &json!(".context/config.yaml"), &json!(retired.0));
+    assert_eq!(found, [expected], "{json}");
+}

@@ -188,3 +188,47 @@ fn scopes_at_which_a_limited_reader_has_no_role_are_counted_only() {
     assert!(!json.contains("hidden"), "{json}");
     assert!(by(&place, "bo", "steward list").ok().stdout.contains("nodes/hidden/"));
 }
+
+#[test]
+fn a_limited_reader_is_told_of_their_own_scopes_and_acts_wherever_stewards_are_shown() {
+    let place = limited();
+    place.edit("nodes/open/a.md", "one", "more");
+    by(&place, "ana", "submit nodes/open/a").ok();
+    for line in
+        ["owners", "owners --json", "owners --access-review", "owners --access-review --json"]
+    {
+        let own = by(&place, "ana", line).ok();
+        assert!(own.stdout.contains("nodes/open/"), "{}", own.whole());
+        assert!(!own.stdout.contains("hidden") && !own.stdout.contains("kim@"), "{}", own.whole());
+        let none = by(&place, "eve", line).ok();
+        assert!(
+            !none.stdout.contains("nodes/") && !none.stdout.contains("@x.com\""),
+            "{}",
+            none.whole()
+        );
+        assert!(by(&place, "bo", line).ok().stdout.contains("nodes/hidden/"), "{line}");
+    }
+    let acts = by(&place, "ana", "owners --access-review").ok();
+    assert!(
+        acts.stdout.contains("ana@x.com") && acts.stdout.contains("submit at"),
+        "{}",
+        acts.whole()
+    );
+    let refused = by(&place, "ana", "steward export --codeowners").exits(3);
+    assert!(refused.stderr.contains("not-a-steward"), "{}", refused.whole());
+    by(&place, "kim", "steward export --codeowners").ok();
+}
+
+#[test]
+fn an_access_review_of_a_checkpoint_has_no_act_after_it() {
+    let place = governed(STEWARDS);
+    let before = by(&place, "ana", "owners --access-review").ok().stdout;
+    place.edit("nodes/a.md", "one", "three");
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    let at = by(&place, "ana", "owners --access-review --at 2").ok().stdout;
+    assert_eq!(at, before);
+    assert!(before.contains("kim@x.com  no recorded act"), "{before}");
+    let now = by(&place, "ana", "owners --access-review").ok().stdout;
+    assert!(!now.contains("kim@x.com  no recorded act") && now.contains("submit at"), "{now}");
+}

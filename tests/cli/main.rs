@@ -78,6 +78,7 @@ mod respelled;
 mod restore;
 mod retire;
 mod review;
+mod review_edges;
 mod review_faults;
 mod review_model;
 mod review_properties;

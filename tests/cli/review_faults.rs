@@ -578,11 +578,11 @@ fn an_approver_who_is_no_reviewer_any_more_does_not_count() {
     world.does(BO, "approve stewards.yaml");
     world.does(KIM, "approve stewards.yaml");
     assert_snapshot!(world.run(BO, "approve nodes/d0", 1).here().whole(), @r"
-    exit: 4
+    exit: 3
     -- stdout
     -- stderr
-    error[submission-changed]: version 2 of `nodes/d0` cannot be approved: `kim@example.com` is no steward of vault, but reviewer is needed
-    hint: its submitter runs `ctx withdraw nodes/d0` and then `ctx submit nodes/d0`
+    error[approval-lapsed]: version 2 of `nodes/d0` cannot be approved, because an approval counts no more: `kim@example.com` is no steward of vault, but reviewer is needed
+    hint: its submitter runs `ctx withdraw nodes/d0` and then `ctx submit nodes/d0`, or a reviewer ends it with `ctx reject nodes/d0 --reason TEXT`
     ");
     world.seconds += 2;
     world.does(ANA, "withdraw nodes/d0");

@@ -118,6 +118,8 @@ pub(crate) struct Pending {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Artifact {
     pub(crate) published: Option<Text>,
+    /// What was published last, where that was retired.
+    former: Option<Text>,
     pub(crate) pending: Option<Pending>,
     /// Who retired it alone, and the text.
     pub(crate) emergency: Option<(Who, Text)>,
@@ -181,7 +183,8 @@ impl Model {
 
     /// The texts that roles are looked up for.
     fn subjects(&self, id: &str, text: &Text, action: &Action) -> Vec<(String, Text)> {
-        let published = self.artifacts.get(id).and_then(|a| a.published.clone());
+        let artifact = self.artifacts.get(id);
+        let published = artifact.and_then(|a| a.published.clone().or_else(|| a.former.clone()));
         let is_said = *text != Text::File(String::new());
         let texts: Vec<Text> =
             Some(text.clone()).filter(|_| is_said).into_iter().chain(published).collect();
@@ -224,7 +227,18 @@ impl Model {
     /// Whether a principal may approve what awaits.
     pub(crate) fn may_approve(&self, id: &str, who: Who) -> Outcome {
         let pending = self.pending(id).ok_or("nothing awaits")?;
-        if pending.approvals.contains(&who) {
+        for by in &pending.approvals {
+            self.is_eligible(id, pending, by).map_err(|_| "an approver is none any more")?;
+        }
+        self.could_approve(id, pending, who)
+    }
+
+    /// The same where all approvals so far count.
+    fn could_approve(&self, id: &str, pending: &Pending, who: Who) -> Outcome {
+        // One of the approvers publishes what needs no further approval.
+        let is_enough =
+            pending.change.is_none() && pending.approvals.len() >= self.required(id, pending);
+        if pending.approvals.contains(&who) && !is_enough {
             return Err("approved already");
         }
         self.is_eligible(id, pending, who)
@@ -240,12 +254,17 @@ impl Model {
         }
     }
 
-    /// What a principal is asked to decide.
+    /// What a principal is asked to decide, with their own submissions that nobody can approve.
     pub(crate) fn asked(&self, who: Who) -> BTreeSet<String> {
-        let is_asked = |(id, artifact): &(&String, &Artifact)| match &artifact.emergency {
-            _ if artifact.pending.is_some() => self.may_approve(id, who).is_ok(),
-            Some(_) => self.may_ratify(id, who).is_ok(),
-            None => false,
+        let is_asked = |(id, artifact): &(&String, &Artifact)| {
+            let is_lapsed =
+                |p: &Pending| p.approvals.iter().any(|by| self.is_eligible(id, p, by).is_err());
+            let is_of_submission = artifact.pending.as_ref().is_some_and(|pending| {
+                self.could_approve(id, pending, who).is_ok()
+                    || pending.by == who && is_lapsed(pending)
+            });
+            // What is submitted upon a retirement in an emergency does not end it.
+            is_of_submission || self.may_ratify(id, who).is_ok()
         };
         self.artifacts.iter().filter(is_asked).map(|(id, _)| id.clone()).collect()
     }
@@ -544,14 +563,15 @@ impl Model {
         }
         let artifact = self.artifact(id);
         artifact.recorded.insert(text.body().to_owned());
-        artifact.published = Some(text);
+        (artifact.published, artifact.former) = (Some(text), None);
         artifact.has_history = true;
         artifact.ends();
     }
 
     pub(crate) fn retire(&mut self, id: &str) {
         let artifact = self.artifact(id);
-        artifact.published = None;
+        let published = artifact.published.take();
+        artifact.former = published.or(artifact.former.take());
         artifact.ends();
     }
 

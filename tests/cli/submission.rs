@@ -258,13 +258,13 @@ fn an_old_approval_is_due_and_the_clock_is_handed_in() {
     Published and unchanged: 2 documents
     Nothing to submit
 
-    Due for a review, because the approval is too old (next: ctx submit ID --renew):
-      nodes/a (approved at 2026-11-21T10:00:01.000Z, due after 90 days)
-      nodes/b (approved at 2026-11-21T10:00:01.000Z, due after 90 days)
+    Due for a review, because the approval is too old, or there is none (next: ctx submit ID --renew):
+      nodes/a (published at 2026-11-21T10:00:01.000Z without a review, due after 90 days)
+      nodes/b (published at 2026-11-21T10:00:01.000Z without a review, due after 90 days)
     ");
     assert_eq!(later("status --json").ok().json("ctx.status")["due"][0]["max_age_days"], 90);
     let found = later("validate").ok().stdout;
-    assert!(found.contains("warning[approval-due]: nodes/a.md: it was approved at"), "{found}");
+    assert!(found.contains("warning[approval-due]: nodes/a.md: it was published at"), "{found}");
 }
 
 #[test]

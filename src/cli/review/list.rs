@@ -52,6 +52,21 @@ pub(super) fn run(
         row.iter().map(|cell| shown(cell).into_owned()).collect::<Vec<String>>()
     };
     ui.table(&report.waiting.iter().map(row).collect::<Vec<_>>());
+    for one in &report.waiting {
+        let id = shown(one.id.as_str());
+        if let Some(why) = one.lapsed {
+            let why = shown(why);
+            ui.note(&format!(
+                "warning: {id} cannot be approved, because an approval counts no more: {why}"
+            ));
+            ui.note(&format!(
+                "hint: its submitter runs `ctx withdraw {id}` and then `ctx submit {id}`"
+            ));
+        }
+        if let Some(version) = one.after {
+            ui.note(&format!("note: {id} is ratified after v{version} is decided, which awaits upon its retirement"));
+        }
+    }
     if others > 0 {
         ui.note(&format!("note: {} of others; `--all` lists them", count(others, "submission")));
     }

@@ -6,14 +6,17 @@ use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
 use crate::model::number::Version;
 use crate::report::failure::Failure;
-use crate::report::submission::{ChangedLine, EndReport, HunkReport, SubmissionReport};
+use crate::report::submission::{
+    ChangedLine, EmergencyReport, EndReport, HunkReport, SubmissionReport,
+};
 use crate::uri::Class;
 use crate::words::count;
 
 /// Show the changes of one submission, and who may approve it
 ///
 /// Compares the submitted text with the published one: first the fields of the frontmatter, without
-/// those that every step sets, then the body. A line that begins with `~` has marked words: removed
+/// those that every step sets, then the lines of the frontmatter where comments, order or spelling
+/// differ too, then the body. What a page does not show is named. A line that begins with `~` has marked words: removed
 /// ones as `[-…-]`, added ones as `{+…+}`, on a terminal in colours. A line that has such marks
 /// itself is shown as removed and added. Needs the role viewer; the access is recorded.
 /// With --version, a submission that was decided is shown too, compared with what was published when
@@ -41,7 +44,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     session.recording.query = Some(args.id.clone());
     session.recording.listed = Some(1);
     let submitted = session.release(submitted);
-    let report = SubmissionReport::new(&submitted);
+    let report = SubmissionReport::new(&submitted, session.ui.spell());
     if session.ui.json {
         session.ui.report(&report);
         return Ok(Answer::Yes);
@@ -72,12 +75,23 @@ fn head(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
     let by = if one.action == "emergency" { "retired by" } else { "submitted by" };
     let base = match one.base.0 {
         0 if one.action == "emergency" => String::new(),
-        0 => ", the first version".to_owned(),
+        0 => match report.former {
+            Some(former) => format!(", upon the retirement of v{former}"),
+            None => ", the first version".to_owned(),
+        },
         base => format!(", based on v{base}"),
     };
     session.ui.line(&format!("{by} {}, {}{base}", shown(one.by), one.at));
     if let Some(reason) = report.reason {
         session.ui.line(&format!("reason: {}", shown(reason)));
+    }
+    if let Some(emergency) = &report.emergency {
+        let EmergencyReport { version, by, at, reason } = emergency;
+        session.ui.line(&format!(
+            "retired in an emergency by {}, v{version}, {at}: {}",
+            shown(by),
+            shown(reason)
+        ));
     }
     if let Some(end) = &report.ended {
         let reason = end.reason.map_or_else(String::new, |reason| format!(": {}", shown(reason)));
@@ -122,15 +136,26 @@ fn changes(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
         session.ui.line(&format!("{}: {before} -> {after}", shown(field.name)));
     }
     if report.respelled {
-        session.ui.line("The frontmatter differs in its comments, order or spelling alone.");
+        session.ui.line("The lines of the frontmatter, whose comments, order or spelling differ:");
+    }
+    for hunk in &report.frontmatter {
+        self::hunk(session, hunk);
     }
     for hunk in &report.hunks {
         self::hunk(session, hunk);
     }
     if report.fields.is_empty() && report.hunks.is_empty() && !report.respelled {
-        session.ui.line("The text is the published one.");
+        session.ui.line(match report.former {
+            Some(_) => "The text is the one that was published before.",
+            None => "The text is the published one.",
+        });
     }
     session.ui.line("");
+    for warning in &report.warnings {
+        let line = warning.line.map_or_else(String::new, |line| format!("line {line}: "));
+        let message = shown(&warning.message);
+        session.ui.note(&format!("warning[{}]: {line}{message}", warning.code));
+    }
 }
 
 fn hunk(session: &mut Session<'_>, hunk: &HunkReport<'_>) {

@@ -35,6 +35,7 @@ pub(super) struct Run {
 pub(super) fn run(args: &Run, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let labels = session.workspace.named_session("a hydration")?;
     let vault = session.vault()?;
+    session.warn_of_settings(&vault);
     let id = session.workspace.known_id(&vault, &args.id)?;
     let id = session.workspace.nameable(&vault, id)?;
     let source = session.source(&vault, Need::Versions)?;

@@ -109,11 +109,10 @@ fn run(
     };
     let scope = scope(args, &vault, session)?;
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
-    if super::is_edited(session, &vault)? {
-        super::warn_of_edits(session);
-    }
+    let has_edits = super::has_edits(session, &vault)?;
     let about = (args.note.as_deref(), mode);
     let outcome = session.workspace.assign(&vault, (&scope, &who), assigning, about)?;
+    super::warn_of_edits(session, has_edits && !outcome.items.is_empty());
     if outcome.items.is_empty() && !session.ui.json {
         let done = if session.ui.is_governed() { "submitted or published" } else { "published" };
         session.ui.line(&format!("the assignment is {done} already"));

@@ -21,7 +21,8 @@ use crate::stewards::codeowners::{self, Imported};
 /// Print the reviewers as a CODEOWNERS file
 ///
 /// The syntax is that of GitHub and GitLab. Comments name what it cannot express: roles but
-/// `reviewer`, scopes of tags, settings of reviews, and names that are no address.
+/// `reviewer`, scopes of tags, settings of reviews, and names that are no address. With
+/// `reads: stewards` it needs a role at the whole vault.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx steward export --codeowners > .github/CODEOWNERS")]
 pub(super) struct Export {
@@ -37,6 +38,13 @@ pub(super) fn export(args: &Export, session: &mut Session<'_>) -> Result<Answer,
     let source = session.source(&vault, Need::Versions)?;
     let at = args.at.checkpoint(session, &vault, &source)?;
     let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
+    let own = session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?;
+    if own.is_some() {
+        // A file that left out scopes would give their documents other owners.
+        let message = "you may not read `stewards.yaml`, of which every scope is exported";
+        return Err(Failure::new(Code::NotASteward, message)
+            .hint("`ctx steward list` lists the scopes at which you have a role"));
+    }
     let text = codeowners::export(&found.in_force.stewards);
     session.recording.listed = Some(found.in_force.stewards.scopes().count());
     if session.ui.json {
@@ -81,12 +89,10 @@ pub(super) fn import(args: &Import, session: &mut Session<'_>) -> Result<Answer,
     let vault = session.acting(&args.acting)?;
     let imported = codeowners::read(&text_of(args, session)?, &handles(&args.owners)?);
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
-    let is_edited = super::is_edited(session, &vault)?;
+    let has_edits = super::has_edits(session, &vault)?;
     let note = args.note.as_deref();
     let outcome = session.workspace.import_owners(&vault, &imported, (note, mode))?;
-    if is_edited && !outcome.items.is_empty() {
-        super::warn_of_edits(session);
-    }
+    super::warn_of_edits(session, has_edits && !outcome.items.is_empty());
     if outcome.checkpoint.is_none() {
         session.notify(&vault, &outcome, ("submit", None));
     }
@@ -96,14 +102,14 @@ pub(super) fn import(args: &Import, session: &mut Session<'_>) -> Result<Answer,
     } else {
         print(session, &imported);
         match outcome.items.is_empty() {
-            true if is_edited => {
+            true if has_edits => {
                 session.ui.line("nothing to import: the live stewards.yaml assigns all of this");
             }
             true => session.ui.line("nothing to import: all of this is assigned and published"),
             false => event::text(session, "import", &outcome, args.dry_run),
         }
     }
-    if is_edited && outcome.items.is_empty() {
+    if has_edits && outcome.items.is_empty() {
         let publish = session.ui.publish();
         session.ui.warn(&format!(
             "the live stewards.yaml has changes that are not published; `{publish} stewards.yaml` does it"

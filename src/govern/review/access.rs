@@ -9,6 +9,7 @@ use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
+use crate::model::timestamp::Timestamp;
 use crate::resolve::{CheckpointSource, Need};
 use crate::stewards::{Role, Scope, Stewards};
 use crate::vault::Vault;
@@ -36,11 +37,17 @@ pub(crate) struct Lapsed {
     pub(crate) by: String,
 }
 
-/// Gathers every principal of some stewards and of the change log, by name.
+/// Gathers every principal of some stewards and of the change log, by name; of the log only what is
+/// not later than `until`, if that is given.
 ///
 /// # Errors
 /// The change log cannot be read.
-pub(crate) fn of(vault: &Vault, stewards: &Stewards) -> Result<Vec<Access>, PublishError> {
+pub(crate) fn of(
+    vault: &Vault,
+    stewards: &Stewards,
+    until: Option<Timestamp>,
+) -> Result<Vec<Access>, PublishError> {
+    let until = until.map(|until| until.to_string());
     let mut found: BTreeMap<PrincipalKey, Access> = BTreeMap::new();
     for scope in stewards.scopes() {
         for holder in stewards.holders(scope) {
@@ -53,12 +60,15 @@ pub(crate) fn of(vault: &Vault, stewards: &Stewards) -> Result<Vec<Access>, Publ
     let read = logs.and_then(|logs| {
         logs.each(&mut |line| {
             let Event::Change(change) = &line.event else { return };
+            // Times are written in one form, so that they compare as texts.
+            if until.as_ref().is_some_and(|until| line.at > *until) {
+                return;
+            }
             let Some(name) = line.request.principal.as_deref() else { return };
             let one = found.entry(PrincipalKey::of(name)).or_default();
             if one.principal.is_empty() {
                 name.clone_into(&mut one.principal);
             }
-            // Times are written in one form, so that they compare as texts.
             if one.last.as_ref().is_none_or(|(at, _)| *at <= line.at) {
                 one.last = Some((line.at.clone(), change.as_str()));
             }

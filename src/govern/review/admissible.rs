@@ -93,7 +93,7 @@ impl Transaction<'_> {
         rules: &Rules,
     ) -> Result<Option<DocumentId>, PublishError> {
         let text = item.submitted.as_deref().unwrap_or_default();
-        let published = track.and_then(|track| track.published.as_ref());
+        let published = track.and_then(Track::last_published);
         let target = match track.and_then(|_| action_of(&item.id, text)) {
             Some(Action::Move(target)) => Some(target),
             _ => None,

@@ -275,16 +275,19 @@ impl Transaction<'_> {
         let track = &member.reviewed.track;
         let pending = member.reviewed.pending()?;
         let id = track.id();
-        let fault = self.fault_of(track, pending).or_else(|| {
-            let mut approvers = member.by.iter().enumerate();
-            let judge = |(n, who): (usize, &String)| {
-                track.approver(pending, (who, &member.by[..n]), rules).into_iter().next()
-            };
-            approvers.find_map(judge)
-        });
-        let Some(fault) = fault else { return Ok(()) };
-        let (id, version, why) = (id.clone(), pending.version, fault.message);
-        Err(ReviewError::Altered { id, version, why, diff: None }.into())
+        let (id, version) = (id.clone(), pending.version);
+        if let Some(fault) = self.fault_of(track, pending) {
+            let why = fault.message;
+            return Err(ReviewError::Altered { id, version, why, diff: None }.into());
+        }
+        let mut approvers = member.by.iter().enumerate();
+        let judge = |(n, who): (usize, &String)| {
+            track.approver(pending, (who, &member.by[..n]), rules).into_iter().next()
+        };
+        match approvers.find_map(judge) {
+            Some(fault) => Err(ReviewError::Lapsed { id, version, why: fault.message }.into()),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a principal who may not approve a submission, or a submission that cannot be approved.
@@ -313,6 +316,10 @@ impl Transaction<'_> {
             return Err(ReviewError::Own { id: id(), who: who(), why: why.reason() });
         }
         rules.require(&who(), Role::Reviewer, track.subjects(pending))?;
+        if let Some(fault) = track.lapsed(pending, rules) {
+            let (version, why) = (pending.version, fault.message);
+            return Err(ReviewError::Lapsed { id: id(), version, why });
+        }
         let faults = track.approver(pending, (&who(), &pending.approvers()), rules);
         match faults.iter().any(|fault| fault.kind == FaultKind::Missing) {
             true => Err(ReviewError::Twice { id: id(), who: who() }),

@@ -9,6 +9,7 @@ use super::approvals::{Approvals, Member};
 use super::queue::waiting_in;
 use super::{Awaited, ReviewError};
 use crate::audit::{Change as Recorded, VersionRef, changes};
+use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::visible::Invisible;
@@ -213,6 +214,12 @@ fn run(
     let (author, mode) = (decision.author, decision.mode);
     event(vault, &Event { author, mode, subjects: &subjects, includes, gate }, |t, outcome| {
         t.check_readable(decision.ids)?;
+        let is_known = |id: &&DocumentId| {
+            vault.files().exists(&id.history_path()) || live::is_known(vault, id)
+        };
+        if let Some(id) = decision.ids.iter().find(|id| !is_known(id)) {
+            return Err(t.unknown(id));
+        }
         choose(t, outcome).map_err(|why| t.told(why, decision.ids))?;
         outcome.hidden = t.hidden_parts(outcome)?;
         Ok(())

@@ -5,9 +5,11 @@ use rayon::prelude::*;
 use super::super::PublishError;
 use super::queue::rules_in_force;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::document::review::ReviewFields;
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::resolve::Snapshot;
+use crate::review::Reviewed;
 use crate::vault::Vault;
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -19,6 +21,8 @@ pub(crate) struct Due {
     pub(crate) id: DocumentId,
     /// When its text was approved; of one from before the vault was governed, published.
     pub(crate) approved_at: Timestamp,
+    /// Whether a review published it: else no reviewer approved it yet.
+    pub(crate) is_approved: bool,
     /// After how many days an approval is due again.
     pub(crate) max_age: u64,
 }
@@ -46,7 +50,10 @@ pub(crate) fn due(
         let approved_at = served.entry.published_at()?;
         let allowed = i64::try_from(max_age).unwrap_or(i64::MAX).saturating_mul(DAY);
         let age = now.millis().saturating_sub(approved_at.millis());
-        (age > allowed).then(|| Due { id: id.clone(), approved_at, max_age })
+        let review = ReviewFields::of(&served.fields);
+        let is_approved = Reviewed::is_claimed(id, &served.entry, review.as_ref());
+        let due = || Due { id: id.clone(), approved_at, is_approved, max_age };
+        (age > allowed).then(due)
     });
     let mut due: Vec<Due> = each.collect();
     due.sort_by(|a, b| a.id.cmp(&b.id));

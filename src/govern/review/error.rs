@@ -156,6 +156,18 @@ pub enum ReviewError {
         /// What differs between the two.
         diff: Option<String>,
     },
+    /// An approver before has lost the role, or is an author.
+    #[error(
+        "version {version} of `{id}` cannot be approved, because an approval counts no more: {why}"
+    )]
+    Lapsed {
+        /// The artifact.
+        id: DocumentId,
+        /// The version.
+        version: Version,
+        /// Whose, and why.
+        why: String,
+    },
     /// The submission is not one of what is published.
     #[error("version {version} of `{id}` cannot be approved: {why}")]
     Altered {
@@ -190,6 +202,11 @@ pub enum ReviewError {
         /// How many are needed.
         needed: usize,
     },
+    /// The only reviewer of the vault is its only editor, too.
+    #[error(
+        "`{0}` is the only reviewer and editor of the whole vault, so that nothing could be approved: no other reviewer, and not the end of the mode"
+    )]
+    NoOtherEditor(String),
     /// Work is pending.
     #[error("{} before the mode can change", .0)]
     WorkPending(String),
@@ -214,6 +231,7 @@ impl ReviewError {
             | Self::NotTheSubmitter { id, .. }
             | Self::Pending { id, .. }
             | Self::Changed { id, .. }
+            | Self::Lapsed { id, .. }
             | Self::Altered { id, .. } => vec![id],
             Self::NoChange(_)
             | Self::OthersChange { .. }
@@ -222,6 +240,7 @@ impl ReviewError {
             | Self::HiddenFiles(_)
             | Self::Text { .. }
             | Self::TooFewReviewers { .. }
+            | Self::NoOtherEditor(_)
             | Self::WorkPending(_) => Vec::new(),
         }
     }
@@ -235,6 +254,7 @@ impl ReviewError {
             Self::Split { .. } => "alone was rejected or withdrawn",
             Self::NoEditor { .. } => "was submitted by a principal who was no editor",
             Self::Altered { .. } | Self::Changed { .. } => "cannot be approved as it is",
+            Self::Lapsed { .. } => "has an approval that counts no more",
             Self::Own { .. } => "has you as an author",
             Self::Twice { .. } => "was approved by you already",
             Self::Unfit(_) => "asks for a role that you do not have",

@@ -40,9 +40,14 @@ pub fn begin(
     let reading = stewards::read(text);
     // What is wrong with the file is said by its publication.
     if let Some(found) = &reading.stewards {
-        let (found, needed) = (vault_reviewers(found).len(), if begin.alone { 1 } else { 2 });
-        if found < needed {
-            return Err(ReviewError::TooFewReviewers { found, needed }.into());
+        let (reviewers, needed) = (vault_reviewers(found), if begin.alone { 1 } else { 2 });
+        if reviewers.len() < needed {
+            return Err(ReviewError::TooFewReviewers { found: reviewers.len(), needed }.into());
+        }
+        if let (1, Some(reviewer)) = (reviewers.len(), reviewers.values().next())
+            && !has_other_editor(found, reviewer)
+        {
+            return Err(ReviewError::NoOtherEditor(reviewer.clone()).into());
         }
     }
     let ids = [DocumentId::config(), DocumentId::stewards()];
@@ -81,6 +86,14 @@ pub fn may_end(vault: &Vault) -> Result<(), PublishError> {
             Err(ReviewError::WorkPending(format!("decide or withdraw {what}")).into())
         }
     }
+}
+
+/// Whether a principal other than the only reviewer of the whole vault can submit there: else nothing
+/// could be approved, not even another reviewer.
+fn has_other_editor(found: &Stewards, reviewer: &str) -> bool {
+    let holders = found.at(&Scope::Vault).map(|scope| found.holders(scope)).unwrap_or_default();
+    let key = PrincipalKey::of(reviewer);
+    holders.iter().any(|holder| holder.role >= Role::Editor && holder.principal.key() != key)
 }
 
 /// The reviewers of the whole vault, each once.

@@ -17,7 +17,7 @@ use crate::model::number::Version;
 use crate::model::principal::{Principal, PrincipalKey};
 use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
-use crate::review::{PastSubmission, Rules, SubmissionEnd, Track};
+use crate::review::{EmergencyRetirement, PastSubmission, Rules, SubmissionEnd, Track};
 use crate::stewards::Role;
 use crate::trust;
 use crate::vault::Vault;
@@ -62,8 +62,16 @@ pub struct Waiting {
     pub track: Track,
     /// How many approvals are required.
     pub required: u32,
-    /// Whether this principal may decide it.
+    /// Whether this principal may approve it, or ratify the retirement if nothing is submitted.
     pub is_mine: bool,
+    /// Whether this principal is asked about it: they may approve it, could if it had no fault, or
+    /// submitted what has one.
+    pub is_asked: bool,
+    /// Whether this principal may ratify the retirement in an emergency, which a submission upon it
+    /// does not end.
+    pub may_ratify: bool,
+    /// Why what is submitted cannot be approved by any reviewer: an approval counts no more (REV-13).
+    pub lapsed: Option<String>,
 }
 
 /// Reads what awaits a decision.
@@ -291,8 +299,18 @@ impl Waiting {
     fn of(track: Track, rules: &Rules, who: Option<&Principal>) -> Self {
         let required =
             track.pending.as_ref().map_or(1, |p| rules.required(track.subjects(p)).required);
-        let is_mine = who.is_some_and(|who| may_decide(&track, who, rules).is_ok());
-        Self { track, required, is_mine }
+        let may = who.is_some_and(|who| may_decide(&track, who, rules).is_ok());
+        let may_ratify = || {
+            let (who, emergency) = (who?, track.emergency.as_ref()?);
+            may_ratify(&track, emergency, who, rules).ok()
+        };
+        let may_ratify = may_ratify().is_some();
+        let lapsed = track.pending.as_ref().and_then(|pending| track.lapsed(pending, rules));
+        let lapsed = lapsed.map(|fault| fault.message);
+        let by = track.pending.as_ref().map(|pending| PrincipalKey::of(&pending.by));
+        let is_own = by.is_some() && by == who.map(Principal::key);
+        let is_asked = may || lapsed.is_some() && is_own;
+        Self { track, required, is_mine: may && lapsed.is_none(), is_asked, may_ratify, lapsed }
     }
 }
 
@@ -310,19 +328,16 @@ pub fn may_decide(track: &Track, who: &Principal, rules: &Rules) -> Result<(), S
             let fit = rules.require(who.as_str(), Role::Reviewer, track.awaited());
             fit.map_err(|why| why.to_string())?;
             // The other reasons of `Track::approver` are those above.
-            let mut approvals = pending.approvals.iter();
-            match approvals.any(|approval| PrincipalKey::of(&approval.by) == who.key()) {
-                true => barred("approved it already"),
-                false => Ok(()),
+            let by = pending.approvers();
+            let required = rules.required(track.subjects(pending)).required;
+            let is_enough = pending.change.is_none() && by.len() as u64 >= u64::from(required);
+            match by.iter().any(|by| PrincipalKey::of(by) == who.key()) {
+                // One of the approvers publishes what needs no further approval (REV-8).
+                true if !is_enough => barred("approved it already"),
+                _ => Ok(()),
             }
         }
-        (None, Some(emergency)) => {
-            if who.key() == PrincipalKey::of(&emergency.by) {
-                return barred("retired it");
-            }
-            let fit = rules.require(who.as_str(), Role::Reviewer, track.awaited());
-            fit.map_err(|why| why.to_string())
-        }
+        (None, Some(emergency)) => may_ratify(track, emergency, who, rules),
         (None, None) => barred("has nothing to decide"),
     }
 }
@@ -336,6 +351,21 @@ pub fn reviewers(track: &Track, rules: &Rules) -> Vec<String> {
     let holders = rules.stewards.holders(scope).into_iter();
     let may = holders.filter(|holder| may_decide(track, holder.principal, rules).is_ok());
     may.map(|holder| holder.principal.to_string()).collect()
+}
+
+/// Refuses a principal who may not ratify a retirement in an emergency, with the reason.
+fn may_ratify(
+    track: &Track,
+    emergency: &EmergencyRetirement,
+    who: &Principal,
+    rules: &Rules,
+) -> Result<(), String> {
+    if who.key() == PrincipalKey::of(&emergency.by) {
+        return Err(format!("{who} retired it"));
+    }
+    let subject = [(track.id(), emergency.text.as_str())];
+    let fit = rules.require(who.as_str(), Role::Reviewer, subject);
+    fit.map_err(|why| why.to_string())
 }
 
 /// What awaits a decision, and what may be a part of an interrupted step, as the change logs and the
@@ -440,7 +470,7 @@ fn is_waiting(track: &Track) -> bool {
 fn may_read(readers: Option<&Readers>, track: &Track) -> bool {
     let Some(readers) = readers else { return true };
     let pending = track.pending.iter().map(|pending| &pending.text);
-    let published = track.published.iter().map(|published| &published.text);
+    let published = track.last_published().into_iter().map(|published| &published.text);
     let emergency = track.emergency.iter().map(|emergency| &emergency.text);
     let mut texts = pending.chain(published).chain(emergency);
     texts.all(|text| readers.may_read(track.id(), text))

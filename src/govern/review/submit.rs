@@ -60,7 +60,10 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
         transaction.check_editable(&ids)?;
         let waits = transaction.begin_change(*change, outcome)?;
         let new: &[NewDocument] = from.as_slice();
-        for new in new.iter().filter(|new| !live::is_known(transaction.vault, &new.id)) {
+        let is_new = |new: &&NewDocument| {
+            new.id.is_document() && !live::is_known(transaction.vault, &new.id)
+        };
+        for new in new.iter().filter(is_new) {
             check_place(transaction.vault, &new.id)?;
         }
         let mut ids = transaction.candidates(which, outcome);

@@ -168,6 +168,14 @@ impl From<ReviewError> for Failure {
             }
             ReviewError::Changed { id, diff, .. } => with_diff(new(Code::SubmissionChanged), diff)
                 .hint(Hint::call("{} shows what awaits now", of(Verb::ReviewShow, &id))),
+            ReviewError::Lapsed { id, .. } => new(Code::ApprovalLapsed).hint(Hint::calls(
+                "its submitter runs {} and then {}, or a reviewer ends it with {}",
+                [
+                    of(Verb::Withdraw, &id),
+                    of(Verb::Submit, &id),
+                    of(Verb::Reject, &id).word("--reason").word("TEXT"),
+                ],
+            )),
             ReviewError::Altered { id, diff, .. } => with_diff(new(Code::SubmissionChanged), diff)
                 .hint(Hint::calls(
                     "its submitter runs {} and then {}",
@@ -178,15 +186,29 @@ impl From<ReviewError> for Failure {
             ReviewError::HiddenFiles(_) => new(Code::Refused)
                 .hint("a steward who may read every part of the change can say more"),
             ReviewError::Text { .. } => new(Code::Usage),
-            ReviewError::TooFewReviewers { .. } => new(Code::TooFewReviewers)
-                .hint(Hint::call(
+            ReviewError::TooFewReviewers { needed, .. } => {
+                let failure = new(Code::TooFewReviewers).hint(Hint::call(
                     "run {} for each of them",
                     Call::new(Verb::StewardAssign)
                         .word("PRINCIPAL")
                         .word("reviewer")
                         .word("--whole-vault"),
-                ))
-                .hint("`--alone` is enough for one, who can then approve nothing of their own"),
+                ));
+                match needed {
+                    // Only `govern on` asks for two.
+                    2 => failure.hint(
+                        "with `--alone` one is enough, beside an editor who submits what the reviewer approves",
+                    ),
+                    _ => failure,
+                }
+            }
+            ReviewError::NoOtherEditor(_) => new(Code::TooFewReviewers).hint(Hint::call(
+                "run {}: what an editor submits, the reviewer approves",
+                Call::new(Verb::StewardAssign)
+                    .word("PRINCIPAL")
+                    .word("editor")
+                    .word("--whole-vault"),
+            )),
             ReviewError::WorkPending(_) => new(Code::WorkPending)
                 .hint(Hint::call("{} lists what awaits a decision", Verb::Review)),
         }
@@ -207,8 +229,13 @@ impl From<RestoreError> for Failure {
             RestoreError::NeverPublished(id) => Self::never_published(&id),
             RestoreError::UnknownVersion { id, .. } => Self::new(Code::UnknownVersion, message)
                 .hint(Hint::call("{} lists its versions", history(&id))),
-            RestoreError::Unsealed { id, .. } => Self::new(Code::Withheld, message)
-                .hint(Hint::call("{} lists its versions with their checkpoints", history(&id))),
+            RestoreError::Unsealed { id, version } => {
+                let show = Call::new(Verb::ReviewShow).value(id.as_str());
+                let show = show.word("--version").value(version.to_string());
+                Self::new(Code::Withheld, message)
+                    .hint(Hint::call("{} lists its versions with their checkpoints", history(&id)))
+                    .hint(Hint::call("{} prints a text that was submitted", show))
+            }
             RestoreError::Withheld { .. } | RestoreError::History { .. } => {
                 Self::new(Code::Withheld, message).hint(verify_all())
             }
