@@ -27,6 +27,18 @@ pub struct Chain {
     pub faults: Vec<Fault>,
 }
 
+impl Chain {
+    /// Where it is in the vault.
+    pub(crate) fn path(&self) -> String {
+        path_of(&self.source, &self.writer)
+    }
+
+    /// Whether lines are missing or altered.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.faults.iter().any(|fault| fault.kind.is_damage())
+    }
+}
+
 /// Something in the folder of chains that cannot be read as one.
 #[derive(Debug)]
 pub struct StrayFile {

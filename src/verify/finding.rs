@@ -103,7 +103,7 @@ codes! {
     AuditAcknowledged "audit-acknowledged" Class::Note, "No change log has the event of a checkpoint, and a user acknowledged that.";
     StagedTorn "staged-torn" Class::Note, "The last line of a staging chain was not written to its end.";
     StagedUnclaimed "staged-unclaimed" Class::Note, "The content of staged entries is there, but no live entry names it.";
-    StagedUnproved "staged-unproved" Class::Note, "It cannot be shown that the principal of an act upon a staged entry had the role.";
+    StagedUnproved "staged-unproved" Class::Note, "It cannot be shown that an act upon a staged entry was allowed, or that an entry or a promotion is what it says.";
     StagedElsewhere "staged-elsewhere" Class::Note, "The content of a staged entry went away with an equal one, which ended in another clone.";
     AuditReplaced "audit-replaced" Class::Note, "A change log names a checkpoint of a log that was given up by `head trust` or replaced.";
     VersionUnpublished "version-unpublished" Class::Note, "A history has an unpublished version, as the reference implementation writes it.";

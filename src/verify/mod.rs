@@ -37,6 +37,7 @@ use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
+use crate::staging::Staged;
 use crate::trust::{self, EventKey, Head, TrustError, TrustedHeads};
 use crate::txn;
 use crate::vault::Vault;
@@ -130,6 +131,8 @@ pub struct Report {
     pub unprotected_retirements: u64,
     /// Edited live files of published documents that say that they are drafts, and are no finding.
     pub drafts: u64,
+    /// Entries of staging chains, with those whose content is gone.
+    pub staged_results: usize,
 }
 
 /// Recomputes everything, or what is asked for. A head that is found whole is trusted.
@@ -201,7 +204,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         }
     }
 
-    let mut steps = Steps::default();
+    let (mut steps, mut staged) = (Steps::default(), Staged::default());
     let (ids, documents, policy) = match request.only.clone() {
         Some(only) => {
             let exist = |path: &String| vault.files().exists(path);
@@ -216,7 +219,9 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
             findings.extend(working::strays(&survey));
             findings.extend(working::ignored(&survey.found));
             findings.extend(working::inside(vault));
-            findings.extend(staged::check(vault, log.as_ref(), now));
+            let found;
+            (found, staged) = staged::check(vault, log.as_ref(), now);
+            findings.extend(found);
             let found;
             (found, steps) = changes::check(vault, &view, &rules);
             findings.extend(found);
@@ -234,6 +239,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let published = checked.published;
     findings.extend(reviewed::split_changes(&checked.parts));
     findings.take(checked.findings);
+    findings.extend(staged::claims(&staged, &checked.promoted));
     if published && !log_exists && view.interrupted.is_none() {
         let message = "histories have published versions, but the checkpoint log is missing";
         findings.push(Finding::new(Code::CheckpointLogMissing, layout::DELTA_LOG, message));
@@ -260,6 +266,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         unprotected_notes: checked.notes,
         unprotected_retirements: checked.retirements,
         drafts: checked.drafts,
+        staged_results: staged.entries.len(),
     };
     report.verdict = verdict(&report, if whole { is_sealed } else { published });
     if whole && !is_supposed && report.verdict.is_whole() && report.trust_error.is_none() {

@@ -114,7 +114,7 @@ impl Code {
                 "Another program wrote the line, to remove evidence or to keep what is to be removed."
             }
             Self::StagedUnproved => {
-                "The stewards changed about the time of the act, the act was done in a clone before the change arrived there, or another program wrote the line."
+                "The stewards changed about the time of the act, the act was done in a clone before the change arrived there, a merge kept the checkpoint log of another clone, or another program wrote the line or the field `promoted_from`."
             }
             Self::StagedRollback => {
                 "The vault was reset to an older state, or an attacker wants to hide what an agent consumed."
@@ -244,7 +244,7 @@ impl Code {
             Self::StagedContradicts | Self::StagedUnauthorised => {
                 "Find out with `git log -p .context/staging` who wrote the line; it does not count, and the entry is as it was before. Restore `.context/staging` from git or from a backup in which the finding is absent, and the content with it if it went.".into()
             }
-            Self::StagedUnproved => "Ask the principal. The line counts, but no content is removed for it: a reviewer who agrees with the end of an entry erases it.".into(),
+            Self::StagedUnproved => "Ask the principal. The line counts, but no content is removed for it: a reviewer who agrees with the end of an entry erases it. Remove `promoted_from` from a document that was not made by a promotion.".into(),
             Self::StagedRollback => Hint::call(
                 "Restore `.context/staging` from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",
                 Verb::HeadTrust,

@@ -11,6 +11,7 @@ pub(super) use list::row;
 
 use super::Answer;
 use super::session::Session;
+use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{StagedName, parse_name};
 
@@ -61,6 +62,23 @@ pub(super) fn run(args: &Stage, session: &mut Session<'_>) -> Result<Answer, Fai
         Part::Gc(args) => ending::gc(args, session),
         Part::Erase(args) => ending::erase(args, session),
     }
+}
+
+/// Warns where a chain is damaged, so that entries and acts may be missing from the answer; gives how
+/// the verb ends then.
+pub(super) fn warn_of_damage<'d>(
+    session: &mut Session<'_>,
+    damaged: impl Iterator<Item = &'d DocumentId>,
+) -> Answer {
+    let mut answer = Answer::Yes;
+    for source in damaged {
+        session.ui.warn(&format!(
+            "a staging chain of `{source}` is damaged: staged results, and acts upon them, may be \
+             missing here; run `ctx verify`"
+        ));
+        answer = Answer::No;
+    }
+    answer
 }
 
 /// The name of an entry as an argument.

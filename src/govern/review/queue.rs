@@ -70,8 +70,12 @@ pub struct Waiting {
 ///
 /// # Errors
 /// The log or the configuration cannot be relied on, or the change logs cannot be read.
-pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishError> {
-    let (rules, waits, readers) = found(vault)?;
+pub fn queue(
+    vault: &Vault,
+    source: &CheckpointSource,
+    who: Option<&Principal>,
+) -> Result<Queue, PublishError> {
+    let (rules, waits, readers) = found(vault, source)?;
     Ok(Queue::of(rules, waits, who, |track| may_read(readers.as_ref(), track)))
 }
 
@@ -80,18 +84,18 @@ pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishErr
 /// # Errors
 /// As [`queue`].
 pub(super) fn whole_queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishError> {
-    let (rules, waits, _) = found(vault)?;
+    let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
+    let (rules, waits, _) = found(vault, &source)?;
     Ok(Queue::of(rules, waits, who, |_| true))
 }
 
 /// The rules in force, what awaits a decision, and who may read it.
 type Found = (Rules, Waits, Option<Readers>);
 
-fn found(vault: &Vault) -> Result<Found, PublishError> {
-    let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
-    match of_index(vault, &source)? {
+fn found(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishError> {
+    match of_index(vault, source)? {
         Some(found) => Ok(found),
-        None => of_log(vault, &source),
+        None => of_log(vault, source),
     }
 }
 

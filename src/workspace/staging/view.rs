@@ -1,8 +1,9 @@
 //! Which staged entries a principal sees, and what is in them (STAGE-13).
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use super::acts::unknown_entry;
 use crate::audit::{Labels, Text, Traced};
 use crate::chain::history::{Entry, History};
 use crate::chain::{replay, vouched};
@@ -34,6 +35,8 @@ pub(crate) struct StagedView {
     /// The session, if it was named.
     session: Option<String>,
     access: Access,
+    /// The sources of which a chain is damaged.
+    damaged: BTreeSet<DocumentId>,
 }
 
 /// What the stewards in force allow.
@@ -232,7 +235,9 @@ impl Workspace<'_> {
         let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
         let session = labels.session.clone().filter(|_| !labels.session_implicit);
         access.withhold_documents(vault, principal.as_ref(), &mut staged)?;
-        Ok(StagedView { staged, principal, session, access })
+        let damaged = chains.chains.iter().filter(|chain| chain.is_damaged());
+        let damaged = damaged.map(|chain| chain.source.clone()).collect();
+        Ok(StagedView { staged, principal, session, access, damaged })
     }
 }
 
@@ -246,6 +251,18 @@ impl StagedView {
     /// Whether the viewer may see an entry at all.
     pub(crate) fn is_visible(&self, entry: &StagedEntry) -> bool {
         self.is_own(entry) || self.access.may_see(self.principal.as_ref(), &entry.source)
+    }
+
+    /// The sources of which a chain is damaged, so that entries and acts may be missing: those whose
+    /// entries the viewer sees.
+    pub(crate) fn damaged(&self) -> impl Iterator<Item = &DocumentId> {
+        let principal = self.principal.as_ref();
+        let has_own = |source: &DocumentId| {
+            self.staged.entries.iter().any(|entry| entry.source == *source && self.is_own(entry))
+        };
+        self.damaged
+            .iter()
+            .filter(move |source| self.access.may_see(principal, source) || has_own(source))
     }
 
     /// How many live entries the viewer recorded in other sessions, and may not see in this one.
@@ -276,10 +293,8 @@ impl StagedView {
     /// There is none.
     pub(crate) fn find(&self, name: &StagedName) -> Result<&StagedEntry, Failure> {
         let found = self.staged.find(name).filter(|entry| self.is_visible(entry));
-        found.ok_or_else(|| {
-            Failure::new(Code::UnknownStaged, format!("no staged entry `{name}`"))
-                .hint(Hint::call("{} lists those that you may see", Verb::StageList))
-        })
+        let is_visible = |entry: &StagedEntry| self.is_visible(entry);
+        found.ok_or_else(|| unknown_entry(&self.staged, name, &is_visible))
     }
 
     /// The content of an entry, which is what was received.
@@ -337,7 +352,10 @@ impl Content {
 pub(crate) fn lines_of(content: &Content, canonical: Option<Canonical>) -> Option<String> {
     let mut text = match canonical {
         Some(Canonical::Jcs) => {
+            // By way of the canonical form, so that one number has one spelling.
             let value: serde_json::Value = serde_json::from_slice(&content.bytes).ok()?;
+            let value: serde_json::Value =
+                serde_json::from_str(&serde_jcs::to_string(&value).ok()?).ok()?;
             serde_json::to_string_pretty(&value).ok()?
         }
         _ => content.text()?.to_owned(),
