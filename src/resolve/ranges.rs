@@ -5,12 +5,14 @@
 //! anything else was not written by `ctx`, whatever its hashes are.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::served::Visible;
 use crate::audit::Text;
 use crate::document::Document;
 use crate::document::obsidian::{Comments, Markup};
+use crate::document::sections::Section;
 use crate::model::id::DocumentId;
 use crate::uri::encode;
 
@@ -43,14 +45,33 @@ pub(crate) struct Ranges {
     /// Where the body begins of a text that is instructions for agents.
     instructions: usize,
     comments: Comments,
-    sections: OnceCell<Vec<SectionRange>>,
+    sections: OnceCell<Sections>,
+}
+
+/// The sections of a text. A log may ask for one very often.
+#[derive(Debug)]
+struct Sections {
+    /// In their order.
+    ranges: Vec<SectionRange>,
+    /// The place of each by its anchor, as URIs spell it.
+    by_anchor: HashMap<String, usize>,
+}
+
+impl Sections {
+    fn named(&self, anchor: &str) -> Option<&SectionRange> {
+        self.by_anchor.get(anchor).map(|n| &self.ranges[*n])
+    }
+
+    /// Whether a range is one of them.
+    fn have(&self, range: &Range<usize>) -> bool {
+        let n = self.ranges.partition_point(|section| section.range.start < range.start);
+        self.ranges.get(n).is_some_and(|section| section.is(range))
+    }
 }
 
 /// A section: all of it, and where its first subsection begins.
 #[derive(Debug)]
 struct SectionRange {
-    /// As URIs spell it.
-    anchor: String,
     range: Range<usize>,
     own: usize,
 }
@@ -93,9 +114,7 @@ impl Ranges {
         whole.get(range.clone()).ok_or(RangeFault::Outside)?;
         let is_allowed = match text.anchor() {
             Some(anchor) => {
-                let sections = self.sections(whole);
-                let named = sections.iter().find(|section| section.anchor == anchor);
-                let named = named.ok_or(RangeFault::NoSection)?;
+                let named = self.sections(whole).named(anchor).ok_or(RangeFault::NoSection)?;
                 return match text.part.is_none() && text.range.is_some() && named.is(&range) {
                     true => Ok(range),
                     false => Err(RangeFault::OtherSection),
@@ -116,10 +135,10 @@ impl Ranges {
             return true;
         }
         let sections = self.sections(whole);
-        let first = sections.first().map_or(whole.len(), |first| first.range.start);
-        let is_nameless = |section: &&SectionRange| text.uri.is_none() || section.anchor.is_empty();
+        let first = sections.ranges.first().map_or(whole.len(), |first| first.range.start);
         *range == (self.body..first)
-            || sections.iter().filter(is_nameless).any(|section| section.is(range))
+            || text.uri.is_none() && sections.have(range)
+            || sections.named("").is_some_and(|section| section.is(range))
     }
 
     /// Whether pieces are what is handed out of a range: all of it, or what its comments leave.
@@ -137,18 +156,18 @@ impl Ranges {
                 && self.comments.kept(range.clone()).0 == pieces
     }
 
-    fn sections(&self, whole: &str) -> &[SectionRange] {
+    fn sections(&self, whole: &str) -> &Sections {
         self.sections.get_or_init(|| {
             let all = Visible::of(whole, self.body, self.markup).sections(whole, self.body);
-            let starts: Vec<usize> = all.iter().map(|section| section.range.start).collect();
-            let place = |(n, section): (usize, crate::document::sections::Section)| SectionRange {
-                own: starts
-                    .get(n + 1)
-                    .map_or(section.range.end, |next| section.range.end.min(*next)),
-                anchor: encode(&section.anchor),
-                range: section.range,
+            let starts = all.iter().skip(1).map(|section| section.range.start);
+            let next = starts.chain([whole.len()]);
+            let own = |(section, next): (&Section, usize)| {
+                let range = section.range.clone();
+                SectionRange { own: range.end.min(next), range }
             };
-            all.into_iter().enumerate().map(place).collect()
+            let ranges = all.iter().zip(next).map(own).collect();
+            let anchors = all.iter().map(|section| encode(&section.anchor));
+            Sections { ranges, by_anchor: anchors.zip(0..).collect() }
         })
     }
 }

@@ -234,11 +234,10 @@ fn instructions(whole: &str, text: &Text, pieces: &[[u64; 2]]) -> Judged {
     let Some((value, _)) = pack::instructions(whole) else {
         return contradicted("the pack has no instructions");
     };
-    let is_in_order = pieces.iter().flatten().is_sorted();
-    match text.range.is_none()
-        && is_in_order
-        && joined(whole.as_bytes(), pieces) == Some(value.into_bytes())
-    {
+    let is_named_so = text.range.is_none() && text.anchor().is_none();
+    let is_value = pieces.iter().flatten().is_sorted()
+        && joined(whole.as_bytes(), pieces) == Some(value.into_bytes());
+    match is_named_so && is_value {
         true => Ok(()),
         false => contradicted("the pieces are not the instructions that the pack has"),
     }
