@@ -40,9 +40,12 @@ const GROUPS: [(&str, &[&str]); 8] = [
 /// Options that some verbs have no use for.
 const UNUSED: [(&str, &[&str]); 2] = [("demo", &["vault"]), ("help", &["vault"])];
 
+/// Options and the help of each.
+type Helps = &'static [(&'static str, &'static str)];
+
 /// What the options of labels mean where they choose among what was recorded: the path of a verb, and
 /// the help of each option.
-const CHOOSING: [(&[&str], &[(&str, &str)]); 7] = [
+const CHOOSING: [(&[&str], Helps); 7] = [
     (&["trace", "list"], &BY_LABEL),
     (&["trace", "grep"], &BY_LABEL),
     (&["trace", "follow"], &BY_LABEL),
@@ -74,10 +77,10 @@ const BY_LABEL: [(&str, &str); 5] = [
 ];
 
 /// Gives a verb these options of its own; its place among the others stays.
-fn choosing(command: &mut clap::Command, path: &[&str], labels: &[(&'static str, &str)]) {
+fn choosing(command: &mut clap::Command, path: &[&str], labels: Helps) {
     let Some((verb, rest)) = path.split_first() else {
-        let label = |(name, help): &(&'static str, &str)| {
-            clap::Arg::new(*name).long(*name).value_name("ID").help((*help).to_owned())
+        let label = |(name, help): &(&'static str, &'static str)| {
+            clap::Arg::new(*name).long(*name).value_name("ID").help(*help)
         };
         *command = std::mem::take(command).args(labels.iter().map(label));
         return;
