@@ -63,7 +63,7 @@ struct Seat {
 fn seat(place: &Place, random: Random) -> io::Result<Seat> {
     let mut writer = place.writer(random)?;
     for _ in 0..2 {
-        let turn = place.folder.take_turn(&writer.file(1))?;
+        let turn = place.folder.take_turn(&writer.file(1), place.patience)?;
         if let Some((end, first, file)) = end_of(&place.folder, &writer, &turn)?
             && place.may_follow(&writer, &end)
         {

@@ -233,6 +233,21 @@ impl Logs {
         self.having(&filter.needles(), &keep, found)
     }
 
+    /// The same of logs of which every line is read: a line that was altered so that the filter does
+    /// not want it any more is a fault, too.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn matching_verified<T: Send>(
+        &self,
+        filter: &Filter,
+        keep: Keep<'_, T>,
+        found: &mut dyn FnMut(T),
+    ) -> io::Result<Vec<Fault>> {
+        let keep = |line| if filter.wants(&line) { keep(line) } else { None };
+        Ok(self.read(None, &keep, found)?.faults)
+    }
+
     /// As [`Logs::matching`], of the lines that have all of these bytes in them.
     pub(super) fn having<T: Send>(
         &self,

@@ -300,7 +300,16 @@ fn compared(there: &LogFile, keep: u64, new: &LogFile) -> io::Result<FileOutcome
         if a != b {
             let same = a.iter().zip(&b).take_while(|(a, b)| a == b).map(|(a, _)| *a);
             line += same.filter(|byte| *byte == b'\n').count() as u64;
-            let why = "the copy has a line here that the source has not".to_owned();
+            // Both are chains of this writer up to here.
+            let why = match b.len() < a.len() && a.starts_with(&b) {
+                true => "the copy has a line here that the source has not",
+                false => {
+                    "the source has another line here than the copy: two machines continue one log, as \
+                     after a state directory was copied, or one of the logs was replaced; collect \
+                     this source into another folder with `--into`"
+                }
+            };
+            let why = why.to_owned();
             return Ok(FileOutcome::Refused(Fault::new(FaultKind::Rollback, line, why)));
         }
         if a.is_empty() {

@@ -1,17 +1,17 @@
 //! A folder of logs: one of the user, or one in a vault, whose names lead nowhere outside of it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::OFlags;
+use std::time::Duration;
 
 use super::blocks::LogFile;
 use super::writer::{FULL, FilesByWriter, by_writer};
 use crate::model::layout::{self, ACCESS_DIR, AUDIT_DIR};
 use crate::vault::disk::Disk;
 use crate::vault::files::{FileError, Files};
+use crate::vault::lock;
 use crate::vault::outside;
 use crate::vault::write::Written;
 
@@ -91,7 +91,10 @@ impl Folder {
     /// The files of logs in it.
     pub(super) fn files(&self) -> io::Result<FilesByWriter> {
         match self {
-            Self::Outside(dir) => super::writer::files_in(dir),
+            Self::Outside(dir) => {
+                check_no_link(dir)?;
+                super::writer::files_in(dir)
+            }
             Self::Vault { files, dir } => match files.names(dir) {
                 Err(why) if why.is_absent() && !files.exists(dir) => Ok(FilesByWriter::new()),
                 names => Ok(by_writer(names.map_err(io_error)?)),
@@ -113,7 +116,10 @@ impl Folder {
     /// Makes it, if it is not there.
     pub(super) fn make(&self) -> io::Result<()> {
         match self {
-            Self::Outside(dir) => outside::make_private(dir),
+            Self::Outside(dir) => {
+                outside::make_private(dir)?;
+                check_no_link(dir)
+            }
             Self::Vault { files, dir } => {
                 if files.folder(dir).is_some() {
                     return Ok(());
@@ -138,7 +144,7 @@ impl Folder {
     /// Opens a file to append to it; it is made if it is not there.
     pub(super) fn open_to_append(&self, name: &str) -> io::Result<File> {
         match self {
-            Self::Outside(dir) => open_outside(&dir.join(name)),
+            Self::Outside(dir) => outside::open_to_append(&dir.join(name)),
             Self::Vault { files, .. } => files.open_private(&self.path(name)).map_err(io_error),
         }
     }
@@ -156,13 +162,20 @@ impl Folder {
 
     /// A file, locked until it is dropped. Pruning replaces the file: a lock on the one before is no
     /// turn, and a line in it would be lost.
-    pub(super) fn take_turn(&self, name: &str) -> io::Result<File> {
-        let mut turn = outside::locked(self.open_to_append(name)?);
+    ///
+    /// # Errors
+    /// It cannot be opened, or another process has kept it for longer than `patience`.
+    pub(super) fn take_turn(&self, name: &str, patience: Duration) -> io::Result<File> {
+        let locked = || {
+            lock::turn(self.open_to_append(name)?, patience)
+                .map_err(|why| io::Error::new(why.kind(), format!("`{name}`: {why}")))
+        };
+        let mut turn = locked()?;
         for _ in 0..MOST_REPLACED {
             if self.is_named(name, &turn)? {
                 break;
             }
-            turn = outside::locked(self.open_to_append(name)?);
+            turn = locked()?;
         }
         Ok(turn)
     }
@@ -249,11 +262,14 @@ impl Folder {
 /// So often a file that was replaced while we waited for it is opened again.
 const MOST_REPLACED: usize = 16;
 
-/// A file of the user, made if it is not there.
-pub(super) fn open_outside(path: &Path) -> io::Result<File> {
-    let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path)
+/// Refuses a folder of the user that is a link: what it names may be in the hands of others.
+fn check_no_link(dir: &Path) -> io::Result<()> {
+    match dir.symlink_metadata() {
+        Ok(meta) if meta.is_symlink() => {
+            Err(io::Error::other(format!("`{}` is a link, which is not followed", dir.display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The error of a file of a vault, as one of the system: what kind it is decides what is said of it.

@@ -4,9 +4,8 @@
 //! A line that was not waited for may be lost in a power cut, and what is kept here not. So both the
 //! last line and the last one that is durable are kept: only the loss of the latter is damage.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use super::end::End;
@@ -65,7 +64,7 @@ impl LastLines {
     pub(super) fn read_from(dir: &Path) -> Self {
         let read = || {
             let mut text = String::new();
-            let file = File::open(dir.join(NAME)).ok()?;
+            let file = outside::open_regular(&dir.join(NAME)).ok()?;
             file.take(LIMIT).read_to_string(&mut text).ok()?;
             Some(Self(text.lines().filter_map(Last::read).collect()))
         };
@@ -117,9 +116,7 @@ impl LastLines {
             let (line, durable) = ((line.seq, &line.hash), (durable.seq, &durable.hash));
             text += &format!("{writer} {} {} {} {}\n", line.0, line.1, durable.0, durable.1);
         }
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(dir.join(NAME))?;
+        let file = outside::open_to_write(&dir.join(NAME))?;
         file.write_all_at(text.as_bytes(), 0)?;
         match file.metadata()?.len() > text.len() as u64 {
             true => file.set_len(text.len() as u64),

@@ -38,6 +38,18 @@ impl Pattern {
         Ok(Self(regex))
     }
 
+    /// Whether something that is looked into is recorded of a line by its hash only: the query, or the
+    /// words of the command.
+    pub fn is_hidden_from(line: &Line) -> bool {
+        let query = match &line.event {
+            Event::Access(access) => Some(&access.query),
+            Event::Listing(listing) => Some(&listing.query),
+            _ => None,
+        };
+        line.request.args.sha256.is_some()
+            || query.is_some_and(|query| query.query_sha256.is_some())
+    }
+
     /// Whether it matches in the query, the words of the command (with blanks between them), the
     /// principal, a label, the URI or id of a text, the source, server, tools or error of a
     /// hydration, the id or file of a change, or the reason of one.

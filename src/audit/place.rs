@@ -1,14 +1,15 @@
 //! Where the accesses to a vault are recorded, and which writer we are there (AUDIT-1, AUDIT-30).
 
-use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use super::end::End;
-use super::folder::{Folder, open_outside};
+use super::folder::Folder;
 use super::last::{Last, LastLines};
 use super::writer::{Random, WriterId};
 use crate::vault::files::Files;
+use crate::vault::lock;
 use crate::vault::outside::{self, StateFolder};
 
 /// The folder of access logs in our folder of the user's directory of state.
@@ -23,6 +24,8 @@ pub(crate) struct Place {
     pub(crate) folder: Folder,
     /// The folder that knows who we are; none without a directory of state.
     state: Option<StateFolder>,
+    /// How long another process that has the turn is waited for.
+    pub(super) patience: Duration,
 }
 
 impl Place {
@@ -39,12 +42,20 @@ impl Place {
         };
         let key = outside::key_of(root);
         let dir = home.join(key.trim_end_matches('-'));
-        (!outside::lies_in(&dir, root)).then_some(Self { folder: Folder::Outside(dir), state })
+        let folder = Folder::Outside(dir.clone());
+        let patience = lock::PATIENCE;
+        (!outside::lies_in(&dir, root)).then_some(Self { folder, state, patience })
     }
 
     /// The folder in the vault.
     pub(crate) fn in_vault(files: &Files, state: Option<StateFolder>) -> Self {
-        Self { folder: Folder::of_accesses(files), state }
+        Self { folder: Folder::of_accesses(files), state, patience: lock::PATIENCE }
+    }
+
+    /// The same place, where another process is waited for so long.
+    #[must_use]
+    pub(crate) fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// Who we are. A writer whose file is gone is not continued: two lines would have one name.
@@ -84,7 +95,7 @@ impl Place {
     /// that want one at once, one makes it.
     pub(super) fn begin(&self, former: Option<&WriterId>, random: Random) -> io::Result<WriterId> {
         let Some(state) = &self.state else { return Ok(WriterId::new(random)) };
-        let _turn = outside::take_turn(&state.dir)?;
+        let _turn = outside::take_turn_within(&state.dir, self.patience)?;
         if let Some(known) = self.known().filter(|known| Some(known) != former) {
             return Ok(known);
         }
@@ -96,7 +107,7 @@ impl Place {
             return Ok(new);
         }
         // A crash here leaves no name of a writer, and the next process makes one.
-        let mut file = open_outside(&state.dir.join(NAME))?;
+        let mut file = outside::open_to_append(&state.dir.join(NAME))?;
         file.set_len(0)?;
         writeln!(file, "{new}")?;
         Ok(new)
@@ -105,6 +116,6 @@ impl Place {
 
 fn read(path: &Path) -> Option<WriterId> {
     let mut text = String::new();
-    File::open(path).ok()?.take(64).read_to_string(&mut text).ok()?;
+    outside::open_regular(path).ok()?.take(64).read_to_string(&mut text).ok()?;
     text.trim().parse().ok()
 }

@@ -21,6 +21,7 @@ use super::line::Line;
 use super::writer::WriterId;
 use crate::model::timestamp::Timestamp;
 use crate::vault::disk::Disk;
+use crate::vault::lock;
 
 /// How many bytes are copied at once.
 const PIECE: usize = 256 << 10;
@@ -196,7 +197,7 @@ impl Plan {
 pub(crate) fn prune(logs: &Logs, plan: &WriterPlan, disk: &Disk) -> io::Result<()> {
     let (Some(cut), Some(next)) = (&plan.cut, &plan.next) else { return Ok(()) };
     let Some(folder) = logs.folder_of(&plan.writer) else { return Ok(()) };
-    let _turn = folder.take_turn(&plan.writer.file(1))?;
+    let _turn = folder.take_turn(&plan.writer.file(1), lock::PATIENCE)?;
     let firsts = folder.files()?.remove(&plan.writer).unwrap_or_default();
     let Some(place) = firsts.iter().rposition(|first| *first <= cut.seq + 1) else {
         return Ok(());

@@ -40,6 +40,56 @@ const GROUPS: [(&str, &[&str]); 8] = [
 /// Options that some verbs have no use for.
 const UNUSED: [(&str, &[&str]); 2] = [("demo", &["vault"]), ("help", &["vault"])];
 
+/// Options and the help of each.
+type Helps = &'static [(&'static str, &'static str)];
+
+/// What the options of labels mean where they choose among what was recorded: the path of a verb, and
+/// the help of each option.
+const CHOOSING: [(&[&str], Helps); 7] = [
+    (&["trace", "list"], &BY_LABEL),
+    (&["trace", "grep"], &BY_LABEL),
+    (&["trace", "follow"], &BY_LABEL),
+    (&["impact"], &BY_LABEL),
+    (
+        &["replay"],
+        &[
+            ("agent", "Of the session, only accesses by this agent"),
+            ("session", "Make the texts of every access of this session again"),
+            ("thread", "Of the session, only accesses of this thread"),
+            ("task", "Of the session, only accesses of this task"),
+            ("node", "Of the session, only accesses by this node of a graph of agents"),
+        ],
+    ),
+    (&["evidence", "export"], &[("session", "Every line of this session")]),
+    (
+        &["trace", "hold", "place"],
+        &[("agent", "Hold accesses by this agent"), ("session", "Hold accesses of this session")],
+    ),
+];
+
+/// Where each label chooses.
+const BY_LABEL: [(&str, &str); 5] = [
+    ("agent", "Only accesses by this agent"),
+    ("session", "Only accesses of this session"),
+    ("thread", "Only accesses of this thread"),
+    ("task", "Only accesses of this task"),
+    ("node", "Only accesses by this node of a graph of agents"),
+];
+
+/// Gives a verb these options of its own; its place among the others stays.
+fn choosing(command: &mut clap::Command, path: &[&str], labels: Helps) {
+    let Some((verb, rest)) = path.split_first() else {
+        let label = |(name, help): &(&'static str, &'static str)| {
+            clap::Arg::new(*name).long(*name).value_name("ID").help(*help)
+        };
+        *command = std::mem::take(command).args(labels.iter().map(label));
+        return;
+    };
+    if let Some(part) = command.find_subcommand_mut(verb) {
+        choosing(part, rest, labels);
+    }
+}
+
 /// Whether it is the word of a verb.
 pub(super) fn is_verb(word: &str) -> bool {
     GROUPS.iter().any(|(_, verbs)| verbs.contains(&word))
@@ -55,6 +105,9 @@ pub(super) fn command() -> clap::Command {
                 verb.arg(hidden.value_parser(clap::value_parser!(std::path::PathBuf)))
             });
         }
+    }
+    for (path, labels) in CHOOSING {
+        choosing(&mut command, path, labels);
     }
     let mut groups = String::new();
     for (group, verbs) in GROUPS {

@@ -3,7 +3,7 @@
 use super::Answer;
 use super::limit::{self, Limit};
 use super::session::Session;
-use super::trace::{LogPlace, Period, note_pruned, session_of, warn_of};
+use super::trace::{LogPlace, Period, named, note_pruned, session_of, warn_of};
 use super::ui::shown;
 use crate::audit::{Filter, readings};
 use crate::chain::error::ChainError;
@@ -122,7 +122,6 @@ fn of_text(access: &ImpactRow) -> String {
 }
 
 fn row(access: &ImpactRow) -> Vec<String> {
-    let or_dash = |text: &Option<String>| shown(text.as_deref().unwrap_or("-")).into_owned();
     let session = session_of(access.session.as_deref(), access.session_implicit);
     let ended = access.superseded_at.as_ref().map_or(String::new(), |at| format!("replaced {at}"));
     vec![
@@ -130,8 +129,8 @@ fn row(access: &ImpactRow) -> Vec<String> {
         access.at.clone(),
         of_text(access),
         shown(&access.verb).into_owned(),
-        or_dash(&access.principal),
-        or_dash(&access.agent),
+        named(access.principal.as_deref()),
+        named(access.agent.as_deref()),
         session,
         ended,
     ]

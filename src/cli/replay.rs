@@ -76,7 +76,9 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
                 _ => false,
             };
             let keep = |line: Line| is_wanted(&line).then_some(line);
-            let faults = of_log(logs.matching(&filter, &keep, &mut |line| found.push(line)))?;
+            // That all is the same says that no line of the session was replaced.
+            let found_line = &mut |line| found.push(line);
+            let faults = of_log(logs.matching_verified(&filter, &keep, found_line))?;
             (found, faults)
         }
     };

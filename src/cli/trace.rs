@@ -57,6 +57,9 @@ pub(super) struct Trace {
 #[derive(Debug, clap::Subcommand)]
 enum Part {
     /// List accesses and changes, the newest last
+    ///
+    /// Reads only the lines that it needs: a line that was overwritten may be missing without a word.
+    /// `ctx trace verify` checks the log.
     List(Box<List>),
     Grep(Box<Grep>),
     Follow(Box<Follow>),
@@ -326,7 +329,18 @@ pub(super) fn warn_of(session: &mut Session<'_>, faults: &[Fault]) -> Answer {
 
 /// A session in a table: one that was not named joins nothing.
 pub(super) fn session_of(session: Option<&str>, is_implicit: bool) -> String {
-    session.filter(|_| !is_implicit).map_or("-".to_owned(), |session| shown(session).into_owned())
+    named(session.filter(|_| !is_implicit))
+}
+
+/// A label or a principal in a table, `-` for none. With a blank it could look like several columns,
+/// so that it is quoted.
+pub(super) fn named(name: Option<&str>) -> String {
+    let Some(name) = name else { return "-".to_owned() };
+    let is_word = |c: char| !c.is_whitespace() && !c.is_control() && c != '"';
+    match name != "-" && !name.is_empty() && name.chars().all(is_word) {
+        true => shown(name).into_owned(),
+        false => format!("\"{}\"", shown(&name.replace('\\', "\\\\").replace('"', "\\\""))),
+    }
 }
 
 fn row(trace: &TraceRow) -> Vec<String> {
@@ -344,8 +358,8 @@ fn row(trace: &TraceRow) -> Vec<String> {
         trace.at.clone(),
         shown(&trace.verb).into_owned(),
         what,
-        shown(trace.principal.as_deref().unwrap_or("-")).into_owned(),
-        shown(trace.agent.as_deref().unwrap_or("-")).into_owned(),
+        named(trace.principal.as_deref()),
+        named(trace.agent.as_deref()),
         session,
         shown(trace.query.as_deref().or(trace.source.as_deref()).unwrap_or_default()).into_owned(),
     ]

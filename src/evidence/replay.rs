@@ -1,5 +1,7 @@
 //! Making the texts of an access again, and comparing them with what was recorded (AUDIT-9).
 
+use std::ops::Range;
+
 use super::staged::{StagedTexts, staged_uri};
 use crate::audit::{Event, Line, Part, Text};
 use crate::model::digest::Digest;
@@ -7,6 +9,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::pack;
+use crate::resolve::ranges::Ranges;
 use crate::resolve::{CheckpointSource, Served, Snapshot};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
@@ -82,7 +85,7 @@ pub(crate) fn replay(
         is_result: false,
         version: text.version,
         sha256: text.sha256.clone(),
-        outcome: judged(&|| compare((vault, source), staged, text)),
+        outcome: judged(&|| compare((vault, source), staged, (text, &line.request.verb))),
     };
     match &line.event {
         Event::Access(access) => access.documents.iter().map(of_text).collect(),
@@ -113,7 +116,7 @@ pub(crate) fn may_know(vault: &Vault, source: &CheckpointSource, line: &Line) ->
 fn compare(
     (vault, source): (&Vault, &CheckpointSource),
     staged: &StagedTexts<'_>,
-    text: &Text,
+    (text, verb): (&Text, &str),
 ) -> Outcome {
     let cannot_tell = |why: &str| Outcome::CannotTell(why.to_owned());
     if let Some(part @ (Part::Snippet | Part::Diff)) = text.part {
@@ -148,25 +151,24 @@ fn compare(
     if served.entry.chain_hash.to_string() != text.chain_hash {
         return Outcome::Different("the version has another chain hash".to_owned());
     }
-    match candidates(vault, &served, text) {
-        None => Outcome::Different("the version has no such bytes".to_owned()),
-        Some(all) if all.iter().any(|bytes| is_it(bytes, text)) => Outcome::Same,
-        Some(_) => Outcome::Different("its bytes have another hash".to_owned()),
+    let ranges = Ranges::of(&id, &served.text, snapshot.markup());
+    let range = match ranges.said(&served.text, text, verb) {
+        Ok(range) => range,
+        Err(why) => return Outcome::Different(why.to_string()),
+    };
+    match candidates(&served, range, text.part) {
+        all if all.iter().any(|bytes| is_it(bytes, text)) => Outcome::Same,
+        _ => Outcome::Different("its bytes have another hash".to_owned()),
     }
 }
 
-/// What was handed out of a version, with and without comments; none where it is too short.
-fn candidates(vault: &Vault, served: &Served, text: &Text) -> Option<Vec<String>> {
-    if text.part == Some(Part::Instructions) {
-        let pack = pack::read(&served.text, &vault.config().authorities).pack?;
-        return pack.agent_instructions.map(|text| vec![text]);
+/// What was handed out of a version, with and without comments.
+fn candidates(served: &Served, range: Range<usize>, part: Option<Part>) -> Vec<String> {
+    if part == Some(Part::Instructions) {
+        return pack::instructions(&served.text).map(|(text, _)| text).into_iter().collect();
     }
-    let range = match text.range {
-        Some([first, end]) => usize::try_from(first).ok()?..usize::try_from(end).ok()?,
-        None => 0..served.text.len(),
-    };
-    let sealed = served.text.get(range.clone())?.to_owned();
-    Some(vec![sealed, served.shown(range).0.into_owned()])
+    let sealed = served.text[range.clone()].to_owned();
+    vec![sealed, served.shown(range).0.into_owned()]
 }
 
 fn is_it(bytes: &str, text: &Text) -> bool {

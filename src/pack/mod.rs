@@ -15,6 +15,7 @@ use crate::selector::{Atom, Expr, Node, Selector, Term};
 use crate::uri::Uri;
 
 pub use problem::{PackProblem, ProblemKind};
+pub(crate) use read::instructions;
 pub use read::{Reading, read};
 pub use write::write;
 

@@ -1,5 +1,7 @@
 //! The text of a pack file, read with limits; every problem is found, none stops the reading.
 
+use std::ops::Range;
+
 use super::{Pack, PackProblem, Placed, ProblemKind};
 use crate::document::frontmatter::NodeType;
 use crate::model::layout::limit;
@@ -51,6 +53,14 @@ pub fn read(text: &str, authorities: &Authorities) -> Reading {
     let id = Some(pack.id.clone()).filter(|id| !id.is_empty());
     let usable = !problems.iter().any(PackProblem::is_fatal);
     Reading { id, pack: usable.then_some(pack), problems }
+}
+
+/// The instructions for agents in the text of a pack file, and the bytes of the text that are their
+/// value in YAML.
+pub(crate) fn instructions(text: &str) -> Option<(String, Range<usize>)> {
+    let root = root(text).ok()?;
+    let value = root.get("agent_instructions").filter(|value| !value.is_null())?;
+    Some((value.text()?.to_owned(), value.span.clone()))
 }
 
 fn root(text: &str) -> Result<Node, yaml::Error> {

@@ -92,7 +92,8 @@ impl Report for EvidenceExportReport {
 pub const LIMITS: [&str; 5] = [
     "a principal and a label are what the caller stated",
     "a time of an access is that of the clock of its machine",
-    "the writer of an access log or a staging chain may have truncated it, or replaced its lines",
+    "the writer of an access log or a staging chain may have truncated it, or replaced its lines; so may \
+     all who had the bundle, unless its SHA-256 is compared (`--expect-sha256`)",
     "who exported it may have left out a gap of the log, in the manifest and on the pages",
     "a head that is not noted elsewhere is only what the bundle says",
 ];

@@ -21,6 +21,7 @@ pub mod plan;
 pub mod portion;
 mod posted;
 pub(crate) mod provenance;
+pub(crate) mod ranges;
 mod ranking;
 pub(crate) mod readers;
 mod repeated;
@@ -398,8 +399,7 @@ impl<'v> Snapshot<'v> {
             // A governance file, of which the configuration is one.
             None => (Frontmatter::read(None), 0, Markup::Plain),
         };
-        // The text that goes to every agent has comments as documents have.
-        let shown = if *id == DocumentId::context() { self.markup() } else { markup };
+        let shown = Visible::markup(id, self.markup());
         let additions = markup.additions(&fields, &sealed.text[body..]);
         fields.tags.extend(additions.tags);
         let aliases = additions.aliases;

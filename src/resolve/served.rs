@@ -45,17 +45,39 @@ pub struct Served {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Visible {
     /// The comments, as bytes of the text.
-    comments: Comments,
+    pub(super) comments: Comments,
     /// The text with white space in their place, where there are any.
     blanked: Option<String>,
 }
 
 impl Visible {
+    /// How the text of an artifact is read where documents are read so. The text that goes to every
+    /// agent has comments as documents have; other governance files have none.
+    pub(super) fn markup(id: &DocumentId, of_documents: Markup) -> Markup {
+        match id.is_document() || *id == DocumentId::context() {
+            true => of_documents,
+            false => Markup::Plain,
+        }
+    }
+
     /// What is served of a text whose body begins at `body`.
     pub(super) fn of(text: &str, body: usize, markup: Markup) -> Self {
         let comments = markup.comments(&text[body..]).shifted(body);
         let blanked = (!comments.ranges.is_empty()).then(|| comments.blanked(text).into_owned());
         Self { comments, blanked }
+    }
+
+    /// The sections of the text whose body begins at `body`, as bytes of the text. A comment has none.
+    pub(super) fn sections(&self, text: &str, body: usize) -> Vec<Section> {
+        let whole = |mut section: Section| {
+            section.range = section.range.start + body..section.range.end + body;
+            section
+        };
+        let found = match &self.blanked {
+            Some(blanked) => obsidian::sections(&blanked[body..]),
+            None => sections::sections(&text[body..]),
+        };
+        found.into_iter().map(whole).collect()
     }
 }
 
@@ -87,16 +109,7 @@ impl Served {
 
     /// The sections of the text, as bytes of [`Served::text`]. A comment has none.
     pub fn sections(&self) -> Vec<Section> {
-        let whole = |mut section: Section| {
-            section.range = section.range.start + self.body..section.range.end + self.body;
-            section
-        };
-        let body = &self.visible()[self.body..];
-        let found = match self.visible.blanked {
-            Some(_) => obsidian::sections(body),
-            None => sections::sections(body),
-        };
-        found.into_iter().map(whole).collect()
+        self.visible.sections(&self.text, self.body)
     }
 
     /// What stands before the first of all sections.

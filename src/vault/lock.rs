@@ -141,6 +141,22 @@ fn wait_for(file: File, lock: fn(&File) -> io::Result<()>, patience: Duration) -
     take.recv_timeout(patience).ok()
 }
 
+/// A file that other processes lock in turn, locked until it is dropped. A file system without locks
+/// gives every process a turn at once.
+///
+/// # Errors
+/// Another process has had the lock for longer than `patience`.
+pub(crate) fn turn(file: File, patience: Duration) -> io::Result<File> {
+    match file.try_lock() {
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+        Err(TryLockError::WouldBlock) => wait_for(file, File::lock, patience).ok_or_else(|| {
+            let seconds = patience.as_secs();
+            let why = format!("another process has held its lock for more than {seconds} s");
+            io::Error::new(io::ErrorKind::TimedOut, why)
+        }),
+    }
+}
+
 /// Who has the lock, as it says of itself.
 fn held(files: &Files) -> LockError {
     let mut holder = String::new();
@@ -194,6 +210,20 @@ mod tests {
         assert_eq!(holder, format!("process {}, the first", std::process::id()));
         drop(first);
         drop(acquire(&files, NONE, "the second").unwrap());
+    }
+
+    #[test]
+    fn a_turn_that_another_process_keeps_is_not_waited_for_without_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = || File::create(dir.path().join("log")).unwrap();
+        let kept = turn(open(), NONE).unwrap();
+        for patience in [NONE, Duration::from_millis(20)] {
+            let why = turn(open(), patience).unwrap_err();
+            assert_eq!(why.kind(), io::ErrorKind::TimedOut);
+            assert_eq!(why.to_string(), "another process has held its lock for more than 0 s");
+        }
+        drop(kept);
+        drop(turn(open(), NONE).unwrap());
     }
 
     #[test]

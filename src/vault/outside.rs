@@ -8,9 +8,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, OFlags};
 
+use super::lock;
 use crate::model::digest::Digest;
 
 /// The name of our folder in the user's directories.
@@ -154,6 +156,45 @@ pub fn make_private(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
+/// Opens a file that is there to read it. A link, and what is no file, is refused: a pipe would keep
+/// its reader waiting.
+///
+/// # Errors
+/// It cannot be opened, or is not a regular file.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    regular(OpenOptions::new().read(true), path)
+}
+
+/// Opens a file to read it and append to it; it is made, for its owner only, if it is not there. What
+/// is written to a pipe or a device is no record.
+///
+/// # Errors
+/// It cannot be opened or made, or is not a regular file.
+pub(crate) fn open_to_append(path: &Path) -> io::Result<File> {
+    regular(OpenOptions::new().read(true).append(true).create(true).mode(0o600), path)
+}
+
+/// Opens a file to write it over; it is made, for its owner only, if it is not there.
+///
+/// # Errors
+/// It cannot be opened or made, or is not a regular file.
+pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
+    regular(OpenOptions::new().write(true).create(true).truncate(false).mode(0o600), path)
+}
+
+fn regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    let file = options.custom_flags(flags).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            Err(io::Error::other(format!("`{name}` is not a regular file")))
+        }
+    }
+}
+
 /// Waits until no other process has a turn at a file or folder, and keeps the turn until what is
 /// given back is dropped. A file system without locks gives every process a turn at once.
 pub fn locked(file: File) -> File {
@@ -168,6 +209,15 @@ pub fn locked(file: File) -> File {
 pub fn take_turn(dir: &Path) -> io::Result<File> {
     make_private(dir)?;
     Ok(locked(File::open(dir)?))
+}
+
+/// The same, unless another process keeps it for longer than `patience`.
+///
+/// # Errors
+/// It cannot be made, or another process keeps it.
+pub(crate) fn take_turn_within(dir: &Path, patience: Duration) -> io::Result<File> {
+    make_private(dir)?;
+    lock::turn(File::open(dir)?, patience)
 }
 
 /// The ref, or else the commit, that is checked out in the repository that holds a folder; none
@@ -240,6 +290,22 @@ mod tests {
         assert_eq!(home(&[("XDG_CACHE_HOME", "c"), ("HOME", "/h")]), Some("/h/.cache".into()));
         assert_eq!(home(&[("HOME", "h")]), None);
         assert_eq!(home(&[]), None);
+    }
+
+    #[test]
+    fn what_is_no_file_is_neither_read_nor_written() {
+        let place = tempfile::tempdir().unwrap();
+        let (pipe, link) = (place.path().join("pipe"), place.path().join("link"));
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+        for path in [&pipe, &link, Path::new("/dev/null")] {
+            assert!(open_to_append(path).is_err() && open_regular(path).is_err(), "{path:?}");
+        }
+        let why = open_to_append(&pipe).unwrap_err();
+        assert_eq!(why.to_string(), "`pipe` is not a regular file");
+        open_to_append(&place.path().join("file")).unwrap();
+        open_regular(&place.path().join("file")).unwrap();
     }
 
     #[test]

@@ -91,6 +91,11 @@ impl NotRecorded {
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::NoPlace | Self::NamedPlace { .. } => "name a folder with CTX_AUDIT_DIR",
+            Self::Append { source: AppendError::Io(why), .. }
+                if why.kind() == io::ErrorKind::TimedOut =>
+            {
+                "wait for the other process, or end it, and run the command again"
+            }
             Self::Append { is_in_vault: true, .. } => {
                 "accesses of this vault are kept in it (`audit.accesses: vault`): a reader needs the permission to write there"
             }
@@ -268,12 +273,10 @@ impl Workspace<'_> {
     fn log_place(&self, recording: &Recording) -> Result<Option<Place>, NotRecorded> {
         let Some((files, state)) = recording.vault.clone() else { return Ok(None) };
         match recording.settings.accesses {
-            Accesses::Vault => Ok(Some(Place::in_vault(&files, state))),
-            Accesses::User => {
-                let place = self.user_place(files.root(), state);
-                place.map(Some)
-            }
+            Accesses::Vault => Ok(Place::in_vault(&files, state)),
+            Accesses::User => self.user_place(files.root(), state),
         }
+        .map(|place| Some(place.with_patience(self.patience())))
     }
 
     /// The logs of accesses to a vault: those on this machine, and those that the vault has.
@@ -327,9 +330,13 @@ impl Workspace<'_> {
     /// # Errors
     /// There is no such folder, or it cannot be listed.
     pub(crate) fn logs_in(&self, vault: &Vault, dir: &Path) -> Result<AccessLogs, Failure> {
-        let dir = self.environment.cwd.join(dir);
+        let mut dir = self.environment.cwd.join(dir);
         if !dir.is_dir() {
             return Err(Failure::new(Code::Io, format!("`{}` is not a folder", dir.display())));
+        }
+        // The user named this link.
+        if dir.is_symlink() {
+            dir = dir.canonicalize().unwrap_or(dir);
         }
         let logs = open(&dir)?.pruned_at(cuts_of(vault));
         Ok(AccessLogs { folder: Some(dir), logs })

@@ -100,7 +100,13 @@ impl Workspace<'_> {
         let AccessLogs { folder, .. } = self.access_logs(vault)?;
         self.principal(vault.root(), None)?;
         let holds = self.holds(vault)?;
-        let Some(placed) = holds.get(id) else {
+        let is_limited = self.sight(vault)?.is_limited();
+        // A hold of what this reader may not be told is unknown (REV-26).
+        let may_know = |placed: &&PlacedHold| {
+            let document = placed.hold.document.as_deref().filter(|_| is_limited);
+            document.is_none_or(|document| self.readable_id(vault, document).is_ok())
+        };
+        let Some(placed) = holds.get(id).filter(may_know) else {
             let message = format!("no hold `{id}` is in force");
             return Err(
                 Failure::new(Code::UnknownHold, message).hint("`ctx trace hold list` lists them")

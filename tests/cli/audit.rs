@@ -224,6 +224,37 @@ fn an_access_that_cannot_be_recorded_is_told() {
     assert!(!inside.exists());
 }
 
+#[test]
+fn a_pipe_or_a_device_in_the_place_of_the_log_is_no_record() {
+    let place = vault();
+    place.ctx("read nodes/returns").ok();
+    let (path, _) = file(&place);
+    let (pipe, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o600));
+    let not_recorded = |what: &str| {
+        let output = place.ctx("read nodes/returns").ok();
+        assert!(output.stderr.contains("the access was not recorded"), "{what}: {}", output.stderr);
+        assert!(output.stderr.contains(what), "{}", output.stderr);
+    };
+    fs::remove_file(&path).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &path, pipe, mode, 0).unwrap();
+    not_recorded("is not a regular file");
+    assert!(place.ctx("trace verify").exits(1).stdout.contains("audit-malformed"));
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+    not_recorded("symbolic links");
+    // The device itself needs more rights than a test has; a link to a folder leads elsewhere.
+    fs::remove_file(&path).unwrap();
+    let (folder, elsewhere) = (path.parent().unwrap(), place.home().join("elsewhere"));
+    fs::rename(folder, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, folder).unwrap();
+    not_recorded("is a link, which is not followed");
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    let verified = place.ctx("trace verify").exits(1).stdout;
+    assert!(verified.contains("file-unreadable") && !verified.contains("intact"), "{verified}");
+    // A link that the user names is followed.
+    place.args(&["trace", "verify", "--logs", folder.to_str().unwrap()]).run().ok();
+}
+
 /// A disk that cannot make the access log durable.
 #[derive(Debug)]
 struct Stuck;

@@ -177,7 +177,7 @@ fn a_session_is_proved_without_its_vault() {
     what no bundle proves:
       a principal and a label are what the caller stated
       a time of an access is that of the clock of its machine
-      the writer of an access log or a staging chain may have truncated it, or replaced its lines
+      the writer of an access log or a staging chain may have truncated it, or replaced its lines; so may all who had the bundle, unless its SHA-256 is compared (`--expect-sha256`)
       who exported it may have left out a gap of the log, in the manifest and on the pages
       a head that is not noted elsewhere is only what the bundle says
     ");
@@ -202,6 +202,26 @@ fn a_head_that_the_bundle_does_not_lead_to_is_contradicted() {
     assert_eq!(verdict("nodes/fees v3 at 3"), "proved");
     assert_eq!(verdict("nodes/fees v6 at 6"), "not proved");
     assert_eq!(place.ctx("evidence verify ../session.tar --expect-head x").exit, 2);
+}
+
+#[test]
+fn a_bundle_with_another_hash_than_the_export_printed_is_contradicted() {
+    let place = vault();
+    let told = place.ctx("evidence export --session s -o ../s.tar").ok().stdout;
+    let hash = told.split_whitespace().find(|word| word.starts_with("sha256:")).unwrap();
+    let verify =
+        |hash: &str| place.ctx(&format!("evidence verify ../s.tar --expect-sha256 {hash}"));
+    for spelled in [hash, hash.trim_start_matches("sha256:")] {
+        let verified = verify(spelled).ok().stdout;
+        assert!(!verified.contains("bundle:"), "{verified}");
+    }
+    let other = sha256(b"");
+    let refused = verify(&other).exits(1).stdout;
+    assert!(
+        refused.contains(&format!("contradicted: bundle: it has hash {hash}, not the one")),
+        "{refused}"
+    );
+    assert_eq!(verify("sha256:12").exit, 2);
 }
 
 #[test]
@@ -359,7 +379,7 @@ fn a_manifest_cannot_give_a_text_to_another_version() {
         let piece = &mut manifest["texts"][1]["pieces"][0];
         piece[1] = (piece[1].as_u64().unwrap() - 1).into();
     });
-    assert!(text[0].contains("the bytes of the version have another hash"), "{text:?}");
+    assert!(text[0].contains("the pieces leave out more than comments"), "{text:?}");
     let version = told(|manifest| manifest["texts"][1]["version"] = 1.into());
     assert!(version[0].contains("it is of another document than"), "{version:?}");
     let checkpoint = told(|manifest| manifest["versions"][2]["checkpoints"] = json!([1]));

@@ -44,6 +44,21 @@ fn example() -> Place {
 }
 
 #[test]
+fn a_hold_that_a_reader_may_not_see_cannot_be_lifted_by_its_name() {
+    let place = example();
+    // On another machine: here is only the line of the change log.
+    let other = place.home().join("other");
+    let held = "trace hold place --document nodes/legal/terms --reason case --as lee@x.com";
+    let hold = place.typed(held).var("CTX_AUDIT_DIR", other.to_str().unwrap()).run().ok().stdout;
+    let lift =
+        |who: &str| place.ctx(&format!("trace hold lift {} --reason x --as {who}", hold.trim()));
+    let refused = lift("vi@x.com").exits(1);
+    assert!(refused.stderr.contains("error[unknown-hold]"), "{}", refused.stderr);
+    assert!(!refused.whole().contains("terms"), "{}", refused.whole());
+    assert!(lift("lee@x.com").ok().stdout.contains("document nodes/legal/terms"));
+}
+
+#[test]
 fn a_reader_sees_what_stewards_allow_and_how_much_is_not_shown() {
     let place = example();
     assert_snapshot!(place.ctx("list --as vi@x.com").whole(), @"

@@ -49,6 +49,44 @@ fn outcomes(place: &Place, session: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_text_under_the_name_of_another_section_is_different() {
+    let place = Place::published(&[("nodes/a", "# A\n\nDo not pay.\n\n## B\n\nPay.\n")]);
+    place.ctx("read nodes/a#b --session s").ok();
+    let replayed = |exit| place.ctx("replay --session s").exits(exit).stdout;
+    assert!(replayed(0).contains("1 same"));
+    for (anchor, why) in [
+        ("#gone", "the version has no section of this anchor"),
+        ("#a", "its bytes are not those of the section that its URI names"),
+        ("", "its URI names no section, and its bytes are neither the whole text nor its body"),
+    ] {
+        forge(&place, |line| {
+            let uri = &mut line["documents"][0]["uri"];
+            let base = uri.as_str().unwrap().split('#').next().unwrap().to_owned();
+            *uri = format!("{base}{anchor}").into();
+        });
+        let told = replayed(1);
+        assert!(told.contains(&format!("different: {why}")), "{told}");
+    }
+}
+
+#[test]
+fn a_session_of_which_a_line_was_exchanged_is_not_said_to_be_whole() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    for line in ["read nodes/a --session s", "read nodes/b --session s", "list --session t"] {
+        place.ctx(line).ok();
+    }
+    place.ctx("replay --session s").ok();
+    let text = fs::read_to_string(log(&place)).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let other = lines[0].replace("\"session\":\"s\"", "\"session\":\"t\"");
+    lines[0] = &other;
+    fs::write(log(&place), lines.join("\n") + "\n").unwrap();
+    let replayed = place.ctx("replay --session s").exits(1);
+    assert!(replayed.stdout.contains("1 text: 1 same"), "{}", replayed.stdout);
+    assert!(replayed.stderr.contains("run `ctx trace verify`"), "{}", replayed.stderr);
+}
+
+#[test]
 fn a_session_with_an_altered_line_is_not_said_to_be_the_same() {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     place.ctx("read nodes/a --session s").ok();
@@ -62,8 +100,9 @@ fn a_session_with_an_altered_line_is_not_said_to_be_the_same() {
         replayed.stdout.lines().last().unwrap(),
         "1 text: 1 same, 0 different, 0 cannot tell"
     );
+    // The line, and the one after it, which does not follow the one before.
     let warning =
-        "warning: the log has 1 fault, so accesses may be missing; run `ctx trace verify`\n";
+        "warning: the log has 2 faults, so accesses may be missing; run `ctx trace verify`\n";
     assert_eq!(replayed.stderr, warning);
     fs::write(folder.join(&path), text.replace("nodes/", "nodes_")).unwrap();
     for line in ["replay --session s", "evidence export --session s"] {

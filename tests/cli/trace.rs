@@ -167,6 +167,36 @@ fn follow_ends_when_its_time_is_over_or_its_reader_is_gone() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
+/// Two machines from one image have one writer and continue its log each in its own way.
+#[test]
+fn logs_that_two_machines_continue_are_not_joined() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.ctx("read nodes/a").ok();
+    let log = place.home().join(".local/state/contextnest/audit");
+    let folder = fs::read_dir(&log).unwrap().next().unwrap().unwrap().path();
+    let copy = place.home().join("image");
+    fs::create_dir(&copy).unwrap();
+    for entry in fs::read_dir(&folder).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
+    }
+    let other = folder.with_extension("other");
+    place.ctx("read nodes/a --session one").ok();
+    fs::rename(&folder, &other).unwrap();
+    fs::rename(&copy, &folder).unwrap();
+    place.ctx("read nodes/a --session two").ok();
+    let collect = |source: &std::path::Path, into: &str| {
+        place.ctx(&format!("trace collect {} --into {into}", source.display()))
+    };
+    collect(&other, "../logs").ok();
+    let told = collect(&folder, "../logs").exits(1).stdout;
+    assert!(
+        told.contains("audit-rollback") && told.contains("two machines continue one log"),
+        "{told}"
+    );
+    collect(&folder, "../more").ok();
+}
+
 /// What `trace collect` says of each file of a source, in short.
 fn collected(place: &Place, args: &str) -> (i32, String) {
     let output = place.ctx(&format!("trace collect {args} --json"));

@@ -84,6 +84,16 @@ fn every_bundle_of_a_governed_vault_has_the_verdicts_of_its_vector() {
 }
 
 #[test]
+fn every_bundle_with_parts_of_texts_has_the_verdicts_of_its_vector() {
+    verdicts("bundle/parts.json");
+}
+
+#[test]
+fn every_bundle_of_a_document_has_the_verdicts_of_its_vector() {
+    verdicts("bundle/document.json");
+}
+
+#[test]
 fn every_bundle_with_staged_results_has_the_verdicts_of_its_vector() {
     verdicts("bundle/staged.json");
 }

@@ -18,7 +18,9 @@ use crate::workspace::bundle;
 /// Recomputes every hash of the bundle, from each text that was handed out to the head of the
 /// checkpoint log. An item is `proved`, `not proved` with what is missing, or `contradicted` with
 /// where. Without --expect-head the head is not anchored: the bundle holds, but nothing from
-/// elsewhere was compared with it. Exit code 1 if an item is contradicted or its proof is missing.
+/// elsewhere was compared with it. Who had the bundle could replace lines of the log in it and list
+/// everything again: with --expect-sha256 the file is compared with the hash that `ctx evidence export`
+/// printed. Exit code 1 if an item is contradicted or its proof is missing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx evidence verify session.tar\n  \
 ctx evidence verify session.tar --json")]
@@ -28,6 +30,9 @@ pub(super) struct Verify {
     /// The hash of a checkpoint that was noted elsewhere, as `ctx head` prints it
     #[arg(long, value_name = "HASH")]
     expect_head: Option<String>,
+    /// The SHA-256 of the bundle, as `ctx evidence export -o` prints it
+    #[arg(long, value_name = "HEX")]
+    expect_sha256: Option<String>,
 }
 
 pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -36,17 +41,31 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         Failure::new(Code::Usage, format!("invalid hash of a head: {why}"))
             .hint("`ctx head` prints it")
     })?;
+    let whole = args.expect_sha256.as_deref().map(hash_of_file).transpose()?;
     let bytes = match args.file.as_os_str() == "-" {
         true => bundle::read(&mut *session.stdin)
             .map_err(|why| Failure::new(Code::Io, format!("cannot read stdin: {why}")))?,
         false => bundle::read_file(&session.workspace.environment.cwd.join(&args.file))?,
     };
-    let report = EvidenceVerifyReport::from(verify(&bytes, expected.as_ref())?);
+    let mut verified = verify(&bytes, expected.as_ref())?;
+    if let Some(whole) = whole {
+        verified = verified.compared_with(&bytes, &whole);
+    }
+    let report = EvidenceVerifyReport::from(verified);
     match session.ui.json {
         true => session.ui.report(&report),
         false => print(session, &report),
     }
     Ok(if report.holds() { Answer::Yes } else { Answer::No })
+}
+
+/// The hash of a file, as ctx or `sha256sum` prints it.
+fn hash_of_file(text: &str) -> Result<Digest, Failure> {
+    let digits = text.strip_prefix("sha256:").unwrap_or(text);
+    format!("sha256:{digits}").parse().map_err(|why| {
+        Failure::new(Code::Usage, format!("invalid SHA-256 of a bundle: {why}"))
+            .hint("`ctx evidence export -o FILE` prints it, and so does `sha256sum FILE`")
+    })
 }
 
 fn print(session: &mut Session<'_>, report: &EvidenceVerifyReport) {

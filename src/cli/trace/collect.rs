@@ -20,7 +20,9 @@ use crate::words::count;
 /// line names a checkpoint with another hash than this vault. Run it again to copy what is new: a
 /// copy only grows. What `ctx trace prune` deleted from a source stays in the copy. If the copy has
 /// other lines that its source no longer has, that is reported (`audit-rollback`), and the copy stays
-/// as it is. Exit code 1 if a log was refused. `--logs` of the other commands reads the folder.
+/// as it is. So are logs of two machines that were made from one image with a state directory in
+/// it: both continue one log. Collect each of these into a folder of its own. Exit code 1 if a log was
+/// refused. `--logs` of the other commands reads the folder.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx trace collect /mnt/a/audit /mnt/b/audit --into ../logs\n  \

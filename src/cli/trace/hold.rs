@@ -7,7 +7,7 @@ use crate::cli::{Acting, Answer};
 use crate::report::failure::{Code, Failure};
 use crate::report::retention::{HoldLifted, HoldPlaced, HoldRow, HoldsReport};
 
-use super::trace_id;
+use super::{named, trace_id};
 
 /// Keep accesses from being pruned, as a legal hold
 ///
@@ -128,7 +128,7 @@ fn row(placed: &HoldRow) -> Vec<String> {
     vec![
         shown(&placed.hold.id).into_owned(),
         shown(&placed.at).into_owned(),
-        shown(placed.by.as_deref().unwrap_or("-")).into_owned(),
+        named(placed.by.as_deref()),
         what(&placed.hold),
         shown(&placed.hold.reason).into_owned(),
     ]

@@ -1,5 +1,7 @@
 //! `ctx trace list` and `ctx trace grep`: lines of the log in a table.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::format::{self, Format};
 use super::{Asked, Which, note_pruned, row, warn_of};
 use crate::audit::{Keep, Line, Pattern};
@@ -9,6 +11,7 @@ use crate::cli::session::Session;
 use crate::report::Report;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{TraceRow, TracesFoundReport, TracesReport};
+use crate::words::count;
 use crate::workspace::recording::of_log;
 
 #[derive(Debug, clap::Args)]
@@ -27,7 +30,8 @@ pub(super) struct List {
 /// The expression is looked for in the query, the words of the command line with blanks between
 /// them, the principal, the labels, the reason of a change, and the URIs, ids and files of what was
 /// handed out or changed. The syntax is that of the Rust crate `regex`; `(?i)` in front ignores case.
-/// Exit code 1 if nothing is found. With `reads: stewards` only lines are looked into that the
+/// Exit code 1 if nothing is found. Queries and words that are recorded by their hash only
+/// (`audit.queries: hash`) are not searched, and a note counts their lines. With `reads: stewards` only lines are looked into that the
 /// principal may see.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace grep 'nodes/policies/'\n  \
@@ -59,8 +63,22 @@ pub(super) fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Fai
 pub(super) fn grep(args: &Grep, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let pattern = Pattern::new(&args.pattern)
         .map_err(|why| Failure::new(Code::Usage, format!("invalid regular expression: {why}")))?;
-    let keep = |line: Line| pattern.is_in(&line).then(|| TraceRow::from(&line));
+    let hidden = AtomicUsize::new(0);
+    let keep = |line: Line| {
+        let is_found = pattern.is_in(&line);
+        if !is_found && Pattern::is_hidden_from(&line) {
+            hidden.fetch_add(1, Ordering::Relaxed);
+        }
+        is_found.then(|| TraceRow::from(&line))
+    };
     let found = rows(&args.which, &keep, session)?;
+    let hidden = hidden.into_inner();
+    if hidden > 0 {
+        let lines = count(hidden, "line");
+        session.ui.note(&format!(
+            "note: of {lines} the query or the command line is recorded by its hash only, and was not searched"
+        ));
+    }
     let answer = if found.traces.is_empty() { Answer::No } else { found.answer };
     print(found, args.limit, |traces| TracesFoundReport { traces }, session);
     Ok(answer)

@@ -90,6 +90,13 @@ impl Comments {
         }
     }
 
+    /// How many comments a part of the text has something of.
+    pub(crate) fn count(&self, range: &Range<usize>) -> usize {
+        let first = self.ranges.partition_point(|comment| comment.end <= range.start);
+        let after = self.ranges.partition_point(|comment| comment.start < range.end);
+        after.saturating_sub(first)
+    }
+
     /// The pieces of a part of the text that are no comments, and how many comments there were.
     pub(crate) fn kept(&self, range: Range<usize>) -> (Vec<Range<usize>>, usize) {
         let first = self.ranges.partition_point(|comment| comment.end <= range.start);

@@ -37,7 +37,9 @@ Made by: ctx {}\n\n\
 | `checkpoints.jsonl` | the checkpoint log from the first checkpoint that is needed |\n\
 {}| `index.html` | the accesses and versions as tables |\n\n\
 What no bundle can prove: who asked, which the caller states, and when, which a clock \
-says; that the log has no other lines; and that this head is the one of the vault, unless you noted it elsewhere.\n{}",
+says; that the log has no other lines, and these lines; and that this head is the one of the vault, \
+unless you noted it elsewhere. All who had this file could replace lines of the log in it and list everything again: \
+compare its SHA-256 with the one that `ctx evidence export` printed (`ctx evidence verify FILE --expect-sha256 HEX`).\n{}",
         manifest.tool,
         readme_staged(manifest),
         readme_gaps(manifest)

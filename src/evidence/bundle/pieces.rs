@@ -7,16 +7,15 @@ use crate::audit::{Part, Text};
 use crate::model::digest::Digest;
 use crate::pack;
 use crate::resolve::Served;
-use crate::vault::Vault;
 
 /// The pieces of a served version that give the text, or, where none do, the range that the line
 /// names, so that a verifier says that it has another hash. None of what is no piece of a version.
-pub(super) fn pieces(vault: &Vault, served: Option<&Served>, text: &Text) -> Option<Vec<[u64; 2]>> {
+pub(super) fn pieces(served: Option<&Served>, text: &Text) -> Option<Vec<[u64; 2]>> {
     match (text.part, served) {
         (Some(Part::Snippet | Part::Diff), _) | (Some(Part::Instructions), None) => None,
         (Some(Part::Instructions), Some(served)) => {
-            let pack = pack::read(&served.text, &vault.config().authorities).pack?;
-            in_order(&served.text, &pack.agent_instructions?).map(|pieces| as_numbers(&pieces))
+            let (value, span) = pack::instructions(&served.text)?;
+            in_order(&served.text, span, &value).map(|pieces| as_numbers(&pieces))
         }
         (None | Some(Part::Submission), None) => Some(vec![text.range.unwrap_or([0, text.bytes])]),
         (None | Some(Part::Submission), Some(served)) => {
@@ -45,17 +44,27 @@ fn as_numbers(pieces: &[Range<usize>]) -> Vec<[u64; 2]> {
     pieces.iter().map(|piece| [piece.start as u64, piece.end as u64]).collect()
 }
 
-/// Where the lines of a value are in a text, in their order: a value of YAML in block form is the
-/// text without its indentation, and many others are as they are.
-fn in_order(text: &str, value: &str) -> Option<Vec<Range<usize>>> {
-    let mut at = 0;
-    let place = |line: &str| {
-        let start = at + text[at..].find(line)?;
-        at = start + line.len();
-        Some(start..at)
+/// Where the lines of a value are in the bytes of its spelling in YAML, in their order: a value in
+/// block form is the text without its indentation, and many others are as they are. None where more
+/// than blanks and quotes is left out.
+fn in_order(text: &str, span: Range<usize>, value: &str) -> Option<Vec<Range<usize>>> {
+    let (mut at, end) = (span.start, span.end.min(text.len()));
+    let is_left_out = |range: Range<usize>| {
+        let left_out = text.get(range);
+        left_out.is_some_and(|left_out| left_out.trim_matches(QUOTES).trim().is_empty())
     };
-    value.split_inclusive('\n').map(place).collect()
+    let place = |line: &str| {
+        let start = at + text.get(at..)?.find(line)?;
+        let is_next = is_left_out(at..start);
+        at = start + line.len();
+        is_next.then_some(start..at)
+    };
+    let pieces = value.split_inclusive('\n').map(place).collect();
+    if is_left_out(at.min(end)..end) { pieces } else { None }
 }
+
+/// What stands around a value of YAML.
+const QUOTES: [char; 2] = ['"', '\''];
 
 #[cfg(test)]
 mod tests {
@@ -64,10 +73,24 @@ mod tests {
     #[test]
     fn a_value_in_block_form_is_found_line_by_line() {
         let text = "a: |\n  one\n  two\nb: 'it''s'\n";
-        let found = in_order(text, "one\ntwo\n").unwrap();
+        let found = in_order(text, 5..17, "one\ntwo\n").unwrap();
         let joined: String = found.into_iter().map(|piece| &text[piece]).collect();
         assert_eq!(joined, "one\ntwo\n");
-        assert_eq!(in_order(text, "it's"), None);
-        assert_eq!(in_order(text, ""), Some(Vec::new()));
+        assert_eq!(in_order(text, 20..27, "it's"), None);
+        assert_eq!(in_order(text, 5..17, "two\n"), None);
+        assert_eq!(in_order(text, 5..17, "one\n"), None);
+        assert_eq!(in_order(text, 3..3, ""), Some(Vec::new()));
+        let of = |yaml: &str| {
+            let (value, span) = pack::instructions(yaml)?;
+            in_order(yaml, span, &value).map(|_| value)
+        };
+        for yaml in
+            ["one", "'one'", "\"one\"", "|\n  one", "|2-\n  one\n", "|\n\n  one\n\n    two\n\n"]
+        {
+            assert!(
+                of(&format!("label: one\nagent_instructions: {yaml}\nid: p\n")).is_some(),
+                "{yaml}"
+            );
+        }
     }
 }

@@ -70,7 +70,7 @@ pub(super) fn proofs(
             let get = || snapshot.as_ref().and_then(|snapshot| snapshot.get(id)?.ok());
             let served = known.entry(id).or_insert_with(get).as_ref();
             let served = served.filter(|served| served.entry.version == Version(text.version));
-            let pieces = pieces(vault, served, text);
+            let pieces = pieces(served, text);
             proofs.push(TextRef { line: *line, document: *document, version, pieces });
         }
     }

@@ -229,6 +229,34 @@ pub(in crate::e3) const BUNDLES: &[(&str, BundleAttack)] = &[
         piece[1] = (piece[1].as_u64()? - 1).into();
         Some(e.bundle.packed())
     }),
+    ("bundle-words-left-out", |e| {
+        handed_out(e, |_, pieces| {
+            let [start, end] = *pieces.first()?;
+            let middle = start + (end - start) / 2;
+            pieces.splice(..1, [[start, middle], [middle + 1, end]]);
+            (start < middle && middle + 1 < end).then_some(())
+        })
+    }),
+    ("bundle-text-emptied", |e| {
+        handed_out(e, |_, pieces| {
+            pieces.clear();
+            Some(())
+        })
+    }),
+    ("bundle-section-invented", |e| {
+        handed_out(e, |text, _| {
+            let uri = text["uri"].as_str()?.split('#').next()?;
+            text["uri"] = format!("{uri}#no-such-section").into();
+            Some(())
+        })
+    }),
+    ("bundle-governance-dropped", |e| {
+        let versions = e.bundle.manifest["versions"].as_array()?;
+        let is_config = |version: &Value| version["id"] == ".context/config.yaml";
+        let at = versions.iter().position(is_config)?;
+        e.bundle.manifest["versions"][at]["checkpoints"] = json!([]);
+        Some(e.bundle.packed())
+    }),
     ("bundle-scope-changed", |e| {
         e.bundle.manifest["scope"] = json!({"session": "t"});
         Some(e.bundle.packed())
@@ -454,6 +482,34 @@ fn said_of_text(
     let (at, n) = e.draw.pick(texts)?;
     change(&mut lines[at]["documents"][n])?;
     resealed(e, lines, at)
+}
+
+/// Changes which bytes of a version a text is, or under which name; the line says that these were
+/// handed out, and all hashes follow.
+fn handed_out(
+    e: &mut Exported,
+    change: fn(&mut Value, &mut Vec<[usize; 2]>) -> Option<()>,
+) -> Option<Vec<u8>> {
+    let mut lines = e.bundle.lines(LINES)?;
+    let texts = e.bundle.manifest["texts"].as_array()?;
+    let is_long = |at: &usize| {
+        let piece = &texts[*at]["pieces"][0];
+        let ends = piece[0].as_u64().zip(piece[1].as_u64());
+        ends.is_some_and(|(start, end)| end > start + 2)
+    };
+    let at = e.draw.pick((0..texts.len()).filter(is_long))?;
+    let place = |key: &str| usize::try_from(texts[at][key].as_u64()?).ok();
+    let (line, document) = (place("line")? - 1, place("document")? - 1);
+    let name = format!("versions/{}.md", place("version")?);
+    let mut pieces: Vec<[usize; 2]> = serde_json::from_value(texts[at]["pieces"].clone()).ok()?;
+    let text = &mut lines[line]["documents"][document];
+    change(text, &mut pieces)?;
+    let whole = e.bundle.files.get(&name)?;
+    let bytes: Vec<u8> = pieces.iter().flat_map(|[a, b]| whole[*a..*b].to_vec()).collect();
+    text["bytes"] = bytes.len().into();
+    text["sha256"] = hash::sha(&bytes).into();
+    e.bundle.manifest["texts"][at]["pieces"] = json!(pieces);
+    resealed(e, lines, line)
 }
 
 /// The bundle with these lines, whose hashes follow from one on; without the pages that follow from

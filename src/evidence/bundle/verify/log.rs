@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::manifest::{CHECKPOINTS, Manifest};
+use super::super::manifest::{CHECKPOINTS, Manifest, Scope};
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::log::Log as CheckpointLog;
@@ -28,6 +28,8 @@ pub(super) struct Log {
     anchor: Option<u64>,
     /// What the maps of checkpoints have of the documents that are asked for.
     marks: BTreeMap<(u64, String), Mark>,
+    /// Of a bundle of a document: the checkpoints that set a version of it, with its number.
+    published: Vec<(u64, u64)>,
 }
 
 impl Log {
@@ -86,12 +88,17 @@ impl Log {
             }
         }
         // That a checkpoint holds no such file is a proof, too.
-        let in_force = [DocumentId::config(), DocumentId::stewards()];
+        let in_force = in_force();
         wanted.values_mut().for_each(|ids| ids.extend(in_force.iter().map(DocumentId::as_str)));
         let mut state = PublishedSet::default();
         for checkpoint in checkpoints {
             checkpoint.apply(&mut state);
             let number = checkpoint.number.0;
+            if let Scope::Document(of) = &manifest.scope {
+                let set = checkpoint.set.iter().filter(|(id, _)| id.as_str() == of);
+                let versions = set.filter_map(|(_, mark)| Some((number, mark.version?.0)));
+                self.published.extend(versions);
+            }
             for id in wanted.remove(&number).unwrap_or_default() {
                 if let Some(mark) = state.get(id) {
                     self.marks.insert((number, id.to_owned()), *mark);
@@ -157,10 +164,32 @@ impl Log {
         made_at.is_some_and(|made_at| at.parse::<Timestamp>().is_ok_and(|at| at < *made_at))
     }
 
+    /// The versions that the bundle has to prove for a checkpoint, in their order: of its document
+    /// each that a checkpoint set, and the governance files in force at each checkpoint that a version
+    /// is to be proved for (EVID-11, EVID-16).
+    pub(super) fn promised(&self, manifest: &Manifest) -> BTreeSet<(u64, String, u64)> {
+        let at = manifest.versions.iter().flat_map(|version| version.checkpoints.iter());
+        let at: BTreeSet<u64> = at.copied().collect();
+        let in_force = in_force();
+        let in_force = at.iter().flat_map(|at| in_force.iter().map(|id| (*at, id.as_str())));
+        let of_mark = |(at, id)| Some((at, id, self.mark(at, id)?.version?.0));
+        let owned = |(at, id, version): (u64, &str, u64)| (at, id.to_owned(), version);
+        let of_document = self.published.iter().map(|(at, version)| {
+            let (_, id) = manifest.scope.parts();
+            (*at, id, *version)
+        });
+        in_force.filter_map(of_mark).chain(of_document).map(owned).collect()
+    }
+
     /// What the maps of a checkpoint have of a document.
     pub(super) fn mark(&self, checkpoint: u64, id: &str) -> Option<&Mark> {
         self.marks.get(&(checkpoint, id.to_owned()))
     }
+}
+
+/// The governance files that decide how a checkpoint has documents read, and about whom.
+fn in_force() -> [DocumentId; 3] {
+    [DocumentId::config(), DocumentId::stewards(), DocumentId::context()]
 }
 
 /// The checkpoints up to the first line that is none, and what is wrong with that.

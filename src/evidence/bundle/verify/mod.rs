@@ -89,6 +89,8 @@ impl Verdict {
 /// What is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// The file itself, where its hash was noted elsewhere.
+    Bundle,
     /// That the bundle has what its name says.
     Scope,
     /// A place where the log was not whole from which the bundle was exported, as it says.
@@ -127,6 +129,7 @@ impl Kind {
     /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Bundle => "bundle",
             Self::Scope => "scope",
             Self::Gap => "gap",
             Self::File => "file",
@@ -197,6 +200,20 @@ pub struct Verified {
     pub head: Option<HeadRef>,
     /// The items, in the order of the kinds.
     pub items: Vec<Item>,
+}
+
+impl Verified {
+    /// The same with an item for the hash that the whole bundle is expected to have.
+    #[must_use]
+    pub fn compared_with(mut self, bytes: &[u8], expected: &Digest) -> Self {
+        let found = Digest::of(bytes);
+        let judged = match found == *expected {
+            true => Ok(()),
+            false => contradicted(format!("it has hash {found}, not the one that is expected")),
+        };
+        self.items.insert(0, Item::new(Kind::Bundle, Kind::Bundle.as_str(), judged));
+        self
+    }
 }
 
 /// The files of a bundle.

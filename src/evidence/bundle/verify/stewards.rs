@@ -31,6 +31,7 @@ pub(super) struct Stewards<'b> {
     /// The version of each governance file at each checkpoint that it is to be proved for.
     places: BTreeMap<(u64, &'b str), usize>,
     known: BTreeMap<u64, Found>,
+    markups: BTreeMap<u64, Result<Markup, (Verdict, String)>>,
     rules: RefCell<BTreeMap<u64, FoundRules>>,
     /// Who reviews a source by the rules of a checkpoint.
     reviewers: RefCell<BTreeMap<(DocumentId, u64, String), bool>>,
@@ -61,6 +62,7 @@ impl<'b> Stewards<'b> {
             versions,
             places,
             known: BTreeMap::new(),
+            markups: BTreeMap::new(),
             rules: RefCell::default(),
             reviewers: RefCell::default(),
         }
@@ -157,6 +159,25 @@ impl<'b> Stewards<'b> {
             let text = text.map(String::from_utf8_lossy);
             text.is_some_and(|text| rules.require(who, Role::Reviewer, [(source, &*text)]).is_ok())
         })
+    }
+
+    /// How a checkpoint has an artifact read.
+    pub(super) fn markup(
+        &mut self,
+        id: &DocumentId,
+        checkpoint: u64,
+    ) -> Result<Markup, (Verdict, String)> {
+        if !id.is_document() && *id != DocumentId::context() {
+            return Ok(Markup::Plain);
+        }
+        if let Some(known) = self.markups.get(&checkpoint) {
+            return known.clone();
+        }
+        let config = self.sealed(&DocumentId::config(), checkpoint);
+        let markup = |text: String| Markup::of(&Config::parse(&text).unwrap_or_default());
+        let found = config.map(|text| text.map(markup).unwrap_or_default());
+        self.markups.insert(checkpoint, found.clone());
+        found
     }
 
     fn at(&mut self, checkpoint: u64) -> Result<&Settings, (Verdict, String)> {

@@ -13,9 +13,12 @@ use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved, unprov
 use crate::audit::{Part, Text};
 use crate::chain::history::Entry;
 use crate::document::Document;
+use crate::document::obsidian::Markup;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::pack;
 use crate::resolve::provenance::written;
+use crate::resolve::ranges::Ranges;
 use crate::review::Reviewed;
 use crate::uri::is_staged;
 
@@ -23,14 +26,20 @@ use crate::uri::is_staged;
 /// name a long text very often, does not hold a verifier.
 const MAX_HASHED: u64 = 4 << 30;
 
+/// The parts of so many bytes of texts are kept in mind.
+const MAX_KNOWN: usize = 64 << 20;
+
 /// A version of the bundle, and the pieces of its text.
 type Pieces<'m> = (usize, &'m [[u64; 2]]);
 
-/// The sizes and hashes of the texts that were hashed.
+/// The sizes and hashes of the texts that were hashed, and the parts of those that were read.
 #[derive(Default)]
 struct Hashed<'m> {
     found: BTreeMap<Pieces<'m>, (u64, String)>,
     bytes: u64,
+    /// By version, and whether it is read as Obsidian does.
+    parts: BTreeMap<(usize, bool), Ranges>,
+    known: usize,
 }
 
 impl<'m> Hashed<'m> {
@@ -43,14 +52,39 @@ impl<'m> Hashed<'m> {
         if let Some(found) = self.found.get(&pieces) {
             return Ok(Some(found.clone()));
         }
-        if self.bytes > MAX_HASHED {
-            return not_proved("the texts before it have more bytes than a verifier hashes");
-        }
+        self.check()?;
         let Some(bytes) = joined() else { return Ok(None) };
         let found = (bytes.len() as u64, Digest::of(&bytes).to_string());
         self.bytes += found.0;
         self.found.insert(pieces, found.clone());
         Ok(Some(found))
+    }
+
+    fn check(&self) -> Judged {
+        match self.bytes > MAX_HASHED {
+            true => not_proved("the texts before it have more bytes than a verifier hashes"),
+            false => Ok(()),
+        }
+    }
+
+    /// The parts of a version's text.
+    fn parts(
+        &mut self,
+        (version, id): (usize, &DocumentId),
+        whole: &str,
+        markup: Markup,
+    ) -> Result<&Ranges, (Verdict, String)> {
+        let key = (version, markup == Markup::Obsidian);
+        if !self.parts.contains_key(&key) {
+            self.check()?;
+            self.bytes += whole.len() as u64;
+            if self.known > MAX_KNOWN {
+                (self.parts, self.known) = (BTreeMap::new(), 0);
+            }
+            self.known += whole.len();
+            self.parts.insert(key, Ranges::of(id, whole, markup));
+        }
+        Ok(&self.parts[&key])
     }
 }
 
@@ -76,7 +110,9 @@ pub(super) fn items(
             let judged = match text.uri.as_deref().is_some_and(is_staged) {
                 true => staged.judge_text(text),
                 false => found.clone().and_then(|(proof, checkpoint)| {
-                    judge((manifest, files, versions), text, (proof, checkpoint), &mut hashed)
+                    let places = (manifest, files, versions);
+                    let (verb, at) = (line.request.verb.as_str(), (proof, checkpoint));
+                    judge(places, (text, verb), at, (&mut stewards, &mut hashed))
                 }),
             };
             let name = format!("{}#{document}", line.trace());
@@ -119,9 +155,9 @@ fn version_of<'m>(
 
 fn judge<'m>(
     (manifest, files, versions): (&'m Manifest, &Files<'_>, &Versions),
-    text: &Text,
+    (text, verb): (&Text, &str),
     (proof, checkpoint): (&'m TextRef, u64),
-    hashed: &mut Hashed<'m>,
+    (stewards, hashed): (&mut Stewards<'_>, &mut Hashed<'m>),
 ) -> Judged {
     let Some(entry) = versions.entry(proof.version) else {
         return not_proved("the version is not proved");
@@ -143,10 +179,21 @@ fn judge<'m>(
         (None | Some(Part::Submission), None) => {
             not_proved("the bundle does not say which bytes it is")
         }
-        (_, Some(pieces)) => {
+        (part, Some(pieces)) => {
             let whole = files.get(&text_path(proof.version))?;
-            if !are_in(pieces, text.range.unwrap_or([0, whole.len() as u64])) {
-                return contradicted("the version has no such bytes");
+            let (Ok(id), Ok(read)) = (version.id.parse(), std::str::from_utf8(whole)) else {
+                return not_proved("the version is of no document");
+            };
+            if part == Some(Part::Instructions) {
+                instructions(read, text, pieces)?;
+            } else {
+                let markup = stewards.markup(&id, checkpoint)?;
+                let parts = hashed.parts((proof.version, &id), read, markup)?;
+                let said = parts.said(read, text, verb);
+                let range = said.or_else(|why| contradicted(why.to_string()))?;
+                if !parts.are(pieces, &range) {
+                    return contradicted("the pieces leave out more than comments");
+                }
             }
             match hashed.of((proof.version, pieces), || joined(whole, pieces))? {
                 None => contradicted("the version has no such bytes"),
@@ -182,13 +229,18 @@ fn author(text: &Text, id: &str, sealed: &[u8]) -> Judged {
     }
 }
 
-/// Whether pieces are in order and in the range that the line names.
-fn are_in(pieces: &[[u64; 2]], [mut at, end]: [u64; 2]) -> bool {
-    pieces.iter().all(|[start, stop]| {
-        let is_next = at <= *start && start <= stop && *stop <= end;
-        at = *stop;
-        is_next
-    })
+/// Compares the pieces of the instructions of a pack with what its file says.
+fn instructions(whole: &str, text: &Text, pieces: &[[u64; 2]]) -> Judged {
+    let Some((value, _)) = pack::instructions(whole) else {
+        return contradicted("the pack has no instructions");
+    };
+    let is_named_so = text.range.is_none() && text.anchor().is_none();
+    let is_value = pieces.iter().flatten().is_sorted()
+        && joined(whole.as_bytes(), pieces) == Some(value.into_bytes());
+    match is_named_so && is_value {
+        true => Ok(()),
+        false => contradicted("the pieces are not the instructions that the pack has"),
+    }
 }
 
 /// The pieces of a text; none where it is too short.

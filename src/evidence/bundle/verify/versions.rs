@@ -1,7 +1,7 @@
 //! The versions of a bundle: each text rebuilt from its part of a history, every hash on the way
 //! recomputed, and its place in the maps of checkpoints (EVID-20).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::manifest::{Manifest, VersionRef, chain_path, keyframe_path, text_path};
 use super::super::segment::Segment;
@@ -65,6 +65,7 @@ impl Versions {
             versions.entries.push(entry);
         }
         versions.items.extend(sealed);
+        versions.items.extend(lacking(manifest, log));
         Self { chains, ..versions }
     }
 
@@ -92,6 +93,19 @@ impl Versions {
     pub(super) fn sealed(&self, version: usize, checkpoint: u64) -> Option<Verdict> {
         self.sealed.get(&(version, checkpoint)).copied()
     }
+}
+
+/// What the bundle lacks of what its checkpoints say that it has.
+fn lacking(manifest: &Manifest, log: &Log) -> Vec<Item> {
+    let of = |version: &VersionRef, at: &u64| (*at, version.id.clone(), version.version);
+    let versions = manifest.versions.iter();
+    let has: BTreeSet<(u64, String, u64)> =
+        versions.flat_map(|version| version.checkpoints.iter().map(|at| of(version, at))).collect();
+    let item = |(at, id, version): (u64, String, u64)| {
+        let why = "the checkpoint holds it, and the bundle does not have it";
+        Item::new(Kind::Sealed, format!("{id} v{version} at {at}"), not_proved(why))
+    };
+    log.promised(manifest).into_iter().filter(|one| !has.contains(one)).map(item).collect()
 }
 
 fn judge_sealed(log: &Log, version: &VersionRef, entry: &Found, checkpoint: u64) -> Judged {
