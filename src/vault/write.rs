@@ -280,6 +280,21 @@ impl Files {
         };
     }
 
+    /// Makes an empty file that says something by being there, not durable; false if something of
+    /// that name is there already.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn create_mark(&self, path: &str) -> Result<bool, FileError> {
+        let fail = |e| FileError::from_errno("create", path, e);
+        let (folder, name) = self.parent(path).map_err(fail)?;
+        match self.disk.create(&Place { folder: &folder, name, path }) {
+            Ok(_) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            Err(why) => Err(fail(why)),
+        }
+    }
+
     /// Takes away a temporary file of ours.
     pub(crate) fn discard(&self, temporary: &str) {
         if let Ok((folder, name)) = self.folder_of(temporary) {

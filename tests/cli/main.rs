@@ -88,6 +88,7 @@ mod shared;
 mod source;
 mod source_diff;
 mod stage;
+mod stage_cache;
 mod stage_faults;
 mod stage_properties;
 mod staged;
