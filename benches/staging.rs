@@ -3,9 +3,9 @@
 //!
 //! Results have 4 KB, each other bytes; ten sources have a tenth of them each, a session has 100.
 //! The floor of a recording is the bare write and sync of its bytes: the content under another name,
-//! synced, renamed, its folder synced, then the line at the end of a file, synced. Both take turns in
-//! this process. The commands are whole processes, and take turns with the same command in a vault
-//! in which nothing is staged. The result is Markdown on stdout; progress goes to stderr.
+//! renamed, it and its folder synced, then the line at the end of a file, synced. Both take turns in
+//! this process. The floor of a collection is the bare removal of as many files of 4 KB. The commands
+//! are whole processes, and take turns with the same command in a vault in which nothing is staged. The result is Markdown on stdout; progress goes to stderr.
 //!
 //! ```text
 //! cargo bench --bench staging -- [--sizes 1000,100000] [--dir DIR] [--quick]
@@ -57,7 +57,7 @@ fn main() -> Result<()> {
             &mut listing,
             "entries | command | time | nothing staged | more | after a recording | without a cache",
         );
-        head(&mut collecting, "entries | collected | `stage gc` | nothing staged | more | for each");
+        head(&mut collecting, "entries | collected | `stage gc` | nothing staged | more | bare removal | more, for each");
         for size in &options.sizes {
             let vault = Bench::new(options, *size)?;
             vault.record(&mut recording)?;
@@ -98,8 +98,10 @@ impl<'o> Bench<'o> {
 
     fn vault(&self) -> Result<Vault> {
         let home = self.root.with_extension("state");
-        let dir = outside::folder_of(&home, &self.root, None);
-        let state = StateFolder { home, dir, checked_out: None, repository: None };
+        let checked_out = outside::checked_out(&self.root);
+        let dir = outside::folder_of(&home, &self.root, checked_out.as_deref());
+        let repository = checked_out.as_ref().and_then(|_| outside::repository(&self.root));
+        let state = StateFolder { home, dir, checked_out, repository };
         Ok(Vault::open(&self.root)?.with_state(Some(state)))
     }
 
@@ -168,7 +170,8 @@ impl<'o> Bench<'o> {
         let session = format!("r-{n}");
         let args = ["source", "record", &id, "--session", &session, "--tools", "list_prices"];
         let mut command = command(&self.root, &[&args[..], &["--server", "shop"]].concat());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         child.stdin.take().ok_or("no input")?.write_all(&content(n * SOURCES + 7_000_000))?;
         match child.wait()?.success() {
             true => Ok(()),
@@ -222,28 +225,28 @@ impl<'o> Bench<'o> {
 
     fn collect(&self, out: &mut String) -> Result<()> {
         eprintln!("{} entries: collect", self.size);
-        let mut times: Vec<(usize, Vec<Duration>, Vec<Duration>)> = Vec::new();
+        let mut times: Vec<(usize, [Vec<Duration>; 3])> = Vec::new();
+        let floor = Floor::new(&self.root)?;
         for (after, size) in self.groups() {
             let now = self.now + i64::try_from(after)? * DAY + DAY / 2;
             let now = Timestamp::from_millis(now).to_string();
             let args = ["stage", "gc", "--now", &now];
             let run = |root: &Path| timed(|| output(&mut command(root, &args)).map(drop));
+            floor.fill(size)?;
             settle(&self.root)?;
-            let (time, empty) = (run(&self.root)?, run(&self.empty)?);
-            match times.last_mut().filter(|(of, ..)| *of == size) {
-                Some((_, times, empties)) => {
-                    times.push(time);
-                    empties.push(empty);
-                }
-                None => times.push((size, vec![time], vec![empty])),
+            let found = [run(&self.root)?, run(&self.empty)?, timed(|| floor.remove(size))?];
+            if times.last().is_none_or(|(of, _)| *of != size) {
+                times.push((size, Default::default()));
             }
+            let last = times.last_mut().map(|(_, times)| times.iter_mut());
+            last.into_iter().flatten().zip(found).for_each(|(times, time)| times.push(time));
         }
-        for (size, times, empties) in times {
-            let (time, empty) = (median(times), median(empties));
+        for (size, times) in times {
+            let [time, empty, bare] = times.map(median);
             let more = time.saturating_sub(empty);
-            let each = more / u32::try_from(size)?;
+            let each = more.saturating_sub(bare) / u32::try_from(size)?;
             let cells = [self.size.to_string(), size.to_string(), ms(time), ms(empty), ms(more)];
-            row(out, &[&cells[..], &[us(each)]].concat());
+            row(out, &[&cells[..], &[ms(bare), us(each)]].concat());
         }
         Ok(())
     }
@@ -309,12 +312,21 @@ impl Floor {
         Ok(Self { dir, lines })
     }
 
+    /// Writes files of 4 KB, which are removed later.
+    fn fill(&self, count: usize) -> Result<()> {
+        (0..count).try_for_each(|n| Ok(fs::write(self.dir.join(format!("gone-{n}")), content(n))?))
+    }
+
+    fn remove(&self, count: usize) -> Result<()> {
+        (0..count).try_for_each(|n| Ok(fs::remove_file(self.dir.join(format!("gone-{n}")))?))
+    }
+
     fn write(&self, n: usize, bytes: &[u8]) -> Result<()> {
         let (aside, name) = (self.dir.join("aside"), self.dir.join(n.to_string()));
         let mut file = File::create(&aside)?;
         file.write_all(bytes)?;
-        file.sync_all()?;
         fs::rename(aside, name)?;
+        file.sync_all()?;
         File::open(&self.dir)?.sync_all()?;
         (&self.lines).write_all(&[b'x'; LINE])?;
         Ok(self.lines.sync_all()?)

@@ -289,11 +289,13 @@ impl<'l> Ledger<'l> {
         let line = |at: &usize| {
             let row = rows.get(*at).map(Row::decode).ok_or(Damaged)?;
             let (start, length) = (row.start as usize, row.length as usize);
+            let end = start.checked_add(length).ok_or(Damaged)?;
+            // What cannot be there is not allocated.
+            if end as u64 > chain.end {
+                return Err(Damaged);
+            }
             let text = match (bytes, &file) {
-                (Some(bytes), _) => {
-                    let end = start.checked_add(length).ok_or(Damaged)?;
-                    bytes.get(start..end).ok_or(Damaged)?.to_vec()
-                }
+                (Some(bytes), _) => bytes.get(start..end).ok_or(Damaged)?.to_vec(),
                 (None, Some(file)) => {
                     let mut text = vec![0; length];
                     file.read_exact_at(&mut text, row.start.into()).map_err(|_| Damaged)?;

@@ -247,3 +247,49 @@ fn is_rows(name: &str) -> bool {
     let stem = name.strip_suffix(ROWS).unwrap_or_default();
     !stem.is_empty() && stem.bytes().all(|b| b.is_ascii_hexdigit())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::staged::tests::kept;
+    use crate::model::digest::Digest;
+
+    /// What a process that writes to the cache may put there, with the right checksums.
+    #[test]
+    fn a_cache_that_lies_is_no_more_than_slow() {
+        type Lie = fn(&mut Manifest, &mut Vec<[u8; ROW]>);
+        let lies: [Lie; 9] = [
+            |manifest, _| manifest.chains[0].lines = u32::MAX,
+            |manifest, _| manifest.chains[0].lines = 0,
+            |manifest, _| manifest.chains[0].first = u32::MAX,
+            |manifest, _| manifest.chains[0].end = u64::MAX,
+            |manifest, _| manifest.chains[0].end -= 1,
+            |manifest, _| manifest.rows = "../../vault/.context/config.yaml.rows".to_owned(),
+            |_, rows| rows.swap(0, 1),
+            |_, rows| rows.iter_mut().for_each(|row| row[1..9].fill(0xff)),
+            |_, rows| rows.iter_mut().for_each(|row| row[9..41].fill(0xff)),
+        ];
+        for (n, lie) in lies.into_iter().enumerate() {
+            let (world, ..) = kept();
+            let found = Kept::open(world.vault(), Duration::ZERO).unwrap();
+            let mut manifest = found.manifest.clone();
+            let mut rows = found.rows(&manifest.chains[0]).unwrap().to_vec();
+            lie(&mut manifest, &mut rows);
+            if is_rows(&manifest.rows) {
+                manifest.rows = format!("{}{ROWS}", Digest::of(&[7]).hex());
+                let mut out = Writer::create(&found.cache.dir().join(&manifest.rows)).unwrap();
+                out.put(rows.as_flattened()).unwrap();
+                out.finish(0).unwrap();
+            }
+            found.cache.exchange(&manifest).unwrap();
+            assert_eq!(world.all_by_the_index(), 6, "{n}");
+            world.agrees();
+        }
+    }
+
+    #[test]
+    fn a_time_is_so_long_before_another_one() {
+        assert_eq!(before((10, 5), Duration::from_secs(2)), Some((8, 5)));
+        assert_eq!(before((10, 5), Duration::from_nanos(6)), Some((9, 999_999_999)));
+    }
+}

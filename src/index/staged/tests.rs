@@ -40,7 +40,7 @@ const SETTLED: Duration = Duration::from_millis(40);
 const BEGUN: i64 = 1_790_000_000_000;
 
 /// A vault, two users of it, and what they keep outside of it.
-struct World {
+pub(super) struct World {
     _dir: tempfile::TempDir,
     root: PathBuf,
     cache: PathBuf,
@@ -314,8 +314,17 @@ impl World {
         Staged::judged(&found.chains, &standing)
     }
 
+    pub(super) fn vault(&self) -> &Vault {
+        &self.users[0]
+    }
+
+    /// How many entries the index finds.
+    pub(super) fn all_by_the_index(&self) -> usize {
+        self.ask(&|_| true, Sharing::Unasked).entries.len()
+    }
+
     /// Compares what the index says with what the chains say.
-    fn agrees(&self) {
+    pub(super) fn agrees(&self) {
         let all = self.all();
         let same = |what: &str, found: &Staged, is: &dyn Fn(&StagedEntry) -> bool| {
             let of = |staged: &Staged| -> Vec<String> {
@@ -429,7 +438,7 @@ proptest! {
 }
 
 /// A world in which rows were made of a chain, and its lines.
-fn kept() -> (World, PathBuf, Vec<u8>) {
+pub(super) fn kept() -> (World, PathBuf, Vec<u8>) {
     let mut world = World::new();
     (0..6).for_each(|word| world.stage(0, (0, 0, 1, word), 1));
     world.ask(&|_| true, Sharing::Unasked);
