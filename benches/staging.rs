@@ -17,11 +17,15 @@
 #[path = "process.rs"]
 mod process;
 
+use std::error::Error;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use contextnest::audit::Labels;
 use contextnest::model::number::{CheckpointNumber, Version};
@@ -39,6 +43,8 @@ const SESSION: usize = 100;
 /// The bytes of a result, and about those of its line.
 const RESULT: usize = 4096;
 const LINE: usize = 800;
+/// For how many days most entries are kept.
+const KEPT: u64 = 3_000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
 /// How many entries are collected at a time.
 const COLLECTED: [usize; 3] = [10, 100, 1000];
@@ -112,18 +118,56 @@ impl<'o> Bench<'o> {
         all.enumerate().map(|(n, size)| (10 + n as u64, size)).collect()
     }
 
+    /// Stages the first entry of each source as `ctx` does, and writes the others as it would: to
+    /// stage them all would take longer than everything that is measured.
     fn fill(&self) -> Result<()> {
         let vault = self.vault()?.without_sync();
         let mut days: Vec<u64> = Vec::new();
         for (after, size) in self.groups() {
             days.extend(std::iter::repeat_n(after, size));
         }
-        for n in 0..self.size {
-            let days = days.get(n).copied().unwrap_or(3_000);
-            let at = Timestamp::from_millis(self.now - i64::try_from(self.size - n)?);
+        let at = |n| Ok::<_, Box<dyn Error>>(self.now - i64::try_from(self.size - n)?);
+        for source in 0..SOURCES {
+            let of = (0..self.size).filter(|n| n / SESSION % SOURCES == source);
+            let mut of = of.map(|n| (n, days.get(n).copied().unwrap_or(KEPT)));
+            let Some((n, days)) = of.next() else { continue };
             let place = (&vault, outside::random as fn() -> [u8; 16]);
-            stage(place, (hydrated(n, days), &content(n)), at)?;
+            let first = (hydrated(n, days), &content(n)[..]);
+            stage(place, first, Timestamp::from_millis(at(n)?))?;
+            let folder = self.root.join(format!(".context/staging/chains/sources/prices-{source}"));
+            let path = fs::read_dir(folder)?.next().ok_or("no chain")??.path();
+            let mut line: Value = serde_json::from_str(&fs::read_to_string(&path)?)?;
+            let mut out = BufWriter::new(OpenOptions::new().append(true).open(&path)?);
+            for (n, days) in of {
+                self.add(&mut line, n, (at(n)?, days))?;
+                out.write_all(&serde_jcs::to_vec(&line)?)?;
+                out.write_all(b"\n")?;
+            }
+            out.flush()?;
+            remember(&self.root.with_extension("state"), &line)?;
         }
+        Ok(())
+    }
+
+    /// Writes a content, and makes the line of its entry of the line before it.
+    fn add(&self, line: &mut Value, n: usize, (at, days): (i64, u64)) -> Result<()> {
+        let content = content(n);
+        let raw = digest(&content);
+        let path = format!(".context/staging/objects/{}/{}", &raw[7..9], &raw[9..]);
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().ok_or("no folder")?)?;
+        fs::write(path, &content)?;
+        let until = Timestamp::from_millis(at + i64::try_from(days)? * DAY);
+        line["prev"] = line["hash"].take();
+        line["seq"] = (line["seq"].as_u64().unwrap_or_default() + 1).into();
+        line["at"] = Timestamp::from_millis(at).to_string().into();
+        line["session"] = format!("s-{}", n / SESSION).into();
+        line["bytes"] = content.len().into();
+        line["content_hash"] = raw.clone().into();
+        line["raw_hash"] = raw.into();
+        line["retention_until"] = until.to_string().into();
+        line.as_object_mut().ok_or("no object")?.remove("hash");
+        line["hash"] = digest(&serde_jcs::to_vec(line)?).into();
         Ok(())
     }
 
@@ -135,7 +179,7 @@ impl<'o> Bench<'o> {
         let floor = Floor::new(&self.root)?;
         for turn in 0..=2 * self.options.repetitions {
             let (n, at) = (self.size + turn, Timestamp::from_millis(self.now + turn as i64));
-            let (hydrated, bytes) = (hydrated(n, 3_000), content(n));
+            let (hydrated, bytes) = (hydrated(n, KEPT), content(n));
             let place = (&vault, outside::random as fn() -> [u8; 16]);
             let time = timed(|| Ok(stage(place, (hydrated, &bytes), at).map(drop)?))?;
             let bare = timed(|| floor.write(n, &bytes))?;
@@ -269,8 +313,49 @@ fn shop(root: &Path, size: usize) -> Result<()> {
     ctx(root, &["publish", "--all"])
 }
 
+/// Lets this user's state say that a line is the last one of its chain.
+fn remember(state: &Path, line: &Value) -> Result<()> {
+    let source = line["source"].as_str().and_then(|uri| uri.split(['/', '@']).nth(3));
+    let heading = format!("source sources/{}\n", source.ok_or("no source")?);
+    for path in folders_below(state)? {
+        for entry in fs::read_dir(path)? {
+            let path = entry?.path();
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            if let Some(tail) = text.strip_prefix(&heading) {
+                let writer = tail.split(' ').next().ok_or("no writer")?;
+                let hash = line["hash"].as_str().ok_or("no hash")?;
+                fs::write(&path, format!("{heading}{writer} {} {hash} 0\n", line["seq"]))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The folders of staging chains in the state of all vaults.
+fn folders_below(state: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![state.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let path = entry?.path();
+            match path.is_dir() {
+                true if path.ends_with("staging") => found.push(path),
+                true => folders.push(path),
+                false => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn digest(bytes: &[u8]) -> String {
+    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+/// A JSON value in its canonical form.
 fn content(n: usize) -> Vec<u8> {
-    let mut text = format!("{{\"n\": {n}, \"of\": \"");
+    let mut text = format!("{{\"n\":{n},\"of\":\"");
     while text.len() < RESULT - 2 {
         text.push_str(&format!("{:x} ", (n + text.len()).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
     }

@@ -47,15 +47,25 @@ pub(crate) fn read(files: &Files, raw: Digest) -> FoundPayload {
 }
 
 /// Keeps a payload, durable. Bytes that another program put in its place go away: the entry that is
-/// about to name it would otherwise vouch for them.
-pub(super) fn keep(files: &Files, raw: Digest, bytes: &[u8]) -> Result<(), FileError> {
+/// about to name it would otherwise vouch for them. After an interrupted command (`is_after_one`) the
+/// names of folders that are there may not be durable.
+pub(super) fn keep(
+    files: &Files,
+    (raw, bytes): (Digest, &[u8]),
+    is_after_one: bool,
+) -> Result<(), FileError> {
     let path = path_of(raw);
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let written = match !is_after_one && files.is_folder(folder) {
+        true => Written::NewIn(&path),
+        false => Written::New(&path),
+    };
     match files.read_optional(&path, limit::STAGED)? {
         // An interrupted command may have left it without a sync.
         Some(found) if found == bytes => files.sync(&[Written::New(&path)]),
         Some(found) => files.replace(&path, &found, bytes),
         // Its bytes and its name become durable together: nothing names it before that.
-        None => files.create_new(&path, bytes).and_then(|()| files.sync(&[Written::New(&path)])),
+        None => files.create_new(&path, bytes).and_then(|()| files.sync(&[written])),
     }
 }
 

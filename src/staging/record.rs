@@ -94,7 +94,7 @@ pub fn stage(
     };
     let _lock = vault.lock(&format!("ctx source, since {at}"))?;
     let unfinished = Unfinished::begin(vault.files())?;
-    payload::keep(vault.files(), raw, payload)?;
+    payload::keep(vault.files(), (raw, payload), unfinished.is_after_one())?;
     let line = LineKind::Stage(Box::new(entry.clone()));
     let appended = append((vault, random), &hydrated.source, at, vec![line])?;
     unfinished.end();

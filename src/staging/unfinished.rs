@@ -30,6 +30,11 @@ impl<'f> Unfinished<'f> {
         Ok(Self { files, was_left })
     }
 
+    /// Whether a command was interrupted before this one.
+    pub(crate) fn is_after_one(&self) -> bool {
+        self.was_left
+    }
+
     /// Takes the mark away: every payload of this command has its line, or is gone.
     pub(crate) fn end(self) {
         if !self.was_left {

@@ -29,6 +29,8 @@ const MANY: usize = 16;
 pub enum Written<'p> {
     /// It was made; its name is to be durable too.
     New(&'p str),
+    /// It was made in a folder whose own name is durable already.
+    NewIn(&'p str),
     /// It was there, and only its bytes changed.
     Longer(&'p str),
     /// Its bytes are durable already, but not that they have this name, or that nothing has it.
@@ -337,10 +339,13 @@ impl Files {
         for file in written {
             let mut named = match *file {
                 Written::New(path) | Written::Named(path) => Some(path),
-                Written::Longer(_) => None,
+                Written::NewIn(_) | Written::Longer(_) => None,
             };
-            if let Written::New(path) | Written::Longer(path) = file {
+            if let Written::New(path) | Written::NewIn(path) | Written::Longer(path) = file {
                 inodes.insert(path, READ);
+            }
+            if let Written::NewIn(path) = file {
+                inodes.insert(path.rsplit_once('/').map_or(".", |(folder, _)| folder), DIRECTORY);
             }
             // A new file is named by its folder, and a new folder by the one above it.
             while let Some(path) = named {

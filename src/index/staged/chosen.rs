@@ -140,8 +140,7 @@ impl<'l> Ledger<'l> {
         }
         if let Sharing::Claims(_) = sharing {
             // An entry to which nothing was done claims its content: of each content one is enough.
-            for n in 0..self.chains.len() {
-                let of = &mut marks[n];
+            for (n, of) in marks.iter_mut().enumerate() {
                 self.entries(n, |at, entry| {
                     let is_plain = at.is_some_and(|at| of.get(at) == Some(&0));
                     if is_plain && contents.remove(&entry.content) {
@@ -150,8 +149,7 @@ impl<'l> Ledger<'l> {
                 });
             }
         }
-        for n in 0..self.chains.len() {
-            let of = &mut marks[n];
+        for (n, of) in marks.iter_mut().enumerate() {
             self.entries(n, |at, entry| {
                 let flags = at.and_then(|at| of.get(at)).copied().unwrap_or_default();
                 let entry = entry.marked(flags);

@@ -16,6 +16,7 @@ use crate::index::blocks::{Blocks, Writer};
 use crate::index::manifest::rename;
 use crate::model::digest::{Digest, Sink as _};
 use crate::model::id::DocumentId;
+use crate::staging::StagedLine;
 use crate::store::{Cache, Current};
 use crate::vault::Vault;
 use crate::vault::files::Stamp;
@@ -48,6 +49,9 @@ pub(super) struct KeptChain {
     /// How many lines have rows, which are the first ones.
     pub(super) lines: u32,
 }
+
+/// The rows of a chain that the cache has, and the lines that follow them.
+type ChainRows<'r> = (Option<&'r KeptChain>, &'r [(Row, StagedLine)]);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Manifest {
@@ -167,7 +171,7 @@ impl Kept {
             // Another process was faster.
             return Ok(());
         }
-        let (mut all, mut rows) = (Vec::new(), Vec::new());
+        let (mut all, mut rows) = (Vec::new(), Vec::<ChainRows<'_>>::new());
         let elsewhere =
             |kept: &&KeptChain| source.is_some_and(|source| kept.source != source.as_str());
         for kept in self.manifest.chains.iter().filter(elsewhere) {
@@ -208,11 +212,7 @@ impl Kept {
     }
 
     /// Writes a file of rows, those of each chain one after another; gives its name.
-    fn put(
-        &self,
-        manifest: &Manifest,
-        rows: &[(Option<&KeptChain>, &[(Row, crate::staging::StagedLine)])],
-    ) -> io::Result<String> {
+    fn put(&self, manifest: &Manifest, rows: &[ChainRows<'_>]) -> io::Result<String> {
         self.cache.clear(|name| name == NEW);
         let aside: PathBuf = self.cache.dir().join(NEW);
         let mut out = Writer::create(&aside)?;

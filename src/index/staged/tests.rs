@@ -272,7 +272,7 @@ impl World {
             Step::Tear { chain } => edit(chain, &|found| found.extend(b"{\"at\":")),
             Step::Merge { chain: n, writer } => {
                 if let Some(path) = chain(n) {
-                    let name = format!("{:032x}.jsonl", writer);
+                    let name = format!("{writer:032x}.jsonl");
                     let there = path.with_file_name(name);
                     if path != there {
                         fs::copy(path, there).unwrap();
