@@ -53,8 +53,8 @@ def count(value, depth):
     return 1
 
 
-def read_line(text):
-    """The fields of a line and its hash (AUDIT-2, AUDIT-3)."""
+def read_fields(text):
+    """The fields of a line of any log or chain, and its hash (AUDIT-2, AUDIT-3)."""
     try:
         line = json.loads(text)
         # The line itself is not counted.
@@ -66,15 +66,29 @@ def read_line(text):
     said = line.pop("hash")
     if f.sha256(f.jcs(line)) != said:
         raise Fault("audit-chain-mismatch")
+    return line, said
+
+
+def read_line(text):
+    """The fields of a line of a log, and its hash."""
+    line, said = read_fields(text)
     event, action = str(line.get("event")), str(line.get("action"))
     wanted = LINE | EVENTS.get(event, UNKNOWN)
     if event == "change":
         wanted = wanted | ACTIONS.get(action, UNKNOWN)
     if not wanted <= line.keys() or line["v"] != 1:
         raise Fault("audit-malformed")
+    if event == "change" and not are_ends(line.get("staged", []) if action == "bind" else []):
+        raise Fault("audit-malformed")
     if not all(is_pinned(text) for text in line.get("documents", ())):
         raise Fault("audit-malformed")
     return line, said
+
+
+def are_ends(staged):  # STAGE-21
+    kinds = {"chain": str, "seq": int, "hash": str}
+    sound = [isinstance(end, dict) and all(type(end.get(key)) is kinds[key] for key in kinds) for end in staged]
+    return isinstance(staged, list) and all(sound)
 
 
 def is_pinned(text):  # AUDIT-7
@@ -106,14 +120,18 @@ def is_after_head(line):  # AUDIT-10
     return bool(named) and (not line.get("head") or max(named) > line["head"]["checkpoint"])
 
 
-def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=(), histories=None, acknowledgers=()):
-    """What is wrong with change logs: code and checkpoint (AUDIT-20 to AUDIT-22, AUDIT-26, AUDIT-31).
+def check_changes(
+    files, hashes, owed, tails=(), bindings=(), must_bind=(), histories=None, acknowledgers=(), chains=()
+):
+    """What is wrong with change logs: code and checkpoint (AUDIT-20 to AUDIT-22, AUDIT-26, AUDIT-31, STAGE-22).
 
     `hashes` are those of the checkpoints, from 1 on, `owed` the numbers of the events that need a
     line, `tails` the lines that the user wrote last. `bindings` are the lines that checkpoints
     bind: checkpoint, time, writer, number, hash; the checkpoints of `must_bind` need one.
     `histories` are the chain hashes of versions, by id and number. `acknowledgers` are, from a
-    checkpoint on, the keys of those who may acknowledge a missing line; none: everybody.
+    checkpoint on, the keys of those who may acknowledge a missing line; none: everybody. `chains` is
+    what changes in the maps of staging chains: checkpoint, chain, number and hash, both none where it
+    left the maps.
     """
     lines, faults = read_logs(files)
     findings = [(code, None) for code, _, _ in faults]
@@ -153,13 +171,50 @@ def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=(), hist
         findings.append(("audit-acknowledged" if n in acknowledged else "audit-missing", n))
     findings += [("audit-missing", n) for n in sorted(set(must_bind) - {b[0] for b in bindings})]
     times = {(line["writer"], line["seq"], said): line.get("event_at") for line, said in lines}
-    lost = {}
+    lost, faulty, named = {}, set(), {}
+    staged = staged_ends(lines)
     for number, at, *line in sorted(bindings, key=lambda bound: (bound[2], bound[3], bound[0])):
+        if times.get(tuple(line)) == at:
+            named.setdefault(number, set()).update(staged[tuple(line)])
+            continue
+        faulty.add(number)
         if tuple(line) not in times:
             lost.setdefault(line[0], number)  # of each writer the first
-        elif times[tuple(line)] != at:
+        else:
             findings.append(("audit-contradicts", number))
-    return findings + [("audit-rollback", number) for number in lost.values()]
+    findings += [("audit-rollback", number) for number in lost.values()]
+    return findings + check_chains(chains, named, faulty)
+
+
+def staged_ends(lines):  # STAGE-21
+    """What lines `bind` say of staging chains, with those of the same event before them."""
+    found, first, before = {}, None, set()
+    for line, said in lines:
+        if line["event"] != "change" or line["action"] != "bind":
+            continue
+        this = (line["writer"], line.get("cause"), line["event_at"])
+        if this != first:
+            trace = f"{line['writer'][:8]}-{line['seq']}"
+            first, before = (line["writer"], trace, line["event_at"]), set()
+        before = before | {(end["chain"], end["seq"], end["hash"]) for end in line.get("staged", ())}
+        found[line["writer"], line["seq"], said] = before
+    return found
+
+
+def check_chains(chains, named, faulty):  # STAGE-22
+    """Compares what lines of events name with the maps of their checkpoints."""
+    findings = []
+    for number, ends in named.items():
+        for chain, seq, hash in ends:
+            held = [bound[2:] for bound in chains if bound[1] == chain and bound[0] <= number][-1:]
+            if not held or held[0][0] is None or not (held[0][0] > seq or tuple(held[0]) == (seq, hash)):
+                findings.append(("audit-contradicts", number))
+                break
+    bound = {}
+    for number, *end in chains:
+        if end[1] is not None and number not in faulty:
+            bound.setdefault(number, set()).add(tuple(end))
+    return findings + [("audit-contradicts", n) for n, ends in bound.items() if ends - named.get(n, set())]
 
 
 def read_logs(files, cuts=(), pruned=None):

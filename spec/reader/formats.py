@@ -23,7 +23,11 @@ class Refused(Exception):
 
 
 def sha256(text):
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+    return sha256_of(text.encode())
+
+
+def sha256_of(data):
+    return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 def normalise(text):  # DOC-6
@@ -74,7 +78,8 @@ def has_control(text):
 def id_error(id):  # VAULT-8
     if not id:
         return "empty"
-    if len(id.encode()) > 512:
+    chain = STAGED.fullmatch(id)
+    if len((chain[1] if chain else id).encode()) > 512:
         return "too-long"
     if has_control(id) or "\\" in id:
         return "character"
@@ -110,10 +115,11 @@ def document_id(path):
 
 
 CHAIN = re.compile(r"\.context/audit/([0-9a-f]{32})\.jsonl")
+STAGED = re.compile(r"\.context/staging/chains/(.+)/([0-9a-f]{32})\.jsonl", re.DOTALL)
 
 
-def is_artifact(id):  # AUDIT-25
-    return not CHAIN.fullmatch(id)
+def is_artifact(id):  # AUDIT-25, STAGE-21
+    return not CHAIN.fullmatch(id) and not STAGED.fullmatch(id)
 
 
 def history_folder(id):  # VAULT-4

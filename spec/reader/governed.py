@@ -119,7 +119,7 @@ class Governed:
         if self.step_lines is None:
             try:
                 lines = [line for line, _ in read_logs(self.change_logs())[0]]
-            except (Refused, UnicodeDecodeError):
+            except (OSError, Refused, UnicodeDecodeError):
                 lines = []
             changes = [line for line in lines if line["event"] == "change"]
             named = [one for line in changes if line["action"] in ACTS for one in line.get("versions", [])]

@@ -16,7 +16,7 @@ from verify import LOGS, Verifier
 
 NOTES = """head-elsewhere unfinished audit-torn audit-elsewhere audit-acknowledged audit-replaced version-unpublished vault-nested policy-unsealed
 checksum-mismatch timestamp-future history-respelled log-respelled key-unknown keyframe-interval
-file-ignored checkpoint-trigger-unchanged""".split()
+file-ignored checkpoint-trigger-unchanged staged-torn staged-unclaimed staged-unproved staged-elsewhere""".split()
 WORKING = "drift published-without-history document-missing policy-drift".split()
 UNSETTLED = """published-unsealed unrecorded-removal checkpoint-hash-missing version-unsealed
 foreign-log file-unreadable folder-unreadable torn-tail audit-missing""".split()
@@ -39,6 +39,7 @@ def verify(root, now):
     v.split_changes()
     check_live(v, artifacts, v.whole or not (v.head or published))
     v.check_changes(artifacts)
+    v.check_staged(artifacts)
     return verdict(v, published), v.findings
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import formats as f
 import reviews
+import staging
 from artifact import is_principal
 from audit import check_changes, verify_log
 from context import Answer
@@ -189,10 +190,34 @@ def changes(case):
         for id, chain in case.get("histories", {}).items()
     }
     may = [(n, names and {key_of(name) for name in names}) for n, names in case.get("acknowledgers", [])]
+    chains = case.get("chains", [])
     found = check_changes(
-        case["files"], case["checkpoints"], owed, tails, bindings, must_bind, histories, may
+        case["files"], case["checkpoints"], owed, tails, bindings, must_bind, histories, may, chains
     )
     return sorted(map(str, found)) == sorted(str(tuple(one)) for one in case["findings"])
+
+
+def staged_content(case):
+    content = case["payload"].encode()
+    line = staging.read_line(case["line"], "sources/prices")
+    found = staging.canonical_of(content, case.get("media_type"))
+    said = (line["canonical"], line["content_hash"], line["raw_hash"], line["bytes"])
+    return (
+        found == (case["canonical"], case["content_hash"])
+        and said == (*found, case["raw_hash"], len(content))
+        and f.sha256_of(content) == case["raw_hash"]
+    )
+
+
+def staged_chain(case):
+    source, writer = "sources/prices", "0123456789abcdef0123456789abcdef"
+    lines, codes = staging.read_chain(case["file"].encode(), source, writer)
+    entries, acts = staging.entries_of({(source, writer): lines})
+    words = {"staged-chain-mismatch": "astray", "staged-contradicts": "early"}
+    found = [code.removeprefix("staged-").removeprefix("chain-") for code in codes]
+    found += sorted(words[code] for code in acts)
+    states = {str(entry.seq): entry.state for entry in entries}
+    return (states, found) == (case["states"], case["codes"])
 
 
 def review_edit(case):
@@ -302,6 +327,8 @@ RUNS = {
         "principals": lambda c: is_principal(c["text"].strip()) == (c["recorded"] is not None),
         "invisible": lambda c: (int(c[0], 16), int(c[1], 16)) in f.INVISIBLE,
     },
+    "staging/contents.json": {"cases": staged_content},
+    "staging/chains.json": {"cases": staged_chain},
     "normalise/cases.json": {
         "normalise": lambda c: (f.normalise(c["text"]), f.sha256(f.normalise(c["text"]))) == (c["normal"], c["sha256"]),
         "checksum": lambda c: checksum(c["text"]) == c["checksum"],

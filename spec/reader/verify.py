@@ -8,20 +8,21 @@ import stat
 from artifact import Artifact
 from audit import FILE, check_changes, verify_log
 from governed import Governed
+from staging import Staging
 from formats import (
-    CHAIN, MIB, Checkpoint, FullLog, Refused, id_error, is_artifact, is_governance, is_reserved, millis, normalise, read_line,
+    CHAIN, MIB, STAGED, Checkpoint, FullLog, Refused, id_error, is_artifact, is_governance, is_reserved, millis, normalise, read_line,
     read_torn, read_yaml, sha256, spelled_full,
 )  # fmt: skip
 
 LOGS = (".versions/checkpoints.jsonl", ".versions/context_history.yaml")
 
-class Verifier(Governed):
+class Verifier(Governed, Staging):
     """A vault that is verified, with what was found so far."""
 
     def __init__(self, root, now):
         self.root, self.now, self.findings = os.fsencode(root), millis(now), []
         self.seals, self.removals, self.strict = {}, {}, set()
-        self.bindings, self.binds = [], {}
+        self.bindings, self.binds, self.chains = [], {}, []
         self.config, self.frontmatter, self.recorded = {}, {}, {}
         self.reviews, self.parts, self.is_quiet, self.step_lines = [], [], False, None
 
@@ -216,7 +217,7 @@ class Verifier(Governed):
             return (maps[0].get(id), maps[1].get(id))
 
         in_delta = {*(entry.set or ()), *(entry.removed or ())}
-        if any(map(CHAIN.fullmatch, entry.removed or ())):  # AUDIT-26
+        if not all(map(is_artifact, entry.removed or ())):  # AUDIT-26, STAGE-22
             self.find("field-malformed", checkpoint=number)
         if any(mark(before, id) == mark(maps, id) for id in in_delta):
             self.find("field-malformed", checkpoint=number)
@@ -228,7 +229,11 @@ class Verifier(Governed):
             if None not in mark(maps, id):
                 bound = (CHAIN.fullmatch(id)[1], *mark(maps, id))
                 self.bindings.append((number, entry.at, *bound))
-        entry.changed = {id for id in entry.changed if not CHAIN.fullmatch(id)}
+        for id in filter(STAGED.fullmatch, entry.changed):
+            seq, hash = mark(maps, id)
+            if (seq is None) == (hash is None):
+                self.chains.append((number, id, seq, hash))
+        entry.changed = {id for id in entry.changed if is_artifact(id)}
         for id in filter(is_artifact, past - ids):
             self.removals.setdefault(id, []).append((number, entry.at))
         for id, version in versions.items():
@@ -269,11 +274,14 @@ class Verifier(Governed):
     def check_changes(self, artifacts):  # AUDIT-18, AUDIT-20, AUDIT-22
         """Compares the change logs with the log."""
         try:
-            files, is_readable = self.change_logs(), True
-        except (Refused, UnicodeDecodeError):
-            files, is_readable = {}, False
-        if not is_readable:
+            files = self.change_logs()
+        except OSError:  # a folder that cannot be listed says nothing
             self.find("audit-malformed")
+            self.check_accesses({})
+            return
+        except (Refused, UnicodeDecodeError):
+            self.find("audit-malformed")
+            files = {}
         recorded = min((n for n, begun in self.recorded.items() if begun), default=None)
         hashes = {entry.number: entry.hash for entry in self.entries if not entry.faults}
         count = max(hashes, default=0)
@@ -291,7 +299,8 @@ class Verifier(Governed):
             if artifact.history
         }
         may = [(n, rules and rules.reviewers_of_vault()) for n, _, rules in self.reviews]
-        for code, number in check_changes(files, log, owed, (), self.bindings, must_bind, histories, may):
+        found = check_changes(files, log, owed, (), self.bindings, must_bind, histories, may, self.chains)
+        for code, number in found:
             self.find(code, checkpoint=number)
         self.check_accesses(files)
 
@@ -299,7 +308,7 @@ class Verifier(Governed):
         """The chains of the access logs that the vault has."""
         try:
             files = self.logs_in(".context/audit/access")
-        except (Refused, UnicodeDecodeError):
+        except (OSError, Refused, UnicodeDecodeError):
             self.find("audit-malformed")
             return
         for code, *_ in verify_log(files, changes)[1]:
@@ -312,7 +321,7 @@ class Verifier(Governed):
         files, names = {}, folder.split("/")
         for n in range(len(names)):
             if os.path.islink(self.path("/".join(names[: n + 1]))):
-                raise Refused("a link")
+                raise OSError("a link")
         if os.path.isdir(self.path(folder)):
             for name in map(os.fsdecode, os.listdir(self.path(folder))):
                 if FILE.fullmatch(name):
@@ -342,7 +351,8 @@ class Verifier(Governed):
                 self.config[number] = int(interval) if interval else 10
                 self.frontmatter[number] = self.setting(text, "frontmatter")
                 self.recorded[number] = self.has(text, "audit")
-                self.binds[number] = self.setting(text, "audit", "bind") == "true"
+                settings = [self.setting(text, key, "bind") for key in ("audit", "staging")]
+                self.binds[number] = "true" in settings
         found += [(number, None) for number, _ in self.removals.get(id, [])]
         self.binds |= {number: False for number, _ in self.removals.get(id, [])}
         self.frontmatter |= {number: None for number, _ in self.removals.get(id, [])}

@@ -28,6 +28,9 @@ pub enum Change {
     Bind {
         /// The time of the event.
         event_at: String,
+        /// The ends of staging chains that the checkpoint binds too (STAGE-21).
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        staged: Vec<StagedEnd>,
     },
     /// What an interrupted command left was moved away, or live files were brought up to date.
     Recover {
@@ -160,6 +163,17 @@ pub struct StagedStep {
     pub reason: Option<String>,
 }
 
+/// The end of a staging chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StagedEnd {
+    /// The path of the chain.
+    pub chain: String,
+    /// The number of its last line.
+    pub seq: u64,
+    /// The hash of that line.
+    pub hash: String,
+}
+
 /// A version of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionRef {
@@ -232,7 +246,7 @@ impl Change {
     /// The time of the event whose checkpoint binds the line.
     pub fn event_at(&self) -> Option<&str> {
         match self {
-            Self::Bind { event_at } => Some(event_at),
+            Self::Bind { event_at, .. } => Some(event_at),
             _ => None,
         }
     }
@@ -259,6 +273,7 @@ impl Change {
             Self::Event { ids: names, .. } | Self::Recover { paths: names } => {
                 names.iter().map(String::as_str).collect()
             }
+            Self::Bind { staged, .. } => staged.iter().map(|end| end.chain.as_str()).collect(),
             other => match other.staged() {
                 Some(step) => step.staged.iter().map(String::as_str).collect(),
                 None => other.versions().iter().map(|version| version.id.as_str()).collect(),
@@ -327,6 +342,10 @@ impl Change {
             Self::Prune { before, pruned } if pruned.len() > MAX_DOCUMENTS => {
                 let cuts = pruned.chunks(MAX_DOCUMENTS).map(<[Cut]>::to_vec);
                 cuts.map(|pruned| Self::Prune { before: before.clone(), pruned }).collect()
+            }
+            Self::Bind { event_at, staged } if staged.len() > MAX_DOCUMENTS => {
+                let ends = staged.chunks(MAX_DOCUMENTS).map(<[StagedEnd]>::to_vec);
+                ends.map(|staged| Self::Bind { event_at: event_at.clone(), staged }).collect()
             }
             Self::Collect(step) if step.staged.len() > MAX_DOCUMENTS => {
                 split(&step.staged, &|staged| Self::Collect(StagedStep { staged, ..step.clone() }))

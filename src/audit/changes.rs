@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use super::bind::BindLines;
 use super::chain::Logs;
-use super::change::Change;
+use super::change::{Change, StagedEnd};
 use super::cut::Cuts;
 use super::end::{End, last_line};
 use super::event::Event;
@@ -96,44 +97,50 @@ pub(crate) fn sealed(
 }
 
 /// Writes a line for an event that is about to be committed, durable; gives what the checkpoint is to
-/// bind (AUDIT-25). Without its event the line is harmless.
+/// bind (AUDIT-25): the change log, and the ends of staging chains that are `staged`. Without its
+/// event the line is harmless.
 ///
 /// # Errors
 /// It could not be written.
 pub(crate) fn bind(
     (vault, before): (&Vault, &Chronicle<'_>),
     at: Timestamp,
-    recorder: &Recorder,
-    now: Timestamp,
-) -> Result<Bound, ChangeError> {
+    (recorder, now): (&Recorder, Timestamp),
+    staged: Vec<(DocumentId, Mark)>,
+) -> Result<Vec<Bound>, ChangeError> {
     let head = before.head().map(HeadRef::from);
-    let change = Change::Bind { event_at: at.to_string() };
+    let ends = staged.iter().filter_map(|(chain, mark)| StagedEnd::of(chain, mark)).collect();
+    let change = Change::Bind { event_at: at.to_string(), staged: ends };
     let Tail { writer, seq, hash, .. } = append(vault, recorder, now, head, change)?;
     let mark = hash.parse().ok().map(|hash| Mark::new(Version(seq), hash));
     // Of this writer's hand both are always there.
     let id = path_of(&writer, 1).parse().map_err(|why: IdError| io::Error::other(why.to_string()));
-    Ok((id.map_err(ChangeError::Tail)?, mark))
+    let staged = staged.into_iter().map(|(chain, mark)| (chain, Some(mark)));
+    let mut bound: Vec<Bound> = staged.chain([(id.map_err(ChangeError::Tail)?, mark)]).collect();
+    bound.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(bound)
 }
 
-/// The line that each event bound, by the time of the event: the last of those that name it.
+/// What each event bound, by the time of the event and in the order of the ids: by the last of the
+/// lines that name it.
 ///
 /// # Errors
 /// A log cannot be read.
-pub(crate) fn bindings(vault: &Vault) -> io::Result<BTreeMap<Timestamp, (DocumentId, Mark)>> {
-    let mut found: BTreeMap<Timestamp, (String, DocumentId, Mark)> = BTreeMap::new();
+pub(crate) fn bindings(vault: &Vault) -> io::Result<BTreeMap<Timestamp, Vec<(DocumentId, Mark)>>> {
+    let mut found: BTreeMap<Timestamp, BindLines> = BTreeMap::new();
     let logs = Logs::of_changes(vault)?;
     logs.each(&mut |line| {
-        let Event::Change(change) = &line.event else { return };
-        let at = change.event_at().and_then(|at| at.parse::<Timestamp>().ok());
-        let id = line.writer.parse::<WriterId>().ok();
-        let id = id.and_then(|writer| path_of(&writer, 1).parse::<DocumentId>().ok());
-        let (Some(at), Some(id), Some(hash)) = (at, id, line.hash) else { return };
+        let Some(lines) = BindLines::begin(&line) else { return };
+        let Ok(at) = lines.event_at.parse::<Timestamp>() else { return };
         // Times are written in one form, so that they compare as texts.
-        if found.get(&at).is_none_or(|(last, ..)| *last <= line.at) {
-            found.insert(at, (line.at, id, Mark::new(Version(line.seq), hash)));
+        if let Some(last) = found.get_mut(&at)
+            && (last.go_on(&line) || last.at > lines.at)
+        {
+            return;
         }
+        found.insert(at, lines);
     })?;
-    Ok(found.into_iter().map(|(at, (_, id, mark))| (at, (id, mark))).collect())
+    Ok(found.into_iter().filter_map(|(at, lines)| Some((at, lines.marks()?))).collect())
 }
 
 /// Records a change that sealed no checkpoint.

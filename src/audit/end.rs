@@ -14,11 +14,11 @@ pub(super) const MAX_LINE: u64 = 16 << 20;
 
 /// The line that the next one of a writer follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct End {
+pub(crate) struct End {
     /// Its number; 0 before the first.
-    pub(super) seq: u64,
+    pub(crate) seq: u64,
     /// Its hash, or what begins the chain.
-    pub(super) hash: String,
+    pub(crate) hash: String,
 }
 
 /// What is read of the last line.

@@ -13,7 +13,7 @@ use super::writer::WriterId;
 
 /// How a log stands to a line that its writer wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(crate) enum Standing {
     /// It has it, or the line was pruned.
     Has,
     /// It has another one with this number, or goes on without it.

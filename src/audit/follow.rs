@@ -2,7 +2,7 @@
 //! again, so that new writers and further files of a writer are met; a last line without an end is
 //! waited for. Whether lines follow each other is for a verifier.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
@@ -21,6 +21,8 @@ use crate::vault::Vault;
 pub struct Follower {
     folder: Folder,
     places: BTreeMap<String, Place>,
+    /// The files that cannot be read, which were told of.
+    unread: BTreeSet<String>,
     /// What of its lines may be seen.
     sight: Sight,
 }
@@ -105,11 +107,12 @@ impl Follower {
         for (writer, firsts) in folder.files()? {
             for first in firsts {
                 let name = writer.file(first);
-                let place = Place::at_end(&folder.open(&name)?, &writer)?;
-                places.insert(name, place);
+                // One that cannot be read is told of when it is looked at.
+                let Ok(file) = folder.open(&name) else { continue };
+                places.insert(name, Place::at_end(&file, &writer)?);
             }
         }
-        Ok(Self { folder, places, sight: Sight::default() })
+        Ok(Self { folder, places, unread: BTreeSet::new(), sight: Sight::default() })
     }
 
     /// The same for a reader who may not see every line.
@@ -118,10 +121,11 @@ impl Follower {
         Self { sight, ..self }
     }
 
-    /// Hands out what was appended since the last look. Gives whether to go on.
+    /// Hands out what was appended since the last look. Gives whether to go on. What has the name of a
+    /// file and cannot be read, as a link, hides no other file: it is told of once.
     ///
     /// # Errors
-    /// The folder or a file cannot be read.
+    /// The folder cannot be listed, or a file that was opened not be read.
     pub fn look(&mut self, take: Take<'_>) -> io::Result<bool> {
         for (writer, firsts) in self.folder.files()? {
             for first in firsts {
@@ -129,8 +133,17 @@ impl Follower {
                 let file = match self.folder.open(&name) {
                     // It was there when the folder was listed.
                     Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
-                    other => other?,
+                    Err(why) => {
+                        let why = cut(format!("it cannot be read: {why}"));
+                        let is_told = !self.unread.insert(name.clone());
+                        if is_told || take(New::Fault { file: name, why }) {
+                            continue;
+                        }
+                        return Ok(false);
+                    }
+                    Ok(file) => file,
                 };
+                self.unread.remove(&name);
                 if !self.look_at(&name, &file, take)? {
                     return Ok(false);
                 }

@@ -25,26 +25,42 @@ use crate::vault::outside;
 use crate::words::count;
 
 /// What this user wrote last as one writer.
-struct Wrote {
-    writer: WriterId,
-    line: End,
-    /// The last line that a power cut does not take.
-    durable: End,
+pub(crate) struct Wrote {
+    /// The writer.
+    pub(crate) writer: WriterId,
+    /// The last line.
+    pub(crate) line: End,
+    /// The last one that a power cut does not take.
+    pub(crate) durable: End,
 }
+
+/// What is known of a log in the vault, and where that is kept.
+pub(crate) struct Known {
+    /// The folder of state, of the ref that was checked out.
+    pub(crate) memory: Memory,
+    /// The folder of the log in the vault.
+    pub(crate) dir: String,
+    /// What this user wrote to it.
+    pub(crate) wrote: Wrote,
+}
+
+/// How the log of a writer in a folder of the vault stands to a line.
+pub(crate) type Stand<'s> = &'s dyn Fn(&str, &WriterId, &End) -> io::Result<Standing>;
 
 /// Lines of a writer that its log lacks.
 #[derive(Clone, Debug)]
 pub(crate) struct Missing {
     /// The writer.
-    pub(super) writer: WriterId,
+    pub(crate) writer: WriterId,
     /// The folder of state that knows of them.
-    pub(super) memory: PathBuf,
+    pub(crate) memory: PathBuf,
     /// The number of the first and of the last of them.
     lines: [u64; 2],
     /// How the log stands to the last one.
     standing: Standing,
     kind: FaultKind,
-    dir: &'static str,
+    /// The folder of the log in the vault.
+    pub(crate) dir: String,
     why: String,
 }
 
@@ -62,7 +78,7 @@ impl Missing {
 
     /// Whether it is given up where a user declares that the vault counts as it is. A file that goes
     /// further on another ref is not lost.
-    pub(super) fn is_given_up(&self) -> bool {
+    pub(crate) fn is_given_up(&self) -> bool {
         self.kind != FaultKind::Elsewhere || self.standing == Standing::Absent
     }
 
@@ -110,7 +126,7 @@ pub(crate) fn accesses(vault: &Vault, cuts: &Cuts) -> io::Result<Vec<Missing>> {
         lines.iter().map(one).collect()
     };
     let open = || Ok(Logs::none().with_accesses_in(vault)?.pruned_at(cuts.clone()));
-    missing(vault, (ACCESS_DIR, &open), &read)
+    of_logs(vault, (ACCESS_DIR, &open), &read)
 }
 
 /// The changes of this user that the vault lacks.
@@ -126,33 +142,43 @@ pub(crate) fn changes(vault: &Vault) -> io::Result<Vec<Missing>> {
         };
         tails.iter().map(one).collect()
     };
-    missing(vault, (AUDIT_DIR, &|| Logs::of_changes(vault)), &read)
+    of_logs(vault, (AUDIT_DIR, &|| Logs::of_changes(vault)), &read)
 }
 
-fn missing(
+fn of_logs(
     vault: &Vault,
-    (dir, open): (&'static str, &dyn Fn() -> io::Result<Logs>),
+    (dir, open): (&str, &dyn Fn() -> io::Result<Logs>),
     read: &dyn Fn(&Memory) -> Vec<Wrote>,
 ) -> io::Result<Vec<Missing>> {
-    let known: Vec<(Memory, Vec<Wrote>)> = trust::memories(vault)
-        .into_iter()
-        .map(|memory| {
-            let wrote = read(&memory);
-            (memory, wrote)
-        })
-        .collect();
-    if known.iter().all(|(_, wrote)| wrote.is_empty()) {
+    let of_memory = |memory: Memory| {
+        let known = |wrote| Known { memory: memory.clone(), dir: dir.to_owned(), wrote };
+        read(&memory).into_iter().map(known).collect::<Vec<_>>()
+    };
+    let known: Vec<Known> = trust::memories(vault).into_iter().flat_map(of_memory).collect();
+    if known.is_empty() {
         return Ok(Vec::new());
     }
-    let (logs, mut found, mut open) = (open()?, Vec::new(), Vec::new());
-    for (memory, wrote) in known {
-        for one in wrote {
-            let Some(missing) = compare(&logs, dir, &memory, one)? else { continue };
-            if missing.standing != Standing::Another && missing.kind != FaultKind::Rollback {
-                open.push((found.len(), memory.checked_out.clone()));
-            }
-            found.push(missing);
+    let logs = open()?;
+    missing(vault, known, &|_, writer, end| logs.standing(writer, end))
+}
+
+/// What logs in a vault lack of what this user wrote to them.
+///
+/// # Errors
+/// A log cannot be read.
+pub(crate) fn missing(
+    vault: &Vault,
+    known: Vec<Known>,
+    stand: Stand<'_>,
+) -> io::Result<Vec<Missing>> {
+    let (mut found, mut open) = (Vec::new(), Vec::new());
+    for one in known {
+        let checked_out = one.memory.checked_out.clone();
+        let Some(missing) = compare(stand, one)? else { continue };
+        if missing.standing != Standing::Another && missing.kind != FaultKind::Rollback {
+            open.push((found.len(), checked_out));
         }
+        found.push(missing);
     }
     judge(vault.history(), &mut found, &open);
     Ok(found.into_iter().filter(|one| !one.why.is_empty()).collect())
@@ -160,13 +186,11 @@ fn missing(
 
 /// What a log lacks of a writer, as far as the log and the memory say it.
 fn compare(
-    logs: &Logs,
-    dir: &'static str,
-    memory: &Memory,
-    Wrote { writer, line, durable }: Wrote,
+    stand: Stand<'_>,
+    Known { memory, dir, wrote: Wrote { writer, line, durable } }: Known,
 ) -> io::Result<Option<Missing>> {
-    let (standing, is_durable) = match logs.standing(&writer, &durable)? {
-        Standing::Has => (logs.standing(&writer, &line)?, false),
+    let (standing, is_durable) = match stand(&dir, &writer, &durable)? {
+        Standing::Has => (stand(&dir, &writer, &line)?, false),
         other => (other, true),
     };
     let end = if is_durable { durable.seq } else { line.seq };
@@ -188,7 +212,7 @@ fn compare(
         "" => String::new(),
         why => format!("this machine wrote line {end} of the writer{why}"),
     };
-    let (memory, lines) = (memory.dir.clone(), [from, line.seq]);
+    let (memory, lines) = (memory.dir, [from, line.seq]);
     Ok(Some(Missing { writer, memory, lines, standing, kind, dir, why }))
 }
 

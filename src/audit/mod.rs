@@ -11,10 +11,11 @@
 //! trace names, and `follow` what is new. `collect` brings the logs of several machines together.
 //! `produced` is what an agent made of it, `hydration` what it fetched as a source says, and `traceparent` the span of a distributed trace that a
 //! command is run in. `changes` is the log of those who write, in the vault, and `tails` what is kept
-//! in mind of it elsewhere. `prune` deletes the oldest accesses, but those that a `hold` names, and
+//! in mind of it elsewhere; `bind` is what its lines let checkpoints bind. `prune` deletes the oldest accesses, but those that a `hold` names, and
 //! `cut` is where that was. `sight` is what a reader may see of it.
 
 mod append;
+mod bind;
 mod blocks;
 mod canonical;
 mod chain;
@@ -50,17 +51,19 @@ mod writer;
 
 pub use append::AppendError;
 pub(crate) use append::append;
+pub use bind::BindLines;
 pub(crate) use canonical::MemberFault;
 pub use chain::{Keep, Logs, Verified};
-pub use change::{Change, LostLines, ReviewStep, StagedStep, VersionRef};
+pub use change::{Change, LostLines, ReviewStep, StagedEnd, StagedStep, VersionRef};
 pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
 pub use cut::{Cut, Cuts, Pruned, Pruning};
-pub(crate) use end::last_line;
+pub(crate) use end::{End, last_line};
 pub use event::{Access, Event, Listing, MAX_DOCUMENTS, Output, Query, Refused, WithheldCount};
 pub(crate) use fault::Faults;
 pub use fault::{Fault, FaultKind};
 pub use filter::Filter;
+pub(crate) use find::Standing;
 pub use follow::{Follower, New, Take};
 pub use heads::Heads;
 pub use hold::{Hold, Holds, PlacedHold};

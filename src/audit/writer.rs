@@ -17,7 +17,7 @@ pub(crate) const FULL: u64 = 64 << 20;
 pub type Random = fn() -> [u8; 16];
 
 /// A writer: 128 random bits in hexadecimal digits.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WriterId(String);
 
 impl WriterId {

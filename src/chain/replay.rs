@@ -16,7 +16,7 @@ use crate::model::number::Version;
 use crate::vault::files::Files;
 
 /// Whether the vault holds the history of an artifact, readable or not.
-/// A change log is its own.
+/// A chain that checkpoints bind is its own.
 pub(crate) fn has_history(files: &Files, id: &DocumentId) -> bool {
     match id.is_chain() {
         true => files.exists(id.as_str()),

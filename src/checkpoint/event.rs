@@ -22,7 +22,7 @@ pub struct Checkpoint {
     pub set: Vec<(DocumentId, Mark)>,
     /// Artifacts that left the maps.
     pub removed: Vec<DocumentId>,
-    /// The change logs whose entries in the maps changed, in the order of their ids.
+    /// The bound chains whose entries in the maps changed, in the order of their ids.
     pub bound: Vec<Bound>,
 }
 
@@ -79,7 +79,7 @@ impl Checkpoint {
         state.bind(&self.bound);
     }
 
-    /// What it set in the maps, change logs included, in the order of RFC 8785.
+    /// What it set in the maps, bound chains included, in the order of RFC 8785.
     pub(super) fn whole_set(&self) -> Vec<(&DocumentId, &Mark)> {
         let bound = self.bound.iter().filter_map(|(id, mark)| Some((id, mark.as_ref()?)));
         let mut whole: Vec<_> = self.set.iter().map(|(id, mark)| (id, mark)).chain(bound).collect();
@@ -87,7 +87,7 @@ impl Checkpoint {
         whole
     }
 
-    /// What left the maps, change logs included, in byte order.
+    /// What left the maps, bound chains included, in byte order.
     pub(super) fn whole_removed(&self) -> Vec<&DocumentId> {
         let bound = self.bound.iter().filter(|(_, mark)| mark.is_none()).map(|(id, _)| id);
         let mut whole: Vec<&DocumentId> = self.removed.iter().chain(bound).collect();

@@ -53,11 +53,11 @@ pub fn longest_prefix<F>(entries: &[Result<Checkpoint, F>], records: &[Recorded]
 }
 
 /// The checkpoints that follow these, from what is recorded after the last of them.
-/// `bindings` has the line that each event bound, by the time of the event.
+/// `bindings` has what each event bound, by the time of the event and in the order of the ids.
 pub fn derive(
     before: &[&Checkpoint],
     mut records: Vec<Recorded>,
-    bindings: &BTreeMap<Timestamp, (DocumentId, Mark)>,
+    bindings: &BTreeMap<Timestamp, Vec<(DocumentId, Mark)>>,
 ) -> Vec<Checkpoint> {
     let mut state = PublishedSet::default();
     before.iter().for_each(|checkpoint| checkpoint.apply(&mut state));
@@ -89,8 +89,14 @@ pub fn derive(
         let Some(triggered_by) = trigger(ids).cloned() else { continue };
         number = number.next();
         let hash = Digest::of(b"");
-        let bound = bindings.get(&first.at).map(|(id, mark)| (id.clone(), Some(*mark)));
-        let bound = bound.into_iter().collect();
+        let bound = bindings.get(&first.at).map(Vec::as_slice).unwrap_or_default().iter();
+        // Where branches were merged that both bound a chain, an event may name an end of it that an
+        // earlier one bound already.
+        let bound = bound.filter(|(id, mark)| {
+            let before = state.bound().get(id);
+            before.is_none_or(|before| before.version < mark.version)
+        });
+        let bound = bound.map(|(id, mark)| (id.clone(), Some(*mark))).collect();
         let mut checkpoint =
             Checkpoint { number, at: first.at, triggered_by, hash, set, removed, bound };
         checkpoint.seal(&mut state, previous.as_ref());

@@ -31,21 +31,21 @@ impl Mark {
     }
 }
 
-/// A change log that a checkpoint binds by one of its lines; none where it left the maps, as in an
-/// event of the reference implementation.
+/// A change log or staging chain that a checkpoint binds by one of its lines; none where it left the
+/// maps, as in an event of the reference implementation.
 pub type Bound = (DocumentId, Option<Mark>);
 
 /// What is published at one checkpoint: every artifact with its version and chain hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PublishedSet {
     marks: BTreeMap<DocumentId, Mark>,
-    /// The change logs that are bound (AUDIT-25): they are in the maps, and nothing that is
+    /// The chains that are bound (AUDIT-25, STAGE-21): they are in the maps, and nothing that is
     /// published.
     bound: BTreeMap<DocumentId, Mark>,
 }
 
 impl PublishedSet {
-    /// A set of these artifacts and bound change logs.
+    /// A set of these artifacts and bound chains.
     pub(crate) fn of(
         marks: impl IntoIterator<Item = (DocumentId, Mark)>,
         bound: BTreeMap<DocumentId, Mark>,
@@ -73,7 +73,7 @@ impl PublishedSet {
         self.marks.is_empty()
     }
 
-    /// The change logs that are bound, each by its last bound line.
+    /// The chains that are bound, each by its last bound line.
     pub fn bound(&self) -> &BTreeMap<DocumentId, Mark> {
         &self.bound
     }

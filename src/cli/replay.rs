@@ -24,7 +24,8 @@ use crate::workspace::recording::of_log;
 /// Make the texts of an access again, and compare them with the log
 ///
 /// Each text that the access handed out is made again from the histories, whose every hash is
-/// recomputed: `same`, `different` with what differs, or `cannot tell` with what is missing. Lines of
+/// recomputed: `same`, `different` with what differs, or `cannot tell` with what is missing. So is
+/// the result of a hydration, from what was staged of it. Lines of
 /// a search and diffs are not made again. What stands around the texts in the output is not compared.
 /// `--session` takes every access of a session. Exit code 1 unless all texts are the same.
 ///
@@ -70,6 +71,7 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
             let mut found: Vec<Line> = Vec::new();
             let is_wanted = |line: &Line| match line.event {
                 Event::Access(_) => true,
+                Event::Hydration(ref result) => !args.output && result.error.is_none(),
                 Event::Listing(_) => args.output,
                 _ => false,
             };
@@ -88,7 +90,11 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
             return Err(change.unwrap_or_else(unknown));
         }
         Some(name) => {
-            let has_texts = |line: &Line| matches!(line.event, Event::Access(_));
+            let has_texts = |line: &Line| match &line.event {
+                Event::Access(_) => true,
+                Event::Hydration(result) => result.error.is_none(),
+                _ => false,
+            };
             if !args.output && !lines.iter().any(has_texts) {
                 return Err(no_texts(name, lines[0].event.as_str()));
             }
@@ -174,7 +180,8 @@ fn outputs(session: &mut Session<'_>, read: (&Vault, &CheckpointSource), lines: 
 
 fn print(session: &mut Session<'_>, row: &ReplayedRow) {
     let version = row.version.map_or(String::new(), |version| format!(" v{version}"));
-    let what = format!("{}  {}{version}", row.trace, shown(&row.name));
+    let of = if row.result { "result of " } else { "" };
+    let what = format!("{}  {of}{}{version}", row.trace, shown(&row.name));
     verdict(session, &what, row.outcome, row.why.as_ref());
 }
 

@@ -15,7 +15,8 @@ use crate::workspace::argument::file_or_input;
 /// In a governed vault a text is published only after a reviewer approved exactly these bytes. Each
 /// live file is recorded as an unpublished version, and stays as it is. Without a name, --changed
 /// submits every changed document and governance file that is published and no draft. --from takes
-/// the text of one document from a file, and the live file is not read.
+/// the text of one document from a file, and the live file is not read; a text without frontmatter is
+/// the new body, and the published title, tags and other fields stay.
 /// Documents that are submitted under one --change are published together or not at all.
 /// Submitting again replaces your own submission; a part of a change stays one.
 /// --renew is for an approval that is older than `review.max_age` of `stewards.yaml`: it submits the

@@ -6,26 +6,24 @@ mod format;
 mod hold;
 mod list;
 mod output;
+mod place;
 mod prune;
+mod show;
 mod verify;
 
-use std::path::PathBuf;
+use std::io;
 
-use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, groups};
-use crate::audit::{
-    Cached, Change, Cut, Event, Fault, FaultKind, Filter, Follower, HeadRef, Line, Logs, LostLines,
-    Sight, Text, TraceId, missing,
-};
+use crate::audit::{Fault, Filter, Follower, Logs, Sight, TraceId};
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
-use crate::report::trace::{TraceReport, TraceRow};
+use crate::report::trace::TraceRow;
 use crate::vault::Vault;
 use crate::words::count;
-use crate::workspace::recording::{AccessLogs, GivenLabels, of_log};
+use crate::workspace::recording::{GivenLabels, of_log};
 use crate::workspace::version::number;
 
 use collect::Collect;
@@ -34,6 +32,8 @@ use format::Format;
 use hold::HoldArgs;
 pub(super) use hold::reason;
 use list::{Grep, List};
+use place::Asked;
+pub(in crate::cli) use place::LogPlace;
 use prune::Prune;
 
 /// Show which texts were handed out, to whom, at which checkpoint
@@ -74,8 +74,9 @@ enum Part {
     },
     /// Recompute every hash of the access log and the change log
     ///
-    /// With `--logs` only of the logs in that folder. `ctx verify` also compares the change log with
-    /// the checkpoints.
+    /// Compares the logs in the vault with what this machine wrote, and with the lines that
+    /// checkpoints bind. `ctx verify` also compares what the change log says with the checkpoints and
+    /// the histories. With `--logs` only the logs in that folder are verified.
     Verify {
         #[command(flatten)]
         place: LogPlace,
@@ -127,20 +128,34 @@ impl Which {
         Ok((self.filter(&vault, session)?, logs))
     }
 
-    /// What follows the logs, and a filter of their lines.
-    fn follow(&self, session: &mut Session<'_>) -> Result<(Filter, Vec<Follower>), Failure> {
+    /// What follows the logs that can be read, and a filter of their lines; and whether a log cannot be
+    /// read, which is warned of.
+    fn follow(&self, session: &mut Session<'_>) -> Result<Followed, Failure> {
         let vault = session.workspace.vault()?;
         let sight = session.workspace.sight(&vault)?;
         note_limited(session, &sight);
         let dir = self.place.open(&vault, session)?.folder;
-        let own = dir.map(|dir| Follower::at_end(&dir));
-        let mut followers: Vec<Follower> = of_log(own.into_iter().collect())?;
+        let mut begun: Vec<io::Result<Follower>> =
+            dir.map(|dir| Follower::at_end(&dir)).into_iter().collect();
         if self.place.logs.is_none() {
-            followers.push(of_log(Follower::of_accesses_in(&vault))?);
-            followers.push(of_log(Follower::of_changes(&vault))?);
+            begun.push(Follower::of_accesses_in(&vault));
+            begun.push(Follower::of_changes(&vault));
         }
-        let seen = |follower: Follower| follower.seen_by(sight.clone());
-        Ok((self.filter(&vault, session)?, followers.into_iter().map(seen).collect()))
+        let filter = self.filter(&vault, session)?;
+        let (mut followers, mut unread) = (Vec::new(), None);
+        for follower in begun {
+            match follower {
+                Ok(follower) => followers.push(follower.seen_by(sight.clone())),
+                Err(why) => {
+                    follow::warn_of(session, &why);
+                    unread = Some(why);
+                }
+            }
+        }
+        match unread {
+            Some(why) if followers.is_empty() => of_log(Err(why)),
+            unread => Ok(Followed { filter, followers, is_partial: unread.is_some() }),
+        }
     }
 
     fn filter(&self, vault: &Vault, session: &Session<'_>) -> Result<Filter, Failure> {
@@ -159,124 +174,12 @@ impl Which {
     }
 }
 
-/// The logs that are asked.
-struct Asked {
-    logs: Vec<Logs>,
-    /// Whether those of accesses are among them: there may be no place for them.
-    has_accesses: bool,
-}
-
-/// Which logs.
-#[derive(Debug, clap::Args)]
-pub(in crate::cli) struct LogPlace {
-    /// Read the logs in this folder, as `ctx trace collect` makes it
-    #[arg(long, value_name = "DIR")]
-    logs: Option<PathBuf>,
-}
-
-impl LogPlace {
-    /// The logs that are named, or all of this vault: of accesses on this machine or in the vault,
-    /// and of changes; as a reader may see them.
-    fn all(
-        &self,
-        vault: &Vault,
-        session: &mut Session<'_>,
-        sight: &Sight,
-    ) -> Result<Asked, Failure> {
-        let mut has_accesses = true;
-        let all = match &self.logs {
-            Some(dir) => vec![session.workspace.logs_in(vault, dir)?.logs],
-            None => {
-                let (logs, lacks) = session.workspace.all_logs(vault)?;
-                if let Some(why) = lacks {
-                    has_accesses = false;
-                    let why = why.to_string();
-                    session.ui.warn(&format!("no access log is read: {}", shown(&why)));
-                }
-                logs
-            }
-        };
-        let logs = all.into_iter().map(|logs| logs.seen_by(sight.clone())).collect();
-        Ok(Asked { logs, has_accesses })
-    }
-
-    /// Says where the accesses of a vault are that was moved, if these logs have none.
-    pub(in crate::cli) fn note_elsewhere(&self, vault: &Vault, session: &mut Session<'_>) {
-        if self.logs.is_some() {
-            return;
-        }
-        if let Some(dir) = session.workspace.lacking_folder(vault) {
-            let dir = dir.display().to_string();
-            let dir = shown(&dir);
-            session.ui.note(&format!(
-                "note: there is no access log of this user: `{dir}` is not a folder"
-            ));
-        }
-        for dir in session.workspace.logs_elsewhere(vault) {
-            let dir = dir.display().to_string();
-            let dir = shlex::try_quote(&dir).unwrap_or_default();
-            session.ui.note(&format!(
-                "hint: an access log is kept by the path of the vault; accesses at another path are read with `--logs {}`",
-                shown(&dir)
-            ));
-        }
-    }
-
-    /// What of the accesses of this user the vault lacks. That it is on another ref is no fault of an
-    /// answer here.
-    pub(in crate::cli) fn lost_accesses(
-        &self,
-        vault: &Vault,
-        logs: &Logs,
-    ) -> Result<Vec<Fault>, Failure> {
-        if self.is_named() {
-            return Ok(Vec::new());
-        }
-        Ok(here(missing::faults(&of_log(missing::accesses(vault, logs.cuts()))?)))
-    }
-
-    /// The same of changes.
-    pub(in crate::cli) fn lost_changes(&self, vault: &Vault) -> Result<Vec<Fault>, Failure> {
-        if self.is_named() {
-            return Ok(Vec::new());
-        }
-        Ok(here(missing::faults(&of_log(missing::changes(vault))?)))
-    }
-
-    /// Both.
-    pub(in crate::cli) fn lost(&self, vault: &Vault, logs: &Logs) -> Result<Vec<Fault>, Failure> {
-        let mut lost = self.lost_accesses(vault, logs)?;
-        lost.extend(self.lost_changes(vault)?);
-        Ok(lost)
-    }
-
-    /// Whether the user named a folder.
-    pub(in crate::cli) fn is_named(&self) -> bool {
-        self.logs.is_some()
-    }
-
-    /// The logs of accesses: in the folder that is named, or those of this machine and of the vault.
-    pub(in crate::cli) fn open(
-        &self,
-        vault: &Vault,
-        session: &Session<'_>,
-    ) -> Result<AccessLogs, Failure> {
-        match &self.logs {
-            Some(dir) => session.workspace.logs_in(vault, dir),
-            None => session.workspace.asked_logs(vault),
-        }
-    }
-
-    /// The same logs as a reader may see them.
-    pub(in crate::cli) fn seen(
-        &self,
-        vault: &Vault,
-        session: &mut Session<'_>,
-    ) -> Result<Logs, Failure> {
-        let sight = session.workspace.sight(vault)?;
-        note_limited(session, &sight);
-        Ok(self.open(vault, session)?.logs.seen_by(sight))
-    }
+/// The logs that are followed.
+struct Followed {
+    filter: Filter,
+    followers: Vec<Follower>,
+    /// Whether one of the logs cannot be read.
+    is_partial: bool,
 }
 
 pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -284,7 +187,7 @@ pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Fai
         Part::List(args) => list::list(args, session),
         Part::Grep(args) => list::grep(args, session),
         Part::Follow(args) => follow::run(args, session),
-        Part::Show { trace, format, place } => show(trace, (*format, place), session),
+        Part::Show { trace, format, place } => show::show(trace, (*format, place), session),
         Part::Verify { place } => verify::run(place, session),
         Part::Output(args) => output::run(args, session),
         Part::Collect(args) => collect::run(args, session),
@@ -366,12 +269,6 @@ pub(super) fn unknown_access(logs: &Logs) -> Failure {
     };
     Failure::new(Code::UnknownTrace, message)
         .hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered")
-}
-
-/// The faults that are not of lines on another ref.
-fn here(mut faults: Vec<Fault>) -> Vec<Fault> {
-    faults.retain(|fault| fault.kind != FaultKind::Elsewhere);
-    faults
 }
 
 /// The same failure with what is wrong with the logs: a line that is asked for may be one that they
@@ -466,180 +363,6 @@ fn changed(trace: &TraceRow) -> String {
             Some(detail) => format!("{what} {}", shown(detail)),
             None => what.to_owned(),
         },
-    }
-}
-
-fn show(
-    trace: &str,
-    (format, place): (Option<Format>, &LogPlace),
-    session: &mut Session<'_>,
-) -> Result<Answer, Failure> {
-    let name = trace_id(trace)?;
-    let vault = session.workspace.vault()?;
-    let sight = session.workspace.sight(&vault)?;
-    let Asked { logs: all, .. } = place.all(&vault, session, &sight)?;
-    let mut lines = Vec::new();
-    for logs in &all {
-        lines.extend(of_log(logs.find(&name))?);
-    }
-    let lost = match all.first() {
-        Some(accesses) => place.lost(&vault, accesses)?,
-        None => Vec::new(),
-    };
-    let Some(first) = lines.first() else {
-        place.note_elsewhere(&vault, session);
-        return Err(naming(unknown_trace(&all, &name), &lost));
-    };
-    let lost: Vec<Fault> = of_writer(&lost, &name).cloned().collect();
-    let answer = warn_of(session, &lost);
-    if let Some(format) = format {
-        format::show(format, (&all, lines), session)?;
-        return Ok(answer);
-    }
-    let before = match first.event {
-        Event::Output(_) => Some(output::before(session, &all, first)?),
-        _ => None,
-    };
-    if session.ui.json {
-        session.ui.report(&TraceReport { trace: name.to_string(), lines: &lines, before });
-        return Ok(answer);
-    }
-    text(session, first, &lines);
-    before.iter().for_each(|before| output::list(session, before));
-    Ok(answer)
-}
-
-fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
-    let ui = &mut session.ui;
-    let request = &first.request;
-    ui.painted(Paint::Heading, &format!("{} {}", first.trace(), first.event.as_str()));
-    let mut field = |name: &str, value: Option<&str>| {
-        if let Some(value) = value {
-            ui.line(&format!("  {name:<10} {}", shown(value)));
-        }
-    };
-    let labels = &request.labels;
-    let words = request
-        .args
-        .argv
-        .as_ref()
-        .map(|argv| shlex::try_join(argv.iter().map(String::as_str)).unwrap_or_default());
-    let implicit = if labels.session_implicit { " (not named)" } else { "" };
-    let head =
-        request.head.as_ref().map(|head| format!("checkpoint {} {}", head.checkpoint, head.hash));
-    field("at", Some(&first.at));
-    field("command", Some(&words.map_or(request.verb.clone(), |words| format!("ctx {words}"))));
-    field("principal", request.principal.as_deref());
-    field("agent", labels.agent.as_deref());
-    field("session", labels.session.as_ref().map(|id| format!("{id}{implicit}")).as_deref());
-    field("thread", labels.thread.as_deref());
-    field("task", labels.task.as_deref());
-    field("node", labels.node.as_deref());
-    field("traced in", request.traceparent.as_deref());
-    field("head", head.as_deref());
-    match &first.event {
-        Event::Access(access) => {
-            field("class", access.class.as_deref());
-            field("query", access.query.query.as_deref());
-            for withheld in &access.withheld {
-                field("withheld", Some(&format!("{} ({})", withheld.count, withheld.reason)));
-            }
-            field(
-                "output",
-                Some(&format!("{} bytes {}", access.output.bytes, access.output.sha256)),
-            );
-        }
-        Event::Listing(listing) => {
-            field("query", listing.query.query.as_deref());
-            field("listed", Some(&listing.count.to_string()));
-        }
-        Event::Refused(refused) => field("code", Some(&refused.code)),
-        Event::Change(change) => {
-            let sealed = change.sealed();
-            let sealed = sealed.map(|head| format!("checkpoint {} {}", head.checkpoint, head.hash));
-            field("sealed", sealed.as_deref());
-            field("binds", change.event_at().map(|at| format!("the event of {at}")).as_deref());
-            if let Change::Hold { hold } = change {
-                field("hold", Some(&hold.id));
-                field("of", Some(&hold::what(hold)));
-            }
-            if let Change::Acknowledge { acknowledged, .. } = change {
-                let HeadRef { checkpoint, hash } = acknowledged;
-                field("no line", Some(&format!("checkpoint {checkpoint} {hash}")));
-            }
-            if let Change::Lift { lifted, .. } = change {
-                field("lifted", Some(lifted));
-            }
-            if let Change::Prune { before, .. } = change {
-                field("before", Some(before));
-            }
-            for Cut { writer, seq, hash } in change.pruned() {
-                field("pruned", Some(&format!("up to line {seq} of {writer} {hash}")));
-            }
-            if let Change::HeadTrust { lost, .. } = change {
-                for LostLines { writer, from, to } in lost {
-                    field("given up", Some(&format!("lines {from} to {to} of {writer}")));
-                }
-            }
-            field("reason", change.reason());
-        }
-        Event::Hydration(of) => {
-            field("source", Some(&format!("{} v{}", of.name(), of.source_version)));
-            field("chain", Some(&of.chain_hash));
-            field("server", of.server.as_deref());
-            field("tools", Some(&of.tools.join(", ")));
-            field("cache", of.cache.map(Cached::as_str));
-            field("took", of.duration_ms.map(|ms| format!("{ms} ms")).as_deref());
-            field("media type", of.media_type.as_deref());
-            field("result", Some(&format!("{} bytes {}", of.bytes, of.result_hash)));
-            field("error", of.error.as_deref());
-            of.depends_on.iter().for_each(|trace| field("used", Some(trace)));
-        }
-        Event::Output(produced) => {
-            field("model", produced.model.as_deref());
-            field("produced", Some(&format!("{} bytes {}", produced.bytes, produced.sha256)));
-        }
-    }
-    for line in lines {
-        match &line.event {
-            Event::Access(access) => {
-                access.documents.iter().for_each(|text| document(session, text));
-            }
-            Event::Change(change) => {
-                change
-                    .names()
-                    .iter()
-                    .for_each(|name| session.ui.line(&format!("    {}", shown(name))));
-            }
-            Event::Listing(_) | Event::Refused(_) | Event::Output(_) | Event::Hydration(_) => {}
-        }
-    }
-}
-
-fn document(session: &mut Session<'_>, text: &Text) {
-    let ui = &mut session.ui;
-    ui.line(&format!("\n  {}  v{}", shown(text.name()), text.version));
-    let range = match (text.range, text.part) {
-        (Some([first, end]), _) => format!(", bytes {first} to {end} of the version"),
-        (None, Some(part)) => format!(", a {}", part.as_str()),
-        (None, None) => String::new(),
-    };
-    ui.line(&format!("    text       {} bytes{range}", text.bytes));
-    ui.line(&format!("    sha256     {}", shown(&text.sha256)));
-    ui.line(&format!("    chain      {}", shown(&text.chain_hash)));
-    if let Some(author) = &text.author {
-        ui.line(&format!("    author     {}", shown(author)));
-    }
-    ui.line(&format!("    edited     {} by {}", shown(&text.edited_at), shown(&text.edited_by)));
-    if let Some(at) = &text.approved_at {
-        let by = shown(&text.approved_by.join(", ")).into_owned();
-        ui.line(&format!("    approved   {} by {by}", shown(at)));
-    }
-    if let Some(steward) = &text.steward {
-        ui.line(&format!("    steward    {}", shown(&steward.to_string())));
-    }
-    if let Some(due) = &text.review_due {
-        ui.line(&format!("    review due {}", shown(due)));
     }
 }
 

@@ -5,7 +5,7 @@
 #[rustfmt::skip]
 pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("approval-due", "Review the text. To renew the approval, record the review in it, for example in a field `reviewed`, and submit it with `ctx submit ID`."),
-    ("approved-already", "Another reviewer has to approve it, too: `ctx review show ID` says how many approvals are required, and who may give them."),
+    ("approved-already", "You approved it before, and nothing more is asked of you. `ctx review show ID` says how many approvals are required and who may give them, or for which other parts of its change it waits."),
     ("bundle-invalid", "Ask for the file again, as `ctx evidence export` wrote it. A bundle that was unpacked and packed again, or changed in one byte of its container or manifest, is refused. A bundle of a later version of ctx needs that version."),
     ("changed", "An editor, a sync program or git wrote to the vault at the same time. Check the file with `ctx diff ID`, then run the command again."),
     ("clock-behind", "Set the clock of this machine. If the clock of the last publication was wrong and its checkpoint is not in use yet, restore an earlier backup of the vault."),
@@ -141,7 +141,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("unknown-version", "Pass another number: `ctx history ID` lists the versions."),
     ("unpublished-changes", "`ctx diff ID` shows the changes. Publish them with `ctx publish ID`, or overwrite them with `ctx restore ID --force`, which loses them. Then run the command again."),
     ("unreadable", "Grant yourself permission to read the file, and run the command again. A `.gitignore` must be a regular file of at most 64 KiB."),
-    ("unremembered", "A command was interrupted on another machine, or the log was truncated. `ctx recover --dry-run` lists the files. If a command was interrupted, run `ctx recover --force`; otherwise restore the log from git or a backup."),
+    ("unremembered", "A command was interrupted on another machine, or the log was truncated. `ctx recover --dry-run` lists the files. If a command was interrupted, run `ctx recover --force`; otherwise restore the log from git or a backup. For a step of a review that no line of the change log names: restore `.context/audit` if it lost the line; else an editor submits a text in its place, the live one with `ctx submit ID --supersede`, the published one with `ctx submit ID --renew --supersede`."),
     ("uri-anchor", "Write the name of a section after `#`, or remove the `#`. `ctx read ID --outline` lists the sections. In a name, write `#` as `%23`."),
     ("uri-character", "Write the character with a percent sign and two digits: `%20` for a blank, `%3F` for `?`. Control characters cannot be written."),
     ("uri-empty", "Name a document, folder or tag: `contextnest://nodes/`. The selector `status:published` selects all documents."),

@@ -59,6 +59,15 @@ impl<'s> LiveForm<'s> {
         *normalise(live) == *self.text
     }
 
+    /// A text that is handed in without a frontmatter, as the body of this one: the fields stay. None
+    /// where it has a frontmatter, or this one has none.
+    pub(crate) fn with_body_of(&self, live: &str, document: &Document) -> Option<String> {
+        let is_body = document.format == Format::Yaml && document.parts.frontmatter.is_none();
+        let own = is_body.then(|| Document::of_live(&self.text).ok()).flatten()?.parts.body;
+        let body = normalise(&live[document.parts.body..]);
+        (own > 0).then(|| format!("{}{body}", &self.text[..own]))
+    }
+
     /// Whether publishing left the file as it was.
     pub(crate) fn is_untouched(&self) -> bool {
         self.original.is_some()

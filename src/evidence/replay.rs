@@ -41,23 +41,28 @@ impl Outcome {
     }
 }
 
-/// A text of an access, made again.
+/// A text of an access, or the result of a hydration, made again.
 #[derive(Clone, Debug)]
 pub(crate) struct Replayed {
-    /// What was recorded.
-    pub(crate) text: Text,
+    /// The URI or id that the line has for it.
+    pub(crate) name: String,
+    /// Whether it is what a source returned.
+    pub(crate) is_result: bool,
+    /// The version that is recorded.
+    pub(crate) version: u64,
+    /// The hash of the bytes that is recorded.
+    pub(crate) sha256: String,
     /// What the vault gives now.
     pub(crate) outcome: Outcome,
 }
 
-/// Makes the texts of a line again, from histories whose every hash is recomputed; first of all
+/// Makes the texts of a line again, or the result of a hydration, from histories whose every hash is recomputed; first of all
 /// compares the head that the line names. Staged contents are those that are kept.
 pub(crate) fn replay(
     (vault, source): (&Vault, &CheckpointSource),
     staged: &StagedTexts<'_>,
     line: &Line,
 ) -> Vec<Replayed> {
-    let Event::Access(access) = &line.event else { return Vec::new() };
     let contradicted = line.request.head.as_ref().and_then(|head| {
         let number = head.checkpoint;
         let snapshot = Snapshot::of(vault, source, Some(CheckpointNumber(number))).ok()?;
@@ -68,14 +73,28 @@ pub(crate) fn replay(
         let at = line.at.parse::<Timestamp>().ok()?;
         (snapshot.made_at()? > at).then(|| format!("checkpoint {number} was made after {at}"))
     });
-    let again = |text: &Text| {
-        let outcome = match &contradicted {
-            Some(why) => Outcome::Different(why.clone()),
-            None => compare((vault, source), staged, text),
-        };
-        Replayed { text: text.clone(), outcome }
+    let judged = |compare: &dyn Fn() -> Outcome| match &contradicted {
+        Some(why) => Outcome::Different(why.clone()),
+        None => compare(),
     };
-    access.documents.iter().map(again).collect()
+    let of_text = |text: &Text| Replayed {
+        name: text.name().to_owned(),
+        is_result: false,
+        version: text.version,
+        sha256: text.sha256.clone(),
+        outcome: judged(&|| compare((vault, source), staged, text)),
+    };
+    match &line.event {
+        Event::Access(access) => access.documents.iter().map(of_text).collect(),
+        Event::Hydration(result) if result.error.is_none() => vec![Replayed {
+            name: result.name().to_owned(),
+            is_result: true,
+            version: result.source_version,
+            sha256: result.result_hash.clone(),
+            outcome: judged(&|| staged.compare_result(vault, result, &line.request)),
+        }],
+        _ => Vec::new(),
+    }
 }
 
 /// Whether the reader of a vault may be told whether the output of a line is the same: every text of

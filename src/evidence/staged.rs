@@ -5,13 +5,17 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::replay::Outcome;
-use crate::audit::Text;
+use crate::audit::{Hydration, Request, Text};
 use crate::model::id::DocumentId;
 use crate::staging::{Chains, FoundPayload, StagedEntry, StagedName, parse_name, read_payload};
 use crate::vault::Vault;
 
 /// Why nothing is said of an entry that is not there, or that the reader may not see.
 pub(crate) const UNSEEN: &str = "you may see no such staged entry";
+
+/// Why nothing is said of the result of a hydration without an entry, or with one that the reader may
+/// not see.
+pub(crate) const NOT_STAGED: &str = "you may see no staged entry with this result";
 
 /// The staged entries of a source that the reader may see, and the chains of the source.
 #[derive(Debug, Default)]
@@ -22,6 +26,24 @@ pub(crate) struct VisibleStaged {
 
 /// Gives the staged entries of a source, or says why they cannot be read.
 pub(crate) type StagedOf<'s> = dyn Fn(&DocumentId) -> Result<VisibleStaged, String> + 's;
+
+/// Whether the content of an entry is kept, as it was received.
+fn kept(vault: &Vault, entry: &StagedEntry) -> Outcome {
+    let cannot_tell = |why: String| Outcome::CannotTell(why);
+    if let Some(ended) = &entry.ended {
+        let (state, at) = (entry.state(), &ended.at);
+        return cannot_tell(format!("the content is gone: the entry was {state}, {at}"));
+    }
+    let found = entry.entry.raw().map(|raw| read_payload(vault.files(), raw));
+    match found {
+        Some(FoundPayload::Whole(_)) => Outcome::Same,
+        Some(FoundPayload::Missing) => cannot_tell("the content is missing".to_owned()),
+        Some(FoundPayload::Unreadable(why)) => cannot_tell(why.to_string()),
+        Some(FoundPayload::Altered(_)) | None => {
+            cannot_tell("the content is not what was received".to_owned())
+        }
+    }
+}
 
 /// The name of an entry, where a text is its URI in the one spelling.
 pub(crate) fn staged_uri(uri: &str) -> Option<StagedName> {
@@ -66,18 +88,35 @@ impl<'s> StagedTexts<'s> {
         if text.version != entry.seq || (text.bytes, &text.sha256) != (bytes, raw_hash) {
             return different("the staged entry is of other bytes");
         }
-        if let Some(ended) = &entry.ended {
-            let (state, at) = (entry.state(), &ended.at);
-            return cannot_tell(format!("the content is gone: the entry was {state}, {at}"));
-        }
-        let found = entry.entry.raw().map(|raw| read_payload(vault.files(), raw));
-        match found {
-            Some(FoundPayload::Whole(_)) => Outcome::Same,
-            Some(FoundPayload::Missing) => cannot_tell("the content is missing".to_owned()),
-            Some(FoundPayload::Unreadable(why)) => cannot_tell(why.to_string()),
-            Some(FoundPayload::Altered(_)) | None => {
-                cannot_tell("the content is not what was received".to_owned())
-            }
+        kept(vault, entry)
+    }
+
+    /// Makes the result of a hydration again, of which `request` says who recorded it.
+    pub(super) fn compare_result(
+        &self,
+        vault: &Vault,
+        result: &Hydration,
+        request: &Request,
+    ) -> Outcome {
+        let cannot_tell = |why: &str| Outcome::CannotTell(why.to_owned());
+        let Ok(source) = result.source.parse::<DocumentId>() else {
+            return cannot_tell("it names no source");
+        };
+        let mut known = self.known.borrow_mut();
+        let by_name = known.entry(source.clone()).or_insert_with(|| self.read(&source));
+        let entries = match by_name {
+            Ok(by_name) => by_name.values().flatten(),
+            Err(why) => return Outcome::CannotTell(why.clone()),
+        };
+        let of_result = entries.filter(|StagedEntry { entry, .. }| {
+            (entry.bytes, &entry.raw_hash) == (result.bytes, &result.result_hash)
+                && entry.source_version == result.source_version
+                && entry.session == request.labels.session
+                && entry.principal == request.principal
+        });
+        match of_result.max_by_key(|entry| entry.is_live()) {
+            Some(entry) => kept(vault, entry),
+            None => cannot_tell(NOT_STAGED),
         }
     }
 

@@ -232,7 +232,10 @@ impl Transaction<'_> {
         let document = parsed(&path, live)?;
         let base = self.base(id, last_sealed)?;
         let form = base.sealed.as_deref().map(LiveForm::of);
-        if form.as_ref().is_some_and(|form| form.is_of(live)) {
+        // What is handed in without fields keeps those that are published (REV-5).
+        let kept = fresh.and(form.as_ref()).and_then(|form| form.with_body_of(live, &document));
+        let whole = kept.as_deref().unwrap_or(live);
+        if form.as_ref().is_some_and(|form| form.is_of(whole)) {
             return Ok(Prepared::Unchanged);
         }
         let mode = self.vault.config().frontmatter;
@@ -274,6 +277,10 @@ impl Transaction<'_> {
                 return Err(Refusal::new(path, "stale", stale.message, stale.hint));
             }
         }
+        let (live, document) = match &kept {
+            Some(text) => (text.as_str(), parsed(&path, text)?),
+            None => (live, document),
+        };
         let is_new = base.next() == Version::FIRST;
         let found = problems(live, &document, live::criteria(self.vault, &path, &document, is_new));
         let warnings = Refusal::unless_valid(&path, found)?;

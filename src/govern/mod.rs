@@ -3,251 +3,57 @@
 //!
 //! Every command that changes what is published is one event: all bytes are computed before the
 //! first write, one event gives one checkpoint, and the checkpoint's line is the commit point.
-//! `transaction` chooses what an event holds, `artifact` makes the next version of each document or
-//! governance file, [`crate::txn`] writes.
+//! `request` is what it is asked to do, and `outcome` what it did; `transaction` chooses what an event
+//! holds, `artifact` makes the next version of each document or governance file, [`crate::txn`]
+//! writes.
 
 mod after;
 mod artifact;
+mod bound;
 mod cycles;
 mod governance;
 mod in_force;
 mod moved;
+mod outcome;
+mod request;
 mod restore;
 mod retire;
 pub mod review;
 mod step;
 mod transaction;
 
-use crate::model::hint::Hint;
 use rayon::prelude::*;
-use std::collections::{BTreeSet, HashSet};
 
 pub(crate) use after::RECORD_CHANGE;
 pub(crate) use governance::sealed_config;
 pub use governance::{propose_governance_file, set_governance_file};
 pub use moved::move_document;
+pub use outcome::{Outcome, Refusal};
+pub use request::{Author, Mode, NewDocument, Request, Which};
 pub use restore::{RestoreError, RestoreRequest, RestoredFile, Restoring, Standing, restore};
 pub use retire::retire;
 
-use crate::audit::{ChangeError, Recorder, changes};
+use crate::audit::ChangeError;
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
-use crate::document::edit::EditError;
-use crate::document::validate::{Problem, Severity};
-use crate::live::inbound::{FixedLinks, FoundLinks, RelativeLink};
 use crate::model::id::DocumentId;
-use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::trust::{self, EventKey, Head, HeadError, Intent};
 use crate::txn::after::{Commit, Step};
-use crate::txn::expect::{self, Expect, ExpectError};
+use crate::txn::expect::{self, ExpectError};
 use crate::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
-use crate::vault::config::FrontmatterMode;
 use crate::vault::files::FileError;
 use crate::vault::ignored::Rule;
 use crate::vault::lock::LockError;
 use crate::vault::progress::Stage;
-use crate::vault::replace::Fingerprint;
 use crate::vault::{OpenError, Vault};
 use crate::words::count;
 
+use bound::Binds;
 use governance::Includes;
 use in_force::InForce;
 use transaction::Transaction;
-
-/// Who publishes, when, and with which remark.
-#[derive(Clone, Debug)]
-pub struct Author {
-    /// Recorded as `edited_by`.
-    pub principal: Principal,
-    /// Put into documents that have no `author`; the principal where this is absent.
-    pub author: Option<String>,
-    /// The clock.
-    pub now: Timestamp,
-    /// A remark that no hash covers.
-    pub note: Option<String>,
-    /// How the change log says who it was.
-    pub recorder: Recorder,
-}
-
-/// Which documents a publication takes.
-#[derive(Clone, Debug)]
-pub enum Which {
-    /// These, drafts or not.
-    Ids(Vec<DocumentId>),
-    /// Every document that has not been retired.
-    All,
-    /// Published documents whose live file differs and does not say `draft`.
-    Changed,
-    /// These, and those of `Changed` in these folders, with packs.
-    Within {
-        /// Drafts or not.
-        ids: Vec<DocumentId>,
-        /// Each with a `/` at its end; the empty text is the vault's folder.
-        folders: Vec<String>,
-    },
-}
-
-impl Which {
-    /// How one document of a publication is treated.
-    fn of(&self, id: &DocumentId) -> &Self {
-        match self {
-            Self::Within { ids, .. } if !ids.contains(id) => &Self::Changed,
-            which => which,
-        }
-    }
-
-    /// Whether this names a document, and is not about all that differ.
-    fn is_named(&self) -> bool {
-        matches!(self, Self::Ids(_) | Self::Within { .. })
-    }
-}
-
-/// A new document that is not on disk yet.
-#[derive(Clone, Debug)]
-pub struct NewDocument {
-    /// Its id.
-    pub id: DocumentId,
-    /// Its text.
-    pub text: String,
-}
-
-/// What a publication is asked to do.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// Who, when, why.
-    pub author: Author,
-    /// Which documents.
-    pub which: Which,
-    /// How.
-    pub mode: Mode,
-}
-
-/// How an event treats what it cannot take, and whether it is written.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Mode {
-    /// Leave invalid documents out instead of refusing all.
-    pub skip_invalid: bool,
-    /// Compute everything, write nothing.
-    pub dry_run: bool,
-    /// What the writer has read.
-    pub expect: Expect,
-    /// Change the links that a move concerns, in live files, so that they lead where they led.
-    pub fix_links: bool,
-}
-
-/// Why one document cannot be part of an event.
-#[derive(Clone, Debug)]
-pub struct Refusal {
-    /// Path of the file in the vault.
-    pub path: String,
-    /// The reasons, at least one of them an error.
-    pub problems: Vec<Problem>,
-}
-
-impl Author {
-    /// What a command that waits for the lock shows.
-    pub fn holder(&self) -> String {
-        format!("{}, since {}", self.principal, self.now)
-    }
-}
-
-impl Refusal {
-    fn new(
-        path: impl Into<String>,
-        code: &'static str,
-        message: String,
-        hint: impl Into<Hint>,
-    ) -> Self {
-        let hint = hint.into();
-        let problem = Problem { code, severity: Severity::Error, line: None, message, hint };
-        Self { path: path.into(), problems: vec![problem] }
-    }
-
-    /// A frontmatter that cannot be edited in place.
-    fn spelling(path: &str, why: &EditError) -> Self {
-        Self::new(path, "frontmatter-spelling", why.to_string(), why.hint())
-    }
-
-    /// The problems of a file, which is refused if one of them is an error.
-    fn unless_valid(path: &str, found: Vec<Problem>) -> Result<Vec<Problem>, Self> {
-        match found.iter().any(|problem| problem.severity == Severity::Error) {
-            true => Err(Self { path: path.to_owned(), problems: found }),
-            false => Ok(found),
-        }
-    }
-}
-
-/// What a publication did, or would do.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// The new checkpoint; none where nothing had to be published.
-    pub checkpoint: Option<Checkpoint>,
-    /// The new versions in byte order of their ids.
-    pub items: Vec<Item>,
-    /// Documents that already are what the last checkpoint holds.
-    pub unchanged: Vec<DocumentId>,
-    /// Documents whose file a former publication could not write, and which it is to catch up with.
-    pub behind: Vec<(DocumentId, Live)>,
-    /// Documents that were not taken, with the reason.
-    pub left_out: Vec<(DocumentId, &'static str)>,
-    /// What the live configuration says of frontmatter, where another setting is published and counts
-    /// (DOC-30).
-    pub unpublished_mode: Option<FrontmatterMode>,
-    /// Whether the live configuration maps links of a site otherwise than the published one, by which
-    /// the links here were read.
-    pub unpublished_links: bool,
-    /// Links of live files to what was retired or moved, and those that lead elsewhere afterwards.
-    pub links: FoundLinks,
-    /// Links of what was moved that would name something else from its new folder.
-    pub relative: Vec<RelativeLink>,
-    /// Live files whose links were changed, so that they lead where they led; the changes are not
-    /// published.
-    pub fixed: Vec<FixedLinks>,
-    /// Documents that were refused while others were published.
-    pub refused: Vec<Refusal>,
-    /// Submissions that no steward may approve.
-    pub unapprovable: Vec<DocumentId>,
-    /// Submissions that wait for more approvals.
-    pub awaited: Vec<review::Awaited>,
-    /// What of a set that was decided the reader may not read: it is counted, and not named.
-    pub hidden: BTreeSet<DocumentId>,
-    /// The set that what was submitted belongs to.
-    pub change: Option<String>,
-    /// Whether it was written, and what could not be brought up to date afterwards.
-    pub committed: Option<Committed>,
-    /// What a command before it had left, and what was done about that.
-    pub recovered: Recovered,
-}
-
-impl Outcome {
-    /// Leaves out of the report what its reader may not read (REV-25).
-    fn without_hidden(mut self) -> Self {
-        let hidden = std::mem::take(&mut self.hidden);
-        let paths: HashSet<String> = hidden.iter().map(DocumentId::live_path).collect();
-        self.items.retain(|item| !hidden.contains(&item.id));
-        self.awaited.retain(|awaited| !hidden.contains(&awaited.id));
-        self.unapprovable.retain(|id| !hidden.contains(id));
-        let is_shown = |path: &str, to: &DocumentId| !paths.contains(path) && !hidden.contains(to);
-        self.links.inbound.retain(|link| is_shown(&link.path, &link.to));
-        self.links.texts.retain(|link| is_shown(&link.path, &link.to));
-        self.links.captured.retain(|link| is_shown(&link.path, &link.was));
-        Self { hidden, ..self }
-    }
-
-    /// What happens to live files of which the event makes no version.
-    fn other_lives(&self) -> Vec<(DocumentId, Live)> {
-        // The file of a document that the event publishes has its new links already.
-        let is_item = |file: &&FixedLinks| self.items.iter().any(|item| item.id == file.id);
-        let fixed = self.fixed.iter().filter(|file| !file.new.changed.is_empty() && !is_item(file));
-        let fixed = fixed.map(|file| {
-            let new = file.new.text.as_str().into();
-            (file.id.clone(), Live::Replace { old: Fingerprint::of(&file.old), new })
-        });
-        self.behind.iter().cloned().chain(fixed).collect()
-    }
-}
 
 /// Why nothing was published.
 #[derive(Debug, thiserror::Error)]
@@ -462,12 +268,12 @@ fn event(
         let _ = review::catch_up_event(vault, &chronicle, &recorder, now);
     }
     let live_mode = vault.config().frontmatter;
-    let asks = |vault: &Vault| vault.config().audit.is_some_and(|audit| audit.bind);
-    let is_bound = asks(vault) || sealed.as_ref().is_some_and(asks);
+    let binds = Binds::of(vault.config());
+    let binds = binds.or(sealed.as_ref().map(|vault| Binds::of(vault.config())));
     let vault = sealed.as_ref().unwrap_or(vault);
     let unpublished_mode = Some(live_mode).filter(|mode| *mode != vault.config().frontmatter);
     let mut transaction = Transaction::open(vault, &chronicle, event, in_force)?;
-    transaction.is_bound = is_bound;
+    transaction.binds = binds;
     let mut outcome = Outcome { recovered, unpublished_mode, ..Outcome::default() };
     choose(&mut transaction, &mut outcome)?;
     if matches!(event.gate, Gate::Decides | Gate::Steps) {
@@ -498,12 +304,10 @@ fn write(
     let (vault, before, now) = (transaction.vault, transaction.chronicle, event.author.now);
     let lives = outcome.other_lives();
     let documents = transaction.documents_after(&outcome.items);
-    let is_bound = !event.mode.dry_run && transaction.is_bound;
-    let sealed = transaction.seal(&outcome.items, |transaction| match is_bound {
-        true => changes::bind((vault, before), transaction.at, &event.author.recorder, now)
-            .map(Some)
-            .map_err(PublishError::Unbound),
-        false => Ok(None),
+    let recorder = &event.author.recorder;
+    let sealed = transaction.seal(&outcome.items, |transaction| match event.mode.dry_run {
+        true => Ok(Vec::new()),
+        false => transaction.bind(recorder, now),
     })?;
     if !event.mode.dry_run {
         let mut committed = match &sealed {
@@ -511,7 +315,6 @@ fn write(
             None => commit::commit(vault, &outcome.items, &lives, None)?,
         };
         if let Some((checkpoint, _)) = &sealed {
-            let recorder = &event.author.recorder;
             let commit = Commit { vault, before, checkpoint, documents, now, recorder };
             let lives = commit::lives(&outcome.items, &lives);
             // Both wait for the disk, and side by side they wait once.

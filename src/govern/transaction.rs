@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::bound::Binds;
 use super::governance::Includes;
 use super::in_force::InForce;
 use super::{Author, Event, NewDocument, Outcome, PublishError, Refusal, Which};
@@ -41,8 +42,8 @@ pub(super) struct Transaction<'a> {
     pub(super) submits: Option<Submits>,
     /// Governance files that get back into the maps as they are.
     resealed: Vec<(DocumentId, Mark)>,
-    /// Whether the checkpoint binds the change log.
-    pub(super) is_bound: bool,
+    /// What the checkpoint binds.
+    pub(super) binds: Binds,
 }
 
 /// The first instant after the last entry of each of these histories: a step has one of its own.
@@ -107,7 +108,7 @@ impl<'a> Transaction<'a> {
             beyond,
             submits,
             resealed,
-            is_bound: false,
+            binds: Binds::default(),
         })
     }
 
@@ -234,12 +235,12 @@ impl<'a> Transaction<'a> {
     pub(super) fn seal<E>(
         mut self,
         items: &[Item],
-        bind: impl FnOnce(&Self) -> Result<Option<Bound>, E>,
+        bind: impl FnOnce(&Self) -> Result<Vec<Bound>, E>,
     ) -> Result<Option<(Checkpoint, Append)>, E> {
         let resealed = std::mem::take(&mut self.resealed);
         let ids = items.iter().map(|item| &item.id).chain(resealed.iter().map(|(id, _)| id));
         let Some(trigger) = trigger(ids).cloned() else { return Ok(None) };
-        let bound = bind(&self)?.into_iter().collect();
+        let bound = bind(&self)?;
         let mark = |item: &Item| (item.id.clone(), Mark::new(item.version, item.chain_hash));
         let (retired, set): (Vec<&Item>, Vec<&Item>) =
             items.iter().partition(|item| item.is_retirement());

@@ -152,13 +152,17 @@ impl DocumentId {
         name.is_some_and(|name| name.ends_with(".yml") && !name.contains('/'))
     }
 
-    /// Whether this names the change log of a writer, which has no history: maps of checkpoints bind
-    /// it by the number and the hash of a line (AUDIT-25).
+    /// Whether this names a chain of lines, which has no history: maps of checkpoints bind it by the
+    /// number and the hash of a line. It is the change log of a writer (AUDIT-25), or a staging chain
+    /// (STAGE-21).
     pub fn is_chain(&self) -> bool {
-        let name = self.0.strip_prefix(layout::AUDIT_DIR).and_then(|name| name.strip_prefix('/'));
-        let writer = name.and_then(|name| name.strip_suffix(".jsonl"));
-        let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        writer.is_some_and(|writer| writer.len() == 32 && writer.bytes().all(is_digit))
+        let is_change_log = below(&self.0, layout::AUDIT_DIR).is_some_and(is_file_of_writer);
+        is_change_log || self.is_staging_chain()
+    }
+
+    /// Whether this names a staging chain.
+    pub fn is_staging_chain(&self) -> bool {
+        source_of_chain(&self.0).is_some()
     }
 
     /// Whether this names a document.
@@ -270,6 +274,24 @@ pub fn fold(name: &str) -> String {
     caseless::default_case_fold_str(name).nfc().collect()
 }
 
+/// What a path has after a folder.
+fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    path.strip_prefix(folder)?.strip_prefix('/')
+}
+
+/// Whether a file name is that of the first lines of a writer (AUDIT-1).
+fn is_file_of_writer(name: &str) -> bool {
+    let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    let writer = name.strip_suffix(".jsonl");
+    writer.is_some_and(|writer| writer.len() == 32 && writer.bytes().all(is_digit))
+}
+
+/// The id of the source of the staging chain with this path (STAGE-1).
+fn source_of_chain(path: &str) -> Option<&str> {
+    let (source, name) = below(path, layout::STAGING_CHAINS)?.rsplit_once('/')?;
+    is_file_of_writer(name).then_some(source)
+}
+
 impl FromStr for DocumentId {
     type Err = IdError;
 
@@ -277,7 +299,10 @@ impl FromStr for DocumentId {
         if text.is_empty() {
             return Err(IdError::Empty);
         }
-        if text.len() > MAX_ID_BYTES {
+        // The path of a chain is longer than the id of its source, which has at most these.
+        if text.len() > MAX_ID_BYTES
+            && source_of_chain(text).is_none_or(|source| source.len() > MAX_ID_BYTES)
+        {
             return Err(IdError::TooLong(text.len()));
         }
         // Bytes are looked at first: hardly any id has a character that needs more.
@@ -351,6 +376,35 @@ mod tests {
             );
         }
         assert!("x".repeat(513).parse::<DocumentId>().is_err());
+    }
+
+    #[test]
+    fn chains_are_what_their_paths_say() {
+        let writer = "0123456789abcdef0123456789abcdef";
+        let is = |path: &str| {
+            let id: DocumentId = path.parse().unwrap();
+            (id.is_chain(), id.is_staging_chain())
+        };
+        assert_eq!(is(&format!(".context/audit/{writer}.jsonl")), (true, false));
+        let chain = |source: &str| format!(".context/staging/chains/{source}/{writer}.jsonl");
+        for source in ["a", "sources/prices", "sources/é/x.mdx"] {
+            assert_eq!(is(&chain(source)), (true, true), "{source}");
+        }
+        for path in [
+            format!(".context/audit/{writer}.2.jsonl"),
+            format!(".context/audit/x/{writer}.jsonl"),
+            format!(".context/staging/chains/{writer}.jsonl"),
+            format!(".context/staging/objects/a/{writer}.jsonl"),
+            format!("x/.context/staging/chains/a/{writer}.jsonl"),
+            chain("a").to_uppercase(),
+            chain("a").replace("0123", "012"),
+        ] {
+            assert_eq!(is(&path), (false, false), "{path}");
+        }
+        // A source with the longest id has a chain.
+        assert_eq!(is(&chain(&"x".repeat(512))), (true, true));
+        assert!(chain(&"x".repeat(513)).parse::<DocumentId>().is_err());
+        assert!(chain("a//b").parse::<DocumentId>().is_err());
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,10 @@ use rustix::process::{Pid, Signal, kill_process_group};
 /// The most bytes that are kept of what a program says on stderr; the rest is read and dropped.
 const MAX_SAID_BYTES: u64 = 4 << 10;
 const PAUSE: Duration = Duration::from_millis(2);
+/// How long the rest of a pipe is waited for once the program has ended.
+const REST: Duration = Duration::from_secs(1);
+/// How many bytes of a pipe are read at a time.
+const CHUNK: usize = 64 << 10;
 
 /// How long a program may take, and how much it may print.
 #[derive(Clone, Copy, Debug)]
@@ -90,44 +95,87 @@ pub(super) fn run(
     let answer = reader(group.child.stdout.take(), most + 1);
     let said = reader(group.child.stderr.take(), MAX_SAID_BYTES);
     let left = || time.saturating_sub(began.elapsed());
-    let outcome = match answer.recv_timeout(left()) {
-        Ok(Ok(bytes)) if bytes.len() as u64 > most => Err((Why::Long(most), Some(bytes))),
-        Ok(Ok(bytes)) => match group.wait(left) {
-            Ok(Some(status)) if status.success() => Ok(bytes),
-            Ok(Some(status)) => Err((Why::Status(status), Some(bytes))),
-            Ok(None) => Err((Why::Late(time), Some(bytes))),
-            Err(why) => Err((Why::Read(why), Some(bytes))),
+    let outcome = match answer.wait(left()) {
+        Some(Ok(())) if answer.length() > most => Err(Why::Long(most)),
+        Some(Ok(())) => match group.wait(left) {
+            Ok(Some(status)) if status.success() => Ok(answer.take()),
+            Ok(Some(status)) => Err(Why::Status(status)),
+            Ok(None) => Err(Why::Late(time)),
+            Err(why) => Err(Why::Read(why)),
         },
-        Ok(Err(why)) => Err((Why::Read(why), None)),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-            Err((Why::Late(time), None))
-        }
+        Some(Err(why)) => Err(Why::Read(why)),
+        None => Err(Why::Late(time)),
     };
-    outcome.map_err(|(why, printed)| {
+    outcome.map_err(|why| {
         drop(group);
-        // The group is gone, and with it every process that held the pipes.
-        let rest = |pipe: &Receiver<io::Result<Vec<u8>>>| {
-            pipe.recv_timeout(Duration::from_secs(1)).ok().and_then(Result::ok)
+        // The group is gone, and with it every process of it that held the pipes. One that left the
+        // group may hold them still: then what was printed up to now counts.
+        let rest = |pipe: &Pipe| {
+            let _ = pipe.wait(REST);
+            pipe.take()
         };
-        let mut printed = printed.or_else(|| rest(&answer)).unwrap_or_default();
+        let mut printed = rest(&answer);
         printed.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-        let said = String::from_utf8_lossy(&rest(&said).unwrap_or_default()).into_owned();
+        let said = String::from_utf8_lossy(&rest(&said)).into_owned();
         Failed { why, printed, said }
     })
 }
 
+/// What comes out of a pipe, read in a thread.
+struct Pipe {
+    /// What came up to now.
+    bytes: Arc<Mutex<Vec<u8>>>,
+    /// How it ended, once.
+    end: Receiver<io::Result<()>>,
+}
+
+impl Pipe {
+    /// Waits for the end of the pipe, or for the limit; none if neither came.
+    fn wait(&self, time: Duration) -> Option<io::Result<()>> {
+        self.end.recv_timeout(time).ok()
+    }
+
+    fn length(&self) -> u64 {
+        self.lock().len() as u64
+    }
+
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Reads a pipe to its end in a thread; what is beyond `limit` is dropped.
-fn reader(pipe: Option<impl Read + Send + 'static>, limit: u64) -> Receiver<io::Result<Vec<u8>>> {
-    let (sender, receiver) = mpsc::channel();
+fn reader(pipe: Option<impl Read + Send + 'static>, limit: u64) -> Pipe {
+    let (sender, end) = mpsc::channel();
+    let bytes = Arc::new(Mutex::new(Vec::new()));
+    let shared = Arc::clone(&bytes);
     thread::spawn(move || {
         let Some(mut pipe) = pipe else { return };
-        let mut bytes = Vec::new();
-        let read = pipe.by_ref().take(limit).read_to_end(&mut bytes).map(|_| bytes);
+        let read = read_into(&shared, &mut (&mut pipe).take(limit));
         // The caller may have given up.
         let _ = sender.send(read);
         let _ = io::copy(&mut pipe, &mut io::sink());
     });
-    receiver
+    Pipe { bytes, end }
+}
+
+fn read_into(bytes: &Mutex<Vec<u8>>, pipe: &mut impl Read) -> io::Result<()> {
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match pipe.read(&mut chunk) {
+            Ok(0) => return Ok(()),
+            Ok(read) => {
+                let mut bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
+                bytes.extend_from_slice(&chunk[..read]);
+            }
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+            Err(why) => return Err(why),
+        }
+    }
 }
 
 /// A program and whatever it started; all of it is ended when this is dropped.
@@ -207,6 +255,9 @@ mod tests {
             (failed.printed.as_slice(), &*failed.sentence()),
             (b"part\n".as_slice(), "did not answer within 0.3 seconds",)
         );
+        // A process that left the group holds the pipe.
+        let failed = sh("setsid sleep 3 & echo part", b"", Duration::from_millis(300)).unwrap_err();
+        assert_eq!(failed.printed, b"part\n");
         let argv = ["/bin/sh", "-c", "echo 1234567"].map(str::to_owned);
         let limits = Limits { time: ENOUGH, bytes: 4 };
         let failed = run(&argv, b"", limits, None).unwrap_err();

@@ -1,7 +1,9 @@
 //! The fields of a line of the access log as attributes, under the one name that each has in every
 //! export (AUDIT-14): that of OpenTelemetry's semantic conventions where one fits, else one of ours.
 
-use crate::audit::{Access, Change, Cut, Event, Hydration, Line, Output, Text, WithheldCount};
+use crate::audit::{
+    Access, Change, Cut, Event, Hydration, Line, Output, StagedEnd, Text, WithheldCount,
+};
 
 /// What an attribute says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +136,11 @@ fn of_change(change: &Change, all: &mut Gathered) {
             all.say("contextnest.change.before", text(before));
             let cuts = pruned.iter().map(cut).collect();
             all.say("contextnest.change.pruned", Said::Texts(cuts));
+        }
+        Change::Bind { staged, .. } if !staged.is_empty() => {
+            let end = |end: &StagedEnd| format!("{} {} {}", end.chain, end.seq, end.hash);
+            let ends = staged.iter().map(end).collect();
+            all.say("contextnest.change.staged", Said::Texts(ends));
         }
         Change::Hold { hold } => {
             all.say("contextnest.change.hold", text(&hold.id));

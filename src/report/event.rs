@@ -232,18 +232,32 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
     };
     let of_mode = live.filter(|_| has_document).map(of_mode);
     let of_reviewers = outcome.unapprovable.iter().map(|id| {
-        let text =
-            format!("no steward may approve {id}: its texts have different reviewers, or none;");
-        let who = Call::new(Verb::StewardWho).value(id.as_str());
-        text + &Hint::call(" {} shows them", who).render(spell)
+        let text = format!(
+            "no steward may approve {id}: its texts have different reviewers, or none, or each of them is an author;"
+        );
+        let of = |verb| Call::new(verb).value(id.as_str());
+        let hint = " {} shows the reviewers, and after {} another principal can submit it";
+        text + &Hint::calls(hint, [of(Verb::StewardWho), of(Verb::Withdraw)]).render(spell)
+    });
+    let of_superseding = outcome.superseding.iter().map(|(id, reviewers)| {
+        let named: Vec<&str> = reviewers.iter().take(MOST_REVIEWERS).map(String::as_str).collect();
+        let more = match reviewers.len() - named.len() {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let named = named.join(", ");
+        format!("the submitters of {id} that you replaced may not approve it either; these may: {named}{more}")
     });
     let of_settings = of_mode.into_iter().chain(outcome.unpublished_links.then(of_links));
     let of_hidden = (!outcome.hidden.is_empty()).then(|| {
         let what = crate::words::count(outcome.hidden.len(), "part");
         format!("decided with them: {what} of the change that you may not read")
     });
-    of_settings.chain(of_reviewers).chain(of_hidden).collect()
+    of_settings.chain(of_reviewers).chain(of_superseding).chain(of_hidden).collect()
 }
+
+/// So many reviewers are named in a note.
+const MOST_REVIEWERS: usize = 5;
 
 impl<'e> From<&'e RelativeLink> for RelativeReport<'e> {
     fn from(link: &'e RelativeLink) -> Self {

@@ -97,6 +97,9 @@ pub const LIMITS: [&str; 5] = [
     "a head that is not noted elsewhere is only what the bundle says",
 ];
 
+/// The version of this program.
+pub const TOOL: &str = env!("CARGO_PKG_VERSION");
+
 /// The answer of `evidence verify`.
 #[derive(Debug, Serialize)]
 pub struct EvidenceVerifyReport {
@@ -174,6 +177,11 @@ impl From<Verified> for EvidenceVerifyReport {
 }
 
 impl EvidenceVerifyReport {
+    /// Whether another version made the bundle, whose pages this one does not make again (EVID-17).
+    pub(crate) fn is_of_another_tool(&self) -> bool {
+        self.tool != TOOL
+    }
+
     /// Whether nothing is contradicted and no proof is missing.
     pub(crate) fn holds(&self) -> bool {
         self.contradicted == 0 && self.items.iter().all(|item| !item.missing)

@@ -53,7 +53,7 @@ codes! {
     Governed "governed" 3, "The vault is governed; publication needs a review.";
     NotASteward "not-a-steward" 3, "The principal has not the role that the operation needs.";
     OwnSubmission "own-submission" 3, "An author of a submission may not approve it.";
-    ApprovedAlready "approved-already" 3, "The principal approved the submission already; another reviewer has to approve it, too.";
+    ApprovedAlready "approved-already" 3, "The principal approved the submission already; it waits for another reviewer, or for other parts of its change.";
     NotTheSubmitter "not-the-submitter" 3, "Only who submitted a text can withdraw it.";
     TooFewReviewers "too-few-reviewers" 3, "A governed vault needs reviewers for the whole vault.";
     WorkPending "work-pending" 3, "Submissions await a decision, so the mode cannot change.";

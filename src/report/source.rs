@@ -291,7 +291,7 @@ pub struct SourceDiffReport<'d> {
     pub changes: Option<&'d [PartChange]>,
     /// What changed, line by line; empty of contents that are no text.
     pub diff: &'d str,
-    /// The documents that were promoted from the older content.
+    /// The documents that were promoted from a result before the newer one.
     pub promoted: Vec<PromotedFromReport>,
 }
 
@@ -304,6 +304,8 @@ pub struct PromotedFromReport {
     pub entry: String,
     /// The version that is published; null where none is.
     pub published: Option<u64>,
+    /// Whether the newer result still has the content of the entry.
+    pub current: bool,
 }
 
 impl Report for SourceDiffReport<'_> {

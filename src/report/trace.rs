@@ -10,7 +10,8 @@ use crate::audit::{
     Change, Collected, Event, Fault, FileOutcome, Line, Output, Part, Prior, Produced, Reading,
 };
 use crate::evidence::replay::{Outcome, Replayed};
-use crate::evidence::staged::UNSEEN;
+use crate::evidence::staged::{NOT_STAGED, UNSEEN};
+use crate::verify::{Class, Finding};
 
 /// The answer of `trace list`: accesses, listings, refusals and changes in the order of their times.
 #[derive(Debug, Serialize)]
@@ -89,7 +90,7 @@ fn detail(change: &Change) -> Option<String> {
     match change {
         Change::Hold { hold } => Some(format!("{} of {}: {}", hold.id, hold.held(), hold.reason)),
         Change::Lift { lifted, reason } => Some(format!("{lifted}: {reason}")),
-        Change::Bind { event_at } => Some(format!("the event of {event_at}")),
+        Change::Bind { event_at, .. } => Some(format!("the event of {event_at}")),
         _ => None,
     }
 }
@@ -235,6 +236,9 @@ pub struct ReplayedRow {
     pub trace: String,
     /// The URI or id of the text; of a staged result that the reader may not see neither (STAGE-13).
     pub name: String,
+    /// Whether it is what the source of this URI or id returned, and not its text.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub result: bool,
     /// Its version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
@@ -257,15 +261,17 @@ impl ReplayReport {
         let same = how_many(&|outcome| matches!(outcome, Outcome::Same));
         let different = how_many(&|outcome| matches!(outcome, Outcome::Different(_)));
         let cannot_tell = how_many(&|outcome| matches!(outcome, Outcome::CannotTell(_)));
-        let row = |(trace, Replayed { text, outcome }): (String, Replayed)| {
-            let is_seen = outcome.why() != Some(UNSEEN);
+        let row = |(trace, one): (String, Replayed)| {
+            let is_seen = one.outcome.why() != Some(UNSEEN);
+            let has_hash = is_seen && one.outcome.why() != Some(NOT_STAGED);
             ReplayedRow {
                 trace,
-                name: if is_seen { text.name().to_owned() } else { "a staged result".to_owned() },
-                version: is_seen.then_some(text.version),
-                sha256: is_seen.then_some(text.sha256),
-                outcome: outcome.as_str(),
-                why: outcome.why().map(str::to_owned),
+                name: if is_seen { one.name } else { "a staged result".to_owned() },
+                result: one.is_result,
+                version: is_seen.then_some(one.version),
+                sha256: has_hash.then_some(one.sha256),
+                outcome: one.outcome.as_str(),
+                why: one.outcome.why().map(str::to_owned),
             }
         };
         Self { same, different, cannot_tell, texts: all.into_iter().map(row).collect() }
@@ -470,6 +476,18 @@ impl From<&Fault> for FaultReport {
             file: fault.file.clone(),
             line: fault.line,
             message: fault.why.clone(),
+        }
+    }
+}
+
+impl From<&Finding> for FaultReport {
+    fn from(finding: &Finding) -> Self {
+        Self {
+            code: finding.code.as_str(),
+            is_damage: finding.code.class() == Class::Damage,
+            file: finding.path.clone(),
+            line: finding.line.unwrap_or(1) as u64,
+            message: finding.message.clone(),
         }
     }
 }

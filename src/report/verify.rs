@@ -23,6 +23,9 @@ pub struct VerifyReport {
     /// Edited live files that say that they are drafts.
     #[serde(skip_serializing_if = "super::is_zero")]
     drafts: u64,
+    /// Staged results, with those whose content is gone.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    staged_results: usize,
     /// Findings that are counted and not listed.
     #[serde(skip_serializing_if = "super::is_zero")]
     omitted: u64,
@@ -125,6 +128,7 @@ impl VerifyReport {
             unprotected_notes: report.unprotected_notes,
             unprotected_retirements: report.unprotected_retirements,
             drafts: report.drafts,
+            staged_results: report.staged_results,
             omitted: report.omitted,
             trusted_head_error: report.trust_error.as_ref().map(ToString::to_string),
             findings: report.findings.iter().map(FindingReport::from).collect(),

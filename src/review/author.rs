@@ -16,6 +16,8 @@ pub enum Barred {
     Submitter,
     /// They submitted the same body before.
     SameBody,
+    /// They submitted a version that the history has lost.
+    Lost,
     /// The field `author` names them.
     Author,
 }
@@ -26,6 +28,7 @@ impl Barred {
         match self {
             Self::Submitter => "submitted it",
             Self::SameBody => "submitted the same text before",
+            Self::Lost => "submitted a version of it that its history has lost",
             Self::Author => "is named in its `author` field",
         }
     }
@@ -54,6 +57,9 @@ impl Track {
             || published.is_some_and(|last| content(&last.text) == content(&pending.text));
         if of(self.written.get(&pending.written)) && !is_renewal() {
             return Some(Barred::SameBody);
+        }
+        if self.lost.contains(who) && !is_renewal() {
+            return Some(Barred::Lost);
         }
         if !self.id().is_document() {
             return None;

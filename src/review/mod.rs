@@ -19,6 +19,6 @@ pub use author::Barred;
 pub use judge::{Fault, FaultKind};
 pub use past::{PastSubmission, SubmissionEnd};
 pub use rules::{Rules, Unfit};
-pub(crate) use staged::ActJudge;
+pub(crate) use staged::{ActJudge, NotMade, version_made};
 pub(crate) use track::fields_of;
 pub use track::{Approval, EmergencyRetirement, Pending, Published, StepKind, Tail, Track, is_act};

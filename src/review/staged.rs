@@ -228,6 +228,40 @@ impl<'j, 'l> ActJudge<'j, 'l> {
     }
 }
 
+/// The first version of a document that says that it was made of an entry, and whose body is the
+/// content.
+///
+/// # Errors
+/// No version is so, or not all can be read.
+pub(crate) fn version_made(
+    files: &Files,
+    id: &DocumentId,
+    entry: &StagedEntry,
+) -> Result<Version, NotMade> {
+    let history = replay::load(files, id).map_err(|_| NotMade::Other)?;
+    let (mut walk, mut why) = (Walk::new(files, id, &history), NotMade::Other);
+    let name = entry.name().to_string();
+    while let Some(step) = walk.next() {
+        let Ok(version) = step.version else { continue };
+        match version.text {
+            Some(text) if promoted_from(text).as_deref() != Some(&name) => {}
+            Some(text) if is_content(text, entry) => return Ok(version.entry.version),
+            Some(_) => why = NotMade::OtherBody,
+            None => {}
+        }
+    }
+    Err(why)
+}
+
+/// Why a document was not made of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotMade {
+    /// A version says that it was, and has another body.
+    OtherBody,
+    /// It is another document.
+    Other,
+}
+
 /// Whether the body of a text is the content of an entry, byte for byte (STAGE-16).
 fn is_content(text: &str, entry: &StagedEntry) -> bool {
     let body = Document::parse(text).ok().and_then(|document| text.get(document.parts.body..));

@@ -37,6 +37,8 @@ pub struct Track {
     pub(super) bodies: HashMap<Digest, Vec<PrincipalKey>>,
     /// Who submitted each text so far, as they wrote it.
     pub(super) written: HashMap<Digest, Vec<PrincipalKey>>,
+    /// Who submitted a version that the history has lost; only change logs say that.
+    pub(super) lost: Vec<PrincipalKey>,
 }
 
 /// The steps at the end of a history: the last submission since the last event, and what follows it.
@@ -159,7 +161,14 @@ impl Track {
             submitters: Vec::new(),
             bodies: HashMap::new(),
             written: HashMap::new(),
+            lost: Vec::new(),
         }
+    }
+
+    /// Takes these principals for authors of what awaits a decision: what they submitted is lost, and
+    /// may be the same text.
+    pub(crate) fn bar(&mut self, submitters: impl Iterator<Item = PrincipalKey>) {
+        self.lost.extend(submitters);
     }
 
     /// After every version of a history, each recomputed.
@@ -241,6 +250,29 @@ impl Track {
     pub fn step(&mut self, entry: &Entry, text: &str) -> StepKind {
         let fields = self.fields_that_count(entry, text);
         self.take(entry, text, fields.as_ref())
+    }
+
+    /// The same once a principal submits a text as the next version, which is not written yet.
+    #[must_use]
+    pub(crate) fn submitting(
+        &self,
+        (version, text): (Version, &str),
+        (by, at): (&str, Timestamp),
+    ) -> Self {
+        let hash = Digest::of(text.as_bytes());
+        let entry = Entry {
+            version,
+            stored: TextStorage::Keyframe,
+            edited_by: by.to_owned(),
+            edited_at: at,
+            state: EntryState::Unpublished,
+            note: None,
+            content_hash: hash,
+            chain_hash: hash,
+        };
+        let mut track = self.clone();
+        track.step(&entry, text);
+        track
     }
 
     /// Takes the next version, whose text has these review fields.

@@ -15,7 +15,7 @@ use crate::vault::lock::LockError;
 use crate::vault::write::Written;
 
 /// So many lines after the one that was written last are looked at.
-const MOST_AFTER: usize = 4096;
+pub(super) const MOST_AFTER: usize = 4096;
 
 /// Why nothing was recorded in a chain.
 #[derive(Debug, thiserror::Error)]

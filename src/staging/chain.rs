@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::append::path_of;
 use super::line::{StagedLine, genesis};
-use crate::audit::{FULL, Fault, FaultKind, Faults, LineFault, WriterId};
+use crate::audit::{End, FULL, Fault, FaultKind, Faults, LineFault, Standing, WriterId};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::STAGING_CHAINS;
@@ -26,6 +26,18 @@ pub struct Chain {
     pub lines: Vec<StagedLine>,
     /// What is wrong.
     pub faults: Vec<Fault>,
+}
+
+impl Chain {
+    /// Where it is in the vault.
+    pub(crate) fn path(&self) -> String {
+        path_of(&self.source, &self.writer)
+    }
+
+    /// Whether lines are missing or altered.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.faults.iter().any(|fault| fault.kind.is_damage())
+    }
 }
 
 /// Something in the folder of chains that cannot be read as one.
@@ -103,12 +115,21 @@ impl Chains {
         Self { chains, strays }
     }
 
-    /// Whether a chain has this line.
-    pub fn hold(&self, source: &DocumentId, writer: &WriterId, seq: u64, hash: &str) -> bool {
-        let at = self.chains.binary_search_by(|c| (&c.source, &c.writer).cmp(&(source, writer)));
-        let Ok(at) = at else { return false };
-        let is_it = |line: &StagedLine| line.hash.is_some_and(|found| found.to_string() == hash);
-        self.chains[at].lines.iter().any(|line| line.seq == seq && is_it(line))
+    /// How the chain of a writer in a folder of the vault stands to a line.
+    pub(crate) fn standing(&self, dir: &str, writer: &WriterId, end: &End) -> Standing {
+        let is_of = |chain: &&Chain| {
+            let source = dir.strip_prefix(STAGING_CHAINS).and_then(|id| id.strip_prefix('/'));
+            chain.writer == *writer && source == Some(chain.source.as_str())
+        };
+        let Some(chain) = self.chains.iter().find(is_of) else { return Standing::Absent };
+        let is_it = |line: &StagedLine| {
+            line.seq == end.seq && line.hash.is_some_and(|found| found.to_string() == end.hash)
+        };
+        match chain.lines.iter().map(|line| line.seq).max().unwrap_or(0) {
+            _ if chain.lines.iter().any(is_it) => Standing::Has,
+            last if last >= end.seq => Standing::Another,
+            last => Standing::Shorter(last),
+        }
     }
 }
 
@@ -132,7 +153,7 @@ fn writer_of(name: &str) -> Option<WriterId> {
 }
 
 /// Finds the chains of a vault. Links are not followed.
-fn walk(files: &Files) -> Result<(Vec<Owned>, Vec<StrayFile>), FileError> {
+pub(super) fn walk(files: &Files) -> Result<(Vec<Owned>, Vec<StrayFile>), FileError> {
     let (mut found, mut strays) = (Vec::new(), Vec::new());
     let mut folders = vec![(String::new(), 0)];
     while let Some((folder, depth)) = folders.pop() {

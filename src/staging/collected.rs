@@ -28,6 +28,8 @@ pub struct StagedEntry {
     pub entry: Entry,
     /// Whether it is pinned.
     pub pinned: bool,
+    /// When it was pinned or unpinned last.
+    pub pin_at: Option<String>,
     /// The documents that it was promoted to.
     pub promoted: Vec<Promotion>,
     /// How many documents more, which a viewer may not know of.
@@ -172,6 +174,7 @@ impl Staged {
                     at: line.at.clone(),
                     entry: (**entry).clone(),
                     pinned: false,
+                    pin_at: None,
                     promoted: Vec::new(),
                     withheld_documents: 0,
                     ended: None,
@@ -194,10 +197,17 @@ impl Staged {
         staged
     }
 
-    /// The entry of a name. Of several whose writers begin with the same digits it gives none.
+    /// The entry of a name; none of several whose writers begin with the same digits.
     pub fn find(&self, name: &StagedName) -> Option<&StagedEntry> {
-        let mut found = self.entries.iter().filter(|one| one.is_named(name));
-        found.next().filter(|_| found.next().is_none())
+        match self.all_named(name)[..] {
+            [entry] => Some(entry),
+            _ => None,
+        }
+    }
+
+    /// The entries of a name: more than one only if writers of a source begin with the same digits.
+    pub fn all_named(&self, name: &StagedName) -> Vec<&StagedEntry> {
+        self.entries.iter().filter(|one| one.is_named(name)).collect()
     }
 
     /// The payloads that entries claim.
@@ -324,8 +334,10 @@ impl StagedEntry {
                 continue;
             }
             match kind {
-                ActKind::Pin => self.pinned = true,
-                ActKind::Unpin => self.pinned = false,
+                ActKind::Pin | ActKind::Unpin => {
+                    self.pinned = kind == ActKind::Pin;
+                    self.pin_at = Some(at.to_owned());
+                }
                 ActKind::Promote => {
                     let document = act.document.as_deref().and_then(|id| id.parse().ok());
                     self.promoted.extend(document.zip(act.version).map(|(document, version)| {

@@ -5,7 +5,7 @@
 //! equal entries share. What is done to an entry later, an [`Act`], is a line of the chain of the
 //! writer who did it. `line` is a line and its spelling, `canonical` the hash of a payload's content,
 //! `payload` its file, `chain` how a chain is read and checked, `append` how a line gets there, and
-//! `tails` what is kept in mind of it outside the vault. `record` stages a result, `raw` hands lines on, `collected` says
+//! `tails` what is kept in mind of it outside the vault, and `ends` what a checkpoint binds of it. `record` stages a result, `raw` hands lines on, `collected` says
 //! what became of each entry, `difference` what changed from one JSON content to the next, `name` how one is named, `policy` what is staged at all,
 //! and `unfinished` marks that a command was interrupted.
 
@@ -14,6 +14,7 @@ mod canonical;
 mod chain;
 mod collected;
 mod difference;
+mod ends;
 mod line;
 mod name;
 mod payload;
@@ -33,6 +34,7 @@ pub use collected::{
     DisputedAct, Ended, JudgedAct, Promotion, Staged, StagedEntry, Standing, VoidAct,
 };
 pub use difference::{PartChange, changes};
+pub(crate) use ends::unbound_ends;
 pub use line::{Act, ActKind, Entry, EntryRef, LineKind, StagedLine};
 pub use name::{StagedName, parse_name};
 pub(crate) use payload::{
@@ -42,5 +44,6 @@ pub(crate) use payload::{
 pub use policy::{days_kept, retention_until};
 pub(crate) use raw::raw_lines;
 pub use record::{Captured, Hydrated, stage};
-pub use tails::{accept, forget, lost};
+pub use tails::forget;
+pub(crate) use tails::{accept, given_up, lost};
 pub(crate) use unfinished::Unfinished;

@@ -1,5 +1,5 @@
 //! How a staged entry is named: by a URI, `contextnest://staged/<source id>/<writer8>-<seq>`, or in
-//! short by its last part (STAGE-6).
+//! short by its last part (STAGE-6). All digits of the writer may be given.
 
 use std::fmt;
 
@@ -14,27 +14,33 @@ pub struct StagedName {
     pub source: Option<DocumentId>,
     /// The first digits of the writer, and the place of the line.
     pub line: TraceId,
+    /// All digits of the writer, where they were given.
+    pub writer: Option<WriterId>,
 }
 
 impl StagedName {
     /// The name of a line of the chain of a writer.
     pub fn of(source: &DocumentId, writer: &WriterId, seq: u64) -> Self {
-        Self { source: Some(source.clone()), line: TraceId::of(&writer.to_string(), seq) }
+        let line = TraceId::of(&writer.to_string(), seq);
+        Self { source: Some(source.clone()), line, writer: None }
     }
 
     /// Whether it names this line.
     pub fn names(&self, source: &DocumentId, writer: &WriterId, seq: u64) -> bool {
         let is_source = self.source.as_ref().is_none_or(|named| named == source);
-        is_source && self.line == TraceId::of(&writer.to_string(), seq)
+        is_source
+            && self.line == TraceId::of(&writer.to_string(), seq)
+            && self.writer.as_ref().is_none_or(|named| named == writer)
     }
 }
 
 impl fmt::Display for StagedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.source {
-            Some(source) => {
-                write!(f, "{SCHEME}{STAGED}/{}/{}", encode_path(source.as_str()), self.line)
-            }
+        if let Some(source) = &self.source {
+            write!(f, "{SCHEME}{STAGED}/{}/", encode_path(source.as_str()))?;
+        }
+        match &self.writer {
+            Some(writer) => write!(f, "{writer}-{}", self.line.seq),
             None => self.line.fmt(f),
         }
     }
@@ -47,8 +53,8 @@ impl fmt::Display for StagedName {
 pub fn parse_name(text: &str) -> Result<StagedName, &'static str> {
     let form = "expected a URI such as `contextnest://staged/sources/prices/0a1b2c3d-17`, or \
                 `0a1b2c3d-17`";
-    if let Ok(line) = text.parse() {
-        return Ok(StagedName { source: None, line });
+    if let Some((line, writer)) = line_of(text) {
+        return Ok(StagedName { source: None, line, writer });
     }
     let scheme = text.get(..SCHEME.len()).filter(|found| found.eq_ignore_ascii_case(SCHEME));
     let rest = scheme.map(|scheme| &text[scheme.len()..]).ok_or(form)?;
@@ -56,7 +62,19 @@ pub fn parse_name(text: &str) -> Result<StagedName, &'static str> {
     let (source, line) = path.rsplit_once('/').ok_or(form)?;
     let source = percent_encoding::percent_decode_str(source).decode_utf8().map_err(|_| form)?;
     let source: DocumentId = source.parse().map_err(|_| form)?;
-    Ok(StagedName { source: Some(source), line: line.parse().map_err(|_| form)? })
+    let (line, writer) = line_of(line).ok_or(form)?;
+    Ok(StagedName { source: Some(source), line, writer })
+}
+
+/// A line, by the first digits of its writer or by all.
+fn line_of(text: &str) -> Option<(TraceId, Option<WriterId>)> {
+    if let Ok(line) = text.parse() {
+        return Some((line, None));
+    }
+    let (writer, seq) = text.split_once('-')?;
+    let writer: WriterId = writer.parse().ok()?;
+    let seq = crate::yaml::canonical_number(seq).filter(|seq| *seq > 0)?;
+    Some((TraceId::of(&writer.to_string(), seq), Some(writer)))
 }
 
 #[cfg(test)]
@@ -65,7 +83,8 @@ mod tests {
 
     #[test]
     fn a_name_is_read_as_it_is_written() {
-        for text in ["contextnest://staged/sources/p%C3%A9/x/0a1b2c3d-17", "0a1b2c3d-17"] {
+        let whole = "contextnest://staged/sources/p/0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d-17";
+        for text in ["contextnest://staged/sources/p%C3%A9/x/0a1b2c3d-17", "0a1b2c3d-17", whole] {
             assert_eq!(parse_name(text).unwrap().to_string(), text);
         }
         for text in [

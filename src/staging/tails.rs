@@ -4,13 +4,17 @@
 //! Each source has a file of its own, so that to stage a result costs the same however many sources
 //! there are.
 
+use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::chain::Chains;
-use crate::audit::{Tail, Tails};
+use crate::audit::missing::{self, Known, Missing, Wrote};
+use crate::audit::{End, Tail, Tails};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::layout::STAGING_CHAINS;
+use crate::trust::{self, Memory};
 use crate::vault::Vault;
 use crate::vault::outside::{self, StateFolder};
 
@@ -19,33 +23,34 @@ const FOLDER: &str = "staging";
 /// What the first line of such a file begins with, before the id of the source.
 const HEADING: &str = "source ";
 
-fn folder(state: &StateFolder) -> PathBuf {
-    state.dir.join(FOLDER)
-}
-
 fn name_of(source: &DocumentId) -> String {
     Digest::of(source.as_str().as_bytes()).hex()
 }
 
 /// What is kept in mind of a source.
 pub(super) fn read(state: Option<&StateFolder>, source: &DocumentId) -> Tails {
-    let read = |state| Tails::read_from(&folder(state).join(name_of(source))).1;
+    let read =
+        |state: &StateFolder| Tails::read_from(&state.dir.join(FOLDER).join(name_of(source))).1;
     state.map(read).unwrap_or_default()
 }
 
 /// Keeps it in mind, for the holder of the vault's write lock.
 pub(super) fn write(vault: &Vault, source: &DocumentId, tails: &Tails) -> io::Result<()> {
     let Some(state) = vault.state() else { return Ok(()) };
-    let dir = folder(state);
-    outside::make_private(&dir)?;
+    outside::make_private(&state.dir.join(FOLDER))?;
+    state.write_mark()?;
+    write_to(vault, &state.dir, source, tails)
+}
+
+fn write_to(vault: &Vault, state: &Path, source: &DocumentId, tails: &Tails) -> io::Result<()> {
     let heading = format!("{HEADING}{source}\n");
+    let dir = state.join(FOLDER);
     tails.write_to(vault.files().disk(), (&dir, &name_of(source)), &heading)
 }
 
-/// What is kept in mind of all sources.
-fn all(state: Option<&StateFolder>) -> Vec<(DocumentId, Tails)> {
-    let Some(state) = state else { return Vec::new() };
-    let Ok(entries) = std::fs::read_dir(folder(state)) else { return Vec::new() };
+/// What is kept in mind of all sources in a folder of state.
+fn all(dir: &Path) -> Vec<(DocumentId, Tails)> {
+    let Ok(entries) = std::fs::read_dir(dir.join(FOLDER)) else { return Vec::new() };
     let names = entries.flatten().map(|entry| entry.path());
     let read = |path: PathBuf| {
         let (heading, tails) = Tails::read_from(&path);
@@ -58,30 +63,57 @@ fn all(state: Option<&StateFolder>) -> Vec<(DocumentId, Tails)> {
     found
 }
 
-/// The last lines of this user that the chains of a vault lack.
-pub fn lost(vault: &Vault, chains: &Chains) -> Vec<(DocumentId, Tail)> {
-    let mut lost = Vec::new();
-    for (source, tails) in all(vault.state()) {
-        let is_lost = |tail: &&Tail| !chains.hold(&source, &tail.writer, tail.seq, &tail.hash);
-        lost.extend(tails.iter().filter(is_lost).map(|tail| (source.clone(), tail.clone())));
-    }
-    lost
+/// The last lines of this user that the chains of a vault lack, on whatever ref they were written: as
+/// the audit logs of a vault are compared (AUDIT-21).
+///
+/// # Errors
+/// The chains cannot be read.
+pub(crate) fn lost(vault: &Vault, chains: &Chains) -> io::Result<Vec<Missing>> {
+    let of_memory = |memory: Memory| {
+        let of_source = |(source, tails): (DocumentId, Tails)| {
+            let known = |tail: &Tail| {
+                let line = End { seq: tail.seq, hash: tail.hash.clone() };
+                let wrote = Wrote { writer: tail.writer.clone(), durable: line.clone(), line };
+                let dir = format!("{STAGING_CHAINS}/{source}");
+                Known { memory: memory.clone(), dir, wrote }
+            };
+            tails.iter().map(known).collect::<Vec<_>>()
+        };
+        all(&memory.dir).into_iter().flat_map(of_source).collect::<Vec<_>>()
+    };
+    let known = trust::memories(vault).into_iter().flat_map(of_memory).collect();
+    missing::missing(vault, known, &|dir, writer, end| Ok(chains.standing(dir, writer, end)))
 }
 
-/// Forgets the last lines that the chains lack: a user declared that the vault counts as it is.
+/// The lines of this user that are given up where it is declared that the vault counts as it is.
+///
+/// # Errors
+/// The chains cannot be read.
+pub(crate) fn given_up(vault: &Vault) -> io::Result<Vec<Missing>> {
+    if trust::memories(vault).iter().all(|memory| all(&memory.dir).is_empty()) {
+        return Ok(Vec::new());
+    }
+    let chains = Chains::read(vault.files()).map_err(io::Error::other)?;
+    Ok(lost(vault, &chains)?.into_iter().filter(Missing::is_given_up).collect())
+}
+
+/// Forgets the last lines of chains that no longer hold them.
 ///
 /// # Errors
 /// It could not be written.
-pub fn accept(vault: &Vault) -> io::Result<()> {
-    if all(vault.state()).is_empty() {
-        return Ok(());
-    }
-    let chains = Chains::read(vault.files()).map_err(io::Error::other)?;
-    for (source, tails) in all(vault.state()) {
-        let is_held = |tail: &&Tail| chains.hold(&source, &tail.writer, tail.seq, &tail.hash);
-        let held: Tails = tails.iter().filter(is_held).cloned().collect();
-        if held != tails {
-            write(vault, &source, &held)?;
+pub(crate) fn accept(vault: &Vault, lost: &[Missing]) -> io::Result<()> {
+    let dirs: BTreeSet<&PathBuf> = lost.iter().map(|one| &one.memory).collect();
+    for dir in dirs {
+        for (source, tails) in all(dir) {
+            let of = format!("{STAGING_CHAINS}/{source}");
+            let is_lost = |tail: &&Tail| {
+                let mut lost = lost.iter().filter(|one| one.memory == *dir && one.dir == of);
+                lost.any(|one| one.writer == tail.writer)
+            };
+            let held: Tails = tails.iter().filter(|tail| !is_lost(tail)).cloned().collect();
+            if held != tails {
+                write_to(vault, dir, &source, &held)?;
+            }
         }
     }
     Ok(())
@@ -92,9 +124,11 @@ pub fn accept(vault: &Vault) -> io::Result<()> {
 /// # Errors
 /// It could not be written.
 pub fn forget(vault: &Vault) -> io::Result<()> {
-    for (source, tails) in all(vault.state()) {
-        if tails != Tails::default() {
-            write(vault, &source, &Tails::default())?;
+    for Memory { dir, .. } in trust::memories(vault).iter().filter(|memory| memory.is_binding) {
+        for (source, tails) in all(dir) {
+            if tails != Tails::default() {
+                write_to(vault, dir, &source, &Tails::default())?;
+            }
         }
     }
     Ok(())

@@ -223,6 +223,12 @@ const KEYS: [&str; 24] = [
 ];
 
 impl Config {
+    /// Whether checkpoints bind the change log of who makes them (AUDIT-25): it says what else they
+    /// bind (STAGE-21).
+    pub(crate) fn binds_changes(&self) -> bool {
+        self.staging.bind || self.audit.is_some_and(|audit| audit.bind)
+    }
+
     /// Reads a configuration.
     ///
     /// # Errors

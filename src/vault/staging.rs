@@ -14,16 +14,18 @@ pub struct Staging {
     pub enabled: Option<bool>,
     /// For how many days.
     pub retention: u64,
+    /// Whether checkpoints bind the ends of the chains.
+    pub bind: bool,
 }
 
 impl Default for Staging {
     fn default() -> Self {
-        Self { enabled: None, retention: RETENTION }
+        Self { enabled: None, retention: RETENTION, bind: false }
     }
 }
 
 impl Staging {
-    const KEYS: [&str; 2] = ["enabled", "retention"];
+    const KEYS: [&str; 3] = ["enabled", "retention", "bind"];
 
     /// Reads the value of `staging`, with what to mend.
     pub(super) fn read(node: &Node) -> Result<(Self, Vec<yaml::Error>), yaml::Error> {
@@ -37,6 +39,7 @@ impl Staging {
                     staging.enabled = Some(word(value, &[("true", true), ("false", false)])?);
                 }
                 "retention" => staging.retention = days(value)?,
+                "bind" => staging.bind = word(value, &[("true", true), ("false", false)])?,
                 unknown => warnings.push(key.error(unknown_key(unknown, &Self::KEYS))),
             }
         }
@@ -61,6 +64,7 @@ impl Staging {
         Self {
             enabled: self.enabled.max(other.enabled),
             retention: self.retention.max(other.retention),
+            bind: self.bind || other.bind,
         }
     }
 }
@@ -78,8 +82,8 @@ mod tests {
         assert!(!of("name: x\n").unwrap().is_enabled());
         assert!(of("governance: governed\nstaging:\n").unwrap().is_enabled());
         assert!(!of("governance: governed\nstaging: {enabled: false}\n").unwrap().is_enabled());
-        let said = Staging { enabled: Some(true), retention: 7 };
-        assert_eq!(of("staging: {enabled: true, retention: 7d}\n"), Ok(said));
+        let said = Staging { enabled: Some(true), retention: 7, bind: true };
+        assert_eq!(of("staging: {enabled: true, retention: 7d, bind: true}\n"), Ok(said));
     }
 
     #[test]
@@ -87,6 +91,7 @@ mod tests {
         insta::assert_snapshot!(of("staging: on\n").unwrap_err(), @"line 1, column 10: expected `key: value` lines, or nothing");
         insta::assert_snapshot!(of("staging: {retention: 30}\n").unwrap_err(), @"line 1, column 22: expected days from `1d` to `36500d`");
         insta::assert_snapshot!(of("staging: {enabled: maybe}\n").unwrap_err(), @"line 1, column 20: expected `true` or `false`");
+        insta::assert_snapshot!(of("staging: {bind: tails}\n").unwrap_err(), @"line 1, column 17: expected `true` or `false`");
         let config = Config::parse("staging: {enable: true}\n").unwrap();
         assert!(config.warnings[0].problem.contains("unknown key `enable`"));
     }
@@ -94,8 +99,8 @@ mod tests {
     #[test]
     fn a_live_configuration_only_adds_to_the_sealed_one() {
         let sealed = Staging { enabled: Some(true), ..Staging::default() };
-        let live = Staging { enabled: Some(false), retention: 7 };
-        assert_eq!(sealed.stricter(live), sealed);
+        let live = Staging { enabled: Some(false), retention: 7, bind: true };
+        assert_eq!(sealed.stricter(live), Staging { bind: true, ..sealed });
         assert_eq!(live.stricter(sealed), sealed.stricter(live));
     }
 }

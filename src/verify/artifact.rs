@@ -10,6 +10,7 @@ use super::log::{Record, View};
 use super::reviewed::{ChangePart, Moves, Reviews};
 use super::rules::Rules;
 use super::sealed::SealIndex;
+use super::staged::PromotedText;
 use crate::chain::described::Described;
 use crate::chain::error::ChainError;
 use crate::chain::form::{self, Form, Sizes};
@@ -18,6 +19,7 @@ use crate::chain::replay;
 use crate::chain::vouched;
 use crate::chain::walk::{Recomputed, Walk};
 use crate::checkpoint::state::Mark;
+use crate::document::Document;
 use crate::document::text::checksum;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -44,6 +46,8 @@ pub(super) struct Checked {
     pub(super) drafts: u64,
     /// The submissions that belonged to sets.
     pub(super) parts: Vec<ChangePart>,
+    /// Whether the published text says that it was promoted from a staged entry.
+    pub(super) promoted: Vec<PromotedText>,
 }
 
 impl Checked {
@@ -58,6 +62,7 @@ impl Checked {
             retirements: 0,
             drafts: 0,
             parts: Vec::new(),
+            promoted: Vec::new(),
         }
     }
 
@@ -70,6 +75,7 @@ impl Checked {
         self.retirements += other.retirements;
         self.drafts += other.drafts;
         self.parts.extend(other.parts);
+        self.promoted.extend(other.promoted);
     }
 }
 
@@ -470,6 +476,22 @@ impl Pass<'_> {
             self.push(finding.version(version).values(&actual, recorded));
         }
         self.event_time(entry, Some(fields.updated_at.as_deref()));
+        self.promotion(version, text);
+    }
+
+    /// What the published text says of a promotion, unless it was moved since.
+    fn promotion(&mut self, version: Version, text: &str) {
+        let head = self.view.head.get(self.id.as_str()).and_then(|mark| mark.version);
+        if head != Some(version) || !text.contains(PROMOTED_FROM) {
+            return;
+        }
+        let Ok(document) = Document::parse(text) else { return };
+        let entry = document.frontmatter.promoted_from().map(str::to_owned);
+        let root = document.frontmatter.root.as_ref();
+        let is_moved = root.is_some_and(|root| root.get(DERIVED_FROM).is_some());
+        if let Some(entry) = entry.filter(|_| !is_moved) {
+            self.checked.promoted.push(PromotedText { id: self.id.clone(), version, entry });
+        }
     }
 }
 
@@ -498,6 +520,11 @@ fn shown_text(why: &ChainError) -> String {
         other => other.to_string(),
     }
 }
+
+/// The field of a document that was promoted from a staged entry (STAGE-16).
+const PROMOTED_FROM: &str = "promoted_from";
+/// The field of a document that was moved.
+const DERIVED_FROM: &str = "derived_from";
 
 const EPOCH: Timestamp = Timestamp::MIN;
 

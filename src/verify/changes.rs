@@ -4,14 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use super::bound::{BoundChains, Named};
 use super::finding::{Code, Finding};
 use super::log::View;
 use super::rules::Rules;
 use super::steps::Steps;
 use crate::audit::{
-    Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, missing,
+    BindLines, Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, missing,
 };
 use crate::chain::replay;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::state::Bound;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::{ACCESS_DIR, AUDIT_DIR};
@@ -35,6 +39,8 @@ pub struct Recorded<'r> {
     pub bindings: &'r [Binding],
     /// The checkpoints that must bind a line.
     pub must_bind: Vec<CheckpointNumber>,
+    /// The staging chains that checkpoints bind.
+    pub chains: &'r BoundChains,
     /// From which checkpoint on who may acknowledge that an event has no line, in order.
     pub acknowledgers: Vec<(CheckpointNumber, Acknowledgers)>,
 }
@@ -136,6 +142,7 @@ fn recorded<'v>(view: &'v View, rules: &Rules) -> Recorded<'v> {
         tails: Tails::default(),
         bindings: &view.bindings,
         must_bind: must_bind.collect(),
+        chains: &view.chains,
         acknowledgers: rules.acknowledgers(),
     }
 }
@@ -169,6 +176,38 @@ pub(super) fn unrecorded(vault: &Vault, view: &View, rules: &Rules) -> io::Resul
     })
 }
 
+/// What change logs lack of the lines that checkpoints bind, and bound lines that are not of their
+/// event (AUDIT-26). Nothing else is compared with the checkpoints.
+///
+/// # Errors
+/// A log cannot be read.
+pub(super) fn bound(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<Finding>> {
+    let of = |checkpoint: &&Checkpoint| {
+        let (number, at) = (checkpoint.number, checkpoint.at);
+        let one = move |(id, mark): &Bound| {
+            let (version, hash) = mark.filter(|_| id.as_str().starts_with(AUDIT_DIR))?.sealed()?;
+            Some(Binding { checkpoint: number, at, id: id.clone(), seq: version.0, hash })
+        };
+        checkpoint.bound.iter().filter_map(one).collect::<Vec<_>>()
+    };
+    let bindings: Vec<Binding> = chronicle.checkpoints().iter().flat_map(of).collect();
+    if bindings.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (hashes, chains) = (BTreeMap::new(), BoundChains::default());
+    let mut said = Said::new(Recorded {
+        chains: &chains,
+        hashes: &hashes,
+        owed: Vec::new(),
+        tails: Tails::default(),
+        bindings: &bindings,
+        must_bind: Vec::new(),
+        acknowledgers: Vec::new(),
+    });
+    Logs::of_changes(vault)?.each(&mut |line| said.meet(&line))?;
+    Ok(said.lost_bindings().collect())
+}
+
 /// Compares change logs with the checkpoint log, and with what this user wrote; gives what they say
 /// of steps.
 pub fn compare(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps) {
@@ -192,6 +231,7 @@ fn compare_all(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps, Ack
     findings.extend(said.missing(owed));
     findings.extend(said.unbound(must_bind));
     findings.extend(said.lost_bindings());
+    findings.extend(said.chains());
     said.steps.excuse(&said.declared);
     (findings, said.steps, said.by)
 }
@@ -278,6 +318,10 @@ struct Said<'r> {
     strange: Vec<(&'r Binding, String)>,
     /// The checkpoints that bind a line.
     binding: BTreeSet<CheckpointNumber>,
+    /// The lines `bind` of the event that was met last.
+    lines: Option<BindLines>,
+    /// What these lines say of staging chains.
+    named: Named<'r>,
     /// From which checkpoint on who may acknowledge.
     acknowledgers: Vec<(CheckpointNumber, Acknowledgers)>,
     /// What is said of events without a line: of an acknowledgement that counts, and of others.
@@ -292,7 +336,7 @@ struct Said<'r> {
 
 impl<'r> Said<'r> {
     fn new(recorded: Recorded<'r>) -> Self {
-        let Recorded { hashes, tails: lost, bindings, acknowledgers, .. } = recorded;
+        let Recorded { hashes, tails: lost, bindings, chains, acknowledgers, .. } = recorded;
         let mut unmet: BTreeMap<(String, u64), Vec<&Binding>> = BTreeMap::new();
         for binding in bindings {
             unmet.entry((binding.id.to_string(), binding.seq)).or_default().push(binding);
@@ -301,6 +345,8 @@ impl<'r> Said<'r> {
             unmet,
             strange: Vec::new(),
             binding: bindings.iter().map(|binding| binding.checkpoint).collect(),
+            lines: None,
+            named: Named::new(chains),
             hashes,
             lost,
             recorded: BTreeSet::new(),
@@ -392,6 +438,9 @@ impl<'r> Said<'r> {
         if self.unmet.is_empty() {
             return;
         }
+        if !self.lines.as_mut().is_some_and(|lines| lines.go_on(line)) {
+            self.lines = BindLines::begin(line).or(self.lines.take());
+        }
         let key = (format!("{AUDIT_DIR}/{}.jsonl", line.writer), line.seq);
         let Some(bindings) = self.unmet.get_mut(&key) else { return };
         let of = match &line.event {
@@ -400,8 +449,11 @@ impl<'r> Said<'r> {
         };
         let met = bindings.extract_if(.., |binding| line.hash == Some(binding.hash));
         for binding in met {
-            if of.as_deref() != Some(binding.at.to_string().as_str()) {
-                self.strange.push((binding, line.trace().to_string()));
+            match &self.lines {
+                Some(lines) if of.as_deref() == Some(binding.at.to_string().as_str()) => {
+                    self.named.take(binding.checkpoint, lines);
+                }
+                _ => self.strange.push((binding, line.trace().to_string())),
             }
         }
         if bindings.is_empty() {
@@ -416,8 +468,10 @@ impl<'r> Said<'r> {
             lost.entry(binding.id.as_str()).or_insert((binding, 0)).1 += 1;
         }
         let strange = self.strange.iter().map(|(binding, trace)| {
-            let message = format!("it binds line {trace}, which is not of its event");
-            Finding::new(Code::AuditContradicts, AUDIT_DIR, message).checkpoint(binding.checkpoint)
+            let number = binding.checkpoint;
+            let message =
+                format!("checkpoint {number} binds line {trace}, which is not of its event");
+            Finding::new(Code::AuditContradicts, AUDIT_DIR, message).checkpoint(number)
         });
         let lost = lost.into_iter().map(|(file, (binding, count))| {
             let more = match count - 1 {
@@ -438,6 +492,14 @@ impl<'r> Said<'r> {
             let message = "`audit.bind` is sealed, but it binds no line of a change log";
             Finding::new(Code::AuditMissing, AUDIT_DIR, message).checkpoint(number)
         })
+    }
+
+    /// What lines of events and the maps of their checkpoints do not both say of staging chains.
+    fn chains(&mut self) -> impl Iterator<Item = Finding> {
+        let strange = self.strange.iter().map(|(binding, _)| *binding);
+        let faulty = self.unmet.values().flatten().copied().chain(strange);
+        self.named.excuse(faulty.map(|binding| binding.checkpoint));
+        self.named.findings()
     }
 
     /// Whether the log has a checkpoint with this hash; every log has the empty one before it.

@@ -5,6 +5,7 @@ use crate::model::number::{CheckpointNumber, Version};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
+use super::bound::BoundChains;
 use super::changes::Binding;
 use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_VAULT};
@@ -70,6 +71,8 @@ pub(super) struct View {
     pub(super) undone: Option<EventKey>,
     /// The lines of change logs that checkpoints bind, in the order of the checkpoints.
     pub(super) bindings: Vec<Binding>,
+    /// The staging chains that checkpoints bind.
+    pub(super) chains: BoundChains,
 }
 
 impl View {
@@ -319,7 +322,7 @@ impl Pass<'_> {
         self.view.records.entry(id.clone()).or_default().seals.push(seal);
     }
 
-    /// A change log whose entry in the maps changed.
+    /// A bound chain whose entry in the maps changed.
     fn binding(
         &mut self,
         checkpoint: &Checkpoint,
@@ -334,6 +337,9 @@ impl Pass<'_> {
             if form == LogForm::Delta {
                 let message = format!("it removes `{id}`, and no writer of ctx does");
                 self.find(Code::FieldMalformed, number, message);
+            }
+            if id.is_staging_chain() {
+                self.view.chains.change(id.clone(), number, None);
             }
             return;
         };
@@ -357,6 +363,10 @@ impl Pass<'_> {
             self.findings.push(finding.id(id).checkpoint(number));
         }
         let (id, seq) = (id.clone(), version.0);
+        if id.is_staging_chain() {
+            self.view.chains.change(id, number, Some((seq, hash)));
+            return;
+        }
         let at = checkpoint.at;
         self.view.bindings.push(Binding { checkpoint: number, at, id, seq, hash });
     }

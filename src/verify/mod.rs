@@ -3,11 +3,12 @@
 //! [`verify`] reads everything, gathers every finding, never stops at the first, and never
 //! repairs. The passes: the log by itself (`log`), what the sealed configuration demands of it
 //! (`rules`), each artifact with its history (`artifact`), the log's word on it (`sealed`) and its
-//! live file (`working`), in parallel, the change logs (`changes`), staged results (`staged`), and what the vault holds beside them. What is absent is a
+//! live file (`working`), in parallel, the change logs (`changes`), staged results (`staged`) and what is bound of them (`bound`), and what the vault holds beside them. What is absent is a
 //! finding, never a skip. `anchor` compares the log with what is known of it from elsewhere.
 
 mod anchor;
 mod artifact;
+mod bound;
 mod changes;
 pub mod finding;
 mod gathered;
@@ -21,20 +22,24 @@ mod steps;
 mod working;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use rayon::prelude::*;
 
 pub use anchor::{Anchor, AnchorResult, AnchorSource};
+pub use bound::BoundChains;
 pub use changes::{Acknowledgers, Binding, Recorded, Unrecorded, compare as compare_changes};
 pub use finding::{Class, Code, Finding};
 pub use steps::Steps;
 
+use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Log;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
+use crate::staging::Staged;
 use crate::trust::{self, EventKey, Head, TrustError, TrustedHeads};
 use crate::txn;
 use crate::vault::Vault;
@@ -128,6 +133,8 @@ pub struct Report {
     pub unprotected_retirements: u64,
     /// Edited live files of published documents that say that they are drafts, and are no finding.
     pub drafts: u64,
+    /// Entries of staging chains, with those whose content is gone.
+    pub staged_results: usize,
 }
 
 /// Recomputes everything, or what is asked for. A head that is found whole is trusted.
@@ -199,7 +206,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         }
     }
 
-    let mut steps = Steps::default();
+    let (mut steps, mut staged) = (Steps::default(), Staged::default());
     let (ids, documents, policy) = match request.only.clone() {
         Some(only) => {
             let exist = |path: &String| vault.files().exists(path);
@@ -214,7 +221,9 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
             findings.extend(working::strays(&survey));
             findings.extend(working::ignored(&survey.found));
             findings.extend(working::inside(vault));
-            findings.extend(staged::check(vault, log.as_ref(), now));
+            let found;
+            (found, staged) = staged::check(vault, log.as_ref(), &view.chains, now);
+            findings.extend(found);
             let found;
             (found, steps) = changes::check(vault, &view, &rules);
             findings.extend(found);
@@ -232,6 +241,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let published = checked.published;
     findings.extend(reviewed::split_changes(&checked.parts));
     findings.take(checked.findings);
+    findings.extend(staged::claims(&staged, &checked.promoted));
     if published && !log_exists && view.interrupted.is_none() {
         let message = "histories have published versions, but the checkpoint log is missing";
         findings.push(Finding::new(Code::CheckpointLogMissing, layout::DELTA_LOG, message));
@@ -258,6 +268,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         unprotected_notes: checked.notes,
         unprotected_retirements: checked.retirements,
         drafts: checked.drafts,
+        staged_results: staged.entries.len(),
     };
     report.verdict = verdict(&report, if whole { is_sealed } else { published });
     if whole && !is_supposed && report.verdict.is_whole() && report.trust_error.is_none() {
@@ -274,6 +285,14 @@ pub fn unrecorded(vault: &Vault, now: Timestamp) -> Result<Unrecorded, FileError
     let (_, view, _) = look_at_log(vault, None, now)?;
     let (rules, _) = Rules::of(vault, &view);
     changes::unrecorded(vault, &view, &rules).map_err(FileError::io("read", layout::AUDIT_DIR))
+}
+
+/// What the change logs of a vault lack of the lines that its checkpoints bind (AUDIT-26).
+///
+/// # Errors
+/// A change log cannot be read.
+pub fn bound_lines(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<Finding>> {
+    changes::bound(vault, chronicle)
 }
 
 /// The log with what it says, and what is wrong with it.

@@ -114,7 +114,7 @@ impl Code {
                 "Another program wrote the line, to remove evidence or to keep what is to be removed."
             }
             Self::StagedUnproved => {
-                "The stewards changed about the time of the act, the act was done in a clone before the change arrived there, or another program wrote the line."
+                "The stewards changed about the time of the act, the act was done in a clone before the change arrived there, a merge kept the checkpoint log of another clone, or another program wrote the line or the field `promoted_from`."
             }
             Self::StagedRollback => {
                 "The vault was reset to an older state, or an attacker wants to hide what an agent consumed."
@@ -244,9 +244,9 @@ impl Code {
             Self::StagedContradicts | Self::StagedUnauthorised => {
                 "Find out with `git log -p .context/staging` who wrote the line; it does not count, and the entry is as it was before. Restore `.context/staging` from git or from a backup in which the finding is absent, and the content with it if it went.".into()
             }
-            Self::StagedUnproved => "Ask the principal. The line counts, but no content is removed for it: a reviewer who agrees with the end of an entry erases it.".into(),
+            Self::StagedUnproved => "Ask the principal. The line counts, but no content is removed for it: a reviewer who agrees with the end of an entry erases it. Remove `promoted_from` from a document that was not made by a promotion.".into(),
             Self::StagedRollback => Hint::call(
-                "Restore `.context/staging` from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",
+                "Restore `.context/staging` from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too. A line that a checkpoint binds cannot be given up.",
                 Verb::HeadTrust,
             ),
             Self::StagedTorn => "The next result of the same source and user removes it; nothing else is to be done.".into(),
@@ -349,7 +349,7 @@ impl Code {
 const RESTORE: &str = "Restore the file from git or from a backup that verifies; `git log -- FILE` shows who changed it. Do not repair it by hand: the hashes cannot be made to match.";
 
 fn restore_merged() -> Hint {
-    "Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.".into()
+    "Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again; in a governed vault their authors submit them again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.".into()
 }
 
 fn dry_run(verb: Verb) -> Call {

@@ -86,10 +86,9 @@ impl Rules {
         let found = reviews(&texts, &sealed_texts(vault, &id, record)).into_iter();
         let found = found.filter_map(|(n, rules)| Some(((n, *times.get(&n)?), rules)));
         rules.reviews = found.collect();
-        let binds = |config: &Config| config.audit.is_some_and(|audit| audit.bind);
-        let bound = configs
-            .iter()
-            .map(|(checkpoint, config)| (*checkpoint, config.as_ref().is_some_and(binds)));
+        let bound = configs.iter().map(|(checkpoint, config)| {
+            (*checkpoint, config.as_ref().is_some_and(Config::binds_changes))
+        });
         rules.bound = bound.collect();
         let last = configs.last().and_then(|(_, config)| config.as_ref());
         rules.frontmatter = last.map(|config| config.frontmatter).unwrap_or_default();

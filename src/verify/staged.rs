@@ -1,32 +1,42 @@
 //! Staged results: every chain, and the content of every live entry (STAGE-11).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rayon::prelude::*;
 
+use super::bound::BoundChains;
 use super::finding::{Code, Finding};
-use crate::audit::{Fault, FaultKind};
+use crate::audit::{Fault, FaultKind, TraceId, missing};
+use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Log;
 use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
 use crate::model::layout::{STAGING_CHAINS, STAGING_DIR, STAGING_OBJECTS};
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::review::ActJudge;
 use crate::staging::{
-    ActKind, Chains, DisputedAct, FoundPayload, JudgedAct, Staged, StagedEntry, Standing, VoidAct,
-    all_payloads, lost, payload_path, read_payload,
+    ActKind, Chain, Chains, DisputedAct, FoundPayload, JudgedAct, LineKind, Staged, StagedEntry,
+    StagedLine, Standing, VoidAct, all_payloads, lost, parse_name, payload_path, read_payload,
 };
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 
-/// Checks what is staged in a vault. Without a sound log it is not known which acts were allowed.
-pub(super) fn check(vault: &Vault, log: Option<&Log>, now: Timestamp) -> Vec<Finding> {
+/// Checks what is staged in a vault; gives what was read. Without a sound log it is not known which
+/// acts were allowed.
+pub(super) fn check(
+    vault: &Vault,
+    log: Option<&Log>,
+    bound: &BoundChains,
+    now: Timestamp,
+) -> (Vec<Finding>, Staged) {
     let unreadable = |why: &FileError| {
         let message = format!("unreadable: {why}");
         vec![Finding::new(Code::StagedMalformed, STAGING_DIR, message)]
     };
     let mut chains = match Chains::read(vault.files()) {
         Ok(chains) => chains,
-        Err(why) => return unreadable(&why),
+        Err(why) => return (unreadable(&why), Staged::default()),
     };
     let strays = chains.strays.iter();
     let mut findings: Vec<Finding> = strays
@@ -35,11 +45,17 @@ pub(super) fn check(vault: &Vault, log: Option<&Log>, now: Timestamp) -> Vec<Fin
     for chain in &mut chains.chains {
         findings.extend(chain.faults.drain(..).map(finding));
     }
-    findings.extend(lost(vault, &chains).into_iter().map(|(source, tail)| {
-        let message = format!("this machine wrote line {} of it", tail.seq);
-        let path = format!("{STAGING_CHAINS}/{source}/{}.jsonl", tail.writer);
-        Finding::new(Code::StagedRollback, path, message)
-    }));
+    match lost(vault, &chains) {
+        Ok(lost) => findings.extend(missing::faults(&lost).into_iter().map(of_this_user)),
+        Err(why) => findings.push(Finding::new(
+            Code::StagedMalformed,
+            STAGING_DIR,
+            format!("unreadable: {why}"),
+        )),
+    }
+    findings.extend(namesakes(&chains));
+    findings.extend(chains.chains.iter().filter_map(|chain| ahead(chain, now)));
+    findings.extend(bound.lost(&chains));
     let chronicle = log.and_then(|log| log.sound().ok());
     let judge = chronicle.as_ref().map(|log| ActJudge::new(vault.files(), log, true));
     let standing =
@@ -47,6 +63,7 @@ pub(super) fn check(vault: &Vault, log: Option<&Log>, now: Timestamp) -> Vec<Fin
     let staged = Staged::judged(&chains, &standing);
     findings.extend(staged.disputed.iter().map(disputed));
     findings.extend(staged.entries.iter().filter_map(|entry| early(entry, now)));
+    findings.extend(chronicle.iter().flat_map(|log| unsealed(&staged, log)));
     findings.extend(staged.astray.iter().map(|(source, writer, seq)| {
         let message = format!("line {seq} is an act upon an entry that no chain has");
         let path = format!("{STAGING_CHAINS}/{source}/{writer}.jsonl");
@@ -57,7 +74,101 @@ pub(super) fn check(vault: &Vault, log: Option<&Log>, now: Timestamp) -> Vec<Fin
         Ok(all) => findings.extend(unclaimed(all, &staged, now)),
         Err(why) => findings.extend(unreadable(&why)),
     }
-    findings
+    (findings, staged)
+}
+
+/// Published texts that say that they were promoted from an entry, of which no act says so, though
+/// the entry is there. A document that was moved has the acts under its former id.
+pub(super) fn claims(staged: &Staged, promoted: &[PromotedText]) -> Vec<Finding> {
+    let unproved = |text: &PromotedText| {
+        let name = parse_name(&text.entry).ok()?;
+        let entries = staged.all_named(&name);
+        let is_told = |entry: &&StagedEntry| entry.promoted.iter().any(|p| p.document == text.id);
+        if entries.is_empty() || entries.iter().any(is_told) {
+            return None;
+        }
+        let message = format!("it says that it was promoted from {name}, and no act says so");
+        let finding = Finding::new(Code::StagedUnproved, text.id.live_path(), message);
+        Some(finding.id(&text.id).version(text.version))
+    };
+    promoted.iter().filter_map(unproved).collect()
+}
+
+/// A published text that says that it was promoted from a staged entry.
+#[derive(Debug)]
+pub(super) struct PromotedText {
+    pub(super) id: DocumentId,
+    pub(super) version: Version,
+    pub(super) entry: String,
+}
+
+/// Chains of one source whose writers begin with the same digits, so that one name has two entries
+/// (STAGE-6).
+fn namesakes(chains: &Chains) -> impl Iterator<Item = Finding> {
+    chains.chains.windows(2).filter_map(|pair| {
+        let [a, b] = pair else { return None };
+        let digits = |chain: &Chain| TraceId::of(&chain.writer.to_string(), 1);
+        let is_same = a.source == b.source && digits(a) == digits(b);
+        let message = format!("its writer begins with the digits of the one of {}", a.path());
+        is_same.then(|| Finding::new(Code::StagedChainMismatch, b.path(), message))
+    })
+}
+
+/// The first line of a chain that is later than the clock. A collection that is so has its own
+/// finding.
+fn ahead(chain: &Chain, now: Timestamp) -> Option<Finding> {
+    let is_ahead = |line: &&StagedLine| {
+        let is_collection = matches!(line.kind, LineKind::Collect(_));
+        !is_collection && line.at.parse().is_ok_and(|at: Timestamp| at > now)
+    };
+    let line = chain.lines.iter().find(is_ahead)?;
+    let message = format!("line {} is of {}, the clock says {now}", line.seq, line.at);
+    Some(Finding::new(Code::TimestampFuture, chain.path(), message))
+}
+
+/// Entries whose source was at another version, or not there, at the checkpoint that they name. After
+/// a merge in which the log of the other clone was kept that may be so.
+fn unsealed(staged: &Staged, log: &Chronicle<'_>) -> Vec<Finding> {
+    // What was sealed of a source: each version, and from which checkpoint on.
+    let mut seals: HashMap<&DocumentId, Vec<(CheckpointNumber, Option<Version>)>> = HashMap::new();
+    for entry in &staged.entries {
+        seals.entry(&entry.source).or_default();
+    }
+    for checkpoint in log.checkpoints() {
+        let set = checkpoint.set.iter().map(|(id, mark)| (id, mark.version));
+        for (id, version) in set.chain(checkpoint.removed.iter().map(|id| (id, None))) {
+            if let Some(seals) = seals.get_mut(id) {
+                seals.push((checkpoint.number, version));
+            }
+        }
+    }
+    let is_unsealed = |entry: &&StagedEntry| {
+        let Some(at) = entry.entry.checkpoint() else { return true };
+        let seals = seals.get(&entry.source).map_or(&[][..], Vec::as_slice);
+        let then = seals.partition_point(|(number, _)| *number <= at).checked_sub(1);
+        let version = then.and_then(|then| seals[then].1);
+        at > log.head_number() || version != Some(Version(entry.entry.source_version))
+    };
+    let finding = |entry: &StagedEntry| {
+        let message = format!(
+            "{}: no checkpoint seals version {} of its source as {}",
+            entry.name(),
+            entry.entry.source_version,
+            entry.entry.source
+        );
+        let path = format!("{STAGING_CHAINS}/{}/{}.jsonl", entry.source, entry.writer);
+        Finding::new(Code::StagedUnproved, path, message)
+    };
+    staged.entries.iter().filter(is_unsealed).map(finding).collect()
+}
+
+/// What a chain lacks of what this user wrote to it.
+fn of_this_user(fault: Fault) -> Finding {
+    let code = match fault.kind {
+        FaultKind::Elsewhere => Code::AuditElsewhere,
+        _ => Code::StagedRollback,
+    };
+    Finding::new(code, fault.file, fault.why)
 }
 
 fn finding(fault: Fault) -> Finding {

@@ -2,6 +2,7 @@
 
 use super::Workspace;
 use crate::audit::changes::GivenUp;
+use crate::audit::missing::Missing;
 use crate::audit::{Change, ChangeError, HeadRef, changes};
 use crate::govern::{self, Mode, Outcome};
 use crate::model::id::DocumentId;
@@ -30,6 +31,20 @@ pub(crate) enum NoChange {
     /// A label is none, or there is no time.
     #[error("{}", .0.message)]
     Asked(Box<Failure>),
+}
+
+/// Lines of this user that are given up: of audit logs, and of staging chains.
+#[derive(Debug)]
+pub(crate) struct AllGivenUp {
+    logs: GivenUp,
+    chains: Vec<Missing>,
+}
+
+impl AllGivenUp {
+    /// Each.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Missing> {
+        self.logs.iter().chain(&self.chains)
+    }
 }
 
 impl Workspace<'_> {
@@ -143,19 +158,23 @@ impl Workspace<'_> {
     /// it is.
     ///
     /// # Errors
-    /// A log cannot be read.
-    pub(crate) fn given_up(&self, vault: &Vault) -> Result<GivenUp, Failure> {
-        changes::given_up(vault).map_err(|why| Failure::new(Code::Io, format!("the logs: {why}")))
+    /// A log or a chain cannot be read.
+    pub(crate) fn given_up(&self, vault: &Vault) -> Result<AllGivenUp, Failure> {
+        let failed = |what: &str, why| Failure::new(Code::Io, format!("the {what}: {why}"));
+        Ok(AllGivenUp {
+            logs: changes::given_up(vault).map_err(|why| failed("logs", why))?,
+            chains: staging::given_up(vault).map_err(|why| failed("staging chains", why))?,
+        })
     }
 
     /// Forgets lines that this user wrote and that the vault lacks.
     ///
     /// # Errors
     /// A log cannot be read, or what is kept in mind of it not be written.
-    pub(crate) fn accept_changes(&self, vault: &Vault, lost: &GivenUp) -> Result<(), Failure> {
-        changes::accept(vault, lost)
+    pub(crate) fn accept_changes(&self, vault: &Vault, lost: &AllGivenUp) -> Result<(), Failure> {
+        changes::accept(vault, &lost.logs)
             .map_err(|why| Failure::new(Code::Io, format!("the change log: {why}")))?;
-        staging::accept(vault)
+        staging::accept(vault, &lost.chains)
             .map_err(|why| Failure::new(Code::Io, format!("the staging chains: {why}")))
     }
 

@@ -11,6 +11,7 @@ use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
+use crate::resolve::readers::is_limited_at_last;
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
@@ -99,29 +100,30 @@ impl Workspace<'_> {
         if sealed.any(|(set, _)| *set == id) { Ok(id) } else { Err(unknown) }
     }
 
-    /// The same id, if the reader may know of it; another one answers like an id that nothing has.
+    /// The same id, if the reader may know of it (see [`Workspace::nameable`]).
     ///
     /// # Errors
-    /// As [`Workspace::recorded_id`].
+    /// As [`Workspace::recorded_id`]; or the reader may not know of it.
     pub(crate) fn readable_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
-        let id = self.recorded_id(vault, text)?;
-        if let Ok(log) = crate::trust::open_log(vault)
-            && let Ok(chronicle) = log.sound()
-        {
-            check_name(&Snapshot::at(vault, &chronicle, None)?, &id)?;
-        }
-        Ok(id)
+        self.nameable(vault, self.recorded_id(vault, text)?)
     }
 
     /// The same id, if the reader may know of it. Otherwise it is as unknown as one that is not there
-    /// (REV-23).
+    /// (REV-23), and so is every id where the log cannot be relied on, and the last configuration that
+    /// the chain vouches for limits readers.
     ///
     /// # Errors
-    /// The reader may not know of it, or the log cannot be read.
+    /// The reader may not know of it.
     pub(crate) fn nameable(&self, vault: &Vault, id: DocumentId) -> Result<DocumentId, Failure> {
-        let log = crate::trust::open_log(vault)?;
-        let chronicle = log.sound()?;
-        check_name(&Snapshot::at(vault, &chronicle, None)?, &id)?;
+        let log = crate::trust::open_log(vault).ok();
+        match log.as_ref().and_then(|log| log.sound().ok()) {
+            Some(chronicle) => check_name(&Snapshot::at(vault, &chronicle, None)?, &id)?,
+            None if is_limited_at_last(vault) => {
+                return Err(Failure::unknown_id(id.as_str(), None));
+            }
+            // What reads the log says what is wrong with it.
+            None => {}
+        }
         Ok(id)
     }
 

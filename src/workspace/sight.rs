@@ -153,8 +153,9 @@ fn is_readable(change: &Change, told: &Told, files: &Files) -> bool {
         | Change::Discard(_)
         | Change::Collect(_)
         | Change::Erase(_) => false,
-        Change::Bind { .. }
-        | Change::ReplaceLog { .. }
+        // A chain names its source, and that something of it was staged.
+        Change::Bind { staged, .. } => staged.is_empty(),
+        Change::ReplaceLog { .. }
         | Change::HeadTrust { .. }
         | Change::HeadForget { .. }
         | Change::Prune { .. } => true,

@@ -25,7 +25,7 @@ use crate::program::{Fetcher, configured};
 use crate::report::Spell;
 use crate::report::failure::{Code, Failure};
 use crate::report::source::SourceCheckReport;
-use crate::resolve::{CheckpointSource, Served};
+use crate::resolve::{CheckpointSource, Served, Snapshot};
 use crate::source::fetch::NotFetchable;
 use crate::source::{
     self, Claim, ClaimError, Freshness, ReceiveError, Received, RecordedResult, SourceCall,
@@ -87,6 +87,12 @@ pub(crate) fn call_of(served: &Served) -> Result<SourceCall<'_>, Failure> {
         Failure::new(Code::NotASource, format!("`{}` is not a source", served.id))
             .hint(Hint::call("{} lists the sources", Call::new(Verb::SourceList)))
     })
+}
+
+/// That the head publishes a document that is no source, and of which no result can be staged.
+pub(crate) fn no_source(head: &Snapshot<'_>, id: &DocumentId) -> Option<Failure> {
+    let served = head.get(id)?.ok()?;
+    call_of(&served).err()
 }
 
 /// That a result was recorded, and is not kept. Recording it again would add a second line.

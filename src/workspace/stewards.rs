@@ -155,7 +155,8 @@ impl Workspace<'_> {
         })
     }
 
-    /// Makes the owners of a `CODEOWNERS` file reviewers, and publishes the file.
+    /// Makes the owners of a `CODEOWNERS` file reviewers, and publishes the file. Where the live file
+    /// has all of them, nothing is published, whatever else was edited in it.
     ///
     /// # Errors
     /// Nothing was changed.
@@ -172,7 +173,7 @@ impl Workspace<'_> {
                 format!("the file has {count} owners, but at most {MAX_IMPORTED} are read");
             return Err(Failure::new(Code::Usage, message).hint("split the file"));
         }
-        self.set_stewards(vault, (note, mode), |text| {
+        let assigned = |text: &str| {
             let mut text = text.to_owned();
             // Each goes to the front of its list or mapping: the last first keeps their order.
             for Mapped { scope, reviewers, .. } in imported.mapped.iter().rev() {
@@ -181,8 +182,15 @@ impl Workspace<'_> {
                     text = edit::assign(&text, scope, &who, Role::Reviewer)?;
                 }
             }
-            Ok(text)
-        })
+            Ok::<_, String>(text)
+        };
+        let live = vault.files().read_optional(STEWARDS, limit::DOCUMENT).ok().flatten();
+        let live = live.as_deref().and_then(|bytes| utf8(bytes).ok()).unwrap_or_default();
+        if assigned(live).is_ok_and(|text| text == live) {
+            let unchanged = vec![DocumentId::stewards()];
+            return Ok(Outcome { unchanged, ..Outcome::default() });
+        }
+        self.set_stewards(vault, (note, mode), assigned)
     }
 
     fn set_stewards(

@@ -92,18 +92,12 @@ fn before_emergency(track: &Track) -> Version {
     Version(version.saturating_sub(1))
 }
 
-/// Every principal who may decide: the stewards of the scopes, less those whom the rules bar.
+/// Every principal who may decide, unless it cannot be decided as it is.
 pub(super) fn reviewers(about: &About) -> Vec<String> {
-    let (track, rules) = (&about.waiting.track, &about.rules);
-    if about.fault.is_some() || about.end.is_some() {
-        return Vec::new();
+    match about.fault.is_some() || about.end.is_some() {
+        true => Vec::new(),
+        false => review::reviewers(&about.waiting.track, &about.rules),
     }
-    let Some((id, text)) = track.awaited().into_iter().next() else { return Vec::new() };
-    // A reviewer has the role for each of the texts: so it is one of the first text's.
-    let Some(scope) = rules.stewards.scope_of(id, &rules.tags(id, text)) else { return Vec::new() };
-    let holders = rules.stewards.holders(scope).into_iter();
-    let may = holders.filter(|holder| review::may_decide(track, holder.principal, rules).is_ok());
-    may.map(|holder| holder.principal.to_string()).collect()
 }
 
 /// The remarks about submissions after the published version, and before what ended them.

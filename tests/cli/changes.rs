@@ -39,21 +39,21 @@ fn lines_of(place: &Place, path: &str) -> Vec<Value> {
 }
 
 /// All lines, those of the oldest writer first.
-fn lines(place: &Place) -> Vec<Value> {
+pub(crate) fn lines(place: &Place) -> Vec<Value> {
     logs(place).iter().flat_map(|path| lines_of(place, path)).collect()
 }
 
-fn codes(place: &Place) -> BTreeSet<String> {
+pub(crate) fn codes(place: &Place) -> BTreeSet<String> {
     let report = place.ctx("verify --json").json("ctx.verify");
     let findings = report["findings"].as_array().unwrap();
     findings.iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect()
 }
 
-fn only(code: &str) -> BTreeSet<String> {
+pub(crate) fn only(code: &str) -> BTreeSet<String> {
     BTreeSet::from([code.to_owned()])
 }
 
-fn both(a: &str, b: &str) -> BTreeSet<String> {
+pub(crate) fn both(a: &str, b: &str) -> BTreeSet<String> {
     BTreeSet::from([a.to_owned(), b.to_owned()])
 }
 
@@ -486,6 +486,34 @@ fn a_change_log_that_was_truncated_behind_a_bound_checkpoint_is_found_by_everyon
 }
 
 #[test]
+fn trace_verify_compares_change_logs_with_the_lines_that_checkpoints_bind() {
+    let origin = bound("delta");
+    let path = &logs(&origin)[0];
+    let text = origin.read(path);
+    for kept in 0..=6 {
+        // A user who wrote nothing of it.
+        let place = origin.duplicate();
+        place.write(path, text.split_inclusive('\n').take(kept).collect::<String>());
+        let verified = place.ctx("trace verify --json").json("ctx.trace.verify");
+        let faults = verified["changes"]["faults"].as_array().unwrap();
+        let codes: Vec<&str> = faults.iter().map(|f| f["code"].as_str().unwrap()).collect();
+        let is_lost = kept < 5;
+        assert_eq!(codes, if is_lost { vec!["audit-rollback"] } else { vec![] }, "{kept}");
+        let told = place.ctx("trace verify");
+        assert_eq!(told.exit, i32::from(is_lost), "{kept}");
+        assert_eq!(told.stdout.contains("the change log is damaged"), is_lost, "{kept}");
+    }
+    let place = origin.duplicate();
+    place.remove(".context/audit");
+    let told = place.ctx("trace verify").exits(1).stdout;
+    assert!(told.contains("checkpoint 1 binds line 1"), "{told}");
+    // A log that cannot be relied on binds nothing that could be compared.
+    place.write(".versions/checkpoints.jsonl", "{}\n");
+    let told = place.ctx("trace verify").ok().stderr;
+    assert!(told.contains("the lines that it binds were not compared"), "{told}");
+}
+
+#[test]
 fn what_is_bound_cannot_be_set_back_or_left_out() {
     let origin = bound("delta");
     let log = ".versions/checkpoints.jsonl";
@@ -511,10 +539,21 @@ fn what_is_bound_cannot_be_set_back_or_left_out() {
 
 /// A disk that refuses its n-th change, or all from that one on.
 #[derive(Debug)]
-struct Fails {
+pub(crate) struct Fails {
     at: usize,
     for_good: bool,
     seen: AtomicUsize,
+}
+
+impl Fails {
+    pub(crate) fn new(at: usize, for_good: bool) -> Self {
+        Self { at, for_good, seen: AtomicUsize::new(0) }
+    }
+
+    /// Whether there was an n-th change.
+    pub(crate) fn reached(&self) -> bool {
+        self.seen.load(Ordering::SeqCst) >= self.at
+    }
 }
 
 impl Overseer for Fails {
@@ -533,7 +572,7 @@ fn a_bound_event_whose_write_or_sync_fails_is_old_or_new() {
     let mut run = |for_good, at| {
         let place = bound("delta");
         place.edit("nodes/a.md", "Two.", "Three.");
-        let disk = Arc::new(Fails { at, for_good, seen: AtomicUsize::new(0) });
+        let disk = Arc::new(Fails::new(at, for_good));
         outcomes.insert(place.typed("publish --changed").on(disk.clone()).exit);
         // Whatever happened: the next command of the user makes the vault whole.
         place.ctx("recover").ok();
@@ -541,7 +580,7 @@ fn a_bound_event_whose_write_or_sync_fails_is_old_or_new() {
         place.ctx("verify").ok();
         let told = place.ctx("checkpoint rebuild --from-scratch --dry-run").ok().stdout;
         assert_eq!(told, "the histories give the same log: 4 checkpoints\n", "{for_good} {at}");
-        disk.seen.load(Ordering::SeqCst) >= at
+        disk.reached()
     };
     for for_good in [false, true] {
         let changes = (1..).take_while(|at| run(for_good, *at)).count();

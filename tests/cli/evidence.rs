@@ -402,6 +402,10 @@ fn a_bundle_has_no_page_but_its_own_and_no_file_that_nothing_names() {
     let verified = verify(&other, None).unwrap();
     let page = verified.items.iter().find(|item| item.name == "index.html").unwrap();
     assert_eq!(page.verdict, Verdict::Unprovable);
+    let said = |bundle: &[u8]| place.typed("evidence verify -").stdin(bundle).run().ok().stdout;
+    let told = said(&other);
+    assert!(told.contains("made by ctx 9.9.9, another version than this one"), "{told}");
+    assert!(!said(&rebuilt(files.clone(), |_| ())).contains("another version"));
     for name in ["more.md", "chains/99.md", "chains/01.md", "versions/0.md", "texts/1.md"] {
         let told = failures(&rebuilt(with(name, "more"), |_| ()));
         assert_eq!(told, [format!("file {name} contradicted: a bundle has no such file")]);

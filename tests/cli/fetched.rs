@@ -219,7 +219,9 @@ fn a_program_is_told_what_to_call_and_its_output_is_recorded_and_printed() {
         (&json!([used]), &"application/json".into())
     );
     assert!(orders["duration_ms"].is_u64() && orders.get("error").is_none());
-    let trace = out.stderr.trim().strip_prefix("recorded as ").unwrap();
+    let (recorded, kept) = out.stderr.trim().split_once('\n').unwrap();
+    let trace = recorded.strip_prefix("recorded as ").unwrap();
+    assert!(kept.starts_with("note: the result is not staged, only its hash"), "{kept}");
     place.ctx(&format!("trace show {trace}")).ok();
     place.ctx("source fresh sources/orders --session s").ok();
     let report = run(&place, "sources/orders --json").ok().json("ctx.source.run");

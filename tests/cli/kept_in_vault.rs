@@ -112,6 +112,26 @@ fn accesses_are_followed_in_the_vault() {
 }
 
 #[test]
+fn a_folder_or_file_that_is_a_link_keeps_no_other_log_from_being_followed() {
+    let place = vault();
+    place.ctx("read nodes/a").ok();
+    let elsewhere = place.home().join("elsewhere");
+    fs::rename(place.path(FOLDER), &elsewhere).unwrap();
+    symlink(&elsewhere, place.path(FOLDER)).unwrap();
+    let told = place.ctx("trace follow --for 0").exits(1).stderr;
+    assert!(told.contains("warning: a log cannot be read, and is not followed"), "{told}");
+    fs::remove_file(place.path(FOLDER)).unwrap();
+    fs::rename(&elsewhere, place.path(FOLDER)).unwrap();
+    place.ctx("trace follow --for 0").ok();
+    let path = file(&place);
+    let target = place.home().join("target");
+    fs::rename(place.path(&path), &target).unwrap();
+    symlink(&target, place.path(&path)).unwrap();
+    let told = place.ctx("trace follow --for 0").ok().stderr;
+    assert_eq!(told.matches("cannot be read").count(), 1, "{told}");
+}
+
+#[test]
 fn the_stricter_of_the_sealed_and_the_live_setting_holds() {
     // The live file takes no access out of the vault.
     let place = vault();

@@ -7,6 +7,7 @@ use crate::acknowledged::rehashed;
 use crate::anchored::git;
 use crate::harness::{Place, files_in};
 use crate::kept_in_vault::{FOLDER, codes, file, files, traces, with};
+use crate::stage::shop;
 
 const SYNC: &str = "accesses: vault\n  durability: sync";
 
@@ -99,6 +100,82 @@ fn a_log_of_a_branch_that_was_merged_is_not_truncated_unseen() {
         place.write(&path, other);
         assert_eq!(found(&place), ["audit-rollback"]);
     }
+}
+
+/// A repository in which results of a source are staged.
+fn staging_repository() -> Place {
+    let place = Place::vault();
+    let config = place.read(".context/config.yaml");
+    place.write(".context/config.yaml", config + "staging: {enabled: true}\n");
+    let place = shop(place);
+    git(&place, "init -q -b main");
+    commit(&place);
+    place
+}
+
+fn record(place: &Place, times: usize) {
+    for n in 0..times {
+        let line = "source record sources/prices --session s --tools list_prices --server shop";
+        place.typed(line).stdin(format!("result {n}")).run().ok();
+    }
+}
+
+/// The only staging chain.
+#[track_caller]
+fn chain(place: &Place) -> String {
+    let chains = files_in(place.root()).into_keys();
+    let chains: Vec<String> =
+        chains.filter(|path| path.starts_with(".context/staging/chains/")).collect();
+    let [chain] = chains.as_slice() else { panic!("one chain: {chains:?}") };
+    chain.clone()
+}
+
+#[test]
+fn staging_chains_are_compared_on_every_ref_as_audit_logs_are() {
+    let place = staging_repository();
+    git(&place, "checkout -q -b feat");
+    record(&place, 3);
+    let path = chain(&place);
+    commit(&place);
+    git(&place, "checkout -q main");
+    // That the branch has more is no finding.
+    assert_eq!(found(&place), [""; 0]);
+    git(&place, "merge -q --no-ff -m merged feat");
+    assert_eq!(found(&place), [""; 0]);
+    let whole = place.read(&path);
+    keep(&place, &path, 1);
+    let codes = codes(&place);
+    assert!(codes.contains(&("staged-rollback".to_owned(), path.clone())), "{codes:?}");
+    // Another line of the same number.
+    place.write(&path, whole.replacen("\"session\":\"s\"", "\"session\":\"z\"", 3));
+    assert!(found(&place).contains(&"staged-rollback".to_owned()));
+    place.remove(&path);
+    assert!(found(&place).contains(&"staged-rollback".to_owned()));
+    let told = place.ctx("head trust").ok().stdout;
+    assert!(told.contains("now given up: lines 1 to 3 of the writer"), "{told}");
+    assert!(!found(&place).contains(&"staged-rollback".to_owned()));
+    let line = place.ctx("trace list --verb head --json").ok().json("ctx.trace.list");
+    let trace = line["traces"][0]["trace"].as_str().unwrap().to_owned();
+    let shown = place.ctx(&format!("trace show {trace}")).ok().stdout;
+    assert!(shown.contains("lines 1 to 3 of"), "{shown}");
+}
+
+#[test]
+fn a_chain_that_goes_further_on_another_branch_is_a_note_that_names_it() {
+    let place = staging_repository();
+    record(&place, 1);
+    let path = chain(&place);
+    commit(&place);
+    git(&place, "branch -q feat");
+    record(&place, 2);
+    commit(&place);
+    git(&place, "checkout -q feat");
+    assert_eq!(codes(&place), [("audit-elsewhere".to_owned(), path.clone())]);
+    let said = place.ctx("verify").ok().stdout;
+    assert!(said.contains("lines 2 to 3 of the writer on `refs/heads/main`"), "{said}");
+    // It is not given up: the other branch has it.
+    let report = place.ctx("head trust --json").ok().json("ctx.head.trust");
+    assert_eq!(report["lost"], serde_json::json!([]));
 }
 
 #[test]

@@ -9,6 +9,7 @@
 
 mod harness;
 
+mod access_faults;
 mod acknowledged;
 mod add;
 mod adopted;
@@ -88,6 +89,7 @@ mod shared;
 mod source;
 mod source_diff;
 mod stage;
+mod stage_bound;
 mod stage_cache;
 mod stage_faults;
 mod stage_properties;

@@ -93,6 +93,66 @@ fn change_logs_of_two_branches_merge_and_the_way_out_ends_in_a_vault_that_verifi
     clone.ctx("verify").ok();
 }
 
+/// What a merge gives up of a history is in no history any more, but its text may be submitted again.
+#[test]
+fn who_submitted_a_text_on_a_branch_that_was_given_up_does_not_approve_it() {
+    let place = Place::published(&[("nodes/a", "# A\n\none\n"), ("nodes/b", "# B\n\none\n")]);
+    let steward =
+        |who: &str, role: &str| format!("  - {{principal: {who}@example.com, role: {role}}}\n");
+    let (bo, kim) = (steward("bo", "reviewer"), steward("kim", "reviewer"));
+    let ana = steward("ana", "editor");
+    place.write("stewards.yaml", format!("version: 1\nvault:\n{bo}{kim}{ana}"));
+    place.ctx("govern on").ok();
+    let by = |who: &str, line: &str| place.ctx(&format!("{line} --as {who}@example.com"));
+    git(&place, "init -q -b main");
+    git(&place, "add -A");
+    git(&place, "commit -q -m one");
+    for (branch, id, author) in [("theirs", "nodes/b", "bo"), ("ours", "nodes/a", "ana")] {
+        git(&place, &format!("checkout -q -b {branch} main"));
+        place.edit(&format!("{id}.md"), "one", branch);
+        by(author, &format!("submit {id}")).ok();
+        by("kim", &format!("approve {id}")).ok();
+        git(&place, "add -A");
+        git(&place, &format!("commit -q -m {branch}"));
+    }
+    let line =
+        "git -c user.name=Ana -c user.email=ana@example.com merge -q theirs; git status --short";
+    let merged = place.typed("").shell(line).ok().stdout;
+    assert!(merged.contains("UU .versions/checkpoints.jsonl"), "{merged}");
+    let keep = "git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**' && git checkout -q --ours context.yaml";
+    place.typed("").shell(keep).ok();
+    // The text of Bo, who is a reviewer, is submitted again by another principal.
+    by("ana", "submit nodes/b --expect-version 1").ok();
+    assert!(place.ctx("review show nodes/b").ok().stdout.contains("theirs"));
+    let refused = by("bo", "approve nodes/b").exits(3);
+    assert_snapshot!(refused.stderr, @"
+    error[own-submission]: `bo@example.com` may not approve `nodes/b`: bo@example.com submitted a version of it that its history has lost
+    hint: another reviewer has to decide; `ctx steward who nodes/b` shows who may
+    ");
+    assert!(by("bo", "review").ok().stdout.contains("nothing awaits"));
+    by("kim", "approve nodes/b").ok();
+    place.ctx("head trust").ok();
+    place.ctx("verify").ok();
+    // What is published then was not written by Bo alone, and the next change may be approved.
+    for (text, who, is_barred) in [("two", "bo", true), ("three", "bo", false)] {
+        let text = place
+            .read("nodes/b.md")
+            .lines()
+            .filter(|l| !l.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n")
+            + &format!("\n{text}\n");
+        place.write("nodes/b.md", text);
+        by("ana", "submit nodes/b").ok();
+        let said = by(who, "approve nodes/b");
+        assert_eq!(said.exit == 3, is_barred, "{}", said.whole());
+        if is_barred {
+            by("kim", "approve nodes/b").ok();
+        }
+    }
+    place.ctx("verify").ok();
+}
+
 #[test]
 fn the_lines_of_two_branches_one_after_the_other_are_named() {
     let place = committed("**/.versions/** -text merge=union\n");

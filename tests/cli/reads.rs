@@ -525,6 +525,53 @@ fn a_decision_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
 }
 
 #[test]
+fn an_error_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
+    let place = with_a_hidden_part();
+    for id in ["nodes/sec/s", "nodes/pub/p"] {
+        let path = format!("{id}.md");
+        place.write(&path, place.read(&path) + "more\n");
+    }
+    place.ctx("submit --changed --change one --as ana@x.com").ok();
+    let before = place.tree();
+    let state = place.home().join("another/state").display().to_string();
+    let lines = ["approve nodes/pub/p", "approve --change one", "reject nodes/pub/p --reason x"];
+    let refused = |line: &str| {
+        let said = place.typed(&format!("{line} --as lee@x.com")).var("XDG_STATE_HOME", &state);
+        let said = said.run().whole();
+        assert!(!said.contains("sec"), "{line}: {said}");
+        assert!(said.contains("of the change that you may not read"), "{line}: {said}");
+        said
+    };
+    // Of the withdrawal of the hidden part there is no line.
+    place.ctx("withdraw nodes/sec/s --as ana@x.com").ok();
+    for (path, bytes) in &before {
+        if path.starts_with(".context/audit/") || path.starts_with("nodes/pub/.versions/") {
+            place.write(path, bytes);
+        }
+    }
+    lines.iter().for_each(|line| drop(refused(line)));
+    assert_snapshot!(refused("approve nodes/pub/p"), @"
+    exit: 4
+    -- stdout
+    -- stderr
+    error[unremembered]: 1 part of the change that you may not read has a step that no line of the change log names
+    hint: a steward who may read every part of the change can say more
+    ");
+    place.write("nodes/pub/p.md", place.read("nodes/pub/p.md") + "mine\n");
+    // Its history cannot be read.
+    before.iter().for_each(|(path, bytes)| place.write(path, bytes));
+    place.write("nodes/sec/.versions/s/history.yaml", "no: history\n");
+    lines.iter().for_each(|line| drop(refused(line)));
+    assert_snapshot!(refused("approve nodes/pub/p"), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 file of the change that you may not read is refused
+    hint: a steward who may read every part of the change can say more
+    ");
+}
+
+#[test]
 fn a_change_is_not_told_to_who_may_read_no_part_of_it() {
     let place = with_a_hidden_part();
     let submit = |change: &str, ids: &[&str]| {

@@ -261,6 +261,48 @@ fn bytes_are_submitted_without_touching_the_live_file() {
 }
 
 #[test]
+fn a_text_without_frontmatter_keeps_the_published_fields() {
+    for setting in ["managed", "untouched"] {
+        let place = Place::vault();
+        let config = place.read(".context/config.yaml") + &format!("frontmatter: {setting}\n");
+        place.write(".context/config.yaml", config);
+        place.write(
+            "nodes/a.md",
+            "---\ntitle: Fees\ntags: [policy]\nteam: legal\n---\n# A\n\none\n",
+        );
+        place.ctx("publish --all --as ana@x.com").ok();
+        place.write("stewards.yaml", STEWARDS);
+        place.ctx("govern on --as ana@x.com").ok();
+        let submit = |text: &str| {
+            let line = "submit nodes/a --from - --expect-version 1 --as ana@x.com";
+            place.typed(line).stdin(text).run()
+        };
+        assert!(submit("# A\n\none\n").ok().stdout.contains("unchanged: nodes/a"), "{setting}");
+        // It says of no version that it was edited from it.
+        if setting == "managed" {
+            let line = "submit nodes/a --from - --as ana@x.com";
+            place.typed(line).stdin("# B\n\ntwo\n").run().exits(1);
+        }
+        submit("# B\r\n\r\ntwo\r\n").ok();
+        assert!(submit("# B\n\ntwo\n").ok().stdout.contains("unchanged: nodes/a"), "{setting}");
+        by(&place, "bo", "approve nodes/a").ok();
+        let text = place.ctx("show nodes/a 3").ok().stdout;
+        for kept in ["title: Fees\n", "tags: [policy]\n", "team: legal\n", "\n# B\n\ntwo\n"] {
+            assert!(text.contains(kept), "{setting}: {kept} in {text}");
+        }
+        intact_but_for_drift(&place);
+    }
+}
+
+/// No finding but live files that differ.
+fn intact_but_for_drift(place: &Place) {
+    let verified = place.ctx("verify --allow-drift --json").ok().json("ctx.verify");
+    let findings = verified["findings"].as_array().unwrap();
+    let others: Vec<_> = findings.iter().filter(|found| found["code"] != "drift").collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+#[test]
 fn a_text_from_elsewhere_says_which_version_it_was_edited_from() {
     let place = governed();
     place.write("draft.txt", "# A\n\nproposed\n");
@@ -495,6 +537,55 @@ fn what_the_change_log_says_was_rejected_is_not_approved_after_a_rollback() {
     by(&place, "ana", "submit nodes/a").ok();
     by(&place, "ana", "submit nodes/a").ok();
     assert!(!place.ctx("read nodes/a").ok().stdout.contains("two"));
+}
+
+#[test]
+fn parts_of_a_change_that_a_rollback_brought_back_are_not_decided() {
+    for (who, end) in [("bo", "reject --change set --reason no"), ("ana", "withdraw --change set")]
+    {
+        for folder in ["nodes/.versions/b/", "nodes/.versions/"] {
+            let place = governed();
+            place.write("nodes/b.md", "# B\n");
+            place.edit("nodes/a.md", "one", "two");
+            by(&place, "ana", "submit nodes/a nodes/b --change set").ok();
+            let before = place.tree();
+            by(&place, who, end).ok();
+            roll_back(&place, &before, folder);
+            let listed = by(&place, "kim", "review --all").ok().stdout;
+            assert!(listed.contains("nothing awaits"), "{end} {folder}: {listed}");
+            for line in ["approve nodes/b", "approve nodes/a nodes/b", "reject nodes/b --reason no"]
+            {
+                let refused = by(&place, "kim", line)
+                    .exits(if folder.ends_with("b/") && line.contains("/a") { 1 } else { 4 });
+                assert!(
+                    ["unremembered", "not-submitted"].contains(&code(&refused).as_str()),
+                    "{line}"
+                );
+            }
+            let refused = by(&place, "kim", "approve --change set").exits(1);
+            assert_eq!(code(&refused), "not-submitted", "{end} {folder}");
+            // An editor submits them again, and that is decided.
+            by(&place, "ana", "submit nodes/a nodes/b --change again").ok();
+            by(&place, "kim", "approve --change again").ok();
+            assert!(place.ctx("read nodes/a").ok().stdout.contains("two"));
+        }
+    }
+}
+
+#[test]
+fn a_change_that_was_published_is_not_published_again_after_a_rollback() {
+    let place = governed();
+    place.write("nodes/b.md", "# B\n");
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ana", "submit nodes/a nodes/b --change set").ok();
+    let before = place.tree();
+    by(&place, "bo", "approve --change set").ok();
+    roll_back(&place, &before, "nodes/.versions/");
+    assert_eq!(by(&place, "kim", "approve nodes/b").exit, 1);
+    roll_back(&place, &before, ".versions/");
+    for line in ["approve nodes/b", "approve --change set"] {
+        assert_eq!(code(&by(&place, "kim", line).exits(4)), "head-rollback", "{line}");
+    }
 }
 
 #[test]
@@ -861,6 +952,109 @@ fn an_approval_that_is_due_is_renewed_without_a_change_of_the_text() {
     later("ana", 6, "submit nodes/never --renew").exits(1);
     later("ana", 6, "submit packs/none.yml --renew").exits(1);
     later("ana", 6, "submit nodes/ --renew").exits(2);
+}
+
+#[test]
+fn who_may_still_approve_is_said_where_a_submission_replaces_another_one() {
+    let place = governed();
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "bo", "approve nodes/a").ok();
+    by(&place, "ana", "submit nodes/a --renew").ok();
+    let said = by(&place, "bo", "submit nodes/a --renew --supersede --dry-run").ok().stderr;
+    assert!(
+        said.contains("that you replaced may not approve it either; these may: kim@x.com"),
+        "{said}"
+    );
+    by(&place, "bo", "submit nodes/a --renew --supersede").ok();
+    // Both reviewers are authors then.
+    let said = by(&place, "kim", "submit nodes/a --renew --supersede").ok().stderr;
+    assert!(
+        said.contains("no steward may approve nodes/a") && said.contains("ctx withdraw nodes/a"),
+        "{said}"
+    );
+    for who in ["bo", "kim"] {
+        assert_eq!(code(&by(&place, who, "approve nodes/a").exits(3)), "own-submission", "{who}");
+    }
+    by(&place, "kim", "withdraw nodes/a").ok();
+    let said = by(&place, "kim", "submit nodes/a --renew").ok();
+    assert!(!said.stderr.contains("may approve"), "{}", said.whole());
+    by(&place, "bo", "approve nodes/a").ok();
+    intact(&place);
+}
+
+#[test]
+fn a_submission_whose_author_is_the_only_other_reviewer_is_said_to_have_none() {
+    let place = governed();
+    place.edit("nodes/a.md", "author: ana@x.com", "author: kim@x.com");
+    let said = by(&place, "bo", "submit nodes/a").ok().stderr;
+    assert!(said.contains("no steward may approve nodes/a"), "{said}");
+}
+
+#[test]
+fn the_name_of_a_change_differs_from_another_one_in_more_than_case() {
+    let place = governed();
+    place.write("nodes/b.md", "# B\n");
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ana", "submit nodes/a --change Q3").ok();
+    for (who, name) in [("ana", "q3"), ("kim", "q3"), ("ana", " Q3")] {
+        let line = format!("submit nodes/b --change '{name}'");
+        let refused = by(&place, who, &line).exits(4);
+        assert_eq!(code(&refused), "submission-pending", "{line}");
+        assert!(refused.stderr.contains("differs only in case"), "{}", refused.whole());
+    }
+    by(&place, "ana", "submit nodes/b --change Q3").ok();
+    by(&place, "bo", "approve --change Q3").ok();
+    // The name is free again.
+    place.edit("nodes/a.md", "two", "three");
+    by(&place, "ana", "submit nodes/a --change q3").ok();
+    by(&place, "bo", "approve --change q3").ok();
+    intact(&place);
+}
+
+/// The change logs.
+fn change_logs(place: &Place) -> Vec<(String, Vec<u8>)> {
+    place.tree().into_iter().filter(|(path, _)| path.starts_with(".context/audit/")).collect()
+}
+
+#[test]
+fn a_change_whose_line_was_lost_is_replaced_part_by_part() {
+    let place = governed();
+    place.write("nodes/b.md", "# B\n");
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ana", "submit nodes/a nodes/b").ok();
+    let lines = change_logs(&place);
+    by(&place, "ana", "submit nodes/a nodes/b --change set").ok();
+    lines.iter().for_each(|(path, bytes)| place.write(path, bytes));
+    let refused = elsewhere(&place, "bo", "approve --change set").exits(4);
+    assert_snapshot!(refused.stderr, @"
+    error[unremembered]: no line of the change log names version 3 of `nodes/a`: its writer may have been interrupted
+    hint: if its writer was interrupted, their next command that writes there completes the step, or takes it back
+    hint: if a change log has lost the line, restore `.context/audit` from git or a backup
+    hint: an editor can submit in its place the live text with `ctx submit nodes/a --supersede`, or the published one with `ctx submit nodes/a --renew --supersede`
+    ");
+    elsewhere(&place, "kim", "submit nodes/a --supersede").ok();
+    let listed = elsewhere(&place, "bo", "review").ok();
+    assert!(listed.stderr.contains("version 2 of nodes/b is in no line"), "{}", listed.whole());
+    elsewhere(&place, "bo", "approve nodes/a").ok();
+    elsewhere(&place, "kim", "submit nodes/b --supersede").ok();
+    elsewhere(&place, "bo", "approve nodes/b").ok();
+    let verified = elsewhere(&place, "bo", "verify --json").json("ctx.verify");
+    assert!(!verified.to_string().contains("approval-"), "{verified}");
+}
+
+#[test]
+fn a_retirement_whose_line_was_lost_is_replaced_by_the_published_text() {
+    let place = governed();
+    let lines = change_logs(&place);
+    by(&place, "ana", "retire nodes/a").ok();
+    lines.iter().for_each(|(path, bytes)| place.write(path, bytes));
+    assert_eq!(code(&elsewhere(&place, "bo", "approve nodes/a").exits(4)), "unremembered");
+    let same = elsewhere(&place, "kim", "submit nodes/a --supersede").ok().stdout;
+    assert!(same.contains("unchanged: nodes/a"), "{same}");
+    elsewhere(&place, "kim", "submit nodes/a --renew --supersede").ok();
+    elsewhere(&place, "bo", "approve nodes/a").ok();
+    assert!(place.ctx("list").ok().stdout.contains("nodes/a"));
 }
 
 #[test]

@@ -3,8 +3,10 @@
 use serde_json::json;
 
 use crate::harness::{Place, files_in};
-use crate::stage::{ANA, BO, EVE, KIM, governed, shop, stage, staged_at};
+use crate::stage::{ANA, BO, EVE, KIM, governed, hydrated, opened, shop, stage, staged_at};
+use contextnest::staging::Hydrated;
 use contextnest::vault::disk::Disk;
+use contextnest::vault::outside;
 
 /// Stages results a minute apart; gives their URIs.
 fn results(place: &Place, who: (&str, &str), payloads: &[&[u8]]) -> Vec<String> {
@@ -83,6 +85,10 @@ fn other_results_are_compared_by_lines_or_by_bytes() {
     let said = place.ctx("source diff sources/prices").ok();
     assert_eq!(said.stdout, "");
     assert!(said.stderr.contains("have the same content"), "{}", said.stderr);
+    let name = place.ctx("source diff sources/prices --json").ok().json("ctx.source.diff");
+    let diff = ["stage", "diff", name["to"].as_str().unwrap(), "--json"];
+    let found = place.args(&diff).here().ok().json("ctx.stage.diff");
+    assert_eq!((&found["equal"], &found["diff"]), (&json!(true), &json!("")));
 }
 
 #[test]
@@ -177,35 +183,86 @@ fn a_result_that_is_recorded_and_not_staged_says_so() {
 }
 
 #[test]
-fn documents_that_were_promoted_from_the_older_result_are_named() {
+fn documents_that_were_promoted_from_earlier_results_are_named() {
     let place = shop(Place::vault());
     let who = (ANA, "s1");
-    let all = results(&place, who, &[b"price: 1\n", b"price: 1\n", b"price: 2\n"]);
-    for (n, id) in [(0, "nodes/first"), (1, "nodes/second"), (2, "nodes/third")] {
+    let all = results(&place, who, &[b"price: 1\n", b"price: 2\n", b"price: 3\n", b"price: 3\n"]);
+    for (n, id) in [(0, "nodes/first"), (1, "nodes/second"), (2, "nodes/third"), (3, "nodes/last")]
+    {
         place.args(&["stage", "promote", &all[n], "--to", id]).here().ok();
     }
-    let said = place.ctx("source diff sources/prices").ok().stdout;
-    let named: Vec<&str> = said.lines().filter(|line| line.starts_with("out of date")).collect();
+    // The last two results are equal; what was promoted earlier is not forgotten.
+    let said = place.ctx("source diff sources/prices").ok();
+    assert!(said.stderr.contains("have the same content"), "{}", said.stderr);
+    let of = |id: &str, n: usize, what: &str| {
+        format!("`{id}`, published as version 1, was promoted from {}{what}", all[n])
+    };
     assert_eq!(
-        named,
+        said.stdout.lines().collect::<Vec<_>>(),
         [
-            format!(
-                "out of date: `nodes/first`, published as version 1, was promoted from {}",
-                all[0]
-            ),
-            format!(
-                "out of date: `nodes/second`, published as version 1, was promoted from {}",
-                all[1]
-            ),
+            of("nodes/first", 0, ": the last result has another content"),
+            of("nodes/second", 1, ": the last result has another content"),
+            of("nodes/third", 2, ", whose content is still the last one"),
         ]
     );
     // A document that no longer says so was brought up to date.
     let text =
-        place.read("nodes/first.md").replace(&all[0], &all[2]).replace("price: 1", "price: 2");
+        place.read("nodes/first.md").replace(&all[0], &all[2]).replace("price: 1", "price: 3");
     place.write("nodes/first.md", text);
     place.ctx("publish nodes/first").ok();
     place.ctx("retire nodes/second").ok();
     let found = place.ctx("source diff sources/prices --json").ok().json("ctx.source.diff");
-    let second = json!({"document": "nodes/second", "entry": all[1], "published": null});
-    assert_eq!(found["promoted"], json!([second]));
+    let named = |id: &str, n: usize, published: Option<u64>, current: bool| json!({"document": id, "entry": all[n], "published": published, "current": current});
+    assert_eq!(
+        found["promoted"],
+        json!([named("nodes/second", 1, None, false), named("nodes/third", 2, Some(1), true),])
+    );
+}
+
+#[test]
+fn only_results_of_the_same_server_and_tools_are_compared() {
+    let place = shop(Place::vault());
+    let all = results(&place, (ANA, "s1"), &[b"1\n", b"2\n"]);
+    place.args(&["stage", "promote", &all[0], "--to", "nodes/first"]).here().ok();
+    let other = Hydrated { tools: vec!["list_shops".to_owned()], ..hydrated(ANA, "s1") };
+    let vault = opened(&place, Disk::default());
+    let stage = |of: Hydrated, payload: &[u8], at: &str| {
+        let at = at.parse().unwrap();
+        let captured = contextnest::staging::stage((&vault, outside::random), (of, payload), at);
+        captured.unwrap().name.to_string()
+    };
+    stage(other, b"shops\n", "2026-11-21T11:00:00.000Z");
+    let said = place.ctx("source diff sources/prices").exits(1);
+    let none = "has no earlier staged result of the server and the tools of the last one";
+    assert!(said.stderr.contains(none), "{}", said.stderr);
+    assert!(said.stderr.contains("`ctx stage diff NEWER OLDER`"), "{}", said.stderr);
+    let last = stage(hydrated(ANA, "s1"), b"3\n", "2026-11-21T11:01:00.000Z");
+    let found = place.ctx("source diff sources/prices --json").ok().json("ctx.source.diff");
+    assert_eq!((&found["from"], &found["to"]), (&json!(all[1]), &json!(last)));
+    assert_eq!(found["promoted"][0]["document"], "nodes/first");
+}
+
+#[test]
+fn a_long_difference_is_cut_and_says_so() {
+    let place = shop(Place::vault());
+    let list = |add: usize| json!((0..1200).map(|n| n + add).collect::<Vec<_>>()).to_string();
+    results(&place, (ANA, "s1"), &[list(0).as_bytes(), list(1).as_bytes()]);
+    let said = place.ctx("source diff sources/prices").ok();
+    assert_eq!(said.stdout.lines().filter(|line| line.starts_with("changed ")).count(), 1000);
+    assert!(said.stderr.contains("note: 200 more; `-n N` prints more of them"), "{}", said.stderr);
+    let found = place.ctx("source diff sources/prices -n 2 --json").ok().json("ctx.source.diff");
+    assert_eq!(found["changes"].as_array().unwrap().len(), 2);
+    assert_eq!((&found["omitted"], &found["equal"]), (&json!(1198), &json!(false)));
+    assert_eq!(found["diff"].as_str().unwrap().lines().count(), 2);
+    let said = place.ctx("source diff sources/prices -n 0").ok().stdout;
+    assert!(said.contains("<!-- ctx:staged"), "{said}");
+}
+
+#[test]
+fn a_document_that_is_no_source_is_refused() {
+    let place = shop(Place::vault());
+    for line in ["source diff nodes/rules", "stage list --source nodes/rules"] {
+        let said = place.ctx(line).exits(1);
+        assert!(said.stderr.contains("`nodes/rules` is not a source"), "{line}: {}", said.stderr);
+    }
 }

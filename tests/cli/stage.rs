@@ -466,12 +466,66 @@ fn ending_entries_says_nothing_of_entries_that_the_actor_may_not_see() {
 }
 
 #[test]
+fn a_list_that_may_lack_entries_says_so_to_those_who_see_them() {
+    let place = governed();
+    let first = stage(&place, ANA, "s1", b"one");
+    stage(&place, ANA, "s1", b"two");
+    let chain = chain_of(&place);
+    let said = place.ctx(&format!("verify --as {KIM}")).ok().stdout;
+    assert!(
+        said.contains("  2 staged results in the chains, with what is kept of them\n"),
+        "{said}"
+    );
+    // The first line is gone, so that an act upon its entry could be gone, too.
+    place.write(&chain, place.read(&chain).split_once('\n').unwrap().1);
+    let warning = "warning: a staging chain of `sources/prices` is damaged";
+    for line in ["stage list", "source diff sources/prices"] {
+        let said = place.ctx(&format!("{line} --every-session --as {KIM}")).exits(1);
+        let is_told = said.stderr.contains(warning) || line == "source diff sources/prices";
+        assert!(is_told, "{line}: {}", said.whole());
+    }
+    let said = place.ctx(&format!("resolve status:staged --as {KIM}"));
+    assert!(said.stderr.contains(warning), "{}", said.whole());
+    let second = first.replace("-1", "-2");
+    let said = place.args(&["stage", "show", &second, "--as", KIM]).here().exits(1);
+    assert!(said.stdout.contains("two") && said.stderr.contains(warning), "{}", said.whole());
+    // Who sees no entry of the source is told of no chain.
+    let said = place.ctx(&format!("stage list --session e1 --as {EVE}")).ok();
+    assert!(!said.stderr.contains("sources/prices"), "{}", said.stderr);
+    let said = place.ctx(&format!("stage list --session s1 --as {ANA} --json")).exits(1);
+    assert_eq!(said.json("ctx.stage.list")["staged"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_result_that_is_not_kept_says_why() {
+    let record = |place: &Place, more: &str| {
+        let line = format!(
+            "source record sources/prices --session s --as {ANA} --tools list_prices --server shop {more}"
+        );
+        place.typed(&line).stdin(b"one").run().ok().stderr
+    };
+    let place = shop(Place::vault());
+    let said = record(&place, "");
+    assert!(said.contains("not staged, only its hash is recorded: `staging.enabled`"), "{said}");
+    place.edit("sources/prices.md", "  tools:", "  stage: never\n  tools:");
+    place.ctx("publish sources/prices").ok();
+    let said = record(&place, "");
+    assert!(said.contains("the source says `stage: never`"), "{said}");
+    place.edit("sources/prices.md", "stage: never", "stage: always");
+    place.ctx("publish sources/prices").ok();
+    assert!(record(&place, "").starts_with("staged as contextnest://staged/"));
+    let said = record(&place, "--error late");
+    assert!(said.contains("it was recorded with an error"), "{said}");
+}
+
+#[test]
 fn an_erasure_is_done_once_and_its_reason_does_not_repeat_the_content() {
     let place = shop(Place::vault());
     let uri = stage(&place, ANA, "s1", b"17 Rose Lane\n");
     let erase = |reason: &str| place.args(&["stage", "erase", &uri, "--reason", reason]).here();
     let refused = erase("it says: 17 Rose Lane!").exits(1);
-    assert!(refused.stderr.contains("repeats the content"), "{}", refused.stderr);
+    let why = "the reason repeats `17 Rose Lane` of the content";
+    assert!(refused.stderr.contains(why), "{}", refused.stderr);
     assert!(erase("an address").ok().stdout.starts_with("erased: "));
     let again = erase("an address").ok();
     assert!(again.stdout.starts_with("is erased already: "), "{}", again.stdout);
@@ -694,6 +748,124 @@ fn forge(place: &Place, uri: &str, (kind, who, at): (&str, &str, &str), more: &V
         sha2::Sha256::digest(line.to_string()).iter().map(|b| format!("{b:02x}")).collect();
     line["hash"] = format!("sha256:{digits}").into();
     place.write(&path, format!("{text}{line}\n"));
+}
+
+/// Appends a chain of another writer with these lines, without their numbers and hashes.
+fn forge_chain(place: &Place, writer: &str, lines: &[Value]) {
+    let mut prev = format!("contextnest:staging:v1:sources/prices:{writer}");
+    let mut text = String::new();
+    for (n, line) in lines.iter().enumerate() {
+        let mut line = line.clone();
+        (line["v"], line["seq"], line["prev"]) = (1.into(), (n + 1).into(), prev.into());
+        line.as_object_mut().unwrap().remove("hash");
+        line["hash"] = sha256_of(line.to_string().as_bytes()).into();
+        prev = line["hash"].as_str().unwrap().to_owned();
+        text += &format!("{line}\n");
+    }
+    place.write(&format!(".context/staging/chains/sources/prices/{writer}.jsonl"), text);
+}
+
+fn sha256_of(bytes: &[u8]) -> String {
+    let digits: String = sha2::Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
+    format!("sha256:{digits}")
+}
+
+/// The first line of the one chain.
+fn first_line(place: &Place) -> Value {
+    serde_json::from_str(place.read(&chain_of(place)).lines().next().unwrap()).unwrap()
+}
+
+#[test]
+fn two_entries_of_one_name_are_damage_and_are_named_by_all_digits() {
+    let place = shop(Place::vault());
+    let uri = stage(&place, ANA, "s1", b"one");
+    let path = chain_of(&place);
+    let writer = path.rsplit('/').next().unwrap().trim_end_matches(".jsonl").to_owned();
+    let other = format!("{}{}", &writer[..8], "0".repeat(24));
+    forge_chain(&place, &other, &[first_line(&place)]);
+    assert_eq!(findings(&place), ["staged-chain-mismatch"]);
+    for verb in ["show", "pin"] {
+        let said = place.args(&["stage", verb, &uri]).here().exits(1);
+        assert!(said.stderr.contains("more than one staged entry has the name"), "{}", said.stderr);
+        let hint = format!("name one by all digits of its writer, as in `{other}-1`");
+        assert!(said.stderr.contains(&hint), "{}", said.stderr);
+    }
+    let whole = format!("{writer}-1");
+    assert!(place.args(&["stage", "show", &whole]).here().ok().stdout.contains("\none\n"));
+    let erase = ["stage", "erase", &whole, "--reason", "personal data"];
+    assert!(place.args(&erase).here().ok().stdout.contains("erased: "));
+    assert!(!place.has(&format!(".context/staging/objects/{}", path_of_content(b"one"))));
+}
+
+#[test]
+fn a_pin_counts_whatever_time_the_last_unpin_has() {
+    let place = shop(Place::vault());
+    let uri = stage(&place, ANA, "s1", b"one");
+    forge(&place, &uri, ("unpin", ANA, "2027-01-01T00:00:00.000Z"), &json!({}));
+    assert_eq!(findings(&place), ["timestamp-future"]);
+    place.args(&["stage", "pin", &uri]).here().ok();
+    let state = || {
+        let shown = place.args(&["stage", "show", &uri, "--json"]).here().ok();
+        shown.json("ctx.stage.show")["state"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(state(), "pinned");
+    let gc = ["stage", "gc", "--now", "2026-12-31T00:00:00.000Z", "--json"];
+    assert_eq!(place.args(&gc).here().ok().json("ctx.stage.gc")["collected"], json!([]));
+    place.args(&["stage", "unpin", &uri]).here().ok();
+    assert_eq!(state(), "staged");
+}
+
+#[test]
+fn an_entry_that_the_log_does_not_know_is_noted() {
+    let place = shop(Place::vault());
+    stage(&place, ANA, "s1", b"one");
+    let line = first_line(&place);
+    for (key, value) in
+        [("source", json!("contextnest://sources/prices@999")), ("source_version", json!(7))]
+    {
+        let mut forged = line.clone();
+        forged[key] = value;
+        forge_chain(&place, "0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d", &[forged]);
+        assert_eq!(findings(&place), ["staged-unproved"], "{key}");
+    }
+    let mut forged = line.clone();
+    forged["at"] = "2099-01-01T00:00:00.000Z".into();
+    forged["retention_until"] = "2099-02-01T00:00:00.000Z".into();
+    forge_chain(&place, "0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d", &[forged]);
+    assert_eq!(findings(&place), ["timestamp-future"]);
+}
+
+#[test]
+fn a_document_that_was_not_made_of_its_entry_is_noted_and_is_no_promotion() {
+    let place = shop(Place::vault());
+    let uri = stage(&place, ANA, "s1", b"price 1");
+    let text = format!("---\ntitle: F\npromoted_from: {uri}\n---\nprice 9\n");
+    place.write("nodes/f.md", text);
+    place.ctx("publish nodes/f").ok();
+    assert_eq!(findings(&place), ["staged-unproved"]);
+    let said = place.args(&["stage", "promote", &uri, "--to", "nodes/f"]).here().exits(1);
+    assert!(said.stderr.contains("and its body is not the content"), "{}", said.stderr);
+    assert_eq!(findings(&place), ["staged-unproved"]);
+    place.args(&["stage", "promote", &uri, "--to", "nodes/g"]).here().ok();
+    place.ctx("mv nodes/g nodes/h").ok();
+    assert_eq!(findings(&place), ["staged-unproved"]);
+    place.ctx("retire nodes/f").ok();
+    assert_eq!(findings(&place), [""; 0]);
+}
+
+#[test]
+fn what_was_recovered_of_an_interrupted_writer_is_erased_too() {
+    let place = shop(Place::vault());
+    let secret = b"Mrs. Example lives in 17 Rose Lane";
+    let uri = stage(&place, ANA, "s1", secret);
+    let kept = ".context/local/recovered/1/context/local";
+    place.write(&format!("{kept}/598f.ctx-tmp"), &secret[..20]);
+    place.write(&format!("{kept}/598e.ctx-tmp"), "Mrs. Example lives elsewhere");
+    place.args(&["stage", "erase", &uri, "--reason", "personal data"]).here().ok();
+    for (path, bytes) in files_in(place.home()) {
+        assert!(!memchr_find(&bytes, &secret[..20]), "{path}");
+    }
+    assert!(place.has(&format!("{kept}/598e.ctx-tmp")));
 }
 
 /// A governed vault in which the prices were consumed before it was governed, and after.

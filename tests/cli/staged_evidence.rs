@@ -281,13 +281,56 @@ fn an_entry_that_the_reader_may_not_see_is_not_exported() {
 
 /// The outcomes of the texts of a session, with why.
 fn replayed(place: &Place, session: &str, who: &str) -> Vec<String> {
+    made_again(place, session, who, false)
+}
+
+/// Those of the results that were recorded in it.
+fn results_again(place: &Place, session: &str, who: &str) -> Vec<String> {
+    made_again(place, session, who, true)
+}
+
+fn made_again(place: &Place, session: &str, who: &str, results: bool) -> Vec<String> {
     let report = place.ctx(&format!("replay --session {session} --as {who} --json"));
     let report = report.json("ctx.replay");
     let row = |row: &Value| {
         let why = row["why"].as_str().map_or(String::new(), |why| format!(": {why}"));
         format!("{}{why}", row["outcome"].as_str().unwrap())
     };
-    report["texts"].as_array().unwrap().iter().map(row).collect()
+    let rows = report["texts"].as_array().unwrap().iter();
+    rows.filter(|row| row["result"].as_bool().unwrap_or(false) == results).map(row).collect()
+}
+
+#[test]
+fn results_of_sources_are_made_again_from_what_is_kept() {
+    let place = governed();
+    let kept = recorded(&place, "s", b"one");
+    recorded(&place, "s", b"two");
+    assert_eq!(results_again(&place, "s", ANA), ["same"; 2]);
+    assert_eq!(results_again(&place, "s", KIM), ["same"; 2]);
+    let unseen = "cannot tell: you may see no staged entry with this result";
+    assert_eq!(results_again(&place, "s", EVE), [unseen; 2]);
+    let trace = place.ctx("trace list --session s --json").ok().json("ctx.trace.list");
+    let trace = trace["traces"][0]["trace"].as_str().unwrap().to_owned();
+    let said = place.ctx(&format!("replay {trace} --session s --as {ANA}"));
+    assert_eq!(said.exit, 2, "{}", said.whole());
+    let line = format!("replay {trace} --as {KIM}");
+    let said = place.typed(&line).without("CTX_SESSION").run().ok().stdout;
+    assert!(said.contains("result of contextnest://sources/prices@2 v1  same\n"), "{said}");
+    place.args(&["stage", "discard", &kept, "--as", KIM]).run().ok();
+    let now = results_again(&place, "s", ANA);
+    assert!(now[0].starts_with("cannot tell: the content is gone: the entry was discarded, "));
+    assert_eq!(now[1], "same");
+    // What failed gave no result.
+    let line = format!(
+        "source record sources/prices --session s --as {ANA} --tools list_prices --server shop \
+         --error late"
+    );
+    place.typed(&line).stdin(b"").run().ok();
+    assert_eq!(results_again(&place, "s", ANA).len(), 2);
+    let said = place.ctx("trace list --session s --json").ok().json("ctx.trace.list");
+    let failed = said["traces"][2]["trace"].as_str().unwrap().to_owned();
+    let said = place.typed(&format!("replay {failed}")).without("CTX_SESSION").run().exits(2);
+    assert!(said.stderr.contains("it handed out no text"), "{}", said.stderr);
 }
 
 #[test]

@@ -210,7 +210,7 @@ fn a_governed_vault_refuses_changes_of_stewards() {
     let place = sealed();
     let config = place.read(".context/config.yaml") + "governance: governed\n";
     place.write(".context/config.yaml", config);
-    let owners = "* ana@example.com\n";
+    let owners = "* eve@example.com\n";
     place.write("CODEOWNERS", owners);
     let before = place.tree();
     for line in [

@@ -323,7 +323,7 @@ fn the_remedy_of_an_alteration_works() {
 
     Meaning and remedy:
       [history-unreadable] A history cannot be read.
-          Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
+          Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again; in a governed vault their authors submit them again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
     -- stderr
     hint: `ctx help CODE` explains a finding
 
@@ -348,7 +348,7 @@ fn the_remedy_of_an_alteration_works() {
     Meaning and remedy:
       [checkpoint-log-missing] Histories have published versions, but the checkpoint log is missing.
           Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
-      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash.
+      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or binds another chain than its checkpoint.
           Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
     -- stderr
     hint: `ctx help CODE` explains a finding
@@ -378,12 +378,12 @@ fn the_remedy_of_an_alteration_works() {
           in .context/audit
 
     Meaning and remedy:
-      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash.
+      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or binds another chain than its checkpoint.
           Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
       [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before.
           Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
       [checkpoint-gap] The numbers of the checkpoints are not 1, 2, 3 and so on.
-          Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
+          Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again; in a governed vault their authors submit them again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
       [published-unsealed] A history records a publication or retirement that no checkpoint has.
           Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
       [audit-missing] Changes are recorded since an earlier checkpoint, but no change log has the event of this one.

@@ -7,7 +7,7 @@ use contextnest::audit::{Cuts, Logs, Tail, TraceId, Verified};
 use contextnest::model::digest::Digest;
 use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::model::principal::PrincipalKey;
-use contextnest::verify::{Acknowledgers, Binding, Recorded, compare_changes};
+use contextnest::verify::{Acknowledgers, Binding, BoundChains, Recorded, compare_changes};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde::Deserialize;
@@ -254,6 +254,9 @@ struct Changes {
     /// The checkpoints that must bind a line.
     #[serde(default)]
     must_bind: Vec<u64>,
+    /// What the maps bind of staging chains: checkpoint, chain, number and hash.
+    #[serde(default)]
+    chains: Vec<(u64, String, u64, String)>,
     /// From which checkpoint on who may acknowledge a missing line; null: everybody.
     #[serde(default)]
     acknowledgers: Vec<(u64, Option<Vec<String>>)>,
@@ -311,8 +314,14 @@ fn what_change_logs_say_is_compared_with_the_checkpoints() {
         });
         let acknowledgers = acknowledgers.collect();
         let bindings = &bindings;
+        let mut chains = BoundChains::default();
+        for (checkpoint, chain, seq, hash) in case.chains {
+            let line = Some((seq, hash.parse().unwrap()));
+            chains.change(chain.parse().unwrap(), CheckpointNumber(checkpoint), line);
+        }
+        let chains = &chains;
         let recorded =
-            Recorded { hashes: &hashes, owed, tails, bindings, must_bind, acknowledgers };
+            Recorded { hashes: &hashes, owed, tails, bindings, must_bind, chains, acknowledgers };
         let (mut found, steps) = compare_changes(&logs, recorded);
         let (ids, unknown) = steps.ids();
         found.extend(unknown);

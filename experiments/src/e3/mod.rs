@@ -31,14 +31,17 @@ pub(crate) use written::write_vaults;
 
 /// Runs the experiment, prints its tables, and gives the claims that did not hold.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
-    let rows = table::rows()?;
+    let mut rows = table::rows()?;
     let makers = makers()?;
     let mut broken: Vec<String> = Vec::new();
-    let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    let without = names.iter().filter(|name| !makers.contains_key(**name));
+    let names: BTreeSet<String> = rows.iter().map(|row| row.name.clone()).collect();
+    let without = names.iter().filter(|name| !makers.contains_key(name.as_str()));
     broken.extend(without.map(|name| format!("no generator for the row `{name}`")));
     let unlisted = makers.keys().filter(|name| !names.contains(**name));
     broken.extend(unlisted.map(|name| format!("no row for the generator `{name}`")));
+    if let Some(word) = &options.only {
+        rows.retain(|row| row.name.contains(word.as_str()));
+    }
     let folder = Folder::make(options)?;
     let seeds = if options.quick { 3 } else { 20 };
     let wanted: Vec<(Kind, u64)> =

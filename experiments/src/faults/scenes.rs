@@ -114,7 +114,7 @@ const fn scene(
     Scene { name, args, prepare, is_broken: false, who: ANA, is_governed: false }
 }
 
-static SCENES: [Scene; 12] = [
+static SCENES: [Scene; 14] = [
     scene("the first event", &["publish", "--all"], |_, _| Ok(())),
     scene("add", &["add", "nodes/new", "--body", "# New\n"], published),
     scene("publish one", &["publish", "nodes/d0"], edited),
@@ -137,6 +137,14 @@ static SCENES: [Scene; 12] = [
             Ok(())
         })
     },
+    // A line of a new writer, and a further one that is durable before the text leaves.
+    scene("read, kept in the vault", &["read", "nodes/d0"], |person, root| {
+        keeping_accesses(person, root, "async")
+    }),
+    scene("read, kept durably", &["read", "nodes/d0"], |person, root| {
+        keeping_accesses(person, root, "sync")?;
+        person.done(root, &["read", "nodes/d1"]).map(drop)
+    }),
     scene("convert", &["checkpoint", "convert", "--to", OTHER], published),
     scene("recover", &["recover"], |person, root| {
         keyframe_due(person, root)?;
@@ -156,6 +164,14 @@ pub(super) fn begin(scene: &Scene, form: Form, person: &Person, root: &Path) -> 
 
 pub(super) fn published(person: &Person, root: &Path) -> Result<()> {
     person.done(root, &["publish", "--all"]).map(drop)
+}
+
+/// The vault keeps accesses.
+fn keeping_accesses(person: &Person, root: &Path, durability: &str) -> Result<()> {
+    let config = std::fs::read_to_string(root.join(".context/config.yaml"))?;
+    let audit = format!("audit:\n  accesses: vault\n  durability: {durability}\n");
+    write(root, ".context/config.yaml", config.replace("audit:\n", "") + &audit)?;
+    published(person, root)
 }
 
 /// The next version of a document is stored in full.

@@ -111,17 +111,21 @@ fn found(
     match wanted {
         Wanted::Lines(scope) => {
             let found = of_log(logs.raw(&|line| scope.wants(line)))?;
-            if let Scope::Trace(name) = &scope
-                && found.is_empty()
-            {
-                place.note_elsewhere(vault, session);
-                let lost = place.lost(vault, &logs)?;
-                return Err(naming(unknown_trace(&[logs], &trace_id(name)?), &lost));
+            if found.is_empty() {
+                let all = [logs];
+                let unknown = match &scope {
+                    Scope::Trace(name) => {
+                        place.note_elsewhere(vault, session);
+                        unknown_trace(&all, &trace_id(name)?)
+                    }
+                    Scope::Session(_) | Scope::Document(_) => {
+                        note_pruned(session, &all[0], None);
+                        unknown_access(&all[0])
+                    }
+                };
+                return Err(naming(unknown, &place.lost(vault, &all)?));
             }
             note_pruned(session, &logs, None);
-            if found.is_empty() {
-                return Err(naming(unknown_access(&logs), &place.lost(vault, &logs)?));
-            }
             let gaps = gaps((vault, place), &logs, &scope)?;
             Ok((scope, found, gaps))
         }

@@ -8,7 +8,7 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::evidence::bundle::verify::verify;
 use crate::model::digest::Digest;
-use crate::report::evidence::{EvidenceVerifyReport, LIMITS};
+use crate::report::evidence::{EvidenceVerifyReport, LIMITS, TOOL};
 use crate::report::failure::{Code, Failure};
 use crate::words::count;
 use crate::workspace::bundle;
@@ -65,6 +65,13 @@ fn print(session: &mut Session<'_>, report: &EvidenceVerifyReport) {
     if let Some(head) = &report.head {
         let (number, hash) = (head.checkpoint, shown(&head.hash));
         ui.line(&format!("exported at checkpoint {number} {hash}"));
+    }
+    if report.is_of_another_tool() {
+        let (theirs, ours) = (shown(&report.tool), TOOL);
+        ui.painted(
+            Paint::Doubtful,
+            &format!("made by ctx {theirs}, another version than this one ({ours}): its pages for people, and gaps that they may name, were not compared"),
+        );
     }
     let items = count(report.items.len(), "item");
     let EvidenceVerifyReport { proved, not_proved, contradicted, .. } = report;

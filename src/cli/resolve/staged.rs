@@ -50,6 +50,7 @@ pub(super) fn beside(
 ) -> Result<Beside, Failure> {
     let found = session.workspace.staged_of(vault, &session.labels, asked)?;
     let Some((view, entries)) = found else { return Ok(Beside::default()) };
+    stage::warn_of_damage(session, view.damaged());
     let mut left = context.budget.map(|budget| budget.saturating_sub(context.tokens()));
     let mut beside = Beside::default();
     for entry in entries {

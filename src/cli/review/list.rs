@@ -5,6 +5,7 @@ use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
 use crate::report::failure::Failure;
 use crate::report::review::{QueueReport, QueuedReport};
+use crate::resolve::Need;
 use crate::words::count;
 
 /// So many steps that may be incomplete are named.
@@ -21,8 +22,8 @@ pub(super) fn run(
         false => Some(principal?),
     };
     let principal = principal.map(|(principal, _)| principal);
-    session.log(&vault)?;
-    let queue = crate::govern::review::queue(&vault, principal.as_ref())?;
+    let source = session.source(&vault, Need::Versions)?;
+    let queue = crate::govern::review::queue(&vault, &source, principal.as_ref())?;
     let report = QueueReport::new(&queue, principal.as_ref(), all);
     session.recording.listed = Some(report.waiting.len());
     if session.ui.json {

@@ -1,14 +1,15 @@
 //! `ctx source record`.
 
-use crate::audit::{Cached, TraceId};
+use crate::audit::{Cached, Hydration, TraceId};
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::model::stage::StagePolicy;
 use crate::report::failure::{Code, Failure};
 use crate::report::source::SourceRecordReport;
 use crate::resolve::{Need, Snapshot};
-use crate::source::{Claim, Received};
-use crate::workspace::source::call_of;
+use crate::source::{Claim, Received, SourceCall};
+use crate::workspace::source::{Recorded, call_of};
 use crate::workspace::version::published;
 
 /// The largest number that a line of a log holds.
@@ -117,6 +118,28 @@ pub(super) fn traces(texts: &[String]) -> Result<Vec<TraceId>, Failure> {
     texts.iter().map(trace).collect()
 }
 
+/// Says whether a result is kept.
+pub(super) fn note_staged(session: &mut Session<'_>, call: &SourceCall<'_>, recorded: &Recorded) {
+    match &recorded.staged {
+        Some(uri) => session.ui.note(&format!("staged as {}", shown(uri))),
+        None => session.ui.note(&format!("note: {}", not_kept(call, &recorded.hydration))),
+    }
+}
+
+/// Why nothing but the hash of a result is kept (STAGE-9).
+fn not_kept(call: &SourceCall<'_>, recorded: &Hydration) -> &'static str {
+    match (&recorded.error, call.block.stage) {
+        (Some(_), _) => "the result is not staged: it was recorded with an error",
+        (None, Some(StagePolicy::Never)) => {
+            "the result is not staged: the source says `stage: never`"
+        }
+        (None, _) => {
+            "the result is not staged, only its hash is recorded: `staging.enabled` is not `true` \
+             here, and the source does not say `stage: always`"
+        }
+    }
+}
+
 pub(super) fn run(args: &Record, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let labels = session.workspace.named_session("a hydration")?;
     let claim = args.claim()?;
@@ -147,9 +170,7 @@ pub(super) fn run(args: &Record, session: &mut Session<'_>) -> Result<Answer, Fa
         });
     } else {
         session.ui.line(&trace);
-        if let Some(uri) = &recorded.staged {
-            session.ui.note(&format!("staged as {}", shown(uri)));
-        }
+        note_staged(session, &call, &recorded);
     }
     Ok(Answer::Yes)
 }

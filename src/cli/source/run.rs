@@ -75,9 +75,7 @@ pub(super) fn run(args: &Run, session: &mut Session<'_>) -> Result<Answer, Failu
     } else {
         super::result(session, &fetched.printed);
         session.ui.note(&format!("recorded as {}", shown(&trace)));
-        if let Some(uri) = &recorded.staged {
-            session.ui.note(&format!("staged as {}", shown(uri)));
-        }
+        super::record::note_staged(session, &call, &recorded);
     }
     Ok(Answer::Yes)
 }

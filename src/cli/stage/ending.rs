@@ -98,10 +98,11 @@ pub(super) fn erase(args: &Erase, session: &mut Session<'_>) -> Result<Answer, F
         session.ui.line(&format!("is erased already: {name}"));
     }
     if !erased.is_everywhere {
-        session.ui.note(
-            "warning: you are not a reviewer at every scope, and the content stays where an entry of \
-             another source shares it; a reviewer at every scope erases it everywhere",
-        );
+        let stays = if args.dry_run { "would stay" } else { "stays" };
+        session.ui.note(&format!(
+            "warning: you are not a reviewer at every scope, and the content {stays} where an entry \
+             of another source shares it; a reviewer at every scope erases it everywhere"
+        ));
         if erased.in_git {
             let path = &erased.path;
             session.ui.note(&format!(

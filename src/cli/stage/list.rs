@@ -1,11 +1,14 @@
 //! `ctx stage list`.
 
+use super::warn_of_damage;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::report::failure::Failure;
 use crate::report::staging::{StagedListReport, StagedReport};
+use crate::resolve::{Need, Snapshot};
 use crate::words::count;
+use crate::workspace::source::no_source;
 use crate::workspace::staging::Listed;
 
 /// List staged entries, the oldest first
@@ -29,11 +32,7 @@ pub(super) struct List {
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = args.source.as_ref();
-    let named = |id: &String| {
-        let id = session.workspace.recorded_id(&vault, id)?;
-        session.workspace.nameable(&vault, id)
-    };
-    let source = source.map(named).transpose()?;
+    let source = source.map(|id| session.workspace.readable_id(&vault, id)).transpose()?;
     let of_session = match session.labels.session_implicit || args.every_session {
         true => None,
         false => session.labels.session.as_deref(),
@@ -46,12 +45,19 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
             && of_session.is_none_or(|session| entry.entry.session.as_deref() == Some(session))
     });
     let elsewhere = view.own_elsewhere(source.as_ref());
+    let damaged = view.damaged().filter(|id| source.as_ref().is_none_or(|source| *id == source));
+    let answer = warn_of_damage(session, damaged);
     session.recording.listed = Some(visible.len());
     let staged: Vec<StagedReport> =
         visible.into_iter().map(|entry| StagedReport::of(entry, view.is_own(entry))).collect();
+    if let Some(source) = source.filter(|_| staged.is_empty()) {
+        let checkpoints = session.source(&vault, Need::Versions)?;
+        let head = Snapshot::of(&vault, &checkpoints, None)?;
+        no_source(&head, &source).map_or(Ok(()), Err)?;
+    }
     if session.ui.json {
         session.ui.report(&StagedListReport { staged, own_elsewhere: elsewhere });
-        return Ok(Answer::Yes);
+        return Ok(answer);
     }
     if staged.is_empty() {
         session.ui.note("note: no staged entry that you may see");
@@ -63,7 +69,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
             "note: {what} of yours in other sessions: name the session with `--session` to see more"
         ));
     }
-    Ok(Answer::Yes)
+    Ok(answer)
 }
 
 /// An entry as a row of a table.

@@ -11,6 +11,7 @@ pub(super) use list::row;
 
 use super::Answer;
 use super::session::Session;
+use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{StagedName, parse_name};
 
@@ -20,6 +21,10 @@ use crate::staging::{StagedName, parse_name};
 /// retention ends. It is no document: nothing is served to agents that was not asked for. You see
 /// the entries of your own session; in a governed vault those of others only as editor or reviewer
 /// of the source. An entry is named by its URI, or by the last part of it.
+///
+/// With `bind: true` under `staging:` in .context/config.yaml each checkpoint holds number and hash
+/// of the last line of each chain of entries, so that `ctx verify` finds on every machine that lines
+/// before it are missing or were replaced.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx stage list --source sources/prices\n  \
 ctx stage show 0a1b2c3d-17\n  ctx stage promote 0a1b2c3d-17 --to nodes/prices/2026-11\n  \
@@ -61,6 +66,23 @@ pub(super) fn run(args: &Stage, session: &mut Session<'_>) -> Result<Answer, Fai
         Part::Gc(args) => ending::gc(args, session),
         Part::Erase(args) => ending::erase(args, session),
     }
+}
+
+/// Warns where a chain is damaged, so that entries and acts may be missing from the answer; gives how
+/// the verb ends then.
+pub(super) fn warn_of_damage<'d>(
+    session: &mut Session<'_>,
+    damaged: impl Iterator<Item = &'d DocumentId>,
+) -> Answer {
+    let mut answer = Answer::Yes;
+    for source in damaged {
+        session.ui.warn(&format!(
+            "a staging chain of `{source}` is damaged: staged results, and acts upon them, may be \
+             missing here; run `ctx verify`"
+        ));
+        answer = Answer::No;
+    }
+    answer
 }
 
 /// The name of an entry as an argument.

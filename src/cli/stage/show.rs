@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::name;
+use super::{name, warn_of_damage};
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
@@ -32,6 +32,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let view = session.workspace.staged_named(&vault, &session.labels, &[&name])?;
     let entry = view.find(&name)?;
     session.recording.listed = Some(1);
+    let answer = warn_of_damage(session, view.damaged().filter(|source| **source == entry.source));
     let report = StagedReport::of(entry, view.is_own(entry));
     if entry.ended.is_some() && !args.raw {
         match session.ui.json {
@@ -56,7 +57,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
         facts(session, &report);
         session.ui.harmless(&block(entry, &content.bytes));
     }
-    Ok(Answer::Yes)
+    Ok(answer)
 }
 
 fn facts(session: &mut Session<'_>, report: &StagedReport) {

@@ -109,7 +109,9 @@ fn run(
     };
     let scope = scope(args, &vault, session)?;
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
-    super::warn_of_edits(session, &vault)?;
+    if super::is_edited(session, &vault)? {
+        super::warn_of_edits(session);
+    }
     let about = (args.note.as_deref(), mode);
     let outcome = session.workspace.assign(&vault, (&scope, &who), assigning, about)?;
     if outcome.items.is_empty() && !session.ui.json {

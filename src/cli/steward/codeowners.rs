@@ -52,7 +52,7 @@ pub(super) fn export(args: &Export, session: &mut Session<'_>) -> Result<Answer,
 ///
 /// Patterns that are the whole vault, one folder or one file become scopes; every other line is
 /// reported. Assignments of the file stay, and a principal with a lesser role becomes a reviewer. In a
-/// governed vault the change needs a review.
+/// governed vault the change needs a review. Where all of it is assigned already, nothing is published.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx steward import --codeowners .github/CODEOWNERS --dry-run\n  \
@@ -81,9 +81,12 @@ pub(super) fn import(args: &Import, session: &mut Session<'_>) -> Result<Answer,
     let vault = session.acting(&args.acting)?;
     let imported = codeowners::read(&text_of(args, session)?, &handles(&args.owners)?);
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
-    super::warn_of_edits(session, &vault)?;
+    let is_edited = super::is_edited(session, &vault)?;
     let note = args.note.as_deref();
     let outcome = session.workspace.import_owners(&vault, &imported, (note, mode))?;
+    if is_edited && !outcome.items.is_empty() {
+        super::warn_of_edits(session);
+    }
     if outcome.checkpoint.is_none() {
         session.notify(&vault, &outcome, ("submit", None));
     }
@@ -93,9 +96,18 @@ pub(super) fn import(args: &Import, session: &mut Session<'_>) -> Result<Answer,
     } else {
         print(session, &imported);
         match outcome.items.is_empty() {
+            true if is_edited => {
+                session.ui.line("nothing to import: the live stewards.yaml assigns all of this");
+            }
             true => session.ui.line("nothing to import: all of this is assigned and published"),
             false => event::text(session, "import", &outcome, args.dry_run),
         }
+    }
+    if is_edited && outcome.items.is_empty() {
+        let publish = session.ui.publish();
+        session.ui.warn(&format!(
+            "the live stewards.yaml has changes that are not published; `{publish} stewards.yaml` does it"
+        ));
     }
     let answer = event::note_trouble(session, &outcome);
     Ok(if answer == Answer::Yes { Answer::of(&imported.skipped) } else { answer })

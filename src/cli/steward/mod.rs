@@ -106,16 +106,18 @@ pub(super) fn note_basis(session: &mut Session<'_>, found: &StewardsAt) -> Answe
     answer
 }
 
-/// Warns of changes of the live file that a change publishes too.
-fn warn_of_edits(session: &mut Session<'_>, vault: &Vault) -> Result<(), Failure> {
+/// Whether the live file has changes that are not published.
+fn is_edited(session: &mut Session<'_>, vault: &Vault) -> Result<bool, Failure> {
     let log = session.log(vault)?;
-    if session.workspace.stewards_at(vault, &log, None)?.is_edited && vault.files().exists(STEWARDS)
-    {
-        let does = if session.ui.is_governed() { "submits" } else { "publishes" };
-        let what = format!("the live stewards.yaml has other changes, which this {does} too");
-        session.ui.warn(&what);
-    }
-    Ok(())
+    let is_edited = session.workspace.stewards_at(vault, &log, None)?.is_edited;
+    Ok(is_edited && vault.files().exists(STEWARDS))
+}
+
+/// Warns of changes of the live file that a change publishes too.
+fn warn_of_edits(session: &mut Session<'_>) {
+    let does = if session.ui.is_governed() { "submits" } else { "publishes" };
+    let what = format!("the live stewards.yaml has other changes, which this {does} too");
+    session.ui.warn(&what);
 }
 
 /// A scope in a line.

@@ -1,8 +1,9 @@
 //! `ctx trace follow`.
 
+use std::io;
 use std::time::Duration;
 
-use super::{Which, row};
+use super::{Followed, Which, row};
 use crate::audit::New;
 use crate::cli::Answer;
 use crate::cli::session::Session;
@@ -15,7 +16,8 @@ use crate::workspace::recording::of_log;
 ///
 /// Begins after what is recorded already, and ends with Ctrl-C, at the time of `--to`, or when the
 /// reader of the output goes away. With `--json` each line is an object on a line of its own. Lines that are not what
-/// their hashes say are reported on stderr; `ctx trace verify` checks the chain.
+/// their hashes say are reported on stderr; `ctx trace verify` checks the chain. A log that cannot be read, as a folder
+/// that is a link, is warned of; the others are followed, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace follow --agent scout\n  \
 ctx trace follow --document nodes/policies/returns --count 1 --for 60")]
@@ -34,12 +36,13 @@ pub(super) struct Follow {
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(args: &Follow, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let (filter, mut followers) = args.which.follow(session)?;
+    let Followed { filter, mut followers, mut is_partial } = args.which.follow(session)?;
+    session.ui.flush();
     let (clock, sleep) = (session.workspace.environment.clock, session.workspace.environment.sleep);
     let began = clock();
     let mut left = args.count;
-    let ui = &mut session.ui;
     loop {
+        let ui = &mut session.ui;
         let mut take = |new| {
             match new {
                 New::Line(line) if filter.wants(&line) => {
@@ -57,9 +60,25 @@ pub(super) fn run(args: &Follow, session: &mut Session<'_>) -> Result<Answer, Fa
             }
             ui.flush() && left != Some(0)
         };
-        let mut goes_on = true;
-        for follower in &mut followers {
-            goes_on = goes_on && of_log(follower.look(&mut take))?;
+        let (mut goes_on, mut unread) = (true, None);
+        followers.retain_mut(|follower| match goes_on.then(|| follower.look(&mut take)) {
+            Some(Ok(next)) => {
+                goes_on = next;
+                true
+            }
+            None => true,
+            Some(Err(why)) => {
+                unread = Some(why);
+                false
+            }
+        });
+        if let Some(why) = unread {
+            if followers.is_empty() {
+                return of_log(Err(why));
+            }
+            warn_of(session, &why);
+            session.ui.flush();
+            is_partial = true;
         }
         let passed = Duration::from_millis(clock().abs_diff(began));
         let rest = args.seconds.map(|all| Duration::from_secs(all).saturating_sub(passed));
@@ -69,5 +88,14 @@ pub(super) fn run(args: &Follow, session: &mut Session<'_>) -> Result<Answer, Fa
         }
         sleep(rest.map_or(PAUSE, |rest| rest.min(PAUSE)));
     }
-    Ok(if left.is_some_and(|left| left > 0) { Answer::No } else { Answer::Yes })
+    let is_short = left.is_some_and(|left| left > 0);
+    Ok(if is_short || is_partial { Answer::No } else { Answer::Yes })
+}
+
+/// Warns of a log that cannot be followed: the others are.
+pub(super) fn warn_of(session: &mut Session<'_>, why: &io::Error) {
+    let why = why.to_string();
+    session
+        .ui
+        .note(&format!("warning: a log cannot be read, and is not followed: {}", shown(&why)));
 }

@@ -45,10 +45,7 @@ pub(super) fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Fai
     if let Some(format) = args.format {
         let (filter, Asked { logs, has_accesses }) = args.which.open(session)?;
         let vault = session.workspace.vault()?;
-        let lost = match logs.first() {
-            Some(accesses) => args.which.place.lost(&vault, accesses)?,
-            None => Vec::new(),
-        };
+        let lost = args.which.place.lost(&vault, &logs)?;
         let answer = format::list(format, (&logs, &filter), lost, session)?;
         return Ok(if has_accesses { answer } else { Answer::No });
     }
@@ -97,9 +94,7 @@ fn rows(
         note_pruned(session, logs, filter.from);
     }
     let vault = session.workspace.vault()?;
-    if let Some(accesses) = logs.first() {
-        faults.extend(which.place.lost(&vault, accesses)?);
-    }
+    faults.extend(which.place.lost(&vault, &logs)?);
     if traces.is_empty() {
         which.place.note_elsewhere(&vault, session);
     }

@@ -2,6 +2,7 @@
 
 use super::LogPlace;
 use crate::audit::{Fault, Logs, Verified, missing};
+use crate::checkpoint::log::Log;
 use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
@@ -10,6 +11,9 @@ use crate::model::layout::{self, AUDIT_DIR};
 use crate::report::failure::Failure;
 use crate::report::retention::PrunedRow;
 use crate::report::trace::{ChangesVerified, FaultReport, TraceVerifyReport};
+use crate::trust;
+use crate::vault::Vault;
+use crate::verify::{Finding, bound_lines};
 use crate::words::count;
 use crate::workspace::recording::{AccessLogs, heads_of, of_log};
 
@@ -30,8 +34,13 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
         true => Vec::new(),
         false => missing::faults(&of_log(missing::changes(&vault))?),
     };
-    let changes = changes.as_ref().filter(|changes| changes.writers() > 0 || !lost.is_empty());
-    let changes = changes.map(|changes| verified_changes(changes, &lost));
+    let bound = match place.is_named() {
+        true => Vec::new(),
+        false => bound(&vault, session)?,
+    };
+    let is_any = |logs: &Logs| logs.writers() > 0 || !lost.is_empty() || !bound.is_empty();
+    let changes = changes.as_ref().filter(|changes| is_any(changes));
+    let changes = changes.map(|changes| verified_changes(changes, &lost, &bound));
     let changes = changes.transpose()?;
     let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
     let report = TraceVerifyReport {
@@ -87,8 +96,28 @@ fn of_writers(lines: u64, writers: usize) -> String {
     format!("{lines} of {}", count(writers, "writer"))
 }
 
-/// What a verifier says of the chains of change logs.
-fn verified_changes(logs: &Logs, lost: &[Fault]) -> Result<ChangesVerified, Failure> {
+/// What the change logs lack of the lines that checkpoints bind. Nothing says that where the
+/// checkpoint log cannot be relied on.
+fn bound(vault: &Vault, session: &mut Session<'_>) -> Result<Vec<Finding>, Failure> {
+    let log = trust::open_log(vault);
+    match log.as_ref().map(Log::sound) {
+        Ok(Ok(chronicle)) => of_log(bound_lines(vault, &chronicle)),
+        _ => {
+            session.ui.note(
+                "note: the checkpoint log cannot be relied on, so the lines that it binds were not compared; run `ctx verify`",
+            );
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// What a verifier says of the chains of change logs, of lines that this user wrote and they lack, and
+/// of lines that checkpoints bind.
+fn verified_changes(
+    logs: &Logs,
+    lost: &[Fault],
+    bound: &[Finding],
+) -> Result<ChangesVerified, Failure> {
     let Verified { lines, faults, .. } = of_log(logs.verify())?;
     let of_vault = |fault: &Fault| FaultReport {
         file: format!("{AUDIT_DIR}/{}", fault.file),
@@ -97,7 +126,12 @@ fn verified_changes(logs: &Logs, lost: &[Fault]) -> Result<ChangesVerified, Fail
     Ok(ChangesVerified {
         writers: logs.writers(),
         lines,
-        faults: faults.iter().map(of_vault).chain(lost.iter().map(FaultReport::from)).collect(),
+        faults: faults
+            .iter()
+            .map(of_vault)
+            .chain(lost.iter().map(FaultReport::from))
+            .chain(bound.iter().map(FaultReport::from))
+            .collect(),
     })
 }
 

@@ -72,6 +72,10 @@ fn summary(ui: &mut Ui<'_>, report: &Report) {
         count(report.artifacts, "artifact"),
         count_of(report.versions, "version"),
     ));
+    if report.staged_results > 0 {
+        let staged = count(report.staged_results, "staged result");
+        ui.line(&format!("  {staged} in the chains, with what is kept of them"));
+    }
     if let Some(head) = &report.head {
         ui.line(&format!("  head: checkpoint {}, {head}", report.checkpoints));
     }

@@ -9,6 +9,7 @@ use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
+use crate::resolve::{CheckpointSource, Need};
 use crate::stewards::{Role, Scope, Stewards};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -74,7 +75,8 @@ pub(crate) fn of(vault: &Vault, stewards: &Stewards) -> Result<Vec<Access>, Publ
 /// # Errors
 /// The log or the configuration cannot be relied on.
 pub(crate) fn lapsed(vault: &Vault) -> Result<Vec<Lapsed>, PublishError> {
-    let queue = match queue(vault, None) {
+    let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
+    let queue = match queue(vault, &source, None) {
         Err(PublishError::Ungoverned) => return Ok(Vec::new()),
         queue => queue?,
     };

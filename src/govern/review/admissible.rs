@@ -3,9 +3,10 @@
 
 use super::super::transaction::Transaction;
 use super::super::{NewDocument, Outcome, PublishError, Refusal};
-use super::queue::Waits;
+use super::queue::{Waits, reviewers};
 use super::{Refusing, ReviewError};
 use crate::document::edit::Edit;
+use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewEdit, ReviewFields};
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
@@ -45,13 +46,19 @@ impl Transaction<'_> {
         let rules = self.rules();
         for mut item in std::mem::take(&mut outcome.items) {
             let reviewed = match self.vault.files().exists(&item.id.history_path()) {
-                true => Some(self.reviewed(&item.id)?),
+                true => {
+                    let mut reviewed = self.reviewed(&item.id)?;
+                    let history = &reviewed.base.history;
+                    how.waits.lines.bar_lost(self.vault, history, &mut reviewed.track);
+                    Some(reviewed)
+                }
                 false => None,
             };
             let track = reviewed.as_ref().map(|reviewed| &reviewed.track);
             item.set = self.submits.as_ref().and_then(|submits| submits.set_of(&item.id));
             let target = self.check_roles(&item, track, &rules)?;
-            if !self.has_reviewer(&item, track, target.as_ref(), &rules) {
+            let reviewers = self.reviewers_of(&item, track, &rules);
+            if reviewers.is_empty() {
                 outcome.unapprovable.push(item.id.clone());
             }
             self.check_targets(&item.id, target.as_ref(), how.waits)?;
@@ -61,7 +68,17 @@ impl Transaction<'_> {
                 self.check_mode_change(&item.id, text, how.waits.others(&item.id))?;
             }
             match self.is_replaced(&item, track, how)? {
-                true => outcome.items.push(item),
+                true => {
+                    let pending = track.and_then(|track| track.pending.as_ref());
+                    let me = self.author.principal.key();
+                    let is_of_other = |by: &str| PrincipalKey::of(by) != me;
+                    if pending.is_some_and(|pending| is_of_other(&pending.by))
+                        && !reviewers.is_empty()
+                    {
+                        outcome.superseding.push((item.id.clone(), reviewers));
+                    }
+                    outcome.items.push(item);
+                }
                 false => outcome.unchanged.push(item.id.clone()),
             }
         }
@@ -91,31 +108,14 @@ impl Transaction<'_> {
         Ok(target)
     }
 
-    /// Whether some steward other than the submitter is a reviewer of a text.
-    fn has_reviewer(
-        &self,
-        item: &Item,
-        track: Option<&Track>,
-        target: Option<&DocumentId>,
-        rules: &Rules,
-    ) -> bool {
+    /// The stewards who may approve a submission once it is made: its submitter, those whom it replaces
+    /// and further authors may not.
+    fn reviewers_of(&self, item: &Item, track: Option<&Track>, rules: &Rules) -> Vec<String> {
         let text = item.submitted.as_deref().unwrap_or_default();
-        let published = track.and_then(|track| Some(track.published.as_ref()?.text.as_str()));
-        let texts = [Some(text).filter(|text| !text.is_empty()), published];
-        let texts: Vec<&str> = texts.into_iter().flatten().collect();
-        let ids = [Some(&item.id), target];
-        let subjects = || {
-            let of = |id| texts.iter().map(move |text| (id, *text));
-            ids.iter().flatten().copied().flat_map(of).collect::<Vec<_>>()
-        };
-        let Some((id, text)) = subjects().first().copied() else { return true };
-        let scope = rules.stewards.scope_of(id, &rules.tags(id, text));
-        let holders = scope.map(|scope| rules.stewards.holders(scope)).unwrap_or_default();
-        let me = self.author.principal.key();
-        let mut others = holders.iter().filter(|holder| holder.principal.key() != me);
-        others.any(|holder| {
-            rules.require(holder.principal.as_str(), Role::Reviewer, subjects()).is_ok()
-        })
+        let new = Track::new(&item.id);
+        let by = (self.author.principal.as_str(), self.at);
+        let track = track.unwrap_or(&new).submitting((item.version, text), by);
+        reviewers(&track, rules)
     }
 
     /// Refuses an id that an approval of a move would use.
@@ -154,7 +154,8 @@ impl Transaction<'_> {
         let is_mine = PrincipalKey::of(&pending.by) == self.author.principal.key();
         let replaces = how.supersede && !is_mine;
         // What no line of a change log names may be undone: it is submitted again.
-        let is_known = how.waits.unrecorded(track).is_none();
+        let doubt = how.waits.unrecorded(track);
+        let is_known = doubt.is_none();
         let is_same_set = pending.change == item.set;
         if is_same_set && !replaces && is_known && self.is_same(&item.id, track, text, fresh) {
             return Ok(false);
@@ -170,9 +171,9 @@ impl Transaction<'_> {
             let reason = Refusing::Supersede("");
             self.may_end(track, pending, reason, &rules)?;
         }
-        // A part leaves its set with the whole set only.
-        match pending.change.as_ref().filter(|change| is_mine && Some(*change) != item.set.as_ref())
-        {
+        // A part leaves its set with the whole set only; of one that was decided the set has ended.
+        let stays = is_mine && !matches!(doubt, Some(ReviewError::Decided { .. }));
+        match pending.change.as_ref().filter(|change| stays && Some(*change) != item.set.as_ref()) {
             Some(change) => {
                 let (id, change) = (item.id.clone(), change.clone());
                 Err(ReviewError::InChange { id, change }.into())
@@ -210,8 +211,14 @@ impl Transaction<'_> {
             None => read(),
         };
         let Some(live) = bytes.as_deref().and_then(|bytes| utf8(bytes).ok()) else { return false };
-        let document = Document::of_live(live);
-        document.is_ok_and(|document| is_submitted(id, live, &document, &pending.text))
+        let Ok(document) = Document::of_live(live) else { return false };
+        let published = track.published.as_ref().filter(|_| fresh.is_some());
+        let kept = published.and_then(|of| LiveForm::of(&of.text).with_body_of(live, &document));
+        match kept {
+            Some(live) => Document::of_live(&live)
+                .is_ok_and(|document| is_submitted(id, &live, &document, &pending.text)),
+            None => is_submitted(id, live, &document, &pending.text),
+        }
     }
 
     /// Whether a submission is the published text, as it is.

@@ -67,7 +67,8 @@ impl Transaction<'_> {
         self.begin_after(&concerned);
         for id in concerned {
             let is_named = decision.ids.contains(&id);
-            let reviewed = self.reviewed(&id)?;
+            let mut reviewed = self.reviewed(&id)?;
+            waits.lines.bar_lost(self.vault, &reviewed.base.history, &mut reviewed.track);
             waits.unrecorded(&reviewed.track).map_or(Ok(()), Err)?;
             let Some(pending) = &reviewed.track.pending else {
                 self.may_ratify(&reviewed, &rules)?;

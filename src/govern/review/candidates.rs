@@ -125,6 +125,10 @@ impl Maps<'_> {
     fn leave_open(&self, id: &DocumentId, named: &OfArtifact) -> bool {
         let published = self.version(id);
         let is_open = |begun: u64, ended: u64| begun > ended.max(published.map_or(0, |v| v.0));
+        // A history that was put back counts from an earlier version on.
+        if named.is_begun_again() && is_open(named.begun, 0) {
+            return true;
+        }
         if is_open(named.emergency, named.ratified) {
             return true;
         }

@@ -213,7 +213,7 @@ fn run(
     let (author, mode) = (decision.author, decision.mode);
     event(vault, &Event { author, mode, subjects: &subjects, includes, gate }, |t, outcome| {
         t.check_readable(decision.ids)?;
-        choose(t, outcome)?;
+        choose(t, outcome).map_err(|why| t.told(why, decision.ids))?;
         outcome.hidden = t.hidden_parts(outcome)?;
         Ok(())
     })

@@ -136,6 +136,14 @@ pub enum ReviewError {
         /// Who submitted them; none where the caller may read no part of it.
         by: Option<String>,
     },
+    /// The name of a set differs from that of another one in case or Unicode form only.
+    #[error("the name of the change `{name}` differs only in case or Unicode form from {}", .other.as_ref().map_or("one that awaits a decision".to_owned(), |other| format!("`{other}`, which awaits a decision")))]
+    ChangeSpelling {
+        /// The name.
+        name: String,
+        /// The other one; none where the caller may read no part of that set.
+        other: Option<String>,
+    },
     /// Another submission awaits a decision than the one that the reviewer names.
     #[error("version {found} of `{id}` awaits a decision, and not version {expected}")]
     Changed {
@@ -160,6 +168,12 @@ pub enum ReviewError {
         /// What was published since, compared with the submission.
         diff: Option<String>,
     },
+    /// A part of a set that the caller may not read is refused.
+    #[error("1 part of the change that you may not read {}", .0.without_names())]
+    HiddenPart(Box<ReviewError>),
+    /// Files of parts of a set that the caller may not read are refused.
+    #[error("{} of the change that you may not read {} refused", crate::words::count(.0.to_owned(), "file"), if *.0 == 1 { "is" } else { "are" })]
+    HiddenFiles(usize),
     /// A text of the command cannot be recorded.
     #[error("{what} {why}")]
     Text {
@@ -179,4 +193,52 @@ pub enum ReviewError {
     /// Work is pending.
     #[error("{} before the mode can change", .0)]
     WorkPending(String),
+}
+
+impl ReviewError {
+    /// The artifacts that it names.
+    pub(super) fn artifacts(&self) -> Vec<&DocumentId> {
+        match self {
+            Self::Split { id, other } => vec![id, other],
+            Self::Unfit(why) => vec![&why.id],
+            Self::NotSubmitted(id)
+            | Self::Unrecorded { id, .. }
+            | Self::Decided { id, .. }
+            | Self::WaitsForOthers { id, .. }
+            | Self::NoEditor { id, .. }
+            | Self::InChange { id, .. }
+            | Self::Own { id, .. }
+            | Self::Twice { id, .. }
+            | Self::NoSubmission { id, .. }
+            | Self::OwnEmergency { id, .. }
+            | Self::NotTheSubmitter { id, .. }
+            | Self::Pending { id, .. }
+            | Self::Changed { id, .. }
+            | Self::Altered { id, .. } => vec![id],
+            Self::NoChange(_)
+            | Self::OthersChange { .. }
+            | Self::ChangeSpelling { .. }
+            | Self::HiddenPart(_)
+            | Self::HiddenFiles(_)
+            | Self::Text { .. }
+            | Self::TooFewReviewers { .. }
+            | Self::WorkPending(_) => Vec::new(),
+        }
+    }
+
+    /// What is the matter with a part, of which nothing else is told.
+    fn without_names(&self) -> &'static str {
+        match self {
+            Self::Unrecorded { .. } => "has a step that no line of the change log names",
+            Self::Decided { .. } => "was decided, and its history has lost that",
+            Self::WaitsForOthers { .. } => "has its approvals, and waits for the other parts",
+            Self::Split { .. } => "alone was rejected or withdrawn",
+            Self::NoEditor { .. } => "was submitted by a principal who was no editor",
+            Self::Altered { .. } | Self::Changed { .. } => "cannot be approved as it is",
+            Self::Own { .. } => "has you as an author",
+            Self::Twice { .. } => "was approved by you already",
+            Self::Unfit(_) => "asks for a role that you do not have",
+            _ => "cannot be decided",
+        }
+    }
 }

@@ -3,13 +3,18 @@
 //! writer was interrupted, which only that writer's intent record explains (REV-10).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use super::candidates::Maps;
-use crate::audit::{Change, Event, HeadRef, Line, Logs};
+use crate::audit::{Change, Event, HeadRef, Line, Logs, VersionRef};
+use crate::chain::history::{Entry, History};
+use crate::chain::replay;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::Version;
+use crate::model::principal::PrincipalKey;
+use crate::model::timestamp::Timestamp;
 use crate::review::Track;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -20,6 +25,8 @@ pub(super) struct StepLines {
     of: BTreeMap<String, OfArtifact>,
     /// Whether every line could be read.
     is_sound: bool,
+    /// When users declared that the checkpoint log counts as it is, once that was asked for.
+    declared: OnceLock<Vec<Timestamp>>,
 }
 
 /// What lines say of an artifact.
@@ -29,6 +36,10 @@ pub(super) struct OfArtifact {
     pub(super) begun: u64,
     /// The last one that ends what awaits.
     pub(super) ended: u64,
+    /// When the last line of each of the two was written: a history that was put back counts its
+    /// versions from an earlier one on.
+    begun_at: Option<Timestamp>,
+    ended_at: Option<Timestamp>,
     /// The end of the log before the last version that awaits.
     pub(super) head: Option<HeadRef>,
     /// The last version that retired the artifact in an emergency. What is submitted upon it, and
@@ -38,10 +49,39 @@ pub(super) struct OfArtifact {
     pub(super) ratified: u64,
     /// The versions after the published one, with their chain hashes.
     named: BTreeSet<(u64, String)>,
+    /// Every submission.
+    submitted: Vec<Submitted>,
     /// The sets that submissions after the published version belonged to.
     sets: BTreeSet<String>,
     /// That of the last submission.
     last_set: Option<(u64, Option<String>)>,
+}
+
+/// A submission that a line names.
+#[derive(Debug)]
+struct Submitted {
+    version: u64,
+    chain_hash: Digest,
+    by: PrincipalKey,
+    at: Timestamp,
+}
+
+impl Submitted {
+    fn of(line: &Line, version: &VersionRef) -> Option<Self> {
+        Some(Self {
+            version: version.version,
+            chain_hash: version.chain_hash.parse().ok()?,
+            by: PrincipalKey::of(line.request.principal.as_deref()?),
+            at: line.at.parse().ok()?,
+        })
+    }
+}
+
+impl OfArtifact {
+    /// Whether something was submitted after the last line that ends what awaits.
+    pub(super) fn is_begun_again(&self) -> bool {
+        self.ended_at.is_some() && self.begun_at > self.ended_at
+    }
 }
 
 impl StepLines {
@@ -61,6 +101,7 @@ impl StepLines {
     fn take(&mut self, line: &Line, maps: &Maps<'_>) {
         let Event::Change(change) = &line.event else { return };
         let Some(step) = change.step() else { return };
+        let at = line.at.parse::<Timestamp>().ok();
         for version in &step.versions {
             let Ok(id) = version.id.parse::<DocumentId>() else { continue };
             let found = self.of.entry(version.id.clone()).or_default();
@@ -69,12 +110,18 @@ impl StepLines {
                 Change::Ratify(_) => found.ratified = found.ratified.max(version.version),
                 Change::Reject(_) | Change::Withdraw(_) => {
                     found.ended = found.ended.max(version.version);
+                    found.ended_at = found.ended_at.max(at);
                 }
-                _ if version.version >= found.begun => {
-                    found.begun = version.version;
-                    found.head.clone_from(&line.request.head);
+                _ => {
+                    found.begun_at = found.begun_at.max(at);
+                    if version.version >= found.begun {
+                        found.begun = version.version;
+                        found.head.clone_from(&line.request.head);
+                    }
                 }
-                _ => {}
+            }
+            if matches!(change, Change::Submit(_)) {
+                found.submitted.extend(Submitted::of(line, version));
             }
             if version.version > maps.version(&id).map_or(0, |version| version.0) {
                 if matches!(change, Change::Submit(_)) {
@@ -113,14 +160,62 @@ impl StepLines {
     }
 
     /// Whether a line says that what awaits a decision by its history was rejected, withdrawn or
-    /// ratified: then the history has lost its end, as older files in its place leave it.
+    /// ratified: then the history has lost its end, as older files in its place leave it. What a later
+    /// line names as submitted was submitted upon that.
     pub(super) fn has_decided(&self, track: &Track) -> bool {
         let Some(found) = self.of.get(track.id().as_str()) else { return false };
         match (&track.pending, &track.emergency) {
-            (Some(pending), _) => found.ended >= pending.last.0.0,
+            (Some(pending), _) => {
+                let own = track.tail.steps.first().map(|(version, hash)| (version.0, *hash));
+                let is_later = |one: &Submitted| {
+                    Some((one.version, one.chain_hash)) == own && Some(one.at) > found.ended_at
+                };
+                found.ended >= pending.last.0.0 && !found.submitted.iter().any(is_later)
+            }
             (None, Some(emergency)) => found.ratified >= emergency.version.0,
             (None, None) => false,
         }
+    }
+
+    /// The reviews of an artifact; none where the chain does not vouch for each version.
+    pub(super) fn track_of(&self, vault: &Vault, id: &DocumentId) -> Option<Track> {
+        let history = replay::load(vault.files(), id).ok()?;
+        let mut track = Track::of(vault.files(), id, &history).ok()?;
+        self.bar_lost(vault, &history, &mut track);
+        Some(track)
+    }
+
+    /// Lets a review know who submitted versions that its history lacks, as lines name them: a merge of
+    /// two branches may have given them up, and what awaits now may be the text of one of them
+    /// (REV-15). A version that is published after a user declared that the log counts settles it.
+    pub(super) fn bar_lost(&self, vault: &Vault, history: &History, track: &mut Track) {
+        let Some(found) = self.of.get(track.id().as_str()) else { return };
+        let is_lost = |one: &&Submitted| {
+            let entry = history.entry(Version(one.version));
+            entry.is_none_or(|entry| entry.chain_hash != one.chain_hash)
+        };
+        let mut lost = found.submitted.iter().filter(is_lost).peekable();
+        if lost.peek().is_none() {
+            return;
+        }
+        let published = history.entries().filter_map(Entry::published_at).max();
+        let is_settled = |one: &&Submitted| {
+            let mut declared = self.declared(vault).iter().filter(|at| **at >= one.at);
+            declared.any(|at| published.is_some_and(|published| published > *at))
+        };
+        track.bar(lost.filter(|one| !is_settled(one)).map(|one| one.by.clone()));
+    }
+
+    fn declared(&self, vault: &Vault) -> &[Timestamp] {
+        self.declared.get_or_init(|| {
+            let mut found = Vec::new();
+            let logs = Logs::of_changes(vault);
+            // Where they cannot be read nothing is settled.
+            let _ = logs.and_then(|logs| {
+                logs.declarations(&mut |line| found.extend(line.at.parse::<Timestamp>().ok()))
+            });
+            found
+        })
     }
 
     /// The set that the last submission of an artifact belonged to, as its line says.

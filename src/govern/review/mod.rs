@@ -6,7 +6,7 @@
 //! withdraws and ratifies; `approvals` are what that is about, `publication` makes the versions that
 //! publish and `acts` the others. `emergency` retires at once. `queue` lists what awaits a decision, as the
 //! histories of the `candidates` say; `lines` are what the change logs say of steps, and `recorded`
-//! writes them. `mode` makes a vault governed. `awaiting` finds the files that submissions were made
+//! writes them. `hidden` is what a refusal may say. `mode` makes a vault governed. `awaiting` finds the files that submissions were made
 //! from, `due` approvals that are too old, and `access` what an access review asks for.
 
 pub(crate) mod access;
@@ -19,6 +19,7 @@ mod decide;
 pub(crate) mod due;
 mod emergency;
 mod error;
+mod hidden;
 mod lines;
 mod mode;
 mod propose;
@@ -33,7 +34,8 @@ pub use error::ReviewError;
 pub use mode::{Begin, begin, may_end};
 pub use propose::{propose_move, propose_retirement};
 pub use queue::{
-    About, Awaited, Queue, Waiting, about, about_version, may_decide, queue, rules_in_force,
+    About, Awaited, Queue, Waiting, about, about_version, may_decide, queue, reviewers,
+    rules_in_force,
 };
 pub(crate) use recorded::catch_up_event;
 pub(super) use recorded::{beside, catch_up, changes_of};

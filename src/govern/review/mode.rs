@@ -6,6 +6,7 @@ use super::super::artifact::Governed;
 use super::super::governance::Includes;
 use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, event};
 use super::ReviewError;
+use super::queue::whole_queue;
 use crate::document::utf8;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
@@ -69,7 +70,7 @@ pub fn begin(
 /// # Errors
 /// [`ReviewError::WorkPending`], or what awaits cannot be read.
 pub fn may_end(vault: &Vault) -> Result<(), PublishError> {
-    let queue = super::queue(vault, None)?;
+    let queue = whole_queue(vault, None)?;
     let waiting = queue.waiting.iter().map(|waiting| waiting.track.id());
     let all = waiting.chain(queue.incomplete.iter().map(|(id, _)| id));
     let others = all.filter(|id| **id != DocumentId::config()).count();

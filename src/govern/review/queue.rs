@@ -70,8 +70,12 @@ pub struct Waiting {
 ///
 /// # Errors
 /// The log or the configuration cannot be relied on, or the change logs cannot be read.
-pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishError> {
-    let (rules, waits, readers) = found(vault)?;
+pub fn queue(
+    vault: &Vault,
+    source: &CheckpointSource,
+    who: Option<&Principal>,
+) -> Result<Queue, PublishError> {
+    let (rules, waits, readers) = found(vault, source)?;
     Ok(Queue::of(rules, waits, who, |track| may_read(readers.as_ref(), track)))
 }
 
@@ -80,18 +84,18 @@ pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishErr
 /// # Errors
 /// As [`queue`].
 pub(super) fn whole_queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishError> {
-    let (rules, waits, _) = found(vault)?;
+    let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
+    let (rules, waits, _) = found(vault, &source)?;
     Ok(Queue::of(rules, waits, who, |_| true))
 }
 
 /// The rules in force, what awaits a decision, and who may read it.
 type Found = (Rules, Waits, Option<Readers>);
 
-fn found(vault: &Vault) -> Result<Found, PublishError> {
-    let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
-    match of_index(vault, &source)? {
+fn found(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishError> {
+    match of_index(vault, source)? {
         Some(found) => Ok(found),
-        None => of_log(vault, &source),
+        None => of_log(vault, source),
     }
 }
 
@@ -171,50 +175,101 @@ pub struct About {
     pub end: Option<SubmissionEnd>,
 }
 
+/// The log of a governed vault, with the rules in force and who may read it.
+struct AtHead<'a, 'l> {
+    vault: &'a Vault,
+    chronicle: &'a Chronicle<'l>,
+    rules: Rules,
+    readers: Option<Readers>,
+}
+
+impl<'a, 'l> AtHead<'a, 'l> {
+    fn of(vault: &'a Vault, chronicle: &'a Chronicle<'l>) -> Result<Self, PublishError> {
+        let in_force = InForce::of(vault, chronicle)?;
+        if !in_force.is_governed {
+            return Err(PublishError::Ungoverned);
+        }
+        let readers = Readers::of_log(vault, chronicle)?;
+        Ok(Self { vault, chronicle, rules: in_force.rules(vault, chronicle), readers })
+    }
+
+    fn may_read(&self, track: &Track) -> bool {
+        may_read(self.readers.as_ref(), track)
+    }
+
+    fn about(self, id: &DocumentId, who: &Principal) -> Result<About, PublishError> {
+        let state = self.chronicle.state_at(self.chronicle.head_number())?;
+        let waits = waiting_in(self.vault, self.chronicle, &state)?;
+        let track = waits.lines.track_of(self.vault, id).filter(is_waiting);
+        let track = track.filter(|track| self.may_read(track));
+        let track = track.ok_or_else(|| ReviewError::NotSubmitted(id.clone()))?;
+        let rules = &self.rules;
+        rules.require(who.as_str(), Role::Viewer, track.awaited()).map_err(ReviewError::from)?;
+        let change = track.pending.as_ref().and_then(|pending| pending.change.clone());
+        let is_member = |track: &&Track| {
+            let of = track.pending.as_ref().and_then(|pending| pending.change.as_ref());
+            track.id() != id && change.is_some() && of == change.as_ref()
+        };
+        let tracks = waits.waiting.iter().map(|(_, track)| track);
+        let others: Vec<&Track> = tracks.filter(is_member).collect();
+        let known = others.iter().filter(|track| self.may_read(track));
+        let members: Vec<DocumentId> = known.map(|track| track.id().clone()).collect();
+        let hidden = others.len() - members.len();
+        let is_whole = |track: &Track| {
+            let pending = track.pending.as_ref();
+            pending.is_some_and(|pending| {
+                let required = rules.required(track.subjects(pending)).required;
+                pending.approvals.len() as u64 >= u64::from(required)
+            })
+        };
+        let waits_for_others = is_whole(&track) && !others.iter().all(|other| is_whole(other));
+        let fault = waits.unrecorded(&track).map(|why| why.to_string()).or_else(|| {
+            let pending = track.pending.as_ref()?;
+            let fault = fault_of((self.vault, self.chronicle), &track, pending);
+            Some(fault.or_else(|| track.lapsed(pending, rules))?.message)
+        });
+        let waiting = Waiting::of(track, rules, Some(who));
+        let rules = self.rules;
+        Ok(About { rules, waiting, members, hidden, waits_for_others, fault, end: None })
+    }
+
+    fn about_version(
+        self,
+        id: &DocumentId,
+        version: Version,
+        who: &Principal,
+    ) -> Result<About, PublishError> {
+        let none = || ReviewError::NoSubmission { id: id.clone(), version };
+        let is_known =
+            self.readers.as_ref().is_none_or(|readers| is_readable(self.vault, readers, id));
+        let files = self.vault.files();
+        let history = replay::load(files, id).ok().filter(|_| is_known).ok_or_else(none)?;
+        let past = PastSubmission::of(files, id, &history, version).ok().flatten();
+        let past = past.filter(|past| self.may_read(&past.track)).ok_or_else(none)?;
+        let PastSubmission { track, end } = past;
+        if end.is_none() {
+            return self.about(id, who);
+        }
+        let rules = self.rules;
+        let by = track.pending.as_ref().map(|pending| PrincipalKey::of(&pending.by));
+        if by != Some(who.key()) {
+            rules
+                .require(who.as_str(), Role::Editor, track.awaited())
+                .map_err(ReviewError::from)?;
+        }
+        let waiting = Waiting::of(track, &rules, None);
+        let (members, hidden, waits_for_others) = (Vec::new(), 0, false);
+        Ok(About { rules, waiting, members, hidden, waits_for_others, fault: None, end })
+    }
+}
+
 /// Reads what awaits a decision of one artifact, for a principal who may read it.
 ///
 /// # Errors
 /// As [`queue`]; or nothing awaits a decision, or the principal has no role there.
 pub fn about(vault: &Vault, id: &DocumentId, who: &Principal) -> Result<About, PublishError> {
     let log = trust::open_log(vault)?;
-    let chronicle = log.sound()?;
-    let in_force = InForce::of(vault, &chronicle)?;
-    if !in_force.is_governed {
-        return Err(PublishError::Ungoverned);
-    }
-    let readers = Readers::of_log(vault, &chronicle)?;
-    let track = track_of(vault, id).filter(is_waiting);
-    let track = track.filter(|track| may_read(readers.as_ref(), track));
-    let track = track.ok_or_else(|| ReviewError::NotSubmitted(id.clone()))?;
-    let rules = in_force.rules(vault, &chronicle);
-    rules.require(who.as_str(), Role::Viewer, track.awaited()).map_err(ReviewError::from)?;
-    let change = track.pending.as_ref().and_then(|pending| pending.change.clone());
-    let state = chronicle.state_at(chronicle.head_number())?;
-    let waits = waiting_in(vault, &chronicle, &state)?;
-    let is_member = |track: &&Track| {
-        let of = track.pending.as_ref().and_then(|pending| pending.change.as_ref());
-        track.id() != id && change.is_some() && of == change.as_ref()
-    };
-    let tracks = waits.waiting.iter().map(|(_, track)| track);
-    let others: Vec<&Track> = tracks.filter(is_member).collect();
-    let known = others.iter().filter(|track| may_read(readers.as_ref(), track));
-    let members: Vec<DocumentId> = known.map(|track| track.id().clone()).collect();
-    let hidden = others.len() - members.len();
-    let is_whole = |track: &Track| {
-        let pending = track.pending.as_ref();
-        pending.is_some_and(|pending| {
-            let required = rules.required(track.subjects(pending)).required;
-            pending.approvals.len() as u64 >= u64::from(required)
-        })
-    };
-    let waits_for_others = is_whole(&track) && !others.iter().all(|other| is_whole(other));
-    let fault = waits.unrecorded(&track).map(|why| why.to_string()).or_else(|| {
-        let pending = track.pending.as_ref()?;
-        let fault = fault_of((vault, &chronicle), &track, pending);
-        Some(fault.or_else(|| track.lapsed(pending, &rules))?.message)
-    });
-    let waiting = Waiting::of(track, &rules, Some(who));
-    Ok(About { rules, waiting, members, hidden, waits_for_others, fault, end: None })
+    AtHead::of(vault, &log.sound()?)?.about(id, who)
 }
 
 /// Reads a submission by its version, decided or not, for its submitter and for those who may edit or
@@ -229,29 +284,7 @@ pub fn about_version(
     who: &Principal,
 ) -> Result<About, PublishError> {
     let log = trust::open_log(vault)?;
-    let chronicle = log.sound()?;
-    let in_force = InForce::of(vault, &chronicle)?;
-    if !in_force.is_governed {
-        return Err(PublishError::Ungoverned);
-    }
-    let readers = Readers::of_log(vault, &chronicle)?;
-    let none = || ReviewError::NoSubmission { id: id.clone(), version };
-    let is_known = readers.as_ref().is_none_or(|readers| is_readable(vault, readers, id));
-    let history = replay::load(vault.files(), id).ok().filter(|_| is_known).ok_or_else(none)?;
-    let past = PastSubmission::of(vault.files(), id, &history, version).ok().flatten();
-    let past = past.filter(|past| may_read(readers.as_ref(), &past.track)).ok_or_else(none)?;
-    let PastSubmission { track, end } = past;
-    if end.is_none() {
-        return about(vault, id, who);
-    }
-    let rules = in_force.rules(vault, &chronicle);
-    let by = track.pending.as_ref().map(|pending| PrincipalKey::of(&pending.by));
-    if by != Some(who.key()) {
-        rules.require(who.as_str(), Role::Editor, track.awaited()).map_err(ReviewError::from)?;
-    }
-    let waiting = Waiting::of(track, &rules, None);
-    let (members, hidden, waits_for_others) = (Vec::new(), 0, false);
-    Ok(About { rules, waiting, members, hidden, waits_for_others, fault: None, end })
+    AtHead::of(vault, &log.sound()?)?.about_version(id, version, who)
 }
 
 impl Waiting {
@@ -292,6 +325,17 @@ pub fn may_decide(track: &Track, who: &Principal, rules: &Rules) -> Result<(), S
         }
         (None, None) => barred("has nothing to decide"),
     }
+}
+
+/// Every principal who may decide about what awaits a decision: the stewards of the scopes, less those
+/// whom the rules bar.
+pub fn reviewers(track: &Track, rules: &Rules) -> Vec<String> {
+    let Some((id, text)) = track.awaited().into_iter().next() else { return Vec::new() };
+    // A reviewer has the role for each of the texts: so it is one of the first text's.
+    let Some(scope) = rules.stewards.scope_of(id, &rules.tags(id, text)) else { return Vec::new() };
+    let holders = rules.stewards.holders(scope).into_iter();
+    let may = holders.filter(|holder| may_decide(track, holder.principal, rules).is_ok());
+    may.map(|holder| holder.principal.to_string()).collect()
 }
 
 /// What awaits a decision, and what may be a part of an interrupted step, as the change logs and the
@@ -366,7 +410,7 @@ pub(super) fn waiting_in(
 fn waiting_upon(vault: &Vault, maps: &Maps<'_>) -> Result<Waits, PublishError> {
     let lines = StepLines::read(vault, maps)?;
     let looked = candidates(vault, maps, &lines)?.into_par_iter().map(|id| {
-        let track = track_of(vault, &id);
+        let track = lines.track_of(vault, &id);
         (id, track)
     });
     let looked: Vec<(DocumentId, Option<Track>)> = looked.collect();

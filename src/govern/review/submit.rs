@@ -14,7 +14,7 @@ use super::queue::{Waits, is_readable, waiting_in};
 use super::{Refusing, ReviewError};
 use crate::document::utf8;
 use crate::live;
-use crate::model::id::DocumentId;
+use crate::model::id::{DocumentId, fold};
 use crate::model::layout::limit;
 use crate::model::principal::PrincipalKey;
 use crate::resolve::readers::Readers;
@@ -54,7 +54,9 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
     let subjects: Vec<&DocumentId> = ids.iter().collect();
     let (includes, gate) = (Includes::Only(&[]), Gate::Steps);
     let what = Event { author, mode: *mode, subjects: &subjects, includes, gate };
-    event(vault, &what, |transaction, outcome| {
+    let choose = |transaction: &mut Transaction<'_>,
+                  outcome: &mut Outcome|
+     -> Result<(), PublishError> {
         transaction.check_editable(&ids)?;
         let waits = transaction.begin_change(*change, outcome)?;
         let new: &[NewDocument] = from.as_slice();
@@ -82,6 +84,9 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
         let hidden = transaction.hidden_parts(outcome)?;
         outcome.hidden = hidden.into_iter().filter(|id| replaced.contains(id)).collect();
         Ok(())
+    };
+    event(vault, &what, |transaction, outcome| {
+        choose(transaction, outcome).map_err(|why| transaction.told(why, &ids))
     })
     .map(Outcome::without_hidden)
 }
@@ -125,6 +130,7 @@ impl Transaction<'_> {
         let pending: Vec<(&DocumentId, &Pending)> = pending.collect();
         if let Some(name) = change {
             check_text("the name of a change", name, 100)?;
+            self.check_spelling(name, pending.iter().map(|(id, pending)| (*id, *pending)))?;
             let mut of_others = pending.iter().filter(|(_, pending)| {
                 pending.change.as_deref() == Some(name) && PrincipalKey::of(&pending.by) != me
             });
@@ -145,6 +151,28 @@ impl Transaction<'_> {
         outcome.change.clone_from(&change);
         self.submits = Some(Submits { change, kept });
         Ok(waits)
+    }
+
+    /// Refuses the name of a set that differs from that of a set which awaits a decision in case or
+    /// Unicode form only: people would take the two for one.
+    fn check_spelling<'p>(
+        &self,
+        name: &str,
+        pending: impl Iterator<Item = (&'p DocumentId, &'p Pending)>,
+    ) -> Result<(), PublishError> {
+        let folded = fold(name.trim());
+        let is_alike = |other: &str| other != name && fold(other.trim()) == folded;
+        let mut alike = pending
+            .filter_map(|(id, pending)| Some((id, pending.change.as_deref()?)))
+            .filter(|(_, other)| is_alike(other))
+            .peekable();
+        if alike.peek().is_none() {
+            return Ok(());
+        }
+        // How it is spelled is told to those alone who may read a part of it.
+        let known = alike.find(|(id, _)| self.may_name(id));
+        let (name, other) = (name.to_owned(), known.map(|(_, other)| other.to_owned()));
+        Err(ReviewError::ChangeSpelling { name, other }.into())
     }
 
     /// Refuses documents that the principal may not know of as it refuses those that do not exist.
@@ -193,7 +221,10 @@ impl Transaction<'_> {
         let reason = format!("superseded by {}", self.author.principal);
         for id in replaced {
             let reviewed = self.reviewed(id)?;
-            waits.unrecorded(&reviewed.track).map_or(Ok(()), Err)?;
+            // A part of a step that may be undone is not withdrawn: an editor submits upon it, too.
+            if waits.unrecorded(&reviewed.track).is_some() {
+                continue;
+            }
             outcome.items.push(self.ended(&reviewed, Refusing::Supersede(&reason))?);
         }
         Ok(())

@@ -107,16 +107,17 @@ impl From<ReviewError> for Failure {
             ReviewError::Unfit(why) => new(Code::NotASteward)
                 .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &why.id))),
             ReviewError::Unrecorded { id, .. } => new(Code::Unremembered)
-                .hint("the next command that writes on the machine of the writer completes the step, or takes it back")
-                .hint(Hint::call(
-                    "an editor can submit a text in its place with {}",
-                    of(Verb::Submit, &id).word("--supersede"),
+                .hint("if its writer was interrupted, their next command that writes there completes the step, or takes it back")
+                .hint("if a change log has lost the line, restore `.context/audit` from git or a backup")
+                .hint(Hint::calls(
+                    "an editor can submit in its place the live text with {}, or the published one with {}",
+                    in_its_place(&id),
                 )),
             ReviewError::Decided { id, .. } => new(Code::Unremembered)
                 .hint(Hint::call("{} names what histories have lost: restore it", Verb::Verify))
-                .hint(Hint::call(
-                    "an editor can submit the text again with {}",
-                    of(Verb::Submit, &id),
+                .hint(Hint::calls(
+                    "an editor can submit in its place the live text with {}, or the published one with {}",
+                    in_its_place(&id),
                 )),
             ReviewError::WaitsForOthers { id, .. } => new(Code::ApprovedAlready)
                 .hint(Hint::call("{} names the others", of(Verb::ReviewShow, &id))),
@@ -159,6 +160,12 @@ impl From<ReviewError> for Failure {
             ReviewError::OthersChange { .. } => {
                 new(Code::SubmissionPending).hint("choose another name for your change")
             }
+            ReviewError::ChangeSpelling { other, .. } => {
+                new(Code::SubmissionPending).hint(match other {
+                    Some(_) => "write that name to add to the change, or choose another one",
+                    None => "choose another name for your change",
+                })
+            }
             ReviewError::Changed { id, diff, .. } => with_diff(new(Code::SubmissionChanged), diff)
                 .hint(Hint::call("{} shows what awaits now", of(Verb::ReviewShow, &id))),
             ReviewError::Altered { id, diff, .. } => with_diff(new(Code::SubmissionChanged), diff)
@@ -166,6 +173,10 @@ impl From<ReviewError> for Failure {
                     "its submitter runs {} and then {}",
                     [of(Verb::Withdraw, &id), of(Verb::Submit, &id)],
                 )),
+            ReviewError::HiddenPart(why) => Self::new(Self::from(*why).code, message)
+                .hint("a steward who may read every part of the change can say more"),
+            ReviewError::HiddenFiles(_) => new(Code::Refused)
+                .hint("a steward who may read every part of the change can say more"),
             ReviewError::Text { .. } => new(Code::Usage),
             ReviewError::TooFewReviewers { .. } => new(Code::TooFewReviewers)
                 .hint(Hint::call(
@@ -180,6 +191,12 @@ impl From<ReviewError> for Failure {
                 .hint(Hint::call("{} lists what awaits a decision", Verb::Review)),
         }
     }
+}
+
+/// How a text is submitted in the place of what nothing is decided about.
+fn in_its_place(id: &DocumentId) -> [Call; 2] {
+    let submit = Call::new(Verb::Submit).value(id.as_str());
+    [submit.clone().word("--supersede"), submit.word("--renew").word("--supersede")]
 }
 
 impl From<RestoreError> for Failure {

@@ -7,6 +7,7 @@ use crate::audit::{Change, StagedStep, changes};
 use crate::index::staged::{Answering, KnownEntry, Sharing};
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
+use crate::model::layout::STAGING_CHAINS;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
@@ -84,10 +85,8 @@ impl<'d> Desk<'d> {
     /// The entry of a name, of whose source the actor has a role. One that the actor may not see is
     /// as unknown as one that there is not.
     pub(super) fn find(&self, name: &StagedName, needed: Role) -> Result<&StagedEntry, Failure> {
-        let unknown = || {
-            Failure::new(Code::UnknownStaged, format!("no staged entry `{name}`"))
-                .hint(Hint::call("{} lists those that you may see", Verb::StageList))
-        };
+        let is_visible = |entry: &StagedEntry| self.is_visible(entry);
+        let unknown = || unknown_entry(&self.staged, name, &is_visible);
         let entry = self.staged.find(name).ok_or_else(unknown)?;
         match self.access.require(Some(&self.principal), needed, &entry.source) {
             Ok(()) => Ok(entry),
@@ -177,11 +176,17 @@ impl Workspace<'_> {
             return Ok(Acted { entry, unchanged });
         }
         let step = StagedStep { staged: vec![entry.name().to_string()], ..StagedStep::default() };
+        // Of pins and unpins the last one counts: another clock may be ahead of this one.
+        let last = entry.pin_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
+        let at = match last.filter(|_| kind != ActKind::Discard) {
+            Some(last) => self.now()?.max(last.next().unwrap_or(last)),
+            None => self.now()?,
+        };
         let unfinished = match kind {
             ActKind::Discard => Some(Unfinished::begin(vault.files())?),
             _ => None,
         };
-        desk.append(self, &[&entry], self.now()?, (kind, &step))?;
+        desk.append(self, &[&entry], at, (kind, &step))?;
         if let Some(unfinished) = unfinished {
             desk.remove(&[&entry])?;
             unfinished.end();
@@ -202,6 +207,27 @@ impl Workspace<'_> {
             false => Ok(()),
         }
     }
+}
+
+/// That no entry has a name, or more than one that may be seen has it.
+pub(super) fn unknown_entry(
+    staged: &Staged,
+    name: &StagedName,
+    is_visible: &dyn Fn(&StagedEntry) -> bool,
+) -> Failure {
+    let mut named = staged.all_named(name);
+    named.retain(|entry| is_visible(entry));
+    if let [entry, _, ..] = named[..] {
+        let message = format!("more than one staged entry has the name `{name}`");
+        let (writer, seq) = (&entry.writer, entry.seq);
+        return Failure::new(Code::UnknownStaged, message).hint(format!(
+            "name one by all digits of its writer, as in `{writer}-{seq}`, the name of a file in \
+             `{STAGING_CHAINS}/{}`; `ctx verify` says more",
+            entry.source
+        ));
+    }
+    Failure::new(Code::UnknownStaged, format!("no staged entry `{name}`"))
+        .hint(Hint::call("{} lists those that you may see", Verb::StageList))
 }
 
 /// Refuses to end an entry whose content is that of a document.

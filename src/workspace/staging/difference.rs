@@ -50,17 +50,17 @@ impl Difference {
         }
     }
 
-    /// It in lines: of JSON a line for each part, of bytes none.
-    pub(crate) fn lines(&self) -> String {
+    /// It in lines, each with its end: of JSON a line for each part, of bytes none.
+    pub(crate) fn lines(&self) -> Vec<String> {
         match self {
             Self::Json(changes) => changes.iter().map(|change| format!("{change}\n")).collect(),
-            Self::Text(diff) => diff.clone(),
-            Self::Bytes => String::new(),
+            Self::Text(diff) => diff.split_inclusive('\n').map(str::to_owned).collect(),
+            Self::Bytes => Vec::new(),
         }
     }
 }
 
-/// A document that holds a content which the source has replaced.
+/// A document that was promoted from an earlier result of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PromotedFrom {
     /// The document.
@@ -70,11 +70,14 @@ pub(crate) struct PromotedFrom {
     /// The version that the last checkpoint publishes; none where a submission of it awaits a
     /// reviewer, or it was retired.
     pub(crate) published: Option<u64>,
+    /// Whether the last result still has the content of the entry.
+    pub(crate) is_current: bool,
 }
 
 impl StagedView {
-    /// The last two live entries of a source, the older one first; of the viewer in the named session
-    /// alone, where only the own ones are asked for.
+    /// The last live entry of a source, and before it the last live one of a result of the same
+    /// server and tools; of the viewer in the named session alone, where only the own ones are asked
+    /// for.
     ///
     /// # Errors
     /// The viewer sees fewer.
@@ -87,42 +90,66 @@ impl StagedView {
         live.retain(|entry| {
             entry.source == *source && entry.is_live() && (!is_own || self.is_own(entry))
         });
-        match live[..] {
-            [.., old, new] => Ok((old, new)),
-            [_] if is_own => Err(too_few(source, "has one staged result of yours in this session")),
-            [] if is_own => Err(too_few(source, "has no staged result of yours in this session")),
-            [_] => Err(too_few(source, "has one staged result, and nothing to compare it with")),
-            _ => Err(too_few(source, "has no staged result that you may see")),
+        let (new, earlier) = match live.split_last() {
+            Some((new, earlier)) => (*new, earlier),
+            None if is_own => {
+                return Err(too_few(source, "has no staged result of yours in this session"));
+            }
+            None => return Err(too_few(source, "has no staged result that you may see")),
+        };
+        match earlier.iter().rfind(|old| is_same_call(old, new)) {
+            Some(old) => Ok((old, new)),
+            None if !earlier.is_empty() => Err(too_few(
+                source,
+                "has no earlier staged result of the server and the tools of the last one",
+            )),
+            None if is_own => {
+                Err(too_few(source, "has one staged result of yours in this session"))
+            }
+            None => Err(too_few(source, "has one staged result, and nothing to compare it with")),
         }
     }
+}
+
+/// Whether two results came from the same server by the same tools. What was asked of these is not
+/// recorded.
+fn is_same_call(a: &StagedEntry, b: &StagedEntry) -> bool {
+    (&a.entry.server, &a.entry.tools) == (&b.entry.server, &b.entry.tools)
+}
+
+/// Whether two entries have the same content, in the form that it is compared by.
+fn is_same_content(a: &StagedEntry, b: &StagedEntry) -> bool {
+    (a.entry.canonical, &a.entry.content_hash) == (b.entry.canonical, &b.entry.content_hash)
 }
 
 fn too_few(source: &DocumentId, what: &str) -> Failure {
     let message = format!("`{source}` {what}: two are compared");
     Failure::new(Code::UnknownStaged, message).hint(format!(
         "results are staged by `ctx source record`, and listed with \
-         `ctx stage list --source {source} --every-session --all`"
+         `ctx stage list --source {source} --every-session --all`; `ctx stage diff NEWER OLDER` \
+         compares any two"
     ))
 }
 
 impl Workspace<'_> {
-    /// The documents that were promoted from an entry, or from another one of the source with the
-    /// same content, and of which the published text still says so. Those that the reader may not
-    /// read are left out.
+    /// The documents that were promoted from a result before the last one, of the same server and
+    /// tools, and of which the published text still says so. Those that the reader may not read are
+    /// left out.
     ///
     /// # Errors
     /// What is published cannot be read.
-    pub(crate) fn promoted_from(
+    pub(crate) fn promoted_before(
         &self,
         (vault, source): (&Vault, &CheckpointSource),
-        (view, old): (&StagedView, &StagedEntry),
+        (view, last): (&StagedView, &StagedEntry),
     ) -> Result<Vec<PromotedFrom>, Failure> {
-        let content =
-            |entry: &StagedEntry| (entry.entry.canonical, entry.entry.content_hash.clone());
         let mut found = Vec::new();
         let head = Snapshot::of(vault, source, None)?;
-        let same = view.visible().into_iter().filter(|entry| content(entry) == content(old));
-        for entry in same.filter(|entry| entry.source == old.source) {
+        let mut earlier = view.visible();
+        earlier.retain(|entry| {
+            entry.source == last.source && entry.name() != last.name() && is_same_call(entry, last)
+        });
+        for entry in earlier {
             let uri = entry.name().to_string();
             for document in entry.promoted.iter().map(|promotion| &promotion.document) {
                 let published = match head.get(document) {
@@ -132,8 +159,9 @@ impl Workspace<'_> {
                     None if head.hides_anything() => continue,
                     None => None,
                 };
+                let is_current = is_same_content(entry, last);
                 let (document, entry) = (document.clone(), uri.clone());
-                found.push(PromotedFrom { document, entry, published });
+                found.push(PromotedFrom { document, entry, published, is_current });
             }
         }
         found.sort_by(|a, b| (&a.document, &a.entry).cmp(&(&b.document, &b.entry)));

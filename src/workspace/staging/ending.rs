@@ -7,7 +7,7 @@ use super::view::chains_of;
 use crate::audit::{Change, StagedStep};
 use crate::index::staged::{KnownEntry, Sharing};
 use crate::model::digest::Digest;
-use crate::model::layout::LOCAL_DIR;
+use crate::model::layout::{LOCAL_DIR, RECOVERED, limit};
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
@@ -20,8 +20,10 @@ use crate::vault::outside;
 use crate::workspace::Workspace;
 use crate::workspace::git::GitError;
 
-/// A reason may have a content that is shorter: it may be any word.
+/// A reason may have a content, or a word of it, with fewer bytes: it may be any word.
 const FEWEST_REPEATED: usize = 4;
+/// How many letters and digits in a row make a part of the content: more than most words have.
+const LONG_REPEATED: usize = 16;
 /// More commits are not named.
 const MOST_COMMITS: usize = 100;
 
@@ -129,7 +131,11 @@ impl Workspace<'_> {
         let desk = Desk::named(self, vault, (name, Sharing::All))?;
         let named = desk.find(name, Role::Reviewer)?;
         let raw = named.entry.raw();
-        refuse_repeated(vault, named, reason)?;
+        let content = match raw.map(|raw| read_payload(vault.files(), raw)) {
+            Some(FoundPayload::Whole(bytes)) => Some(bytes),
+            _ => None,
+        };
+        refuse_repeated(content.as_deref(), reason)?;
         // An entry that ended otherwise is erased where it is named: a merge may have brought its
         // content back.
         let is_open = |entry: &StagedEntry| match &entry.ended {
@@ -159,6 +165,7 @@ impl Workspace<'_> {
             for temporary in vault.files().temporaries() {
                 vault.files().discard(&format!("{LOCAL_DIR}/{temporary}"));
             }
+            discard_recovered(vault, content.as_deref());
             desk.remove(&all)?;
             unfinished.end();
             if !open.is_empty() {
@@ -199,21 +206,69 @@ impl Workspace<'_> {
     }
 }
 
-/// Refuses a reason that has the content in it: the reason stays.
-fn refuse_repeated(vault: &Vault, entry: &StagedEntry, reason: &str) -> Result<(), Failure> {
-    let Some(FoundPayload::Whole(bytes)) =
-        entry.entry.raw().map(|raw| read_payload(vault.files(), raw))
-    else {
-        return Ok(());
-    };
-    let content = bytes.trim_ascii();
-    let is_long = (FEWEST_REPEATED..=reason.len()).contains(&content.len());
-    if is_long && reason.as_bytes().windows(content.len()).any(|part| part == content) {
-        let message = "the reason repeats the content, and the reason is kept".to_owned();
-        return Err(Failure::new(Code::Refused, message)
-            .hint("say why it is erased without its words, as in `holds a home address`"));
+/// Refuses a reason that repeats the content, or a part of it: the reason stays.
+fn refuse_repeated(content: Option<&[u8]>, reason: &str) -> Result<(), Failure> {
+    let Some(part) = content.and_then(|content| repeated(reason, content)) else { return Ok(()) };
+    let message = format!("the reason repeats `{part}` of the content, and the reason is kept");
+    Err(Failure::new(Code::Refused, message)
+        .hint("say why it is erased without its words, as in `holds a home address`"))
+}
+
+/// A part of a reason that the content has, too: the whole content, [`LONG_REPEATED`] letters and
+/// digits in a row, or a word that is no plain word, such as a number or an address. Case, blanks and
+/// punctuation make no difference.
+fn repeated<'r>(reason: &'r str, content: &[u8]) -> Option<&'r str> {
+    let content = plain(&String::from_utf8_lossy(content));
+    let has = |part: &str| content.contains(part);
+    // Where each letter of the plain reason stands in the reason.
+    let (mut text, mut places) = (String::new(), Vec::new());
+    for (at, letter) in reason.char_indices() {
+        let plain = plain(letter.encode_utf8(&mut [0; 4]));
+        places.extend(plain.chars().map(|_| (at, at + letter.len_utf8())));
+        text.push_str(&plain);
     }
-    Ok(())
+    let of_run = |run: &[(usize, usize)]| Some(&reason[run.first()?.0..run.last()?.1]);
+    let letters: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let run_of = |length: usize, is_it: &dyn Fn(&str) -> bool| {
+        let mut starts = 0..places.len().saturating_sub(length - 1);
+        let at = starts.find(|at| is_it(&text[letters[*at]..letters[at + length]]))?;
+        of_run(&places[at..at + length])
+    };
+    let length = content.chars().count();
+    let is_short = (FEWEST_REPEATED..LONG_REPEATED).contains(&length);
+    let whole = || is_short.then(|| run_of(length, &|run| run == content)).flatten();
+    run_of(LONG_REPEATED, &|run| has(run)).or_else(whole).or_else(|| {
+        let is_telling = |word: &&str| {
+            word.len() >= FEWEST_REPEATED && word.contains(|c: char| c.is_ascii_digit() || c == '@')
+        };
+        let ends = |c: char| !c.is_alphanumeric();
+        let words = reason.split_whitespace().map(|word| word.trim_matches(ends));
+        words.filter(is_telling).find(|word| has(&plain(word)))
+    })
+}
+
+/// The letters and digits of a text, in lower case.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Removes what was recovered of an interrupted writer of a content: files with a part of it from its
+/// first byte on. Where the content is gone, nothing tells them from others.
+fn discard_recovered(vault: &Vault, content: Option<&[u8]>) {
+    let (files, Some(content)) = (vault.files(), content) else { return };
+    for folder in files.names(RECOVERED).unwrap_or_default() {
+        // What was below `.context/local`, without the dot.
+        let folder = format!("{RECOVERED}/{folder}/{}", LOCAL_DIR.trim_start_matches('.'));
+        for name in files.names(&folder).unwrap_or_default() {
+            let path = format!("{folder}/{name}");
+            let is_part = files
+                .read(&path, limit::STAGED)
+                .is_ok_and(|bytes| !bytes.is_empty() && content.starts_with(&bytes));
+            if is_part {
+                files.discard(&path);
+            }
+        }
+    }
 }
 
 /// The payloads that no entry claims but those that are about to end: of these, or where it sweeps
@@ -238,4 +293,27 @@ fn unclaimed(
     all.retain(|raw| !claimed.contains(raw));
     all.retain(|raw| files.exists(&payload_path(*raw)));
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_repeats_no_part_of_the_content() {
+        let content = b"{\"name\": \"Jane Doe of Springfield\", \"ssn\": \"123-45-6789\"}";
+        for (reason, part) in [
+            ("request of JANE DOE of Springfield", Some("JANE DOE of Springf")),
+            ("has the number 123-45-6789.", Some("123-45-6789")),
+            ("she asked for it, ticket 4711", None),
+            ("the name and the ssn of a customer", None),
+        ] {
+            assert_eq!(repeated(reason, content), part, "{reason}");
+        }
+        assert_eq!(repeated("because of jane@x.org", b"jane@x.org\n"), Some("jane@x.org"));
+        assert_eq!(repeated("it says ABCD", b" \"abcd\" "), Some("ABCD"));
+        assert_eq!(repeated("erika mustermann", b"Erika Mustermann"), Some("erika mustermann"));
+        assert_eq!(repeated("no", b"no"), None);
+        assert_eq!(repeated("\u{e9}t\u{e9}", &[0xff, 0]), None);
+    }
 }

@@ -3,7 +3,6 @@
 use super::acts::Desk;
 use super::view::content;
 use crate::audit::{Change, StagedStep};
-use crate::chain::replay;
 use crate::document::Document;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::NodeType;
@@ -15,12 +14,11 @@ use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::tag::Tag;
 use crate::report::failure::{Code, Failure};
+use crate::review::{NotMade, version_made};
 use crate::staging::{ActKind, StagedEntry, StagedName};
-use crate::trust;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
 use crate::workspace::governance::is_governed;
-use crate::workspace::version::any_text_of;
 
 /// What an entry becomes.
 pub(crate) struct Target<'t> {
@@ -62,7 +60,7 @@ impl Workspace<'_> {
     ) -> Result<Promoted, Failure> {
         let (text, name) = (text_of(vault, entry, target)?, entry.name());
         let submitted = is_governed(vault)?;
-        let (outcome, version) = match self.made_before(vault, target.id, &name)? {
+        let (outcome, version) = match self.made_before(vault, target.id, entry)? {
             Some(version) => (None, version),
             None => {
                 let outcome = make(vault, (target, text), submitted)?;
@@ -83,7 +81,7 @@ impl Workspace<'_> {
         &self,
         vault: &Vault,
         id: &DocumentId,
-        name: &StagedName,
+        entry: &StagedEntry,
     ) -> Result<Option<Version>, Failure> {
         let files = vault.files();
         if !files.exists(&id.history_path()) {
@@ -92,17 +90,19 @@ impl Workspace<'_> {
                 false => Ok(None),
             };
         }
-        let log = trust::open_log(vault)?;
-        let chronicle = log.sound()?;
-        let history = replay::load(files, id).ok();
-        let last = history.and_then(|history| history.entries().last().map(|entry| entry.version));
-        let text = last.and_then(|version| any_text_of(vault, &chronicle, id, version).ok());
-        let document = text.and_then(|(text, _)| Document::parse(&text).ok());
-        let from = document.as_ref().and_then(|document| document.frontmatter.promoted_from());
-        match last.filter(|_| from == Some(&name.to_string())) {
-            Some(version) => Ok(Some(version)),
-            None => Err(exists(id)),
-        }
+        version_made(files, id, entry).map(Some).map_err(|why| match why {
+            NotMade::Other => exists(id),
+            NotMade::OtherBody => {
+                let name = entry.name();
+                let message = format!(
+                    "`{id}` says that it was promoted from `{name}`, and its body is not the content"
+                );
+                Failure::new(Code::Exists, message).hint(
+                    "choose another id with `--to`, and remove `promoted_from` from a document that \
+                     was not made by a promotion",
+                )
+            }
+        })
     }
 
     fn record_promotion(

@@ -1,8 +1,9 @@
 //! Which staged entries a principal sees, and what is in them (STAGE-13).
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::acts::unknown_entry;
 use crate::audit::{Labels, Text, Traced};
 use crate::chain::history::{Entry, History};
 use crate::chain::{replay, vouched};
@@ -40,6 +41,8 @@ pub(crate) struct StagedView {
     /// How many live entries of each source the viewer recorded in other sessions, beside those that
     /// were read.
     counted: BTreeMap<DocumentId, usize>,
+    /// The sources of which a chain is damaged.
+    damaged: BTreeSet<DocumentId>,
 }
 
 /// Which entries are listed.
@@ -184,6 +187,8 @@ pub(super) struct Judged {
     counted: BTreeMap<DocumentId, usize>,
     /// Whether a chain is damaged.
     pub(super) is_damaged: bool,
+    /// The sources of which one is.
+    damaged: BTreeSet<DocumentId>,
     chains: Chains,
 }
 
@@ -200,13 +205,15 @@ pub(super) fn judged(
     let rules = rules_in_force(vault, &chronicle)?;
     let Answering { chains, counted } = find(rules.is_some())?;
     // A line that cannot be read may name a content.
-    let is_damaged = !chains.strays.is_empty()
-        || chains.chains.iter().any(|c| c.faults.iter().any(|fault| fault.kind.is_damage()));
+    let damaged = chains.chains.iter().filter(|chain| chain.is_damaged());
+    let damaged: BTreeSet<DocumentId> = damaged.map(|chain| chain.source.clone()).collect();
+    let is_damaged = !chains.strays.is_empty() || !damaged.is_empty();
     let judge = ActJudge::new(vault.files(), &chronicle, reads_documents);
     let staged = Staged::judged(&chains, &|act| judge.standing(act));
-    let sources = staged.entries.iter().map(|one| &one.source).chain(counted.keys());
+    let sources = staged.entries.iter().map(|one| &one.source);
+    let sources = sources.chain(counted.keys()).chain(&damaged);
     let access = Access::of((vault, &chronicle), rules, sources);
-    Ok(Judged { staged, access, counted, is_damaged, chains })
+    Ok(Judged { staged, access, counted, is_damaged, damaged, chains })
 }
 
 /// The chains of a vault, or of a source, as far as these entries need them.
@@ -346,11 +353,12 @@ impl Workspace<'_> {
         labels: &Labels,
         find: &dyn Fn(bool) -> Result<Answering, Failure>,
     ) -> Result<(StagedView, Chains), Failure> {
-        let Judged { mut staged, access, counted, chains, .. } = judged(vault, false, find)?;
+        let Judged { mut staged, access, counted, chains, damaged, .. } =
+            judged(vault, false, find)?;
         let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
         let session = labels.session.clone().filter(|_| !labels.session_implicit);
         access.withhold_documents(vault, principal.as_ref(), &mut staged)?;
-        Ok((StagedView { staged, principal, session, access, counted }, chains))
+        Ok((StagedView { staged, principal, session, access, counted, damaged }, chains))
     }
 }
 
@@ -402,6 +410,18 @@ impl StagedView {
         self.is_own(entry) || self.access.may_see(self.principal.as_ref(), &entry.source)
     }
 
+    /// The sources of which a chain is damaged, so that entries and acts may be missing: those whose
+    /// entries the viewer sees.
+    pub(crate) fn damaged(&self) -> impl Iterator<Item = &DocumentId> {
+        let principal = self.principal.as_ref();
+        let has_own = |source: &DocumentId| {
+            self.staged.entries.iter().any(|entry| entry.source == *source && self.is_own(entry))
+        };
+        self.damaged
+            .iter()
+            .filter(move |source| self.access.may_see(principal, source) || has_own(source))
+    }
+
     /// How many live entries of a source, or of all, the viewer recorded in other sessions, and may
     /// not see in this one.
     pub(crate) fn own_elsewhere(&self, source: Option<&DocumentId>) -> usize {
@@ -435,10 +455,8 @@ impl StagedView {
     /// There is none.
     pub(crate) fn find(&self, name: &StagedName) -> Result<&StagedEntry, Failure> {
         let found = self.staged.find(name).filter(|entry| self.is_visible(entry));
-        found.ok_or_else(|| {
-            Failure::new(Code::UnknownStaged, format!("no staged entry `{name}`"))
-                .hint(Hint::call("{} lists those that you may see", Verb::StageList))
-        })
+        let is_visible = |entry: &StagedEntry| self.is_visible(entry);
+        found.ok_or_else(|| unknown_entry(&self.staged, name, &is_visible))
     }
 
     /// The content of an entry, which is what was received.
@@ -496,7 +514,10 @@ impl Content {
 pub(crate) fn lines_of(content: &Content, canonical: Option<Canonical>) -> Option<String> {
     let mut text = match canonical {
         Some(Canonical::Jcs) => {
+            // By way of the canonical form, so that one number has one spelling.
             let value: serde_json::Value = serde_json::from_slice(&content.bytes).ok()?;
+            let value: serde_json::Value =
+                serde_json::from_str(&serde_jcs::to_string(&value).ok()?).ok()?;
             serde_json::to_string_pretty(&value).ok()?
         }
         _ => content.text()?.to_owned(),

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::edits::{self, any};
 use super::{Attack, CONFIG};
 use crate::e3::forge::Target;
 use crate::e3::forge::lines::{ACCESSES, LineLog};
@@ -9,66 +10,26 @@ use crate::e3::place::Place;
 use crate::e3::script::ctx;
 
 pub(super) const ACCESS_LOGS: &[(&str, Attack)] = &[
-    ("access-edited", |t| {
-        let (mut log, at) = any(t, 0)?;
-        log.lines[at]["principal"] = "eve@example.com".into();
-        log.written(t)
-    }),
-    ("access-rehashed", |t| {
-        let (mut log, at) = any(t, 1)?;
-        log.lines[at]["principal"] = "eve@example.com".into();
-        log.rehash(at);
-        log.written(t)
-    }),
+    ("access-edited", |t| edits::edited(t, recorded)),
+    ("access-rehashed", |t| edits::rehashed(t, recorded)),
     ("access-unpinned", |t| {
-        let (mut log, at) = any(t, 0)?;
+        let (mut log, at) = any(t, recorded, 0)?;
         log.lines[at]["documents"][0]["checkpoint"] = 1_000_000.into();
         log.renew();
         log.written(t)
     }),
-    ("access-dropped-first", |t| {
-        let mut log = recorded(t)?;
-        log.lines.remove(0);
-        log.written(t)
-    }),
-    ("access-dropped-middle", |t| {
-        let mut log = recorded(t)?;
-        log.lines.remove(1);
-        log.written(t)
-    }),
-    ("accesses-exchanged", |t| {
-        let (mut log, at) = any(t, 1)?;
-        log.lines.swap(at, at + 1);
-        log.written(t)
-    }),
-    ("access-log-as-link", |t| {
-        let path = recorded(t)?.path();
-        t.link_out(&path);
-        Some(Place::vault())
-    }),
+    ("access-dropped-first", |t| edits::dropped_first(t, recorded)),
+    ("access-dropped-middle", |t| edits::dropped_middle(t, recorded)),
+    ("accesses-exchanged", |t| edits::exchanged(t, recorded)),
+    ("access-log-as-link", |t| edits::as_link(t, recorded)),
     ("access-logs-as-link", |t| {
         recorded(t)?;
         t.link_out(ACCESSES);
         Some(Place::vault())
     }),
-    ("access-dropped-last", |t| {
-        let mut log = recorded(t)?;
-        log.lines.pop();
-        log.written(t)
-    }),
-    ("accesses-rewritten", |t| {
-        let mut log = recorded(t)?;
-        for line in &mut log.lines {
-            line["principal"] = "eve@example.com".into();
-        }
-        log.renew();
-        log.written(t)
-    }),
-    ("access-log-deleted", |t| {
-        let path = recorded(t)?.path();
-        t.remove(&path);
-        Some(Place::vault())
-    }),
+    ("access-dropped-last", |t| edits::dropped_last(t, recorded)),
+    ("accesses-rewritten", |t| edits::rewritten(t, recorded)),
+    ("access-log-deleted", |t| edits::deleted(t, recorded)),
 ];
 
 /// A log of three accesses, which honest commands wrote.
@@ -87,11 +48,4 @@ fn recorded(target: &mut Target) -> Option<LineLog> {
     run(1, &["publish", CONFIG, "--no-sync"])?;
     (2..5).try_for_each(|minute| run(minute, &["read", &id]))?;
     LineLog::longest(target, ACCESSES).filter(|log| log.lines.len() == 3)
-}
-
-/// The log, and the position of a line that so many others follow.
-fn any(target: &mut Target, followers: usize) -> Option<(LineLog, usize)> {
-    let log = recorded(target)?;
-    let at = target.draw.below(log.lines.len() - followers);
-    Some((log, at))
 }

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use super::edits::{self, any};
 use super::{Attack, CONFIG};
 use crate::e3::forge::Target;
 use crate::e3::forge::lines::{CHANGES, LineLog};
@@ -14,36 +15,11 @@ use crate::e3::script::ctx;
 const FORGER: &str = "0123456789abcdef0123456789abcdef";
 
 pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
-    ("change-edited", |t| {
-        let (mut log, at) = any(t, 0)?;
-        log.lines[at]["principal"] = "eve@example.com".into();
-        log.written(t)
-    }),
-    ("change-rehashed", |t| {
-        let (mut log, at) = any(t, 1)?;
-        log.lines[at]["principal"] = "eve@example.com".into();
-        log.rehash(at);
-        log.written(t)
-    }),
-    ("change-respelled", |t| {
-        let (log, at) = any(t, 0)?;
-        let spelled = log.text();
-        let line = spelled.lines().nth(at)?;
-        let (from, to) = [(",\"", ", \""), (":{", ": {"), ("{\"", "{ \"")][t.draw.below(3)];
-        t.write(&log.path(), spelled.replacen(line, &line.replacen(from, to, 1), 1));
-        Some(Place::vault())
-    }),
-    ("change-dropped-first", |t| {
-        let mut log = recorded(t)?;
-        log.lines.remove(0);
-        log.written(t)
-    }),
-    ("change-dropped-middle", |t| {
-        let mut log = recorded(t)?;
-        let at = 1 + t.draw.below(log.lines.len() - 2);
-        log.lines.remove(at);
-        log.written(t)
-    }),
+    ("change-edited", |t| edits::edited(t, recorded)),
+    ("change-rehashed", |t| edits::rehashed(t, recorded)),
+    ("change-respelled", |t| edits::respelled(t, recorded)),
+    ("change-dropped-first", |t| edits::dropped_first(t, recorded)),
+    ("change-dropped-middle", |t| edits::dropped_middle(t, recorded)),
     ("change-dropped-last", |t| {
         let mut log = recorded(t)?;
         let sealed = log.sealed(log.lines.len() - 1)?;
@@ -51,13 +27,9 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
         log.write(t);
         Some(Place::at(sealed))
     }),
-    ("changes-exchanged", |t| {
-        let (mut log, at) = any(t, 1)?;
-        log.lines.swap(at, at + 1);
-        log.written(t)
-    }),
+    ("changes-exchanged", |t| edits::exchanged(t, recorded)),
     ("change-duplicated", |t| {
-        let (mut log, at) = any(t, 0)?;
+        let (mut log, at) = any(t, recorded, 0)?;
         log.lines.insert(at, log.lines[at].clone());
         log.written(t)
     }),
@@ -80,11 +52,7 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
         log.renew();
         log.written(t)
     }),
-    ("change-log-as-link", |t| {
-        let log = recorded(t)?;
-        t.link_out(&log.path());
-        Some(Place::vault())
-    }),
+    ("change-log-as-link", |t| edits::as_link(t, recorded)),
     ("change-log-as-folder", |t| {
         let log = recorded(t)?;
         t.remove(&log.path());
@@ -140,16 +108,9 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
         log.write(t);
         Some(Place::at(sealed))
     }),
-    ("changes-rewritten", |t| {
-        let mut log = recorded(t)?;
-        for line in &mut log.lines {
-            line["principal"] = "eve@example.com".into();
-        }
-        log.renew();
-        log.written(t)
-    }),
+    ("changes-rewritten", |t| edits::rewritten(t, recorded)),
     ("change-claimed", |t| {
-        let (mut log, at) = any(t, 0)?;
+        let (mut log, at) = any(t, recorded, 0)?;
         let mut claim = log.lines[at].clone();
         claim["principal"] = "eve@example.com".into();
         FORGER.clone_into(&mut log.writer);
@@ -218,13 +179,6 @@ fn published(
         run(minute, &["publish", "nodes/recorded", CONFIG, "--no-sync"])?;
     }
     Some(())
-}
-
-/// The log, and the position of a line that so many others follow.
-fn any(target: &mut Target, followers: usize) -> Option<(LineLog, usize)> {
-    let log = recorded(target)?;
-    let at = target.draw.below(log.lines.len() - followers);
-    Some((log, at))
 }
 
 /// A line that gives the last event another hash.

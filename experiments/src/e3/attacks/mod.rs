@@ -4,8 +4,10 @@
 //! or gives `None` where this vault has no place for it.
 
 mod accesses;
+mod bound;
 mod bundles;
 mod changes;
+mod edits;
 mod entries;
 mod fields;
 mod live;
@@ -51,6 +53,7 @@ pub(super) fn all() -> Vec<(&'static str, Attack)> {
         reviews::STEPS,
         accesses::ACCESS_LOGS,
         staged::STAGED,
+        bound::BOUND,
     ]
     .concat()
 }

@@ -5,52 +5,26 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::Attack;
+use super::edits::{self, any};
 use crate::e3::forge::Target;
 use crate::e3::forge::lines::LineLog;
 use crate::e3::place::Place;
 use crate::inside::ctx_given;
 
-const SOURCE: &str = "sources/recorded";
-const CHAINS: &str = ".context/staging/chains/sources/recorded";
+pub(super) const SOURCE: &str = "sources/recorded";
+pub(super) const CHAINS: &str = ".context/staging/chains/sources/recorded";
 const TEXT: &str = "---\ntitle: Recorded\ntype: source\nsource:\n  transport: cli\n  \
                     tools: [call]\n  stage: always\n---\n\nCall it.\n";
 /// A writer that no machine of ours has.
 const FORGER: &str = "0123456789abcdef0123456789abcdef";
 
 pub(super) const STAGED: &[(&str, Attack)] = &[
-    ("staged-edited", |t| {
-        let (mut chain, at) = any(t, 0)?;
-        chain.lines[at]["principal"] = "eve@example.com".into();
-        chain.written(t)
-    }),
-    ("staged-rehashed", |t| {
-        let (mut chain, at) = any(t, 1)?;
-        chain.lines[at]["principal"] = "eve@example.com".into();
-        chain.rehash(at);
-        chain.written(t)
-    }),
-    ("staged-respelled", |t| {
-        let (chain, at) = any(t, 0)?;
-        let spelled = chain.text();
-        let line = spelled.lines().nth(at)?;
-        t.write(&chain.path(), spelled.replacen(line, &line.replacen(",\"", ", \"", 1), 1));
-        Some(Place::vault())
-    }),
-    ("staged-dropped-first", |t| {
-        let mut chain = recorded(t)?;
-        chain.lines.remove(0);
-        chain.written(t)
-    }),
-    ("staged-dropped-middle", |t| {
-        let mut chain = recorded(t)?;
-        chain.lines.remove(1);
-        chain.written(t)
-    }),
-    ("staged-exchanged", |t| {
-        let (mut chain, at) = any(t, 1)?;
-        chain.lines.swap(at, at + 1);
-        chain.written(t)
-    }),
+    ("staged-edited", |t| edits::edited(t, recorded)),
+    ("staged-rehashed", |t| edits::rehashed(t, recorded)),
+    ("staged-respelled", |t| edits::respelled(t, recorded)),
+    ("staged-dropped-first", |t| edits::dropped_first(t, recorded)),
+    ("staged-dropped-middle", |t| edits::dropped_middle(t, recorded)),
+    ("staged-exchanged", |t| edits::exchanged(t, recorded)),
     ("staged-of-other-source", |t| {
         let chain = recorded(t)?;
         t.write(
@@ -59,33 +33,29 @@ pub(super) const STAGED: &[(&str, Attack)] = &[
         );
         Some(Place::vault())
     }),
-    ("staged-chain-as-link", |t| {
-        let path = recorded(t)?.path();
-        t.link_out(&path);
-        Some(Place::vault())
-    }),
+    ("staged-chain-as-link", |t| edits::as_link(t, recorded)),
     ("staged-content-edited", |t| {
-        let path = content(&any(t, 0)?)?;
+        let path = content(&any(t, recorded, 0)?)?;
         t.edit(&path, str::to_uppercase);
         Some(Place::vault())
     }),
     ("staged-content-extended", |t| {
-        let path = content(&any(t, 0)?)?;
+        let path = content(&any(t, recorded, 0)?)?;
         t.edit(&path, |before| format!("{before}\n"));
         Some(Place::vault())
     }),
     ("staged-content-as-link", |t| {
-        let path = content(&any(t, 0)?)?;
+        let path = content(&any(t, recorded, 0)?)?;
         t.link_out(&path);
         Some(Place::vault())
     }),
     ("staged-content-deleted", |t| {
-        let path = content(&any(t, 0)?)?;
+        let path = content(&any(t, recorded, 0)?)?;
         t.remove(&path);
         Some(Place::vault())
     }),
     ("staged-hash-exchanged", |t| {
-        let (mut chain, at) = any(t, 0)?;
+        let (mut chain, at) = any(t, recorded, 0)?;
         for key in ["raw_hash", "content_hash"] {
             chain.lines[at][key] = format!("sha256:{}", "0".repeat(64)).into();
         }
@@ -93,77 +63,58 @@ pub(super) const STAGED: &[(&str, Attack)] = &[
         chain.written(t)
     }),
     ("staged-size-exchanged", |t| {
-        let (mut chain, at) = any(t, 0)?;
+        let (mut chain, at) = any(t, recorded, 0)?;
         chain.lines[at]["bytes"] = 1.into();
         chain.renew();
         chain.written(t)
     }),
     ("staged-act-upon-none", |t| {
-        let (mut chain, at) = any(t, 0)?;
+        let (mut chain, at) = any(t, recorded, 0)?;
         chain.lines.push(act(&chain, at, "pin", json!({})));
         chain.lines.last_mut()?["entry"]["hash"] = format!("sha256:{}", "0".repeat(64)).into();
         chain.renew();
         chain.written(t)
     }),
     ("staged-collected-early", |t| {
-        let (chain, at) = any(t, 0)?;
+        let (chain, at) = any(t, recorded, 0)?;
         forged(t, &chain, act(&chain, at, "collect", json!({})))
     }),
     ("staged-promoted-to-none", |t| {
-        let (chain, at) = any(t, 0)?;
+        let (chain, at) = any(t, recorded, 0)?;
         let document = json!({"document": "nodes/none", "version": 1});
         forged(t, &chain, act(&chain, at, "promote", document))
     }),
-    ("staged-chain-deleted", |t| {
-        let path = recorded(t)?.path();
-        t.remove(&path);
-        Some(Place::vault())
-    }),
-    ("staged-dropped-last", |t| {
-        let mut chain = recorded(t)?;
-        chain.lines.pop();
-        chain.written(t)
-    }),
+    ("staged-chain-deleted", |t| edits::deleted(t, recorded)),
+    ("staged-dropped-last", |t| edits::dropped_last(t, recorded)),
     ("staged-discarded", |t| {
-        let (chain, at) = any(t, 0)?;
+        let (chain, at) = any(t, recorded, 0)?;
         forged(t, &chain, act(&chain, at, "discard", json!({})))
     }),
-    ("staged-rewritten", |t| {
-        let mut chain = recorded(t)?;
-        for line in &mut chain.lines {
-            line["principal"] = "eve@example.com".into();
-        }
-        chain.renew();
-        chain.written(t)
-    }),
+    ("staged-rewritten", |t| edits::rewritten(t, recorded)),
 ];
 
 /// The chain of a source that honest commands staged three results of.
-fn recorded(target: &mut Target) -> Option<LineLog> {
-    let state = target.outside.join("staging");
-    fs::create_dir_all(&state).ok()?;
-    let run = |minute: usize, stdin: &str, args: &[&str]| {
-        let now = format!("2026-12-31T15:{minute:02}:00.000Z");
-        let args = [args, &["--as", "ana@example.com", "--now", &now]].concat();
-        let state = [("XDG_STATE_HOME", state.display().to_string())];
-        let disk = contextnest::vault::disk::Disk::default();
-        let said = ctx_given(stdin.as_bytes(), disk, &target.root, &args, state);
-        (said.exit == 0).then_some(())
-    };
+pub(super) fn recorded(target: &mut Target) -> Option<LineLog> {
     target.write(&format!("{SOURCE}.md"), TEXT);
-    run(0, "", &["publish", SOURCE, "--no-sync"])?;
-    for minute in 1..4 {
+    in_state(target, 5, "", &["publish", SOURCE, "--no-sync"])?;
+    for minute in 6..9 {
         let result = format!("result {minute} of the call");
-        run(minute, &result, &["source", "record", SOURCE, "--tools", "call", "--session", "s"])?;
+        let args = ["source", "record", SOURCE, "--tools", "call", "--session", "s"];
+        in_state(target, minute, &result, &args)?;
     }
     LineLog::longest(target, CHAINS).filter(|chain| chain.lines.len() == 3)
 }
 
-/// The chain, and the position of a line that so many others follow.
-fn any(target: &mut Target, followers: usize) -> Option<(LineLog, usize)> {
-    let chain = recorded(target)?;
-    let at = target.draw.below(chain.lines.len() - followers);
-    Some((chain, at))
+/// Runs an honest command at a minute; none if it fails.
+pub(super) fn in_state(target: &Target, minute: usize, stdin: &str, args: &[&str]) -> Option<()> {
+    let state = target.outside.join("staging");
+    fs::create_dir_all(&state).ok()?;
+    let now = format!("2026-12-31T15:{minute:02}:00.000Z");
+    let args = [args, &["--as", "ana@example.com", "--now", &now]].concat();
+    let state = [("XDG_STATE_HOME", state.display().to_string())];
+    let disk = contextnest::vault::disk::Disk::default();
+    let said = ctx_given(stdin.as_bytes(), disk, &target.root, &args, state);
+    (said.exit == 0).then_some(())
 }
 
 /// Where the content of an entry is.

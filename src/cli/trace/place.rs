@@ -1,0 +1,138 @@
+//! The logs that a question is about: a folder that is named, or those of a vault; and what they lack.
+
+use std::path::PathBuf;
+
+use super::note_limited;
+use crate::audit::{Fault, FaultKind, Logs, Sight, missing};
+use crate::cli::session::Session;
+use crate::cli::ui::shown;
+use crate::report::failure::Failure;
+use crate::vault::Vault;
+use crate::workspace::recording::{AccessLogs, of_log};
+
+/// The logs that are asked.
+pub(super) struct Asked {
+    pub(super) logs: Vec<Logs>,
+    /// Whether those of accesses are among them: there may be no place for them.
+    pub(super) has_accesses: bool,
+}
+
+/// Which logs.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct LogPlace {
+    /// Read the logs in this folder, as `ctx trace collect` makes it
+    #[arg(long, value_name = "DIR")]
+    pub(super) logs: Option<PathBuf>,
+}
+
+impl LogPlace {
+    /// The logs that are named, or all of this vault: of accesses on this machine or in the vault,
+    /// and of changes; as a reader may see them.
+    pub(super) fn all(
+        &self,
+        vault: &Vault,
+        session: &mut Session<'_>,
+        sight: &Sight,
+    ) -> Result<Asked, Failure> {
+        let mut has_accesses = true;
+        let all = match &self.logs {
+            Some(dir) => vec![session.workspace.logs_in(vault, dir)?.logs],
+            None => {
+                let (logs, lacks) = session.workspace.all_logs(vault)?;
+                if let Some(why) = lacks {
+                    has_accesses = false;
+                    let why = why.to_string();
+                    session.ui.warn(&format!("no access log is read: {}", shown(&why)));
+                }
+                logs
+            }
+        };
+        let logs = all.into_iter().map(|logs| logs.seen_by(sight.clone())).collect();
+        Ok(Asked { logs, has_accesses })
+    }
+
+    /// Says where the accesses of a vault are that was moved, if these logs have none.
+    pub(in crate::cli) fn note_elsewhere(&self, vault: &Vault, session: &mut Session<'_>) {
+        if self.logs.is_some() {
+            return;
+        }
+        if let Some(dir) = session.workspace.lacking_folder(vault) {
+            let dir = dir.display().to_string();
+            let dir = shown(&dir);
+            session.ui.note(&format!(
+                "note: there is no access log of this user: `{dir}` is not a folder"
+            ));
+        }
+        for dir in session.workspace.logs_elsewhere(vault) {
+            let dir = dir.display().to_string();
+            let dir = shlex::try_quote(&dir).unwrap_or_default();
+            session.ui.note(&format!(
+                "hint: an access log is kept by the path of the vault; accesses at another path are read with `--logs {}`",
+                shown(&dir)
+            ));
+        }
+    }
+
+    /// What of the accesses of this user the vault lacks. That it is on another ref is no fault of an
+    /// answer here.
+    pub(in crate::cli) fn lost_accesses(
+        &self,
+        vault: &Vault,
+        logs: &Logs,
+    ) -> Result<Vec<Fault>, Failure> {
+        if self.is_named() {
+            return Ok(Vec::new());
+        }
+        Ok(here(missing::faults(&of_log(missing::accesses(vault, logs.cuts()))?)))
+    }
+
+    /// The same of changes.
+    pub(in crate::cli) fn lost_changes(&self, vault: &Vault) -> Result<Vec<Fault>, Failure> {
+        if self.is_named() {
+            return Ok(Vec::new());
+        }
+        Ok(here(missing::faults(&of_log(missing::changes(vault))?)))
+    }
+
+    /// Both; the first of the logs are those of accesses.
+    pub(in crate::cli) fn lost(&self, vault: &Vault, all: &[Logs]) -> Result<Vec<Fault>, Failure> {
+        let Some(accesses) = all.first() else { return Ok(Vec::new()) };
+        let mut lost = self.lost_accesses(vault, accesses)?;
+        lost.extend(self.lost_changes(vault)?);
+        Ok(lost)
+    }
+
+    /// Whether the user named a folder.
+    pub(in crate::cli) fn is_named(&self) -> bool {
+        self.logs.is_some()
+    }
+
+    /// The logs of accesses: in the folder that is named, or those of this machine and of the vault.
+    pub(in crate::cli) fn open(
+        &self,
+        vault: &Vault,
+        session: &Session<'_>,
+    ) -> Result<AccessLogs, Failure> {
+        match &self.logs {
+            Some(dir) => session.workspace.logs_in(vault, dir),
+            None => session.workspace.asked_logs(vault),
+        }
+    }
+
+    /// The same logs as a reader may see them.
+    pub(in crate::cli) fn seen(
+        &self,
+        vault: &Vault,
+        session: &mut Session<'_>,
+    ) -> Result<Logs, Failure> {
+        let sight = session.workspace.sight(vault)?;
+        note_limited(session, &sight);
+        Ok(self.open(vault, session)?.logs.seen_by(sight))
+    }
+}
+
+/// The faults that are not of lines on another ref.
+fn here(mut faults: Vec<Fault>) -> Vec<Fault> {
+    faults.retain(|fault| fault.kind != FaultKind::Elsewhere);
+    faults
+}

@@ -1,0 +1,54 @@
+//! What the checkpoint of an event binds beside versions: the change log of its writer, and the
+//! ends of staging chains (AUDIT-25, STAGE-21).
+
+use super::PublishError;
+use super::transaction::Transaction;
+use crate::audit::{Recorder, changes};
+use crate::checkpoint::state::Bound;
+use crate::model::timestamp::Timestamp;
+use crate::staging;
+use crate::vault::config::Config;
+
+/// What the checkpoint of an event binds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Binds {
+    /// The change log of its writer.
+    changes: bool,
+    /// The staging chains, and with them the change log.
+    staged: bool,
+}
+
+impl Binds {
+    /// What a configuration asks for.
+    pub(super) fn of(config: &Config) -> Self {
+        Self { changes: config.binds_changes(), staged: config.staging.bind }
+    }
+
+    /// What one of two configurations asks for.
+    pub(super) fn or(self, other: Option<Self>) -> Self {
+        let other = other.unwrap_or_default();
+        Self { changes: self.changes || other.changes, staged: self.staged || other.staged }
+    }
+}
+
+impl Transaction<'_> {
+    /// Writes the lines that the checkpoint is to bind, durable, and gives what it binds.
+    ///
+    /// # Errors
+    /// They could not be written, and so nothing may be published.
+    pub(super) fn bind(
+        &self,
+        recorder: &Recorder,
+        now: Timestamp,
+    ) -> Result<Vec<Bound>, PublishError> {
+        if !self.binds.changes {
+            return Ok(Vec::new());
+        }
+        let staged = match self.binds.staged {
+            true => staging::unbound_ends(self.vault.files(), self.state.bound()),
+            false => Vec::new(),
+        };
+        let upon = (self.vault, self.chronicle);
+        changes::bind(upon, self.at, (recorder, now), staged).map_err(PublishError::Unbound)
+    }
+}

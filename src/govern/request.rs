@@ -1,0 +1,95 @@
+//! What an event is asked to do: by whom, with which documents, and how.
+
+use crate::audit::Recorder;
+use crate::model::id::DocumentId;
+use crate::model::principal::Principal;
+use crate::model::timestamp::Timestamp;
+use crate::txn::expect::Expect;
+
+/// Who publishes, when, and with which remark.
+#[derive(Clone, Debug)]
+pub struct Author {
+    /// Recorded as `edited_by`.
+    pub principal: Principal,
+    /// Put into documents that have no `author`; the principal where this is absent.
+    pub author: Option<String>,
+    /// The clock.
+    pub now: Timestamp,
+    /// A remark that no hash covers.
+    pub note: Option<String>,
+    /// How the change log says who it was.
+    pub recorder: Recorder,
+}
+
+/// Which documents a publication takes.
+#[derive(Clone, Debug)]
+pub enum Which {
+    /// These, drafts or not.
+    Ids(Vec<DocumentId>),
+    /// Every document that has not been retired.
+    All,
+    /// Published documents whose live file differs and does not say `draft`.
+    Changed,
+    /// These, and those of `Changed` in these folders, with packs.
+    Within {
+        /// Drafts or not.
+        ids: Vec<DocumentId>,
+        /// Each with a `/` at its end; the empty text is the vault's folder.
+        folders: Vec<String>,
+    },
+}
+
+impl Which {
+    /// How one document of a publication is treated.
+    pub(super) fn of(&self, id: &DocumentId) -> &Self {
+        match self {
+            Self::Within { ids, .. } if !ids.contains(id) => &Self::Changed,
+            which => which,
+        }
+    }
+
+    /// Whether this names a document, and is not about all that differ.
+    pub(super) fn is_named(&self) -> bool {
+        matches!(self, Self::Ids(_) | Self::Within { .. })
+    }
+}
+
+/// A new document that is not on disk yet.
+#[derive(Clone, Debug)]
+pub struct NewDocument {
+    /// Its id.
+    pub id: DocumentId,
+    /// Its text.
+    pub text: String,
+}
+
+/// What a publication is asked to do.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Who, when, why.
+    pub author: Author,
+    /// Which documents.
+    pub which: Which,
+    /// How.
+    pub mode: Mode,
+}
+
+/// How an event treats what it cannot take, and whether it is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mode {
+    /// Leave invalid documents out instead of refusing all.
+    pub skip_invalid: bool,
+    /// Compute everything, write nothing.
+    pub dry_run: bool,
+    /// What the writer has read.
+    pub expect: Expect,
+    /// Change the links that a move concerns, in live files, so that they lead where they led.
+    pub fix_links: bool,
+}
+
+impl Author {
+    /// What a command that waits for the lock shows.
+    pub fn holder(&self) -> String {
+        format!("{}, since {}", self.principal, self.now)
+    }
+}

@@ -1,0 +1,37 @@
+//! What a refusal says of parts of a set that its principal may not read (REV-25): that there is such a
+//! part, and not which.
+
+use super::super::transaction::Transaction;
+use super::super::{PublishError, Refusal};
+use super::ReviewError;
+use crate::model::id::DocumentId;
+
+impl Transaction<'_> {
+    /// The same refusal without the names that its principal may not read, but for what the command
+    /// names itself.
+    pub(super) fn told(&self, why: PublishError, named: &[DocumentId]) -> PublishError {
+        let is_hidden = |id: &DocumentId| !named.contains(id) && !self.may_name(id);
+        match why {
+            PublishError::Review(why) if why.artifacts().into_iter().any(is_hidden) => {
+                ReviewError::HiddenPart(Box::new(why)).into()
+            }
+            PublishError::Refused(refused) => {
+                let is_shown =
+                    |refusal: &Refusal| artifact_of(&refusal.path).is_none_or(|id| !is_hidden(&id));
+                let (shown, hidden): (Vec<_>, Vec<_>) = refused.into_iter().partition(is_shown);
+                match shown.is_empty() && !hidden.is_empty() {
+                    true => ReviewError::HiddenFiles(hidden.len()).into(),
+                    false => PublishError::Refused(shown),
+                }
+            }
+            why => why,
+        }
+    }
+}
+
+/// The document that a path is of: of its file, or of one in the folder of its history. Only documents
+/// are parts of sets.
+fn artifact_of(path: &str) -> Option<DocumentId> {
+    let of_history = || DocumentId::of_history_dir(path.rsplit_once('/')?.0).ok();
+    DocumentId::of_document_file(path).ok().or_else(of_history)
+}
