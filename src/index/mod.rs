@@ -9,13 +9,15 @@
 //!
 //! One row is one version of one artifact with the checkpoints in which it holds; [`At`] is the
 //! index at one checkpoint, today's or a past one. `segment` is a file of rows, `build` makes one
-//! for new checkpoints and merges small ones, `blocks` notices damage.
+//! for new checkpoints and merges small ones, `blocks` notices damage. `staged` is the index of
+//! staging chains.
 
 mod blocks;
 mod build;
 mod manifest;
 mod row;
 mod segment;
+pub(crate) mod staged;
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "the tests make vaults and damage caches")]
 mod tests;

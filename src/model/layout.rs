@@ -127,6 +127,8 @@ pub const STAGING_DIR: &str = ".context/staging";
 pub const STAGING_CHAINS: &str = ".context/staging/chains";
 /// Their payloads, each named by its digest.
 pub const STAGING_OBJECTS: &str = ".context/staging/objects";
+/// Marks that a command may have left a payload that no entry claims.
+pub const STAGING_UNFINISHED: &str = ".context/local/staging-unfinished";
 /// What keeps git from converting line ends of chains and payloads.
 pub const STAGING_ATTRIBUTES: &str = ".context/staging/.gitattributes";
 

@@ -56,7 +56,7 @@ pub(crate) struct Appended {
 }
 
 /// Where a chain is in the vault.
-pub(super) fn path_of(source: &DocumentId, writer: &WriterId) -> String {
+pub(crate) fn path_of(source: &DocumentId, writer: &WriterId) -> String {
     format!("{STAGING_CHAINS}/{source}/{writer}.jsonl")
 }
 

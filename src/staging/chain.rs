@@ -5,12 +5,13 @@ use rayon::prelude::*;
 use super::append::path_of;
 use super::line::{StagedLine, genesis};
 use crate::audit::{End, FULL, Fault, FaultKind, Faults, LineFault, Standing, WriterId};
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::STAGING_CHAINS;
 use crate::vault::files::{FileError, Files};
 
 /// No chain is longer: a writer begins another one long before.
-pub(super) const MAX_CHAIN: u64 = 4 * FULL;
+pub(crate) const MAX_CHAIN: u64 = 4 * FULL;
 /// No folder of a source is deeper: an id has fewer parts.
 const MAX_DEPTH: usize = 256;
 
@@ -49,7 +50,7 @@ pub struct StrayFile {
 }
 
 /// Whose chain a file is: the source, and the writer.
-type Owned = (DocumentId, WriterId);
+pub(crate) type Owned = (DocumentId, WriterId);
 
 /// The chains of a vault.
 #[derive(Debug, Default)]
@@ -75,14 +76,8 @@ impl Chains {
     /// # Errors
     /// The folder cannot be listed.
     pub fn of_source(files: &Files, source: &DocumentId) -> Result<Self, FileError> {
-        let folder = format!("{STAGING_CHAINS}/{source}");
-        let names = match files.names(&folder) {
-            Err(why) if why.is_absent() => Vec::new(),
-            names => names?,
-        };
-        let writers = names.iter().filter_map(|name| writer_of(name));
-        let found = writers.map(|writer| (source.clone(), writer)).collect();
-        Ok(Self::of(files, found, Vec::new()))
+        let (found, strays) = found(files, Some(source))?;
+        Ok(Self::of(files, found, strays))
     }
 
     /// Reads the chains of one source whose writers begin with these digits.
@@ -107,7 +102,7 @@ impl Chains {
         let read = found.into_par_iter().map(|(source, writer)| {
             let path = path_of(&source, &writer);
             let read = files.read_optional(&path, MAX_CHAIN);
-            read.map(|bytes| chain_of(source, writer, &bytes.unwrap_or_default()))
+            read.map(|bytes| go_on((source, writer), None, &bytes.unwrap_or_default()))
                 .map_err(|why| StrayFile { path, why: why.to_string() })
         });
         let mut chains = Vec::new();
@@ -136,6 +131,20 @@ impl Chains {
             last => Standing::Shorter(last),
         }
     }
+}
+
+/// The chains of a vault, or of a source, in no order.
+pub(crate) fn found(
+    files: &Files,
+    source: Option<&DocumentId>,
+) -> Result<(Vec<Owned>, Vec<StrayFile>), FileError> {
+    let Some(source) = source else { return walk(files) };
+    let names = match files.names(&format!("{STAGING_CHAINS}/{source}")) {
+        Err(why) if why.is_absent() => Vec::new(),
+        names => names?,
+    };
+    let writers = names.iter().filter_map(|name| writer_of(name));
+    Ok((writers.map(|writer| (source.clone(), writer)).collect(), Vec::new()))
 }
 
 /// The writer of the chain with this file name.
@@ -190,8 +199,9 @@ pub(super) fn walk(files: &Files) -> Result<(Vec<Owned>, Vec<StrayFile>), FileEr
     Ok((found, strays))
 }
 
-/// The lines of a chain, and what is wrong with it.
-fn chain_of(source: DocumentId, writer: WriterId, bytes: &[u8]) -> Chain {
+/// The lines of a chain, and what is wrong with it: of the whole chain, or of what follows a line
+/// with this number and hash, up to which all is well.
+pub(crate) fn go_on((source, writer): Owned, after: Option<(u64, Digest)>, bytes: &[u8]) -> Chain {
     let name = path_of(&source, &writer);
     let (whole, torn) = match bytes.iter().rposition(|byte| *byte == b'\n') {
         Some(end) => (&bytes[..end], &bytes[end + 1..]),
@@ -207,7 +217,10 @@ fn chain_of(source: DocumentId, writer: WriterId, bytes: &[u8]) -> Chain {
     let read: Vec<_> = read.collect();
     let sound = read.iter().rposition(|(_, line)| line.is_ok()).map_or(0, |at| at + 1);
     let (mut lines, mut faults) = (Vec::with_capacity(read.len()), Faults::default());
-    let (mut seq, mut prev) = (1, genesis(&source, &writer));
+    let (mut seq, mut prev) = match after {
+        Some((seq, hash)) => (seq.saturating_add(1), hash.to_string()),
+        None => (1, genesis(&source, &writer)),
+    };
     let mut is_cut = false;
     for (number, (has_nul, line)) in read.into_iter().enumerate() {
         is_cut |= has_nul && number >= sound;

@@ -6,7 +6,8 @@
 //! writer who did it. `line` is a line and its spelling, `canonical` the hash of a payload's content,
 //! `payload` its file, `chain` how a chain is read and checked, `append` how a line gets there, and
 //! `tails` what is kept in mind of it outside the vault, and `ends` what a checkpoint binds of it. `record` stages a result, `raw` hands lines on, `collected` says
-//! what became of each entry, `difference` what changed from one JSON content to the next, `name` how one is named, and `policy` what is staged at all.
+//! what became of each entry, `difference` what changed from one JSON content to the next, `name` how one is named, `policy` what is staged at all,
+//! and `unfinished` marks that a command was interrupted.
 
 mod append;
 mod canonical;
@@ -21,12 +22,14 @@ mod policy;
 mod raw;
 mod record;
 mod tails;
+mod unfinished;
 
 pub use append::StagingError;
-pub(crate) use append::append;
+pub(crate) use append::{append, path_of as chain_path};
 pub use canonical::Canonical;
 pub(crate) use canonical::json;
 pub use chain::{Chain, Chains, StrayFile};
+pub(crate) use chain::{MAX_CHAIN, Owned, found as found_chains, go_on};
 pub use collected::{
     DisputedAct, Ended, JudgedAct, Promotion, Staged, StagedEntry, Standing, VoidAct,
 };
@@ -43,3 +46,4 @@ pub(crate) use raw::raw_lines;
 pub use record::{Captured, Hydrated, stage};
 pub use tails::forget;
 pub(crate) use tails::{accept, given_up, lost};
+pub(crate) use unfinished::Unfinished;

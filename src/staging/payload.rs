@@ -1,9 +1,14 @@
 //! The file of a payload, named by the digest of its bytes (STAGE-5).
 
+use rayon::prelude::*;
+
 use crate::model::digest::Digest;
 use crate::model::layout::{STAGING_OBJECTS, limit};
 use crate::vault::files::{FileError, Files};
 use crate::vault::write::Written;
+
+/// So many payloads are removed one after another.
+const FEW: usize = 16;
 
 /// What is found under the name of a payload.
 #[derive(Debug)]
@@ -42,40 +47,58 @@ pub(crate) fn read(files: &Files, raw: Digest) -> FoundPayload {
 }
 
 /// Keeps a payload, durable. Bytes that another program put in its place go away: the entry that is
-/// about to name it would otherwise vouch for them.
-pub(super) fn keep(files: &Files, raw: Digest, bytes: &[u8]) -> Result<(), FileError> {
+/// about to name it would otherwise vouch for them. After an interrupted command (`is_after_one`) the
+/// names of folders that are there may not be durable.
+pub(super) fn keep(
+    files: &Files,
+    (raw, bytes): (Digest, &[u8]),
+    is_after_one: bool,
+) -> Result<(), FileError> {
     let path = path_of(raw);
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let written = match !is_after_one && files.is_folder(folder) {
+        true => Written::NewIn(&path),
+        false => Written::New(&path),
+    };
     match files.read_optional(&path, limit::STAGED)? {
         // An interrupted command may have left it without a sync.
         Some(found) if found == bytes => files.sync(&[Written::New(&path)]),
         Some(found) => files.replace(&path, &found, bytes),
-        None => files.create_durable(&path, bytes),
+        // Its bytes and its name become durable together: nothing names it before that.
+        None => files.create_new(&path, bytes).and_then(|()| files.sync(&[written])),
     }
 }
 
 /// Removes payloads that no live entry names, durable; gives how many were there.
 pub(crate) fn remove(files: &Files, all: &[Digest]) -> Result<usize, FileError> {
-    let mut gone = Vec::new();
-    let mut failed = None;
-    for path in all.iter().copied().map(path_of) {
-        let removed = match files.stamp(&path) {
-            Err(why) if why.is_absent() => continue,
+    let one = |raw: &Digest| {
+        let path = path_of(*raw);
+        match files.stamp(&path) {
+            Err(why) if why.is_absent() => Ok(None),
             Err(why) => Err(why),
-            Ok(stamp) => files.remove_of_length(&path, stamp.length),
-        };
-        match removed {
-            Ok(()) => gone.push(path),
+            Ok(stamp) => files.remove_of_length(&path, stamp.length).map(|()| Some(path)),
+        }
+    };
+    // A disk may take its time for each; some at a time share it.
+    let removed: Vec<_> = match all.len() {
+        ..=FEW => all.iter().map(one).collect(),
+        _ => all.par_iter().map(one).collect(),
+    };
+    let (mut gone, mut failed) = (Vec::new(), None);
+    for one in removed {
+        match one {
+            Ok(path) => gone.extend(path),
             // The others can go.
             Err(why) => failed = failed.or(Some(why)),
         }
     }
     let written: Vec<Written<'_>> = gone.iter().map(|path| Written::Named(path)).collect();
     files.sync(&written)?;
-    for path in &gone {
-        if let Some((folder, _)) = path.rsplit_once('/') {
-            files.remove_empty_folder(folder);
-        }
-    }
+    let mut folders: Vec<&str> =
+        gone.iter().filter_map(|path| Some(path.rsplit_once('/')?.0)).collect();
+    folders.sort_unstable();
+    folders.dedup();
+    folders.into_iter().for_each(|folder| files.remove_empty_folder(folder));
     failed.map_or(Ok(gone.len()), Err)
 }
 

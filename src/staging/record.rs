@@ -6,6 +6,7 @@ use super::line::{Entry, LineKind};
 use super::name::StagedName;
 use super::payload;
 use super::policy::retention_until;
+use super::unfinished::Unfinished;
 use crate::audit::{Labels, Random};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -92,9 +93,11 @@ pub fn stage(
         retention_until: until.to_string(),
     };
     let _lock = vault.lock(&format!("ctx source, since {at}"))?;
-    payload::keep(vault.files(), raw, payload)?;
+    let unfinished = Unfinished::begin(vault.files())?;
+    payload::keep(vault.files(), (raw, payload), unfinished.is_after_one())?;
     let line = LineKind::Stage(Box::new(entry.clone()));
     let appended = append((vault, random), &hydrated.source, at, vec![line])?;
+    unfinished.end();
     let line = appended.lines.first();
     let (seq, hash) = line.and_then(|line| Some((line.seq, line.hash?))).unwrap_or((0, raw));
     let name = StagedName::of(&hydrated.source, &appended.writer, seq);

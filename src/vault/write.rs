@@ -29,6 +29,8 @@ const MANY: usize = 16;
 pub enum Written<'p> {
     /// It was made; its name is to be durable too.
     New(&'p str),
+    /// It was made in a folder whose own name is durable already.
+    NewIn(&'p str),
     /// It was there, and only its bytes changed.
     Longer(&'p str),
     /// Its bytes are durable already, but not that they have this name, or that nothing has it.
@@ -280,6 +282,21 @@ impl Files {
         };
     }
 
+    /// Makes an empty file that says something by being there, not durable; false if something of
+    /// that name is there already.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn create_mark(&self, path: &str) -> Result<bool, FileError> {
+        let fail = |e| FileError::from_errno("create", path, e);
+        let (folder, name) = self.parent(path).map_err(fail)?;
+        match self.disk.create(&Place { folder: &folder, name, path }) {
+            Ok(_) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            Err(why) => Err(fail(why)),
+        }
+    }
+
     /// Takes away a temporary file of ours.
     pub(crate) fn discard(&self, temporary: &str) {
         if let Ok((folder, name)) = self.folder_of(temporary) {
@@ -322,10 +339,13 @@ impl Files {
         for file in written {
             let mut named = match *file {
                 Written::New(path) | Written::Named(path) => Some(path),
-                Written::Longer(_) => None,
+                Written::NewIn(_) | Written::Longer(_) => None,
             };
-            if let Written::New(path) | Written::Longer(path) = file {
+            if let Written::New(path) | Written::NewIn(path) | Written::Longer(path) = file {
                 inodes.insert(path, READ);
+            }
+            if let Written::NewIn(path) = file {
+                inodes.insert(path.rsplit_once('/').map_or(".", |(folder, _)| folder), DIRECTORY);
             }
             // A new file is named by its folder, and a new folder by the one above it.
             while let Some(path) = named {

@@ -250,7 +250,9 @@ impl Code {
                 Verb::HeadTrust,
             ),
             Self::StagedTorn => "The next result of the same source and user removes it; nothing else is to be done.".into(),
-            Self::StagedUnclaimed => Hint::call("{} removes it.", Verb::StageGc),
+            Self::StagedUnclaimed => {
+                Hint::call("{} removes it.", Call::new(Verb::StageGc).word("--unclaimed"))
+            }
             Self::StagedElsewhere => "Nothing to do.".into(),
             Self::AuditMissing => Hint::calls(
                 "Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line ({} is enough). Otherwise restore the change log from git or a backup. If it is lost, check who published what, and run {}: the event stays a note.",

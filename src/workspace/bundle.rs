@@ -10,7 +10,6 @@ use crate::evidence::bundle::MAX_BUNDLE;
 use crate::evidence::staged::VisibleStaged;
 use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
-use crate::staging::Chains;
 use crate::vault::Vault;
 
 impl Workspace<'_> {
@@ -24,8 +23,8 @@ impl Workspace<'_> {
         labels: &Labels,
         source: &DocumentId,
     ) -> Result<VisibleStaged, String> {
-        let chains = Chains::of_source(vault.files(), source).map_err(|why| why.to_string())?;
-        let view = self.view(vault, labels, &chains).map_err(|why| why.to_string())?;
+        let (view, chains) =
+            self.staged_whole(vault, labels, source).map_err(|why| why.to_string())?;
         let entries = view.visible().into_iter().cloned().collect();
         Ok(VisibleStaged { chains, entries })
     }

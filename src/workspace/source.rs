@@ -12,9 +12,11 @@ use super::validate::Head;
 use crate::audit::{Event, Filter, Hydration, Labels, Line, TraceId, Traced};
 use crate::document::frontmatter::NodeType;
 use crate::document::validate::Problem;
+use crate::index::staged::KnownEntry;
 use crate::live::images::ImageFolders;
 use crate::live::linked::Surroundings;
 use crate::live::{self, LiveFile};
+use crate::model::digest::Digest;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
@@ -426,8 +428,11 @@ impl Workspace<'_> {
         labels: &Labels,
         (id, result): (&DocumentId, &RecordedResult),
     ) -> Result<StagedResult, Failure> {
-        let view = self.staged_of_source(vault, labels, id)?;
         let hash = &result.hydration.result_hash;
+        let content = hash.parse::<Digest>().ok();
+        let is_result =
+            |entry: &KnownEntry<'_>| content.is_some_and(|of| of.bytes() == &entry.content);
+        let view = self.staged_own((vault, labels), Some(id), false, &is_result)?;
         let is_it = |entry: &&StagedEntry| view.is_own(entry) && entry.entry.raw_hash == *hash;
         let all: Vec<&StagedEntry> = view.visible().into_iter().filter(is_it).collect();
         if let Some(entry) = all.iter().rfind(|entry| entry.is_live()) {

@@ -91,6 +91,7 @@ mod source;
 mod source_diff;
 mod stage;
 mod stage_bound;
+mod stage_cache;
 mod stage_faults;
 mod stage_properties;
 mod staged;

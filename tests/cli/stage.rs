@@ -690,7 +690,10 @@ fn verify_reports_what_is_wrong_with_staged_results() {
     assert_eq!(findings(&place), ["staged-rollback", "staged-unclaimed"]);
     place.ctx("head trust").ok();
     assert_eq!(findings(&place), ["staged-unclaimed"]);
+    // No command was interrupted, so that a collection does not look for it unasked.
     place.ctx("stage gc").ok();
+    assert_eq!(findings(&place), ["staged-unclaimed"]);
+    place.ctx("stage gc --unclaimed").ok();
     assert_eq!(findings(&place), [""; 0]);
 
     let (place, _) = new();

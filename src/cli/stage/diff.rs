@@ -34,7 +34,10 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
     let vault = session.vault()?;
     let newer = name(&args.entry)?;
     let older = args.older.as_deref().map(name).transpose()?;
-    let view = session.workspace.staged(&vault, &session.labels)?;
+    let view = match &older {
+        Some(older) => session.workspace.staged_named(&vault, &session.labels, &[&newer, older])?,
+        None => session.workspace.staged_beside(&vault, &session.labels, &newer)?,
+    };
     let new = view.find(&newer)?;
     let old = match older {
         Some(older) => view.find(&older)?,

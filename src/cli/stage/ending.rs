@@ -11,10 +11,14 @@ use crate::words::count;
 /// Collect staged entries past their retention
 ///
 /// Pinned and promoted entries stay. Of a collected entry its line stays, and its content goes with
-/// the last entry that shares it. With --dry-run nothing is written.
+/// the last entry that shares it. If a command was interrupted before it removed a content, or with
+/// --unclaimed, contents that no entry claims go too. With --dry-run nothing is written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx stage gc --dry-run")]
 pub(super) struct Gc {
+    /// Look through all contents for those that no entry claims
+    #[arg(long)]
+    unclaimed: bool,
     /// Show what would be collected; write nothing
     #[arg(long)]
     dry_run: bool,
@@ -48,7 +52,7 @@ pub(super) struct Erase {
 
 pub(super) fn gc(args: &Gc, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
-    let collected = session.workspace.collect_staged(&vault, !args.dry_run)?;
+    let collected = session.workspace.collect_staged(&vault, (args.unclaimed, !args.dry_run))?;
     let uris: Vec<String> = collected.entries.iter().map(|one| one.name().to_string()).collect();
     if session.ui.json {
         let (dry_run, files) = (args.dry_run, collected.files);

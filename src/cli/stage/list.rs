@@ -7,9 +7,9 @@ use crate::cli::ui::shown;
 use crate::report::failure::Failure;
 use crate::report::staging::{StagedListReport, StagedReport};
 use crate::resolve::{Need, Snapshot};
-use crate::staging::StagedEntry;
 use crate::words::count;
 use crate::workspace::source::no_source;
+use crate::workspace::staging::Listed;
 
 /// List staged entries, the oldest first
 ///
@@ -33,20 +33,18 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let vault = session.vault()?;
     let source = args.source.as_ref();
     let source = source.map(|id| session.workspace.readable_id(&vault, id)).transpose()?;
-    let view = session.workspace.staged(&vault, &session.labels)?;
     let of_session = match session.labels.session_implicit || args.every_session {
         true => None,
         false => session.labels.session.as_deref(),
     };
-    let is_of_source =
-        |entry: &StagedEntry| source.as_ref().is_none_or(|source| entry.source == *source);
+    let listed = Listed { source: source.as_ref(), session: of_session, ended: args.all };
+    let view = session.workspace.staged_listed(&vault, &session.labels, listed)?;
     let mut visible = view.visible();
     visible.retain(|entry| {
         (args.all || entry.is_live())
-            && is_of_source(entry)
             && of_session.is_none_or(|session| entry.entry.session.as_deref() == Some(session))
     });
-    let elsewhere = view.own_elsewhere(is_of_source);
+    let elsewhere = view.own_elsewhere(source.as_ref());
     let damaged = view.damaged().filter(|id| source.as_ref().is_none_or(|source| *id == source));
     let answer = warn_of_damage(session, damaged);
     session.recording.listed = Some(visible.len());

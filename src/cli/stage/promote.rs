@@ -49,7 +49,7 @@ pub(super) fn run(args: &Promote, session: &mut Session<'_>) -> Result<Answer, F
     let id: DocumentId = workspace.new_id(&vault, &args.to)?;
     DocumentId::of_document_file(&id.live_path())?;
     let author = workspace.author(&vault, args.note.as_deref(), None)?;
-    let view = workspace.staged_named(&vault, &session.labels, &name)?;
+    let view = workspace.staged_named(&vault, &session.labels, &[&name])?;
     let entry = view.find(&name)?;
     let tags = match args.tags.is_empty() {
         true => Vec::new(),

@@ -29,7 +29,7 @@ pub(super) struct Show {
 pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let name = name(&args.entry)?;
-    let view = session.workspace.staged_named(&vault, &session.labels, &name)?;
+    let view = session.workspace.staged_named(&vault, &session.labels, &[&name])?;
     let entry = view.find(&name)?;
     session.recording.listed = Some(1);
     let answer = warn_of_damage(session, view.damaged().filter(|source| **source == entry.source));

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::view::{Access, judged};
+use super::view::{Access, Judged, chains_of, judged};
 use crate::audit::{Change, StagedStep, changes};
+use crate::index::staged::{Answering, KnownEntry, Sharing};
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::STAGING_CHAINS;
@@ -11,7 +12,7 @@ use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
-    self, Act, ActKind, Chain, Chains, EntryRef, Staged, StagedEntry, StagedName, StagingError,
+    self, Act, ActKind, EntryRef, Staged, StagedEntry, StagedName, StagingError, Unfinished,
     remove_payloads,
 };
 use crate::stewards::Role;
@@ -40,15 +41,28 @@ pub(super) struct Desk<'d> {
 }
 
 impl<'d> Desk<'d> {
-    /// Reads every chain: an equal content may be another source's.
-    pub(super) fn open(workspace: &Workspace<'_>, vault: &'d Vault) -> Result<Self, Failure> {
-        let chains = Chains::read(vault.files())?;
-        let (staged, access) = judged(vault, &chains, true)?;
+    /// The entry of a name, and what of others shows whether they keep its content: an equal content
+    /// may be another source's.
+    pub(super) fn named(
+        workspace: &Workspace<'_>,
+        vault: &'d Vault,
+        (name, sharing): (&StagedName, Sharing),
+    ) -> Result<Self, Failure> {
+        let source = name.source.as_ref().filter(|_| sharing == Sharing::Unasked);
+        let is_named = |entry: &KnownEntry<'_>| entry.is_named(name);
+        Self::open(workspace, vault, &|_| chains_of(vault, source, (&is_named, sharing)))
+    }
+
+    /// The entries of the chains that are found.
+    pub(super) fn open(
+        workspace: &Workspace<'_>,
+        vault: &'d Vault,
+        find: &dyn Fn(bool) -> Result<Answering, Failure>,
+    ) -> Result<Self, Failure> {
+        let Judged { staged, access, is_damaged, .. } = judged(vault, true, find)?;
         let (principal, _) = workspace.principal(vault.root(), None)?;
         let labels = workspace.labels()?;
         let session = labels.session.filter(|_| !labels.session_implicit);
-        // A line that cannot be read may name a content.
-        let is_damaged = !chains.strays.is_empty() || chains.chains.iter().any(Chain::is_damaged);
         Ok(Self { vault, staged, is_damaged, principal, session, access })
     }
 
@@ -112,12 +126,9 @@ impl<'d> Desk<'d> {
 
     /// Removes the payloads of entries that ended, if no live entry names them; gives how many.
     pub(super) fn remove(&self, ended: &[&StagedEntry]) -> Result<usize, Failure> {
-        let is_ended = |one: &StagedEntry| {
-            ended
-                .iter()
-                .any(|e| (&e.source, &e.writer, e.seq) == (&one.source, &one.writer, one.seq))
-        };
-        let live = self.staged.entries.iter().filter(|one| one.is_live() && !is_ended(one));
+        let places: BTreeSet<_> = ended.iter().map(|one| one.place()).collect();
+        let is_left = |one: &&StagedEntry| one.is_live() && !places.contains(&one.place());
+        let live = self.staged.entries.iter().filter(is_left);
         let kept: BTreeSet<_> = live.filter_map(|one| one.entry.raw()).collect();
         let mut gone: Vec<_> = ended.iter().filter_map(|one| one.entry.raw()).collect();
         gone.sort_unstable();
@@ -139,7 +150,11 @@ impl Workspace<'_> {
         kind: ActKind,
     ) -> Result<Acted, Failure> {
         let _lock = vault.lock(&self.holder("stage")?)?;
-        let desk = Desk::open(self, vault)?;
+        let sharing = match kind {
+            ActKind::Discard => Sharing::Claims(self.now()?),
+            _ => Sharing::Unasked,
+        };
+        let desk = Desk::named(self, vault, (name, sharing))?;
         let entry = desk.find(name, Role::Reviewer)?.clone();
         if entry.ended.is_some() {
             let (state, act) = (entry.state(), kind.as_str());
@@ -167,9 +182,14 @@ impl Workspace<'_> {
             Some(last) => self.now()?.max(last.next().unwrap_or(last)),
             None => self.now()?,
         };
+        let unfinished = match kind {
+            ActKind::Discard => Some(Unfinished::begin(vault.files())?),
+            _ => None,
+        };
         desk.append(self, &[&entry], at, (kind, &step))?;
-        if kind == ActKind::Discard {
+        if let Some(unfinished) = unfinished {
             desk.remove(&[&entry])?;
+            unfinished.end();
         }
         let change = match kind {
             ActKind::Pin => Change::Pin(step),

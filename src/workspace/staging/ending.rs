@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::acts::{Desk, refuse_promoted};
+use super::view::chains_of;
 use crate::audit::{Change, StagedStep};
+use crate::index::staged::{KnownEntry, Sharing};
 use crate::model::digest::Digest;
 use crate::model::layout::{LOCAL_DIR, RECOVERED, limit};
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
-    ActKind, FoundPayload, StagedEntry, StagedName, all_payloads, payload_path, read_payload,
-    remove_payloads,
+    ActKind, FoundPayload, StagedEntry, StagedName, Unfinished, all_payloads, payload_path,
+    read_payload, remove_payloads,
 };
 use crate::stewards::Role;
 use crate::vault::Vault;
@@ -56,21 +58,26 @@ pub(crate) struct Erased {
 }
 
 impl Workspace<'_> {
-    /// Collects the entries past their retention; with `is_done` false it says what would go.
+    /// Collects the entries past their retention; with `is_done` false it says what would go. Where
+    /// `sweeps` asks for it, or a command was interrupted before it removed a content, it looks for
+    /// every content that no entry claims.
     ///
     /// # Errors
     /// Nothing was collected, or not everything.
     pub(crate) fn collect_staged(
         &self,
         vault: &Vault,
-        is_done: bool,
+        (sweeps, is_done): (bool, bool),
     ) -> Result<Collected, Failure> {
         let _lock = match is_done {
             true => Some(vault.lock(&self.holder("stage")?)?),
             false => None,
         };
-        let desk = Desk::open(self, vault)?;
         let now = self.now()?;
+        let sweeps = sweeps || Unfinished::is_left(vault.files());
+        let is_wanted = |entry: &KnownEntry<'_>| sweeps || entry.may_be_due(now);
+        let wanted = (&is_wanted as &dyn Fn(&KnownEntry<'_>) -> bool, Sharing::Claims(now));
+        let desk = Desk::open(self, vault, &|_| chains_of(vault, None, wanted))?;
         let is_due = |entry: &&StagedEntry| {
             let until = entry.entry.retention_until.parse();
             entry.is_live()
@@ -84,17 +91,24 @@ impl Workspace<'_> {
         let sees_all = desk.has_role_everywhere(Role::Editor);
         let told = |files: usize| sees_all.then_some(files);
         if !is_done {
-            let files = unclaimed(&desk, &due, now)?.len();
+            let files = unclaimed(&desk, &due, (sweeps, now))?.len();
             return Ok(Collected { entries, files: told(files) });
         }
+        if due.is_empty() && !sweeps {
+            return Ok(Collected { entries, files: told(0) });
+        }
+        let unfinished = Unfinished::begin(vault.files())?;
         if !due.is_empty() {
             let staged = due.iter().map(|entry| entry.name().to_string()).collect();
             let step = StagedStep { staged, ..StagedStep::default() };
             desk.append(self, &due, now, (ActKind::Collect, &step))?;
             self.record_act(vault, Change::Collect(step))?;
         }
-        // With them goes what an interrupted command left.
-        let files = remove_payloads(vault.files(), &unclaimed(&desk, &due, now)?)?;
+        let files = remove_payloads(vault.files(), &unclaimed(&desk, &due, (sweeps, now))?)?;
+        match sweeps && !desk.is_damaged {
+            true => unfinished.end_all(),
+            false => unfinished.end(),
+        }
         Ok(Collected { entries, files: told(files) })
     }
 
@@ -114,7 +128,7 @@ impl Workspace<'_> {
             true => Some(vault.lock(&self.holder("stage")?)?),
             false => None,
         };
-        let desk = Desk::open(self, vault)?;
+        let desk = Desk::named(self, vault, (name, Sharing::All))?;
         let named = desk.find(name, Role::Reviewer)?;
         let raw = named.entry.raw();
         let content = match raw.map(|raw| read_payload(vault.files(), raw)) {
@@ -145,6 +159,7 @@ impl Workspace<'_> {
             let staged = open.iter().map(|entry| entry.name().to_string()).collect();
             let step =
                 StagedStep { staged, reason: Some(reason.to_owned()), ..StagedStep::default() };
+            let unfinished = Unfinished::begin(vault.files())?;
             desk.append(self, &open, self.now()?, (ActKind::Erase, &step))?;
             // What an interrupted command left may hold it, too.
             for temporary in vault.files().temporaries() {
@@ -152,6 +167,7 @@ impl Workspace<'_> {
             }
             discard_recovered(vault, content.as_deref());
             desk.remove(&all)?;
+            unfinished.end();
             if !open.is_empty() {
                 self.record_act(vault, Change::Erase(step))?;
             }
@@ -255,20 +271,22 @@ fn discard_recovered(vault: &Vault, content: Option<&[u8]>) {
     }
 }
 
-/// The payloads that no entry claims but those that are about to end.
+/// The payloads that no entry claims but those that are about to end: of these, or where it sweeps
+/// of all that are there; while a chain is damaged, of those that some entry names.
 fn unclaimed(
     desk: &Desk<'_>,
     gone: &[&StagedEntry],
-    now: Timestamp,
+    (sweeps, now): (bool, Timestamp),
 ) -> Result<Vec<Digest>, Failure> {
-    let gone: BTreeSet<_> = gone.iter().map(|one| one.place()).collect();
-    let left = desk.staged.entries.iter().filter(|one| !gone.contains(&one.place()));
+    let places: BTreeSet<_> = gone.iter().map(|one| one.place()).collect();
+    let left = desk.staged.entries.iter().filter(|one| !places.contains(&one.place()));
     let claimed: BTreeSet<Digest> =
         left.filter(|one| one.claims(now)).filter_map(|one| one.entry.raw()).collect();
     let files = desk.vault.files();
-    let mut all = match desk.is_damaged {
-        true => desk.staged.entries.iter().filter_map(|one| one.entry.raw()).collect(),
-        false => all_payloads(files)?,
+    let mut all: Vec<Digest> = match (sweeps, desk.is_damaged) {
+        (true, false) => all_payloads(files)?,
+        (true, true) => desk.staged.entries.iter().filter_map(|one| one.entry.raw()).collect(),
+        (false, _) => gone.iter().filter_map(|one| one.entry.raw()).collect(),
     };
     all.sort_unstable();
     all.dedup();

@@ -42,7 +42,8 @@ impl Workspace<'_> {
         if !is_asked || !vault.files().exists(STAGING_CHAINS) {
             return Ok(None);
         }
-        let view = self.staged(vault, labels)?;
+        let places = (vault, labels);
+        let view = self.staged_own(places, None, names_staged, &|entry| entry.may_be_live())?;
         let log = trust::open_log(vault)?;
         let chronicle = log.sound()?;
         let mut sources = Sources::new();

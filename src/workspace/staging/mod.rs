@@ -13,4 +13,4 @@ mod view;
 
 pub(crate) use difference::{Difference, PromotedFrom};
 pub(crate) use promotion::Target;
-pub(crate) use view::{Content, StagedView, lines_of, recorded};
+pub(crate) use view::{Content, Listed, StagedView, lines_of, recorded};

@@ -9,6 +9,7 @@ use crate::document::frontmatter::NodeType;
 use crate::document::text::normalise;
 use crate::govern::review::{Submission, submit};
 use crate::govern::{self, Author, Mode, NewDocument, Outcome, Request, Which};
+use crate::index::staged::Sharing;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::tag::Tag;
@@ -114,7 +115,7 @@ impl Workspace<'_> {
             why.hint("the document was made; run the same command again to record the promotion")
         };
         let _lock = vault.lock(&self.holder("stage")?).map_err(|why| unfinished(why.into()))?;
-        let desk = Desk::open(self, vault).map_err(unfinished)?;
+        let desk = Desk::named(self, vault, (name, Sharing::Unasked)).map_err(unfinished)?;
         let Some(entry) = desk.staged.find(name).cloned() else {
             let message = format!("the entry `{name}` went away meanwhile");
             return Err(unfinished(Failure::new(Code::UnknownStaged, message)));

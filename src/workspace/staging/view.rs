@@ -1,7 +1,7 @@
 //! Which staged entries a principal sees, and what is in them (STAGE-13).
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::acts::unknown_entry;
 use crate::audit::{Labels, Text, Traced};
@@ -9,6 +9,9 @@ use crate::chain::history::{Entry, History};
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::govern::review::rules_in_force;
+use crate::index::staged::{
+    Answering, KnownEntry, Sharing, Wanted, answering, principal_key, session_key,
+};
 use crate::model::digest::Digest;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
@@ -35,8 +38,22 @@ pub(crate) struct StagedView {
     /// The session, if it was named.
     session: Option<String>,
     access: Access,
+    /// How many live entries of each source the viewer recorded in other sessions, beside those that
+    /// were read.
+    counted: BTreeMap<DocumentId, usize>,
     /// The sources of which a chain is damaged.
     damaged: BTreeSet<DocumentId>,
+}
+
+/// Which entries are listed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Listed<'l> {
+    /// Those of a source.
+    pub(crate) source: Option<&'l DocumentId>,
+    /// Those of a session.
+    pub(crate) session: Option<&'l str>,
+    /// Ended ones, too.
+    pub(crate) ended: bool,
 }
 
 /// What the stewards in force allow.
@@ -58,11 +75,10 @@ pub(crate) struct Content {
 impl Access {
     /// What is in force for these sources.
     fn of<'s>(
-        vault: &Vault,
-        chronicle: &Chronicle<'_>,
+        (vault, chronicle): (&Vault, &Chronicle<'_>),
+        rules: Option<Rules>,
         sources: impl Iterator<Item = &'s DocumentId>,
-    ) -> Result<Self, Failure> {
-        let rules = rules_in_force(vault, chronicle)?;
+    ) -> Self {
         let mut texts = HashMap::new();
         if rules.is_some() {
             for source in sources {
@@ -71,7 +87,7 @@ impl Access {
                 }
             }
         }
-        Ok(Self { rules, texts, seen: RefCell::default() })
+        Self { rules, texts, seen: RefCell::default() }
     }
 
     /// Refuses a principal who has not this role at the scope of a source of a governed vault.
@@ -163,19 +179,50 @@ impl Access {
     }
 }
 
+/// What was found of a question.
+pub(super) struct Judged {
+    pub(super) staged: Staged,
+    pub(super) access: Access,
+    /// Entries that are counted, see [`Answering::counted`].
+    counted: BTreeMap<DocumentId, usize>,
+    /// Whether a chain is damaged.
+    pub(super) is_damaged: bool,
+    /// The sources of which one is.
+    damaged: BTreeSet<DocumentId>,
+    chains: Chains,
+}
+
 /// The entries of chains with what stands of the acts upon them (STAGE-19), and what the stewards in
-/// force allow. Promotions are compared with documents only where an act depends on them.
+/// force allow. `find` gives the chains, and is told whether the vault is governed. Promotions are
+/// compared with documents only where an act depends on them.
 pub(super) fn judged(
     vault: &Vault,
-    chains: &Chains,
     reads_documents: bool,
-) -> Result<(Staged, Access), Failure> {
+    find: &dyn Fn(bool) -> Result<Answering, Failure>,
+) -> Result<Judged, Failure> {
     let log = trust::open_log(vault)?;
     let chronicle = log.sound()?;
+    let rules = rules_in_force(vault, &chronicle)?;
+    let Answering { chains, counted } = find(rules.is_some())?;
+    // A line that cannot be read may name a content.
+    let damaged = chains.chains.iter().filter(|chain| chain.is_damaged());
+    let damaged: BTreeSet<DocumentId> = damaged.map(|chain| chain.source.clone()).collect();
+    let is_damaged = !chains.strays.is_empty() || !damaged.is_empty();
     let judge = ActJudge::new(vault.files(), &chronicle, reads_documents);
-    let staged = Staged::judged(chains, &|act| judge.standing(act));
-    let access = Access::of(vault, &chronicle, staged.entries.iter().map(|one| &one.source))?;
-    Ok((staged, access))
+    let staged = Staged::judged(&chains, &|act| judge.standing(act));
+    let sources = staged.entries.iter().map(|one| &one.source);
+    let sources = sources.chain(counted.keys()).chain(&damaged);
+    let access = Access::of((vault, &chronicle), rules, sources);
+    Ok(Judged { staged, access, counted, is_damaged, damaged, chains })
+}
+
+/// The chains of a vault, or of a source, as far as these entries need them.
+pub(super) fn chains_of(
+    vault: &Vault,
+    source: Option<&DocumentId>,
+    (entries, sharing): (&dyn Fn(&KnownEntry<'_>) -> bool, Sharing),
+) -> Result<Answering, Failure> {
+    Ok(answering(vault, &Wanted { source, entries, sharing, counted: &|_| false })?)
 }
 
 /// The text of a source that was sealed last.
@@ -186,58 +233,168 @@ fn text_of_source(vault: &Vault, chronicle: &Chronicle<'_>, id: &DocumentId) -> 
 }
 
 impl Workspace<'_> {
-    /// The entries of a vault, as who acts sees them in the session of these labels.
+    /// The entries of a list, as who acts sees them in the session of these labels.
     ///
     /// # Errors
     /// The chains, or what is in force, cannot be read.
-    pub(crate) fn staged(&self, vault: &Vault, labels: &Labels) -> Result<StagedView, Failure> {
-        let chains = Chains::read(vault.files())?;
-        self.view(vault, labels, &chains)
+    pub(crate) fn staged_listed(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        listed: Listed<'_>,
+    ) -> Result<StagedView, Failure> {
+        let own = Own::of(vault, labels);
+        let session = listed.session.map(|session| session_key(Some(session)));
+        let is_listed = |entry: &KnownEntry<'_>| {
+            (listed.ended || entry.may_be_live())
+                && session.is_none_or(|session| entry.session == session)
+        };
+        self.view(vault, labels, &|is_governed| {
+            // Without stewards every principal sees every entry.
+            let counted = |entry: &KnownEntry<'_>| is_governed && own.is_elsewhere(entry);
+            let (source, sharing) = (listed.source, Sharing::Unasked);
+            let wanted = Wanted { source, entries: &is_listed, sharing, counted: &counted };
+            Ok(answering(vault, &wanted)?)
+        })
     }
 
-    /// The same of the entries that may have a name.
+    /// The entries that the viewer recorded in the session of these labels, of a source or of all,
+    /// as far as a question concerns them; with `others` those of others, too.
     ///
     /// # Errors
-    /// As [`Workspace::staged`].
+    /// As [`Workspace::staged_listed`].
+    pub(crate) fn staged_own(
+        &self,
+        (vault, labels): (&Vault, &Labels),
+        source: Option<&DocumentId>,
+        others: bool,
+        concerns: &dyn Fn(&KnownEntry<'_>) -> bool,
+    ) -> Result<StagedView, Failure> {
+        let own = Own::of(vault, labels);
+        let is_wanted = |entry: &KnownEntry<'_>| concerns(entry) && (others || own.is(entry));
+        let find = |_| chains_of(vault, source, (&is_wanted, Sharing::Unasked));
+        self.view(vault, labels, &find)
+    }
+
+    /// The entries that may have one of these names.
+    ///
+    /// # Errors
+    /// As [`Workspace::staged_listed`].
     pub(crate) fn staged_named(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        names: &[&StagedName],
+    ) -> Result<StagedView, Failure> {
+        let is_named = |entry: &KnownEntry<'_>| names.iter().any(|name| entry.is_named(name));
+        let find = |_| chains_of(vault, source_of(names), (&is_named, Sharing::Unasked));
+        self.view(vault, labels, &find)
+    }
+
+    /// The entries that may have a name, and the live ones of their sources.
+    ///
+    /// # Errors
+    /// As [`Workspace::staged_listed`].
+    pub(crate) fn staged_beside(
         &self,
         vault: &Vault,
         labels: &Labels,
         name: &StagedName,
     ) -> Result<StagedView, Failure> {
-        let chains = match &name.source {
-            Some(source) => Chains::of_source(vault.files(), source)?,
-            None => Chains::of_writer(vault.files(), &name.line.writer)?,
-        };
-        self.view(vault, labels, &chains)
+        let is_beside = |entry: &KnownEntry<'_>| entry.may_be_live() || entry.is_named(name);
+        let find = |_| chains_of(vault, name.source.as_ref(), (&is_beside, Sharing::Unasked));
+        self.view(vault, labels, &find)
     }
 
-    /// The same of the entries of a source.
+    /// The entries of a source, but those that were collected and to which nothing else was done.
     ///
     /// # Errors
-    /// As [`Workspace::staged`].
+    /// As [`Workspace::staged_listed`].
     pub(crate) fn staged_of_source(
         &self,
         vault: &Vault,
         labels: &Labels,
         source: &DocumentId,
     ) -> Result<StagedView, Failure> {
-        self.view(vault, labels, &Chains::of_source(vault.files(), source)?)
+        let is_left = |entry: &KnownEntry<'_>| !entry.is_only_collected();
+        let find = |_| chains_of(vault, Some(source), (&is_left, Sharing::Unasked));
+        self.view(vault, labels, &find)
     }
 
-    pub(in crate::workspace) fn view(
+    /// Every entry of a source, with its chains.
+    ///
+    /// # Errors
+    /// As [`Workspace::staged_listed`].
+    pub(crate) fn staged_whole(
         &self,
         vault: &Vault,
         labels: &Labels,
-        chains: &Chains,
+        source: &DocumentId,
+    ) -> Result<(StagedView, Chains), Failure> {
+        self.view_with_chains(vault, labels, &|_| {
+            let chains = Chains::of_source(vault.files(), source)?;
+            Ok(Answering { chains, ..Answering::default() })
+        })
+    }
+
+    /// The entries of the chains that are found.
+    fn view(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        find: &dyn Fn(bool) -> Result<Answering, Failure>,
     ) -> Result<StagedView, Failure> {
-        let (mut staged, access) = judged(vault, chains, false)?;
+        Ok(self.view_with_chains(vault, labels, find)?.0)
+    }
+
+    fn view_with_chains(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        find: &dyn Fn(bool) -> Result<Answering, Failure>,
+    ) -> Result<(StagedView, Chains), Failure> {
+        let Judged { mut staged, access, counted, chains, damaged, .. } =
+            judged(vault, false, find)?;
         let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
         let session = labels.session.clone().filter(|_| !labels.session_implicit);
         access.withhold_documents(vault, principal.as_ref(), &mut staged)?;
-        let damaged = chains.chains.iter().filter(|chain| chain.is_damaged());
-        let damaged = damaged.map(|chain| chain.source.clone()).collect();
-        Ok(StagedView { staged, principal, session, access, damaged })
+        Ok((StagedView { staged, principal, session, access, counted, damaged }, chains))
+    }
+}
+
+/// The source of the entries with these names; none where they may be of several.
+fn source_of<'n>(names: &[&'n StagedName]) -> Option<&'n DocumentId> {
+    let first = names.first()?.source.as_ref()?;
+    names.iter().all(|name| name.source.as_ref() == Some(first)).then_some(first)
+}
+
+/// Who views entries, and in which named session, as rows of the index say it.
+#[derive(Clone, Copy)]
+struct Own {
+    principal: [u8; 16],
+    is_known: bool,
+    session: Option<[u8; 16]>,
+}
+
+impl Own {
+    fn of(vault: &Vault, labels: &Labels) -> Self {
+        let principal = vault.reader().principal().map(|(principal, _)| principal.key());
+        let session = labels.session.as_deref().filter(|_| !labels.session_implicit);
+        Self {
+            principal: principal_key(principal.as_ref()),
+            is_known: principal.is_some(),
+            session: session.map(|session| session_key(Some(session))),
+        }
+    }
+
+    /// Whether the viewer recorded an entry in this session.
+    fn is(self, entry: &KnownEntry<'_>) -> bool {
+        self.session == Some(entry.session) && self.principal == entry.principal
+    }
+
+    /// Whether the viewer recorded an entry in another session.
+    fn is_elsewhere(self, entry: &KnownEntry<'_>) -> bool {
+        self.is_known && self.principal == entry.principal && self.session != Some(entry.session)
     }
 }
 
@@ -265,15 +422,20 @@ impl StagedView {
             .filter(move |source| self.access.may_see(principal, source) || has_own(source))
     }
 
-    /// How many live entries the viewer recorded in other sessions, and may not see in this one.
-    pub(crate) fn own_elsewhere(&self, of: impl Fn(&StagedEntry) -> bool) -> usize {
+    /// How many live entries of a source, or of all, the viewer recorded in other sessions, and may
+    /// not see in this one.
+    pub(crate) fn own_elsewhere(&self, source: Option<&DocumentId>) -> usize {
         let key = self.principal.as_ref().map(Principal::key);
         let is_mine = |entry: &&StagedEntry| {
             let recorded = entry.entry.principal.as_deref().map(PrincipalKey::of);
             recorded.is_some() && recorded == key && entry.is_live()
         };
+        let is_of = |of: &DocumentId| source.is_none_or(|source| source == of);
         let mine = self.staged.entries.iter().filter(is_mine);
-        mine.filter(|entry| of(entry) && !self.is_visible(entry)).count()
+        let read = mine.filter(|entry| is_of(&entry.source) && !self.is_visible(entry)).count();
+        let may_see = |of: &DocumentId| self.access.may_see(self.principal.as_ref(), of);
+        let counted = self.counted.iter().filter(|(of, _)| is_of(of) && !may_see(of));
+        read + counted.map(|(_, count)| count).sum::<usize>()
     }
 
     /// The entries that the viewer may see, in the order in which they were staged.

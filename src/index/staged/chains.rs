@@ -1,0 +1,214 @@
+//! The chains of a vault as a command finds them: of each the lines that have rows in the cache, if
+//! they are still there, and the others, read and checked (IDX-13).
+
+use rayon::prelude::*;
+
+use super::kept::{Kept, KeptChain, are_many};
+use super::row::{ROW, Row};
+use crate::audit::WriterId;
+use crate::checkpoint::fault::Damaged;
+use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::staging::{
+    Chain, MAX_CHAIN, Owned, StagedLine, StrayFile, chain_path, found_chains, go_on,
+};
+use crate::vault::files::{FileError, Files, Stamp};
+
+/// A chain.
+#[derive(Debug)]
+pub(super) struct OpenChain {
+    pub(super) source: DocumentId,
+    pub(super) writer: WriterId,
+    /// The file as it was before it was read.
+    pub(super) stamp: Option<Stamp>,
+    /// Its first lines, where they have rows.
+    pub(super) kept: Option<KeptChain>,
+    /// The lines that follow them.
+    pub(super) tail: Vec<(Row, StagedLine)>,
+    /// Where the last line ends.
+    pub(super) end: u64,
+    /// The bytes of the file, where they had to be read.
+    pub(super) bytes: Option<Vec<u8>>,
+    /// All of it, where something is wrong with it: it is given as a whole then.
+    pub(super) damaged: Option<Chain>,
+}
+
+/// Why chains cannot be had with the cache.
+#[derive(Debug)]
+pub(super) enum NotOpened {
+    /// The cache is damaged.
+    Cache,
+    /// The folder of chains cannot be listed.
+    Folder(FileError),
+}
+
+impl From<Damaged> for NotOpened {
+    fn from(_: Damaged) -> Self {
+        Self::Cache
+    }
+}
+
+/// Lines that follow each other.
+type Tail = Vec<(Row, StagedLine)>;
+
+/// Finds the chains of a source, or of a vault, in the order of sources and writers.
+pub(super) fn open(
+    files: &Files,
+    kept: Option<&Kept>,
+    source: Option<&DocumentId>,
+) -> Result<(Vec<OpenChain>, Vec<StrayFile>), NotOpened> {
+    let (mut found, mut strays) = found_chains(files, source).map_err(NotOpened::Folder)?;
+    found.sort();
+    let opened: Vec<_> =
+        found.into_par_iter().map(|owned| OpenChain::open(files, kept, owned)).collect();
+    let mut chains = Vec::with_capacity(opened.len());
+    for one in opened {
+        match one? {
+            Ok(chain) => chains.push(chain),
+            Err(stray) => strays.push(stray),
+        }
+    }
+    Ok((chains, strays))
+}
+
+impl OpenChain {
+    fn open(
+        files: &Files,
+        kept: Option<&Kept>,
+        (source, writer): Owned,
+    ) -> Result<Result<Self, StrayFile>, Damaged> {
+        let path = chain_path(&source, &writer);
+        let known = kept.and_then(|kept| kept.chain(source.as_str(), writer.to_string()));
+        if let (Some(kept), Some(known)) = (kept, known)
+            && let Some(chain) = Self::unchanged(files, (kept, known), (&source, &writer))?
+        {
+            return Ok(Ok(chain));
+        }
+        let (bytes, stamp) = match files.read_stamped(&path, MAX_CHAIN) {
+            Ok((bytes, stamp)) => (bytes, Some(stamp)),
+            Err(why) if why.is_absent() => (Vec::new(), None),
+            Err(why) => return Ok(Err(StrayFile { path, why: why.to_string() })),
+        };
+        let known = known.filter(|known| known.is_of(&bytes));
+        let after = kept.zip(known).map(|(kept, known)| last(kept, known)).transpose()?;
+        let from = known.map_or(0, |known| usize::try_from(known.end).unwrap_or(usize::MAX));
+        let rest = bytes.get(from..).unwrap_or_default();
+        let chain = Self {
+            source,
+            writer,
+            stamp,
+            kept: known.cloned(),
+            tail: Vec::new(),
+            end: 0,
+            bytes: None,
+            damaged: None,
+        };
+        Ok(Ok(match tail((&chain.source, &chain.writer), after, (from, rest)) {
+            Some((tail, end)) => Self { tail, end: end as u64, bytes: Some(bytes), ..chain },
+            None => {
+                let whole = go_on((chain.source.clone(), chain.writer.clone()), None, &bytes);
+                Self { kept: None, damaged: Some(whole), ..chain }
+            }
+        }))
+    }
+
+    /// The chain, where its file was not touched since rows were made of its lines, and few follow.
+    fn unchanged(
+        files: &Files,
+        (kept, known): (&Kept, &KeptChain),
+        (source, writer): (&DocumentId, &WriterId),
+    ) -> Result<Option<Self>, Damaged> {
+        let path = chain_path(source, writer);
+        let Some(stamp) = known.stamp else { return Ok(None) };
+        if files.stamp(&path).ok() != Some(stamp) {
+            return Ok(None);
+        }
+        let rest = stamp.length.checked_sub(known.end).ok_or(Damaged)?;
+        let rest = usize::try_from(rest).map_err(|_| Damaged)?;
+        let from = usize::try_from(known.end).map_err(|_| Damaged)?;
+        let bytes = match rest {
+            0 => Vec::new(),
+            rest => match files.read_at(&path, known.end, rest) {
+                Ok(bytes) => bytes,
+                Err(_) => return Ok(None),
+            },
+        };
+        let after = last(kept, known)?;
+        let read = tail((source, writer), Some(after), (from, &bytes));
+        Ok(read.filter(|(tail, _)| !are_many(tail.len(), known.lines as usize)).map(
+            |(tail, end)| Self {
+                source: source.clone(),
+                writer: writer.clone(),
+                stamp: Some(stamp),
+                kept: Some(known.clone()),
+                tail,
+                end: end as u64,
+                bytes: None,
+                damaged: None,
+            },
+        ))
+    }
+
+    /// How many lines it has that are in order.
+    pub(super) fn lines(&self) -> usize {
+        self.kept_lines() + self.tail.len()
+    }
+
+    pub(super) fn kept_lines(&self) -> usize {
+        self.kept.as_ref().map_or(0, |kept| kept.lines as usize)
+    }
+
+    /// Whether it is worth it to make rows of its last lines.
+    pub(super) fn has_many_unkept(&self) -> bool {
+        self.bytes.is_some() && are_many(self.tail.len(), self.kept_lines())
+    }
+
+    /// Hands over the row of each line, with its place; `rows` are those of its first lines.
+    pub(super) fn each(&self, rows: &[[u8; ROW]], wanted: Lines, mut take: impl FnMut(usize, Row)) {
+        for (at, bytes) in rows.iter().enumerate() {
+            if Row::is_entry(bytes) == (wanted == Lines::Entries) {
+                take(at, Row::decode(bytes));
+            }
+        }
+        for (at, (row, line)) in self.tail.iter().enumerate() {
+            if line.kind.act().is_none() == (wanted == Lines::Entries) {
+                take(rows.len() + at, *row);
+            }
+        }
+    }
+}
+
+/// Which lines are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lines {
+    Entries,
+    Acts,
+}
+
+/// Number and hash of the last line that has a row.
+fn last(kept: &Kept, known: &KeptChain) -> Result<(u64, Digest), Damaged> {
+    let row = kept.rows(known)?.last().ok_or(Damaged)?;
+    Ok((known.lines.into(), Digest::from_bytes(Row::decode(row).hash)))
+}
+
+/// The lines of a chain from a place on, and where the last one ends; none where something is wrong
+/// with them. What a crash left of a line is none.
+fn tail(
+    (source, writer): (&DocumentId, &WriterId),
+    after: Option<(u64, Digest)>,
+    (from, bytes): (usize, &[u8]),
+) -> Option<(Tail, usize)> {
+    let chain = go_on((source.clone(), writer.clone()), after, bytes);
+    if chain.faults.iter().any(|fault| fault.kind.is_damage()) {
+        return None;
+    }
+    let mut start = 0;
+    let mut tail = Vec::with_capacity(chain.lines.len());
+    // Without damage the lines are the first ones of the file.
+    for line in chain.lines {
+        let length = memchr::memchr(b'\n', &bytes[start..])?;
+        tail.push((Row::of(&line, (from + start, length))?, line));
+        start += length + 1;
+    }
+    Some((tail, from + start))
+}

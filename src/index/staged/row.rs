@@ -1,0 +1,185 @@
+//! What the index keeps of a line of a staging chain, in a fixed number of bytes: where the line is,
+//! its hash, and what questions select it by. Nothing of a content, and no label, is in it.
+
+use crate::audit::WriterId;
+use crate::model::digest::Digest;
+use crate::model::principal::PrincipalKey;
+use crate::model::timestamp::Timestamp;
+use crate::staging::{ActKind, LineKind, StagedLine};
+
+/// The bytes of a row.
+pub(super) const ROW: usize = 1 + 4 + 4 + 32 + 16 + 16 + 32 + 8;
+const ENTRY: u8 = 0;
+const COLLECT: u8 = 1;
+const ACT: u8 = 2;
+
+/// What a session or a principal is compared by: the first half of a SHA-256. No label has zeros.
+pub(crate) type Key = [u8; 16];
+
+/// A line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    /// Where it begins in its file.
+    pub(super) start: u32,
+    /// Its length without the line end.
+    pub(super) length: u32,
+    /// Its hash.
+    pub(super) hash: [u8; 32],
+    pub(super) says: Says,
+}
+
+/// What a line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Says {
+    /// A result was staged.
+    Entry { session: Key, principal: Key, content: [u8; 32], until: i64 },
+    /// An act upon the entry of a writer, with this number and hash.
+    Act { collects: bool, writer: Key, seq: u64, entry: [u8; 32], at: i64 },
+}
+
+/// The key of a session.
+pub(crate) fn session_key(session: Option<&str>) -> Key {
+    session.map_or([0; 16], key)
+}
+
+/// The key of a principal, whatever the case in which it was recorded.
+pub(crate) fn principal_key(principal: Option<&PrincipalKey>) -> Key {
+    principal.map_or([0; 16], |principal| key(principal.as_str()))
+}
+
+fn key(text: &str) -> Key {
+    let digest = Digest::of(text.as_bytes());
+    let (first, _) = digest.bytes().split_first_chunk().expect("a SHA-256 has 32 bytes");
+    *first
+}
+
+/// The bytes that the digits of a writer are.
+pub(super) fn writer_key(writer: &WriterId) -> Key {
+    bytes_of(&writer.to_string()).unwrap_or_default()
+}
+
+fn bytes_of(digits: &str) -> Option<Key> {
+    u128::from_str_radix(digits, 16).ok().map(u128::to_be_bytes)
+}
+
+fn digest(text: &str) -> Option<[u8; 32]> {
+    text.parse::<Digest>().ok().map(|digest| *digest.bytes())
+}
+
+fn millis(text: &str) -> Option<i64> {
+    text.parse::<Timestamp>().ok().map(Timestamp::millis)
+}
+
+impl Row {
+    /// The row of a line at a place of its file; none of one that no reader would give.
+    pub(super) fn of(line: &StagedLine, (start, length): (usize, usize)) -> Option<Self> {
+        let says = match &line.kind {
+            LineKind::Stage(entry) => Says::Entry {
+                session: session_key(entry.session.as_deref()),
+                principal: principal_key(entry.principal.as_deref().map(PrincipalKey::of).as_ref()),
+                content: digest(&entry.raw_hash)?,
+                until: millis(&entry.retention_until)?,
+            },
+            acted => {
+                let (kind, act) = acted.act()?;
+                Says::Act {
+                    collects: kind == ActKind::Collect,
+                    writer: bytes_of(&act.entry.writer)?,
+                    seq: act.entry.seq,
+                    entry: digest(&act.entry.hash)?,
+                    at: millis(&line.at)?,
+                }
+            }
+        };
+        let (start, length) = (u32::try_from(start).ok()?, u32::try_from(length).ok()?);
+        Some(Self { start, length, hash: *line.hash?.bytes(), says })
+    }
+
+    pub(super) fn encode(&self) -> [u8; ROW] {
+        let (kind, first, second, third, time) = match self.says {
+            Says::Entry { session, principal, content, until } => {
+                (ENTRY, session, principal, content, until)
+            }
+            Says::Act { collects, writer, seq, entry, at } => {
+                let mut number = [0; 16];
+                number[..8].copy_from_slice(&seq.to_le_bytes());
+                (if collects { COLLECT } else { ACT }, writer, number, entry, at)
+            }
+        };
+        let mut row = [0; ROW];
+        let mut rest = row.as_mut_slice();
+        let mut put = |bytes: &[u8]| {
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(bytes.len());
+            now.copy_from_slice(bytes);
+            rest = later;
+        };
+        put(&[kind]);
+        put(&self.start.to_le_bytes());
+        put(&self.length.to_le_bytes());
+        put(&self.hash);
+        put(&first);
+        put(&second);
+        put(&third);
+        put(&time.to_le_bytes());
+        row
+    }
+
+    /// Reads the bytes of a row.
+    pub(super) fn decode(bytes: &[u8; ROW]) -> Self {
+        let mut rest = bytes.as_slice();
+        let kind = take::<1>(&mut rest)[0];
+        let start = u32::from_le_bytes(take(&mut rest));
+        let length = u32::from_le_bytes(take(&mut rest));
+        let hash = take(&mut rest);
+        let (first, second, third): (Key, Key, _) =
+            (take(&mut rest), take(&mut rest), take(&mut rest));
+        let time = i64::from_le_bytes(take(&mut rest));
+        let says = match kind {
+            ENTRY => Says::Entry { session: first, principal: second, content: third, until: time },
+            kind => {
+                let seq = u64::from_le_bytes(take(&mut second.as_slice()));
+                let collects = kind == COLLECT;
+                Says::Act { collects, writer: first, seq, entry: third, at: time }
+            }
+        };
+        Self { start, length, hash, says }
+    }
+
+    /// Whether the bytes of a row are of an entry.
+    pub(super) fn is_entry(bytes: &[u8; ROW]) -> bool {
+        bytes[0] == ENTRY
+    }
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
+    let (now, later) = rest.split_first_chunk().expect("a row has fields of fixed lengths");
+    *rest = later;
+    *now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_read_as_it_was_written() {
+        let entry = Says::Entry {
+            session: session_key(Some("s-1")),
+            principal: principal_key(Some(&PrincipalKey::of("Ana@example.com"))),
+            content: [7; 32],
+            until: -5,
+        };
+        let act =
+            |collects| Says::Act { collects, writer: [9; 16], seq: 1 << 40, entry: [3; 32], at: 8 };
+        for says in [entry, act(true), act(false)] {
+            let row = Row { start: 70_000, length: 812, hash: [1; 32], says };
+            let bytes = row.encode();
+            assert_eq!(Row::decode(&bytes), row);
+            assert_eq!(Row::is_entry(&bytes), says == entry);
+        }
+        assert_eq!(
+            principal_key(Some(&PrincipalKey::of("ANA@example.com"))),
+            principal_key(Some(&PrincipalKey::of("ana@example.com")))
+        );
+    }
+}

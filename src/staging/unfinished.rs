@@ -1,0 +1,50 @@
+//! A mark in the folder of local state that a command is between a payload and the line that goes
+//! with it. A command that is interrupted there leaves the mark, and the next collection looks for
+//! payloads that no entry claims (STAGE-17). So a collection that finds no mark need not look at all
+//! that are there.
+
+use crate::model::layout::STAGING_UNFINISHED;
+use crate::vault::files::{FileError, Files};
+
+/// The mark of a command that holds the write lock. Dropped without an end, it stays.
+#[must_use = "the mark stays until the command ends it"]
+#[derive(Debug)]
+pub(crate) struct Unfinished<'f> {
+    files: &'f Files,
+    /// Whether an interrupted command left it, so that it is not ours to take away.
+    was_left: bool,
+}
+
+impl<'f> Unfinished<'f> {
+    /// Whether an interrupted command left a mark.
+    pub(crate) fn is_left(files: &Files) -> bool {
+        files.exists(STAGING_UNFINISHED)
+    }
+
+    /// Sets the mark.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn begin(files: &'f Files) -> Result<Self, FileError> {
+        let was_left = !files.create_mark(STAGING_UNFINISHED)?;
+        Ok(Self { files, was_left })
+    }
+
+    /// Whether a command was interrupted before this one.
+    pub(crate) fn is_after_one(&self) -> bool {
+        self.was_left
+    }
+
+    /// Takes the mark away: every payload of this command has its line, or is gone.
+    pub(crate) fn end(self) {
+        if !self.was_left {
+            self.end_all();
+        }
+    }
+
+    /// Takes the mark away, also that of an interrupted command: every payload was looked at.
+    pub(crate) fn end_all(self) {
+        // One that stays costs the next collection its time, and nothing else.
+        self.files.discard(STAGING_UNFINISHED);
+    }
+}
