@@ -223,7 +223,8 @@ mod tests {
         let ranges = Ranges::of(&id, WHOLE, Markup::Obsidian);
         let (a, b, c, end) = (at("# A"), at("## B"), at("# C"), WHOLE.len());
         let said = |verb: &str, uri: &str, range: Option<Range<usize>>| {
-            let uri = (!uri.is_empty()).then(|| format!("contextnest://nodes/a@1{uri}"));
+            let anchor = uri.trim_start_matches('@');
+            let uri = (!uri.is_empty()).then(|| format!("contextnest://nodes/a@1{anchor}"));
             ranges.said(WHOLE, &text(uri.as_deref(), range, None), verb).err()
         };
         for (uri, range) in [
@@ -237,11 +238,7 @@ mod tests {
             // No URI can name it.
             ("", Some(b..c)),
         ] {
-            assert_eq!(
-                said("read", uri.trim_start_matches('@'), range.clone()),
-                None,
-                "{uri} {range:?}"
-            );
+            assert_eq!(said("read", uri, range.clone()), None, "{uri} {range:?}");
         }
         for (uri, range, fault) in [
             ("#gone", Some(a..c), RangeFault::NoSection),
@@ -254,12 +251,12 @@ mod tests {
             ("@", Some(0..end), RangeFault::NoPart),
             ("@", Some(a..end + 1), RangeFault::Outside),
         ] {
-            let found = said("read", uri.trim_start_matches('@'), range.clone());
+            let found = said("read", uri, range.clone());
             assert_eq!(found, Some(fault), "{uri} {range:?}");
         }
         // Blame prints lines.
-        assert_eq!(said("blame", "", Some(at("pay")..end)), None);
-        assert_eq!(said("blame", "", Some(at("pay") + 1..end)), Some(RangeFault::NoPart));
+        assert_eq!(said("blame", "@", Some(at("pay")..end)), None);
+        assert_eq!(said("blame", "@", Some(at("pay") + 1..end)), Some(RangeFault::NoPart));
         let uri = Some("contextnest://nodes/a@1");
         let of_part = |range| ranges.said(WHOLE, &text(uri, range, Some(Part::Submission)), "read");
         assert_eq!((of_part(None), of_part(Some(a..c))), (Ok(0..end), Err(RangeFault::NoPart)));

@@ -48,7 +48,7 @@ fn as_numbers(pieces: &[Range<usize>]) -> Vec<[u64; 2]> {
 /// block form is the text without its indentation, and many others are as they are. None where more
 /// than blanks and quotes is left out.
 fn in_order(text: &str, span: Range<usize>, value: &str) -> Option<Vec<Range<usize>>> {
-    let (mut at, end) = (span.start, span.end.min(text.len()));
+    let (mut at, end) = (start_of(text, span.start, value), span.end.min(text.len()));
     let is_left_out = |range: Range<usize>| {
         let left_out = text.get(range);
         left_out.is_some_and(|left_out| left_out.trim_matches(QUOTES).trim().is_empty())
@@ -61,6 +61,15 @@ fn in_order(text: &str, span: Range<usize>, value: &str) -> Option<Vec<Range<usi
     };
     let pieces = value.split_inclusive('\n').map(place).collect();
     if is_left_out(at.min(end)..end) { pieces } else { None }
+}
+
+/// Where a value begins whose first character that is no blank stands somewhere: empty lines before it
+/// are a part of the value, if that begins so.
+fn start_of(text: &str, first: usize, value: &str) -> usize {
+    let before = text.get(..first).filter(|_| value.starts_with('\n')).map(str::trim_end);
+    let line =
+        before.and_then(|before| Some(before.len() + text.get(before.len()..)?.find('\n')? + 1));
+    line.filter(|line| *line <= first).unwrap_or(first)
 }
 
 /// What stands around a value of YAML.
