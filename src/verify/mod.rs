@@ -147,9 +147,12 @@ pub fn verify(vault: &Vault, request: &Request) -> Result<Report, FileError> {
     if report.verdict.is_whole() && report.verdict != Verdict::WorkingCopyDiffers {
         return Ok(report);
     }
-    // Beside a writer at work one sees the half of its event: that is looked at again without one.
+    // Beside a writer at work one sees the half of its event: that is looked at again without one. A
+    // writer who was at work before the first look, and is not any more, may have added the line of
+    // its event since, which the log does not show.
     let held_off = vault.hold_off_writers();
-    match held_off.was_busy || vault.log_stamp() != before {
+    let lacks_line = report.findings.iter().any(|found| found.code == Code::AuditMissing);
+    match held_off.was_busy || lacks_line || vault.log_stamp() != before {
         true => recompute(vault, request, None),
         false => Ok(report),
     }
