@@ -64,6 +64,11 @@ pub(super) struct LogFiles {
 /// What is kept of a line, by the thread that reads it.
 pub type Keep<'k, T> = &'k (dyn Fn(Line) -> Option<T> + Sync);
 
+/// What is kept of the lines that a filter wants.
+fn wanted<'k, T>(filter: &'k Filter, keep: Keep<'k, T>) -> impl Fn(Line) -> Option<T> + Sync + 'k {
+    move |line| if filter.wants(&line) { keep(line) } else { None }
+}
+
 /// What a verifier says of logs.
 #[derive(Debug)]
 pub struct Verified {
@@ -229,8 +234,7 @@ impl Logs {
         keep: Keep<'_, T>,
         found: &mut dyn FnMut(T),
     ) -> io::Result<Vec<Fault>> {
-        let keep = |line| if filter.wants(&line) { keep(line) } else { None };
-        self.having(&filter.needles(), &keep, found)
+        self.having(&filter.needles(), &wanted(filter, keep), found)
     }
 
     /// The same of logs of which every line is read: a line that was altered so that the filter does
@@ -244,8 +248,7 @@ impl Logs {
         keep: Keep<'_, T>,
         found: &mut dyn FnMut(T),
     ) -> io::Result<Vec<Fault>> {
-        let keep = |line| if filter.wants(&line) { keep(line) } else { None };
-        Ok(self.read(None, &keep, found)?.faults)
+        Ok(self.read(None, &wanted(filter, keep), found)?.faults)
     }
 
     /// As [`Logs::matching`], of the lines that have all of these bytes in them.

@@ -15,7 +15,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::vault::files::Files;
 
-/// One event binds no more chains anew; further ones are for the next events. A folder may have any
+/// One event binds new ends of no more chains; further ones are for the next events. A folder may have any
 /// number of them, and the line of a checkpoint has a limited length.
 const MOST_BOUND: usize = 10_000;
 

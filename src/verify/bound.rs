@@ -7,7 +7,7 @@ use super::finding::{Code, Finding};
 use crate::audit::{BindLines, StagedEnd};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
-use crate::model::layout::{AUDIT_DIR, STAGING_CHAINS};
+use crate::model::layout::AUDIT_DIR;
 use crate::model::number::CheckpointNumber;
 use crate::staging::Chains;
 use crate::words::count;
@@ -55,10 +55,7 @@ impl BoundChains {
         if self.changes.is_empty() {
             return Vec::new();
         }
-        let path = |chain: &crate::staging::Chain| {
-            format!("{STAGING_CHAINS}/{}/{}.jsonl", chain.source, chain.writer)
-        };
-        let read: BTreeMap<String, _> = chains.chains.iter().map(|one| (path(one), one)).collect();
+        let read: BTreeMap<String, _> = chains.chains.iter().map(|one| (one.path(), one)).collect();
         let lost = |(chain, changes): (&DocumentId, &Vec<_>)| {
             let lines = read.get(chain.as_str()).map_or(&[][..], |chain| &chain.lines);
             let lines: HashSet<BoundLine> =

@@ -11,13 +11,14 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Log;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
-use crate::model::layout::{STAGING_CHAINS, STAGING_DIR, STAGING_OBJECTS};
+use crate::model::layout::{STAGING_DIR, STAGING_OBJECTS};
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::review::ActJudge;
 use crate::staging::{
     ActKind, Chain, Chains, DisputedAct, FoundPayload, JudgedAct, LineKind, Staged, StagedEntry,
-    StagedLine, Standing, VoidAct, all_payloads, lost, parse_name, payload_path, read_payload,
+    StagedLine, Standing, VoidAct, all_payloads, chain_path, lost, parse_name, payload_path,
+    read_payload,
 };
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -66,7 +67,7 @@ pub(super) fn check(
     findings.extend(chronicle.iter().flat_map(|log| unsealed(&staged, log)));
     findings.extend(staged.astray.iter().map(|(source, writer, seq)| {
         let message = format!("line {seq} is an act upon an entry that no chain has");
-        let path = format!("{STAGING_CHAINS}/{source}/{writer}.jsonl");
+        let path = chain_path(source, writer);
         Finding::new(Code::StagedChainMismatch, path, message)
     }));
     findings.extend(contents(vault, &staged));
@@ -156,7 +157,7 @@ fn unsealed(staged: &Staged, log: &Chronicle<'_>) -> Vec<Finding> {
             entry.entry.source_version,
             entry.entry.source
         );
-        let path = format!("{STAGING_CHAINS}/{}/{}.jsonl", entry.source, entry.writer);
+        let path = chain_path(&entry.source, &entry.writer);
         Finding::new(Code::StagedUnproved, path, message)
     };
     staged.entries.iter().filter(is_unsealed).map(finding).collect()
@@ -183,7 +184,7 @@ fn finding(fault: Fault) -> Finding {
 
 /// An act that is not sound (STAGE-19).
 fn disputed(act: &DisputedAct) -> Finding {
-    let path = format!("{STAGING_CHAINS}/{}/{}.jsonl", act.source, act.writer);
+    let path = chain_path(&act.source, &act.writer);
     let (seq, kind, entry) = (act.seq, act.kind.as_str(), &act.entry);
     let by = act.by.as_deref().unwrap_or("no principal");
     let role = match act.kind {
@@ -217,7 +218,7 @@ fn early(entry: &StagedEntry, now: Timestamp) -> Option<Finding> {
     let ended = entry.ended.as_ref().filter(|_| entry.is_collected_before(now))?;
     let (name, until) = (entry.name(), &entry.entry.retention_until);
     let message = format!("{name}: collected at {}, and kept until {until}", ended.at);
-    let path = format!("{STAGING_CHAINS}/{}/{}.jsonl", entry.source, entry.writer);
+    let path = chain_path(&entry.source, &entry.writer);
     Some(Finding::new(Code::TimestampFuture, path, message))
 }
 

@@ -68,15 +68,11 @@ fn change_logs_of_two_branches_merge_and_the_way_out_ends_in_a_vault_that_verifi
         git(&place, &format!("commit -q -m {branch}"));
     }
     // Both wrote checkpoint 2: the checkpoint log is in conflict, the change logs are not.
-    let line =
-        "git -c user.name=Ana -c user.email=ana@example.com merge -q theirs; git status --short";
-    let merged = place.typed("").shell(line).ok().stdout;
-    assert!(merged.contains("UU .versions/checkpoints.jsonl"), "{merged}");
+    let merged = merge_in_conflict(&place);
     assert!(!merged.contains("UU .context/audit"), "{merged}");
     let told = place.ctx("publish nodes/b").exits(1).stderr;
     assert!(told.contains("`ctx head trust` at the end"), "{told}");
-    let keep = "git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**' && git checkout -q --ours context.yaml";
-    place.typed("").shell(keep).ok();
+    keep_ours(&place);
     place.ctx("publish nodes/b").ok();
     let verified = place.ctx("verify").exits(1).stdout;
     assert!(
@@ -91,6 +87,21 @@ fn change_logs_of_two_branches_merge_and_the_way_out_ends_in_a_vault_that_verifi
     let clone = Place::new();
     git(&clone, &format!("clone -q {} .", place.root().display()));
     clone.ctx("verify").ok();
+}
+
+/// Merges the branch `theirs`, of which the checkpoint log is in conflict; gives what git says.
+fn merge_in_conflict(place: &Place) -> String {
+    let line =
+        "git -c user.name=Ana -c user.email=ana@example.com merge -q theirs; git status --short";
+    let merged = place.typed("").shell(line).ok().stdout;
+    assert!(merged.contains("UU .versions/checkpoints.jsonl"), "{merged}");
+    merged
+}
+
+/// Keeps the records of the branch that is checked out, as the documentation says.
+fn keep_ours(place: &Place) {
+    let keep = "git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**' && git checkout -q --ours context.yaml";
+    place.typed("").shell(keep).ok();
 }
 
 /// What a merge gives up of a history is in no history any more, but its text may be submitted again.
@@ -115,12 +126,8 @@ fn who_submitted_a_text_on_a_branch_that_was_given_up_does_not_approve_it() {
         git(&place, "add -A");
         git(&place, &format!("commit -q -m {branch}"));
     }
-    let line =
-        "git -c user.name=Ana -c user.email=ana@example.com merge -q theirs; git status --short";
-    let merged = place.typed("").shell(line).ok().stdout;
-    assert!(merged.contains("UU .versions/checkpoints.jsonl"), "{merged}");
-    let keep = "git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**' && git checkout -q --ours context.yaml";
-    place.typed("").shell(keep).ok();
+    merge_in_conflict(&place);
+    keep_ours(&place);
     // The text of Bo, who is a reviewer, is submitted again by another principal.
     by("ana", "submit nodes/b --expect-version 1").ok();
     assert!(place.ctx("review show nodes/b").ok().stdout.contains("theirs"));

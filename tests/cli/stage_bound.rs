@@ -85,7 +85,7 @@ fn a_checkpoint_binds_the_ends_of_staging_chains() {
         assert_eq!(last_set(&place)[&path], end(&all));
         let staged = json!([{"chain": path, "seq": 2, "hash": all[1]["hash"]}]);
         assert_eq!(bind_line(&place)["staged"], staged);
-        // What did not change is not bound anew.
+        // What did not change keeps its bound line.
         publish(&place);
         assert_eq!(last_set(&place)[&path], Value::Null);
         assert_eq!(bind_line(&place)["staged"], Value::Null);
@@ -226,7 +226,7 @@ fn a_chain_that_was_truncated_or_replaced_before_a_bound_line_is_found_by_everyo
         );
         assert!(told.contains(&line), "{told}");
         assert!(told.contains("A line that a checkpoint binds cannot be given up."), "{told}");
-        // What is lost is not bound anew, and stays lost.
+        // No later event binds what is lost, and it stays lost.
         publish(&place);
         assert_eq!(last_set(&place)[&path], Value::Null);
         assert_eq!(found(&place, |_| ()), only("staged-rollback"));

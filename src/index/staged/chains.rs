@@ -33,7 +33,7 @@ pub(super) struct OpenChain {
     pub(super) damaged: Option<Chain>,
 }
 
-/// Why chains cannot be had with the cache.
+/// Why chains are not read with the help of the cache.
 #[derive(Debug)]
 pub(super) enum NotOpened {
     /// The cache is damaged.
