@@ -181,7 +181,10 @@ impl<'o> Bench<'o> {
             let (n, at) = (self.size + turn, Timestamp::from_millis(self.now + turn as i64));
             let (hydrated, bytes) = (hydrated(n, KEPT), content(n));
             let place = (&vault, outside::random as fn() -> [u8; 16]);
+            // What was written before, by whichever, is not to be waited for here.
+            settle(&self.root)?;
             let time = timed(|| Ok(stage(place, (hydrated, &bytes), at).map(drop)?))?;
+            settle(&self.root)?;
             let bare = timed(|| floor.write(n, &bytes))?;
             let command = timed(|| self.record_one("prices", n))?;
             let other = timed(|| self.record_one("weather", n))?;

@@ -1,6 +1,6 @@
 //! A log without fault: its checkpoints, the state at each of them, and the next one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::event::Checkpoint;
 use super::fault::{Duplicate, LogError};
@@ -36,6 +36,18 @@ impl<'l> Chronicle<'l> {
     /// The number of the last checkpoint; 0 where there is none.
     pub fn head_number(&self) -> CheckpointNumber {
         CheckpointNumber::of_count(self.checkpoints.len())
+    }
+
+    /// The chains that the last checkpoint binds, each by the line that it binds.
+    pub fn bound(&self) -> BTreeMap<DocumentId, Mark> {
+        let mut bound = BTreeMap::new();
+        for (id, mark) in self.checkpoints.iter().flat_map(|checkpoint| &checkpoint.bound) {
+            match mark {
+                Some(mark) => bound.insert(id.clone(), *mark),
+                None => bound.remove(id),
+            };
+        }
+        bound
     }
 
     /// A checkpoint by its number.

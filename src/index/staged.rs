@@ -14,15 +14,16 @@ mod row;
 #[allow(clippy::disallowed_methods, reason = "the tests damage chains and caches")]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub(crate) use row::{principal_key, session_key};
 
 use crate::audit::WriterId;
+use crate::checkpoint::state::Mark;
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
-use crate::staging::{Chains, StagedName};
+use crate::staging::{Chains, SeenChain, StagedName, damaged_sources};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 
@@ -96,6 +97,8 @@ pub(crate) struct Wanted<'w> {
     pub(crate) sharing: Sharing,
     /// Which of the other entries are counted, if they are live.
     pub(crate) counted: &'w dyn Fn(&KnownEntry<'_>) -> bool,
+    /// What the last checkpoint binds of chains (STAGE-21).
+    pub(crate) bound: &'w BTreeMap<DocumentId, Mark>,
 }
 
 /// The chains that answer a question.
@@ -105,6 +108,21 @@ pub(crate) struct Answering {
     pub(crate) chains: Chains,
     /// How many entries are counted of each source that are live and not in these chains.
     pub(crate) counted: BTreeMap<DocumentId, usize>,
+    /// The sources of which a chain is damaged. Every entry of theirs is in the chains.
+    pub(crate) damaged: BTreeSet<DocumentId>,
+}
+
+impl Answering {
+    /// Of chains that were read as a whole.
+    pub(crate) fn whole(
+        chains: Chains,
+        bound: (&BTreeMap<DocumentId, Mark>, Option<&DocumentId>),
+    ) -> Self {
+        let seen: Vec<_> = chains.chains.iter().map(SeenChain::of).collect();
+        let damaged = damaged_sources(&seen, &chains.strays, bound);
+        drop(seen);
+        Self { chains, counted: BTreeMap::new(), damaged }
+    }
 }
 
 /// The chains that a question needs.
@@ -127,15 +145,19 @@ fn answering_after(
         Err(NotOpened::Folder(why)) => return Err(why),
         Err(NotOpened::Cache) => return without(vault, kept.as_ref(), wanted),
     };
-    let answered = Ledger::new(vault.files(), kept.as_ref(), chains)
-        .and_then(|mut ledger| Ok((ledger.answer(wanted)?, ledger.chains)));
-    let Ok(((chains, counted), opened)) = answered else {
+    let answered = Ledger::new(vault.files(), kept.as_ref(), chains).and_then(|mut ledger| {
+        let damaged = damaged_sources(&ledger.seen(), &strays, (wanted.bound, wanted.source));
+        let (chains, counted) = ledger.answer(wanted, &damaged)?;
+        let answering = Answering { chains: Chains { chains, strays }, counted, damaged };
+        Ok((answering, ledger.chains))
+    });
+    let Ok((answering, opened)) = answered else {
         return without(vault, kept.as_ref(), wanted);
     };
     if let Some(kept) = &kept {
         kept.keep(&opened, wanted.source);
     }
-    Ok(Answering { chains: Chains { chains, strays }, counted })
+    Ok(answering)
 }
 
 /// The chains as a whole, where the cache is damaged, or a chain is written to by another program.
@@ -151,5 +173,5 @@ fn without(
         Some(source) => Chains::of_source(vault.files(), source)?,
         None => Chains::read(vault.files())?,
     };
-    Ok(Answering { chains, counted: BTreeMap::new() })
+    Ok(Answering::whole(chains, (wanted.bound, wanted.source)))
 }

@@ -165,6 +165,11 @@ impl DocumentId {
         source_of_chain(&self.0).is_some()
     }
 
+    /// The source of the staging chain that this names.
+    pub fn source_of_chain(&self) -> Option<Self> {
+        source_of_chain(&self.0)?.parse().ok()
+    }
+
     /// Whether this names a document.
     pub fn is_document(&self) -> bool {
         self.kind() == Kind::Document

@@ -49,6 +49,13 @@ pub struct StrayFile {
     pub why: String,
 }
 
+impl StrayFile {
+    /// The source whose chain it would be.
+    pub(super) fn source(&self) -> Option<DocumentId> {
+        self.path.parse::<DocumentId>().ok()?.source_of_chain()
+    }
+}
+
 /// Whose chain a file is: the source, and the writer.
 pub(crate) type Owned = (DocumentId, WriterId);
 

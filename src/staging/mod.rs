@@ -4,15 +4,18 @@
 //! A result is an [`Entry`] of a hash chain, one for each source and writer, and a payload that
 //! equal entries share. What is done to an entry later, an [`Act`], is a line of the chain of the
 //! writer who did it. `line` is a line and its spelling, `canonical` the hash of a payload's content,
-//! `payload` its file, `chain` how a chain is read and checked, `append` how a line gets there, and
-//! `tails` what is kept in mind of it outside the vault, and `ends` what a checkpoint binds of it. `record` stages a result, `raw` hands lines on, `collected` says
-//! what became of each entry, `difference` what changed from one JSON content to the next, `name` how one is named, `policy` what is staged at all,
-//! and `unfinished` marks that a command was interrupted.
+//! `payload` its file, `chain` how a chain is read and checked, `damage` of which sources one is
+//! damaged, `append` how a line gets there, `tails` what is kept in mind of it outside the vault, and
+//! `ends` what a checkpoint binds of it. `record` stages a result, `raw` hands lines on, `collected`
+//! says what became of each entry, `difference` what changed from one JSON content to the next, `name`
+//! how one is named, `policy` what is staged at all, and `unfinished` marks that a command was
+//! interrupted.
 
 mod append;
 mod canonical;
 mod chain;
 mod collected;
+mod damage;
 mod difference;
 mod ends;
 mod line;
@@ -33,6 +36,7 @@ pub(crate) use chain::{MAX_CHAIN, Owned, found as found_chains, go_on};
 pub use collected::{
     DisputedAct, Ended, JudgedAct, Promotion, Staged, StagedEntry, Standing, VoidAct,
 };
+pub(crate) use damage::{SeenChain, damaged_sources};
 pub use difference::{PartChange, changes};
 pub(crate) use ends::unbound_ends;
 pub use line::{Act, ActKind, Entry, EntryRef, LineKind, StagedLine};

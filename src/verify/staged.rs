@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::bound::BoundChains;
 use super::finding::{Code, Finding};
-use crate::audit::{Fault, FaultKind, TraceId, missing};
+use crate::audit::{Fault, FaultKind, missing};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Log;
 use crate::model::digest::Digest;
@@ -16,9 +16,9 @@ use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::review::ActJudge;
 use crate::staging::{
-    ActKind, Chain, Chains, DisputedAct, FoundPayload, JudgedAct, LineKind, Staged, StagedEntry,
-    StagedLine, Standing, VoidAct, all_payloads, chain_path, lost, parse_name, payload_path,
-    read_payload,
+    ActKind, Chain, Chains, DisputedAct, FoundPayload, JudgedAct, LineKind, SeenChain, Staged,
+    StagedEntry, StagedLine, Standing, VoidAct, all_payloads, chain_path, lost, parse_name,
+    payload_path, read_payload,
 };
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -108,8 +108,7 @@ pub(super) struct PromotedText {
 fn namesakes(chains: &Chains) -> impl Iterator<Item = Finding> {
     chains.chains.windows(2).filter_map(|pair| {
         let [a, b] = pair else { return None };
-        let digits = |chain: &Chain| TraceId::of(&chain.writer.to_string(), 1);
-        let is_same = a.source == b.source && digits(a) == digits(b);
+        let is_same = SeenChain::of(a).shares_names(&SeenChain::of(b));
         let message = format!("its writer begins with the digits of the one of {}", a.path());
         is_same.then(|| Finding::new(Code::StagedChainMismatch, b.path(), message))
     })

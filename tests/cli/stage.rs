@@ -497,6 +497,26 @@ fn a_list_that_may_lack_entries_says_so_to_those_who_see_them() {
 }
 
 #[test]
+fn who_recorded_only_what_ended_is_told_of_damage_too() {
+    let place = governed();
+    let uri = stage(&place, EVE, "e1", b"one");
+    place.args(&["stage", "discard", &uri, "--as", KIM]).here().ok();
+    let list = |session: &str| place.ctx(&format!("stage list --session {session} --as {EVE}"));
+    assert!(!list("e1").ok().stderr.contains("damaged"));
+    let chain = chain_of(&place);
+    place.write(&chain, place.read(&chain) + "{}\n");
+    let warning = "warning: a staging chain of `sources/prices` is damaged";
+    let said = list("e1").exits(1);
+    assert!(said.stderr.contains(warning), "{}", said.stderr);
+    assert!(!list("e2").ok().stderr.contains("sources/prices"));
+    // So it is where the file is none.
+    let other = chain.replace(chain.rsplit('/').next().unwrap(), &format!("{:032x}.jsonl", 7));
+    std::os::unix::fs::symlink("/dev/zero", place.path(&other)).unwrap();
+    place.write(&chain, place.read(&chain).replace("{}\n", ""));
+    assert!(list("e1").exits(1).stderr.contains(warning));
+}
+
+#[test]
 fn a_result_that_is_not_kept_says_why() {
     let record = |place: &Place, more: &str| {
         let line = format!(
@@ -784,6 +804,9 @@ fn two_entries_of_one_name_are_damage_and_are_named_by_all_digits() {
     let other = format!("{}{}", &writer[..8], "0".repeat(24));
     forge_chain(&place, &other, &[first_line(&place)]);
     assert_eq!(findings(&place), ["staged-chain-mismatch"]);
+    let said = place.ctx("stage list").exits(1);
+    let warning = "warning: a staging chain of `sources/prices` is damaged";
+    assert!(said.stderr.contains(warning), "{}", said.stderr);
     for verb in ["show", "pin"] {
         let said = place.args(&["stage", verb, &uri]).here().exits(1);
         assert!(said.stderr.contains("more than one staged entry has the name"), "{}", said.stderr);
@@ -791,7 +814,8 @@ fn two_entries_of_one_name_are_damage_and_are_named_by_all_digits() {
         assert!(said.stderr.contains(&hint), "{}", said.stderr);
     }
     let whole = format!("{writer}-1");
-    assert!(place.args(&["stage", "show", &whole]).here().ok().stdout.contains("\none\n"));
+    let shown = place.args(&["stage", "show", &whole]).here().exits(1);
+    assert!(shown.stdout.contains("\none\n") && shown.stderr.contains(warning));
     let erase = ["stage", "erase", &whole, "--reason", "personal data"];
     assert!(place.args(&erase).here().ok().stdout.contains("erased: "));
     assert!(!place.has(&format!(".context/staging/objects/{}", path_of_content(b"one"))));

@@ -233,6 +233,44 @@ fn a_chain_that_was_truncated_or_replaced_before_a_bound_line_is_found_by_everyo
     }
 }
 
+#[test]
+fn readers_are_told_of_a_chain_that_lacks_its_bound_line() {
+    let (origin, path) = bound("delta");
+    let warning = "warning: a staging chain of `sources/prices` is damaged";
+    let uri = contextnest::staging::StagedName::of(
+        &"sources/prices".parse().unwrap(),
+        &writer_of(&path).parse().unwrap(),
+        1,
+    );
+    let contents = |place: &Place| {
+        let all = files_in(place.root()).into_keys();
+        all.filter(|path| path.starts_with(".context/staging/objects/")).count()
+    };
+    let first: String =
+        origin.read(&path).lines().take(1).map(|line| format!("{line}\n")).collect();
+    for left in [Some(first), None] {
+        let place = origin.duplicate();
+        match &left {
+            Some(text) => place.write(&path, text),
+            None => place.remove(&path),
+        }
+        let list = place.ctx("stage list").exits(1);
+        assert!(list.stderr.contains(warning), "{}", list.stderr);
+        let answer = place.ctx(&format!("resolve status:staged --as {BO}"));
+        assert!(answer.stderr.contains(warning), "{}", answer.stderr);
+        if left.is_some() {
+            let shown = place.ctx(&format!("stage show {uri}")).exits(1);
+            assert!(shown.stderr.contains(warning), "{}", shown.stderr);
+        }
+        // The contents of the entries that are missing are not taken for what nothing claims.
+        let collected = place.ctx("stage gc --unclaimed");
+        assert!([0, 1].contains(&collected.exit), "{}", collected.stderr);
+        assert_eq!(contents(&place), 4);
+    }
+    let list = origin.ctx("stage list").ok();
+    assert_eq!(list.stderr, "");
+}
+
 /// The checkpoints of a delta log as values, changed; hashes are left as they were.
 fn relogged(place: &Place, change: impl FnOnce(&mut Vec<Value>)) {
     let mut checkpoints: Vec<Value> =

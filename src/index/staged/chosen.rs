@@ -11,8 +11,9 @@ use super::kept::Kept;
 use super::row::{Key, ROW, Row, Says, writer_key};
 use super::{KnownEntry, Sharing, Wanted};
 use crate::checkpoint::fault::Damaged;
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
-use crate::staging::{Chain, MAX_CHAIN, StagedLine, chain_path};
+use crate::staging::{Chain, MAX_CHAIN, SeenChain, StagedLine, chain_path};
 use crate::vault::files::Files;
 
 /// An act other than a timely collection names the entry.
@@ -76,21 +77,44 @@ impl<'l> Ledger<'l> {
         Ok(Self { files, chains, rows, writers })
     }
 
-    /// The chains that a question needs, and the entries that are counted.
+    /// What is looked at to find damage.
+    pub(super) fn seen(&self) -> Vec<SeenChain<'_>> {
+        let chains = self.chains.iter().enumerate();
+        let seen = chains.map(|(n, chain)| {
+            let hash = move |seq: u64| match &chain.damaged {
+                Some(whole) => (SeenChain::of(whole).hash)(seq),
+                None => {
+                    let at = seq.checked_sub(1).and_then(|at| usize::try_from(at).ok())?;
+                    self.row(n, at).map(|row| Digest::from_bytes(row.hash))
+                }
+            };
+            let (source, writer, is_damaged) =
+                (&chain.source, &chain.writer, chain.damaged.is_some());
+            SeenChain { source, writer, is_damaged, hash: Box::new(hash) }
+        });
+        seen.collect()
+    }
+
+    /// The chains that a question needs, and the entries that are counted. Of sources with `damaged`
+    /// chains it has every entry.
     pub(super) fn answer(
         &mut self,
         wanted: &Wanted<'_>,
+        damaged: &BTreeSet<DocumentId>,
     ) -> Result<(Vec<Chain>, BTreeMap<DocumentId, usize>), Damaged> {
         let mut marks: Marks = self.chains.iter().map(|chain| vec![0; chain.lines()]).collect();
         self.mark_acts(&mut marks);
         let (mut counted, mut contents) = (BTreeMap::new(), BTreeSet::new());
         for (n, chain) in self.chains.iter().enumerate() {
             let of = &mut marks[n];
+            let is_damaged = damaged.contains(&chain.source);
             self.entries(n, |at, entry| {
                 let flags = at.and_then(|at| of.get(at)).copied().unwrap_or_default();
                 let entry = entry.marked(flags);
                 if (wanted.entries)(&entry) {
                     contents.insert(entry.content);
+                    choose(of, at);
+                } else if is_damaged {
                     choose(of, at);
                 } else if at.is_some() && entry.may_be_live() && (wanted.counted)(&entry) {
                     // What acts made of it is decided once its line is read.

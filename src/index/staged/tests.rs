@@ -1,6 +1,6 @@
 //! Whatever happens to chains and caches, the index says what the chains say.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -309,7 +309,8 @@ impl World {
 
     fn ask(&self, entries: &dyn Fn(&KnownEntry<'_>) -> bool, sharing: Sharing) -> Staged {
         let counted = &|_: &KnownEntry<'_>| false;
-        let wanted = Wanted { source: None, entries, sharing, counted };
+        let bound = &BTreeMap::new();
+        let wanted = Wanted { source: None, entries, sharing, counted, bound };
         let found = answering_after(&self.users[0], &wanted, SETTLED).unwrap();
         Staged::judged(&found.chains, &standing)
     }
@@ -353,8 +354,8 @@ impl World {
             same("named", &found, &|other| other.is_named(&name));
             let source = &one.source;
             let (entries, counted) = (&|_: &KnownEntry<'_>| true, &|_: &KnownEntry<'_>| false);
-            let wanted =
-                Wanted { source: Some(source), entries, sharing: Sharing::Unasked, counted };
+            let (sharing, bound) = (Sharing::Unasked, &BTreeMap::new());
+            let wanted = Wanted { source: Some(source), entries, sharing, counted, bound };
             let found = answering_after(&self.users[1], &wanted, SETTLED).unwrap();
             let found = Staged::judged(&found.chains, &standing);
             let of = |staged: &Staged| -> Vec<String> {
@@ -395,8 +396,9 @@ impl World {
         let me = principal_key(Some(&mine));
         let counted = |e: &KnownEntry<'_>| e.principal == me && e.session != here;
         let (entries, sharing) = (&|e: &KnownEntry<'_>| e.session == here, Sharing::Unasked);
-        let wanted = Wanted { source: None, entries, sharing, counted: &counted };
-        let Answering { chains, counted } =
+        let bound = &BTreeMap::new();
+        let wanted = Wanted { source: None, entries, sharing, counted: &counted, bound };
+        let Answering { chains, counted, .. } =
             answering_after(&self.users[0], &wanted, SETTLED).unwrap();
         let read = Staged::judged(&chains, &standing);
         for source in SOURCES {

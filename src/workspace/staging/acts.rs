@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::view::{Access, Judged, chains_of, judged};
+use super::view::{Access, InForce, Judged, chains_of, judged};
 use crate::audit::{Change, StagedStep, changes};
 use crate::index::staged::{Answering, KnownEntry, Sharing};
 use crate::model::hint::{Hint, Verb};
@@ -50,14 +50,16 @@ impl<'d> Desk<'d> {
     ) -> Result<Self, Failure> {
         let source = name.source.as_ref().filter(|_| sharing == Sharing::Unasked);
         let is_named = |entry: &KnownEntry<'_>| entry.is_named(name);
-        Self::open(workspace, vault, &|_| chains_of(vault, source, (&is_named, sharing)))
+        Self::open(workspace, vault, &|in_force| {
+            chains_of((vault, in_force), source, (&is_named, sharing))
+        })
     }
 
     /// The entries of the chains that are found.
     pub(super) fn open(
         workspace: &Workspace<'_>,
         vault: &'d Vault,
-        find: &dyn Fn(bool) -> Result<Answering, Failure>,
+        find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
     ) -> Result<Self, Failure> {
         let Judged { staged, access, is_damaged, .. } = judged(vault, true, find)?;
         let (principal, _) = workspace.principal(vault.root(), None)?;

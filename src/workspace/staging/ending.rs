@@ -77,7 +77,7 @@ impl Workspace<'_> {
         let sweeps = sweeps || Unfinished::is_left(vault.files());
         let is_wanted = |entry: &KnownEntry<'_>| sweeps || entry.may_be_due(now);
         let wanted = (&is_wanted as &dyn Fn(&KnownEntry<'_>) -> bool, Sharing::Claims(now));
-        let desk = Desk::open(self, vault, &|_| chains_of(vault, None, wanted))?;
+        let desk = Desk::open(self, vault, &|in_force| chains_of((vault, in_force), None, wanted))?;
         let is_due = |entry: &&StagedEntry| {
             let until = entry.entry.retention_until.parse();
             entry.is_live()

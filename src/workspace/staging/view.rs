@@ -8,6 +8,7 @@ use crate::audit::{Labels, Text, Traced};
 use crate::chain::history::{Entry, History};
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::state::Mark;
 use crate::govern::review::rules_in_force;
 use crate::index::staged::{
     Answering, KnownEntry, Sharing, Wanted, answering, principal_key, session_key,
@@ -192,21 +193,28 @@ pub(super) struct Judged {
     chains: Chains,
 }
 
+/// What is known before chains are looked for.
+pub(super) struct InForce {
+    /// Whether stewards decide who sees entries.
+    is_governed: bool,
+    /// What the last checkpoint binds of chains.
+    bound: BTreeMap<DocumentId, Mark>,
+}
+
 /// The entries of chains with what stands of the acts upon them (STAGE-19), and what the stewards in
-/// force allow. `find` gives the chains, and is told whether the vault is governed. Promotions are
+/// force allow. `find` gives the chains. Promotions are
 /// compared with documents only where an act depends on them.
 pub(super) fn judged(
     vault: &Vault,
     reads_documents: bool,
-    find: &dyn Fn(bool) -> Result<Answering, Failure>,
+    find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
 ) -> Result<Judged, Failure> {
     let log = trust::open_log(vault)?;
     let chronicle = log.sound()?;
     let rules = rules_in_force(vault, &chronicle)?;
-    let Answering { chains, counted } = find(rules.is_some())?;
-    // A line that cannot be read may name a content.
-    let damaged = chains.chains.iter().filter(|chain| chain.is_damaged());
-    let damaged: BTreeSet<DocumentId> = damaged.map(|chain| chain.source.clone()).collect();
+    let in_force = InForce { is_governed: rules.is_some(), bound: chronicle.bound() };
+    let Answering { chains, counted, damaged } = find(&in_force)?;
+    // A line that cannot be read, or is not there, may name a content.
     let is_damaged = !chains.strays.is_empty() || !damaged.is_empty();
     let judge = ActJudge::new(vault.files(), &chronicle, reads_documents);
     let staged = Staged::judged(&chains, &|act| judge.standing(act));
@@ -218,11 +226,12 @@ pub(super) fn judged(
 
 /// The chains of a vault, or of a source, as far as these entries need them.
 pub(super) fn chains_of(
-    vault: &Vault,
+    (vault, in_force): (&Vault, &InForce),
     source: Option<&DocumentId>,
     (entries, sharing): (&dyn Fn(&KnownEntry<'_>) -> bool, Sharing),
 ) -> Result<Answering, Failure> {
-    Ok(answering(vault, &Wanted { source, entries, sharing, counted: &|_| false })?)
+    let (counted, bound) = (&|_: &KnownEntry<'_>| false, &in_force.bound);
+    Ok(answering(vault, &Wanted { source, entries, sharing, counted, bound })?)
 }
 
 /// The text of a source that was sealed last.
@@ -249,11 +258,11 @@ impl Workspace<'_> {
             (listed.ended || entry.may_be_live())
                 && session.is_none_or(|session| entry.session == session)
         };
-        self.view(vault, labels, &|is_governed| {
+        self.view(vault, labels, &|in_force| {
             // Without stewards every principal sees every entry.
-            let counted = |entry: &KnownEntry<'_>| is_governed && own.is_elsewhere(entry);
-            let (source, sharing) = (listed.source, Sharing::Unasked);
-            let wanted = Wanted { source, entries: &is_listed, sharing, counted: &counted };
+            let counted = |entry: &KnownEntry<'_>| in_force.is_governed && own.is_elsewhere(entry);
+            let (source, sharing, bound) = (listed.source, Sharing::Unasked, &in_force.bound);
+            let wanted = Wanted { source, entries: &is_listed, sharing, counted: &counted, bound };
             Ok(answering(vault, &wanted)?)
         })
     }
@@ -272,7 +281,9 @@ impl Workspace<'_> {
     ) -> Result<StagedView, Failure> {
         let own = Own::of(vault, labels);
         let is_wanted = |entry: &KnownEntry<'_>| concerns(entry) && (others || own.is(entry));
-        let find = |_| chains_of(vault, source, (&is_wanted, Sharing::Unasked));
+        let find = |in_force: &InForce| {
+            chains_of((vault, in_force), source, (&is_wanted, Sharing::Unasked))
+        };
         self.view(vault, labels, &find)
     }
 
@@ -287,7 +298,9 @@ impl Workspace<'_> {
         names: &[&StagedName],
     ) -> Result<StagedView, Failure> {
         let is_named = |entry: &KnownEntry<'_>| names.iter().any(|name| entry.is_named(name));
-        let find = |_| chains_of(vault, source_of(names), (&is_named, Sharing::Unasked));
+        let find = |in_force: &InForce| {
+            chains_of((vault, in_force), source_of(names), (&is_named, Sharing::Unasked))
+        };
         self.view(vault, labels, &find)
     }
 
@@ -302,7 +315,9 @@ impl Workspace<'_> {
         name: &StagedName,
     ) -> Result<StagedView, Failure> {
         let is_beside = |entry: &KnownEntry<'_>| entry.may_be_live() || entry.is_named(name);
-        let find = |_| chains_of(vault, name.source.as_ref(), (&is_beside, Sharing::Unasked));
+        let find = |in_force: &InForce| {
+            chains_of((vault, in_force), name.source.as_ref(), (&is_beside, Sharing::Unasked))
+        };
         self.view(vault, labels, &find)
     }
 
@@ -317,7 +332,9 @@ impl Workspace<'_> {
         source: &DocumentId,
     ) -> Result<StagedView, Failure> {
         let is_left = |entry: &KnownEntry<'_>| !entry.is_only_collected();
-        let find = |_| chains_of(vault, Some(source), (&is_left, Sharing::Unasked));
+        let find = |in_force: &InForce| {
+            chains_of((vault, in_force), Some(source), (&is_left, Sharing::Unasked))
+        };
         self.view(vault, labels, &find)
     }
 
@@ -331,9 +348,9 @@ impl Workspace<'_> {
         labels: &Labels,
         source: &DocumentId,
     ) -> Result<(StagedView, Chains), Failure> {
-        self.view_with_chains(vault, labels, &|_| {
+        self.view_with_chains(vault, labels, &|in_force| {
             let chains = Chains::of_source(vault.files(), source)?;
-            Ok(Answering { chains, ..Answering::default() })
+            Ok(Answering::whole(chains, (&in_force.bound, Some(source))))
         })
     }
 
@@ -342,7 +359,7 @@ impl Workspace<'_> {
         &self,
         vault: &Vault,
         labels: &Labels,
-        find: &dyn Fn(bool) -> Result<Answering, Failure>,
+        find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
     ) -> Result<StagedView, Failure> {
         Ok(self.view_with_chains(vault, labels, find)?.0)
     }
@@ -351,7 +368,7 @@ impl Workspace<'_> {
         &self,
         vault: &Vault,
         labels: &Labels,
-        find: &dyn Fn(bool) -> Result<Answering, Failure>,
+        find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
     ) -> Result<(StagedView, Chains), Failure> {
         let Judged { mut staged, access, counted, chains, damaged, .. } =
             judged(vault, false, find)?;

@@ -35,9 +35,9 @@ pub(super) struct StagedProofs {
     pub(super) items: Vec<Item>,
     /// The entries whose lines are proved, with the proved acts upon them.
     entries: Vec<StagedEntry>,
-    /// Their places by hash, and by name; of equal ones the first.
+    /// Their places by hash, the first of equal ones, and by name, none where two share it (STAGE-6).
     by_hash: BTreeMap<Digest, usize>,
-    by_name: BTreeMap<StagedName, usize>,
+    by_name: BTreeMap<StagedName, Option<usize>>,
     by_result: BTreeMap<ResultKey, usize>,
     /// The entries that are the results of no hydration of the bundle, by what they could be of.
     left: BTreeSet<ResultOf>,
@@ -80,7 +80,8 @@ impl StagedProofs {
             proofs.items.push(item);
             proofs.contents.push(judged);
             proofs.by_hash.entry(entry.hash).or_insert(at);
-            proofs.by_name.entry(entry.name()).or_insert(at);
+            let named = proofs.by_name.entry(entry.name());
+            named.and_modify(|shared| *shared = None).or_insert(Some(at));
             proofs.by_result.entry(entry_key(entry)).or_insert(at);
         }
         let mut proofs = Self { entries, ..proofs };
@@ -219,8 +220,10 @@ impl StagedProofs {
         (bytes, body): (u64, Digest),
         run: &Run,
     ) -> Judged {
-        let Some(at) = self.by_name.get(name).copied() else {
-            return not_proved("the bundle does not have the staged entry");
+        let at = match self.by_name.get(name) {
+            Some(Some(at)) => *at,
+            Some(None) => return not_proved("the bundle has two entries of this name"),
+            None => return not_proved("the bundle does not have the staged entry"),
         };
         let entry = &self.entries[at];
         let is_content = |bytes: u64, body: Digest| {
