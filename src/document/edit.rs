@@ -143,7 +143,7 @@ impl Edit {
     pub fn apply(&self, document: &str) -> Result<String, EditError> {
         let before = Document::parse(document)?;
         let edited = match &before.parts.frontmatter {
-            Some(block) => self.edit_block(document, block.clone(), &before.parts)?,
+            Some(block) => self.edit_block(document, block.clone(), &before)?,
             None => self.new_block(document, &before.parts),
         };
         self.check(document, &before, &edited)?;
@@ -163,14 +163,13 @@ impl Edit {
         &self,
         document: &str,
         block: Range<usize>,
-        parts: &Parts,
+        before: &Document,
     ) -> Result<String, EditError> {
-        let yaml = &document[block.clone()];
-        let root = parse(yaml, Dialect::Frontmatter).map_err(Unreadable::Yaml)?;
-        if matches!(root.value, Value::Mapping { flow: true, .. }) {
+        let (yaml, parts) = (&document[block.clone()], &before.parts);
+        let known = before.frontmatter.root.as_ref().filter(|root| root.entries().is_some());
+        if known.is_some_and(|root| matches!(root.value, Value::Mapping { flow: true, .. })) {
             return Err(EditError::Flow);
         }
-        let known = root.entries().is_some().then_some(&root);
         let mut splices = Vec::new();
         for (key, spelled) in &self.set {
             if let Some((k, v)) = known.and_then(|r| entry(r, key)) {

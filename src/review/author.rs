@@ -1,6 +1,6 @@
 //! Who is an author of a submission, and may not approve it (paper, Proposition 2).
 
-use super::content::content_hash;
+use super::content::{content_hash, written_hash};
 use super::rules::Rules;
 use super::track::{Pending, Track, body_hash};
 use crate::document::Document;
@@ -45,15 +45,23 @@ impl Track {
         let published = self.published.as_ref();
         let is_published =
             || published.is_some_and(|last| body_hash(self.id(), &last.text) == pending.body);
-        let of = |by: Option<&Vec<PrincipalKey>>| by.is_some_and(|by| by.contains(who));
-        if of(self.bodies.get(&pending.body)) && !is_published() {
+        let same_body = self.texts.get(&pending.body).map_or(&[][..], Vec::as_slice);
+        let mut own = same_body.iter().filter(|one| one.by == *who).peekable();
+        if own.peek().is_some() && !is_published() {
             return Some(Barred::SameBody);
         }
         // With the published body the frontmatter is what was written.
         let content = |text: &str| content_hash(self.id(), text);
         let is_renewal =
             || published.is_some_and(|last| content(&last.text) == content(&pending.text));
-        if of(self.written.get(&pending.written)) && !is_renewal() {
+        // Who wrote the same content wrote the same body.
+        let mut is_written_by = || {
+            own.peek().is_some() && {
+                let written = written_hash(self.id(), &pending.text);
+                own.any(|one| one.hash(self.id()) == written)
+            }
+        };
+        if is_written_by() && !is_renewal() {
             return Some(Barred::SameBody);
         }
         if self.lost.contains(who) && !is_renewal() {
@@ -114,8 +122,7 @@ fn authors(items: &[String]) -> Vec<PrincipalKey> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::content::written_hash;
-    use super::super::track::Published;
+    use super::super::track::{Published, Written};
     use super::*;
     use crate::model::number::Version;
 
@@ -150,7 +157,9 @@ mod tests {
             let mut track = Track::new(&id);
             let text_of = |text: &str| text.to_owned();
             track.published = Some(Published { version: Version(1), text: text_of(published) });
-            track.bodies.insert(body_hash(&id, text), vec![who.clone()]);
+            let before = "---\ntitle: c\n---\nbody\n";
+            let written = Written::of(who.clone(), (&id, before), true);
+            track.texts.insert(body_hash(&id, text), vec![written]);
             let pending = Pending {
                 version: Version(3),
                 by: "bo@example.com".to_owned(),
@@ -160,7 +169,6 @@ mod tests {
                 change: None,
                 text: text_of(text),
                 body: body_hash(&id, text),
-                written: written_hash(&id, text),
                 approvals: Vec::new(),
                 last: (Version(3), text_of(text)),
                 altered: None,
@@ -170,5 +178,15 @@ mod tests {
         assert_eq!(bars("---\ntitle: b\n---\nbody\n"), None);
         assert_eq!(bars("---\ntitle: b\n---\nother\n"), Some(Barred::SameBody));
         assert_eq!(bars("---\ntitle: [b\n---\nbody\n"), Some(Barred::SameBody));
+    }
+
+    #[test]
+    fn a_text_is_compared_in_the_same_way_whether_it_or_its_hash_is_kept() {
+        let id: crate::model::id::DocumentId = "nodes/a".parse().unwrap();
+        let who = PrincipalKey::of("ana@example.com");
+        let hash = |text: &str, is_kept| Written::of(who.clone(), (&id, text), is_kept).hash(&id);
+        let (one, step) = ("---\ntitle: c\n---\nb\n", "---\ntitle: c\nversion: 2\n---\nb\n");
+        assert_eq!(hash(one, true), hash(step, false));
+        assert_ne!(hash(one, true), hash("---\ntitle: d\n---\nb\n", false));
     }
 }

@@ -35,12 +35,36 @@ pub struct Track {
     pub tail: Tail,
     /// Who submitted since the last publication, rejection or withdrawal.
     pub(super) submitters: Vec<PrincipalKey>,
-    /// Who submitted each body so far.
-    pub(super) bodies: HashMap<Digest, Vec<PrincipalKey>>,
-    /// Who submitted each text so far, as they wrote it.
-    pub(super) written: HashMap<Digest, Vec<PrincipalKey>>,
+    /// The texts that were submitted so far, by the hashes of their bodies.
+    pub(super) texts: HashMap<Digest, Vec<Written>>,
+    /// How many bytes of them are kept.
+    kept: usize,
     /// Who submitted a version that the history has lost; only change logs say that.
     pub(super) lost: Vec<PrincipalKey>,
+}
+
+/// So many bytes of submitted texts are kept; of further ones the hash is taken at once.
+const KEPT: usize = 1 << 20;
+
+/// A text that was submitted. What its submitter wrote of it is compared by a hash that costs much to
+/// take, and that hardly any question needs.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    /// Who submitted it.
+    pub(super) by: PrincipalKey,
+    text: Result<String, Digest>,
+}
+
+impl Written {
+    pub(super) fn of(by: PrincipalKey, (id, text): (&DocumentId, &str), is_kept: bool) -> Self {
+        let text = if is_kept { Ok(text.to_owned()) } else { Err(written_hash(id, text)) };
+        Self { by, text }
+    }
+
+    /// The hash of what its submitter wrote of it.
+    pub(super) fn hash(&self, id: &DocumentId) -> Digest {
+        self.text.as_ref().map_or_else(|hash| *hash, |text| written_hash(id, text))
+    }
 }
 
 /// The steps at the end of a history: the last submission since the last event, and what follows it.
@@ -83,8 +107,6 @@ pub struct Pending {
     pub text: String,
     /// The hash of the body of that.
     pub(super) body: Digest,
-    /// The hash of what its submitter wrote of it.
-    pub(super) written: Digest,
     /// Who approved it so far, in order.
     pub approvals: Vec<Approval>,
     /// The version of the last of these, or its own, and the text of that.
@@ -162,8 +184,8 @@ impl Track {
             emergency: None,
             tail: Tail::default(),
             submitters: Vec::new(),
-            bodies: HashMap::new(),
-            written: HashMap::new(),
+            texts: HashMap::new(),
+            kept: 0,
             lost: Vec::new(),
         }
     }
@@ -363,14 +385,11 @@ impl Track {
         };
         let body = body_of_submission(&self.id, text);
         // Only of a text that is new the submitter is an author.
-        let written = written_hash(&self.id, text);
         if action == Some(Action::Publish) {
-            let of_body = self.bodies.entry(body).or_default();
-            for submitters in [of_body, self.written.entry(written).or_default()] {
-                if !submitters.contains(&by) {
-                    submitters.push(by.clone());
-                }
-            }
+            self.kept += text.len();
+            let is_kept = self.kept <= KEPT;
+            let written = Written::of(by.clone(), (&self.id, text), is_kept);
+            self.texts.entry(body).or_default().push(written);
         }
         if !self.submitters.contains(&by) {
             self.submitters.push(by);
@@ -385,7 +404,6 @@ impl Track {
             change,
             text: text.to_owned(),
             body,
-            written,
             approvals: Vec::new(),
             last: (entry.version, text.to_owned()),
             altered: None,

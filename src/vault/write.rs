@@ -23,6 +23,8 @@ const TEMPORARY: &str = ".ctx-tmp";
 
 /// From this many files on, one sync of the file system replaces one for each file.
 const MANY: usize = 16;
+/// Up to this many, they are synced one after the other.
+const FEW: usize = 3;
 
 /// A file that was written and is to be made durable.
 #[derive(Clone, Copy, Debug)]
@@ -319,8 +321,9 @@ impl Files {
         self.directory(path).map(drop).map_err(|e| FileError::from_errno("create", path, e))
     }
 
-    /// Makes what was written durable: of a new file also the folders that name it. Few are synced
-    /// side by side; for many, one sync of the file system costs less than one for each.
+    /// Makes what was written durable: of a new file also the folders that name it. A few are synced
+    /// one after the other, more of them side by side; for many, one sync of the file system costs
+    /// less than one for each.
     ///
     /// # Errors
     /// The first sync that failed.
@@ -354,9 +357,16 @@ impl Files {
                 named = above.filter(|_| is_new);
             }
         }
-        // Side by side they share the flushes of the disk that they wait for.
-        let inodes: Vec<(&str, OFlags)> = inodes.into_iter().collect();
-        inodes.par_iter().try_for_each(|(path, flags)| self.sync_one(path, *flags))
+        let (files, folders): (Vec<_>, Vec<_>) =
+            inodes.into_iter().partition(|(_, flags)| *flags == READ);
+        let one = |(path, flags): &(&str, OFlags)| self.sync_one(path, *flags);
+        match files.len() {
+            // The sync of a file writes the names that its folder has, too, and that of the folder
+            // finds nothing left to do; side by side each would wait for a flush of its own.
+            ..=FEW => files.iter().chain(&folders).try_for_each(one),
+            // Of more files, they share the flushes that they wait for.
+            _ => files.par_iter().chain(&folders).try_for_each(one),
+        }
     }
 
     fn sync_one(&self, path: &str, flags: OFlags) -> Result<(), FileError> {
