@@ -16,6 +16,8 @@ use crate::yaml::canonical_number;
 
 /// More than any file of ours has.
 const LIMIT: u64 = 64 << 10;
+/// A file that is longer is written anew, and not appended to.
+const GROWN: usize = 48 << 10;
 /// So many writers are kept in mind.
 const MOST: usize = 256;
 
@@ -36,6 +38,11 @@ impl Tail {
     /// Whether a log with this end may still hold the line.
     pub(super) fn may_be_followed_by(&self, end: &End) -> bool {
         end.seq > self.seq || end.seq == self.seq && end.hash == self.hash
+    }
+
+    fn line(&self) -> String {
+        let Self { writer, seq, hash, sealed } = self;
+        format!("{writer} {seq} {hash} {}\n", sealed.unwrap_or(0))
     }
 
     fn read(line: &str) -> Option<Self> {
@@ -74,8 +81,9 @@ impl Tails {
         let read = File::open(path).and_then(|file| file.take(LIMIT).read_to_string(&mut text));
         match read {
             Ok(_) => {
-                let tails = text.lines().filter_map(Tail::read).collect();
-                (text, Self(tails))
+                let mut tails = Self::default();
+                text.lines().filter_map(Tail::read).for_each(|tail| tails.advance(tail));
+                (text, tails)
             }
             Err(_) => Default::default(),
         }
@@ -144,15 +152,77 @@ impl Tails {
         (dir, name): (&Path, &str),
         heading: &str,
     ) -> io::Result<()> {
-        let line = |tail: &Tail| {
-            let Tail { writer, seq, hash, sealed } = tail;
-            format!("{writer} {seq} {hash} {}\n", sealed.unwrap_or(0))
-        };
-        let lines: String = self.0.iter().map(line).collect();
+        let lines: String = self.0.iter().map(Tail::line).collect();
         let (text, new) = (format!("{heading}{lines}"), dir.join(format!("{name}.new")));
         let _ = std::fs::remove_file(&new);
         let file = disk.create_outside(&new)?;
         disk.write(&file, &new.to_string_lossy(), 0, text.as_bytes())?;
         Ok(disk.rename_outside(&new, &dir.join(name))?)
+    }
+
+    /// The same after [`Tails::advance`], for who knows what the file has: where it can grow, only the
+    /// line of the writer that goes on is appended, which costs less than a new file.
+    pub(crate) fn append_to(
+        &self,
+        disk: &Disk,
+        (dir, name): (&Path, &str),
+        (heading, before): (&str, &str),
+    ) -> io::Result<()> {
+        // What a crash left at its end is not joined with the line.
+        let can_grow =
+            before.starts_with(heading) && before.ends_with('\n') && before.len() < GROWN;
+        let Some(tail) = self.last().filter(|_| can_grow) else {
+            return self.write_to(disk, (dir, name), heading);
+        };
+        let path = dir.join(name);
+        let file = outside::open_to_append(&path)?;
+        disk.write(&file, &path.to_string_lossy(), before.len() as u64, tail.line().as_bytes())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests tear a file")]
+mod tests {
+    use super::*;
+
+    fn tail(writer: u8, seq: u64) -> Tail {
+        let writer: WriterId = format!("{writer:032x}").parse().unwrap();
+        Tail { writer, seq, hash: format!("sha256:{seq:064x}"), sealed: None }
+    }
+
+    /// Appends as a writer does, and gives the length of the file.
+    fn append(dir: &Path, one: Tail) -> usize {
+        let (before, mut tails) = Tails::read_from(&dir.join("a"));
+        tails.advance(one);
+        tails.append_to(&Disk::default(), (dir, "a"), ("source s\n", &before)).unwrap();
+        std::fs::metadata(dir.join("a")).unwrap().len() as usize
+    }
+
+    #[test]
+    fn the_last_line_of_each_writer_is_kept_in_a_file_that_does_not_grow_for_ever() {
+        let dir = tempfile::tempdir().unwrap();
+        let lengths: Vec<usize> =
+            (1..1000).map(|n| append(dir.path(), tail((n % 3) as u8, n))).collect();
+        assert!(lengths[1] > lengths[0] && lengths.iter().all(|length| *length < GROWN + 200));
+        assert!(lengths.windows(2).any(|pair| pair[1] < pair[0]));
+        let (_, read) = Tails::read_from(&dir.path().join("a"));
+        assert_eq!(read, Tails(vec![tail(1, 997), tail(2, 998), tail(0, 999)]));
+    }
+
+    #[test]
+    fn what_a_crash_left_of_a_line_spoils_no_other_line() {
+        let dir = tempfile::tempdir().unwrap();
+        for n in 1..3 {
+            append(dir.path(), tail(1, n));
+        }
+        let path = dir.path().join("a");
+        let text = std::fs::read_to_string(&path).unwrap();
+        for torn in [format!("{text}0000"), format!("{text}\0\0\0"), text[..40].to_owned()] {
+            std::fs::write(&path, torn).unwrap();
+            append(dir.path(), tail(2, 7));
+            let (text, read) = Tails::read_from(&path);
+            assert_eq!(read.last(), Some(&tail(2, 7)), "{text}");
+            assert!(text.starts_with("source s\n") && text.ends_with('\n'));
+        }
     }
 }

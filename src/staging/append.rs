@@ -71,8 +71,8 @@ pub(crate) fn append(
     kinds: Vec<LineKind>,
 ) -> Result<Appended, StagingError> {
     let files = vault.files();
-    let mut tails = tails::read(vault.state(), source);
-    let seat = match tails.last() {
+    let known = tails::read(vault.state(), source);
+    let seat = match known.1.last() {
         Some(tail) => Seat::of(files, source, tail)?,
         None => None,
     };
@@ -105,8 +105,8 @@ pub(crate) fn append(
         _ => Written::Longer(&seat.path),
     };
     files.sync(&[written]).inspect_err(|_| files.take_back(&seat.path, seat.length, &bytes))?;
-    tails.advance(Tail { writer: seat.writer.clone(), seq, hash: prev, sealed: None });
-    tails::write(vault, source, &tails).map_err(StagingError::Tail)?;
+    let tail = Tail { writer: seat.writer.clone(), seq, hash: prev, sealed: None };
+    tails::advance(vault, source, known, tail).map_err(StagingError::Tail)?;
     Ok(Appended { writer: seat.writer, lines })
 }
 

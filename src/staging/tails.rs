@@ -27,25 +27,37 @@ fn name_of(source: &DocumentId) -> String {
     Digest::of(source.as_str().as_bytes()).hex()
 }
 
-/// What is kept in mind of a source.
-pub(super) fn read(state: Option<&StateFolder>, source: &DocumentId) -> Tails {
+/// What is kept in mind of a source, and the text of the file that says it.
+pub(super) fn read(state: Option<&StateFolder>, source: &DocumentId) -> (String, Tails) {
     let read =
-        |state: &StateFolder| Tails::read_from(&state.dir.join(FOLDER).join(name_of(source))).1;
+        |state: &StateFolder| Tails::read_from(&state.dir.join(FOLDER).join(name_of(source)));
     state.map(read).unwrap_or_default()
 }
 
-/// Keeps it in mind, for the holder of the vault's write lock.
-pub(super) fn write(vault: &Vault, source: &DocumentId, tails: &Tails) -> io::Result<()> {
+/// Keeps in mind that a line is the last one of its chain, for the holder of the vault's write lock,
+/// who has read the rest.
+pub(super) fn advance(
+    vault: &Vault,
+    source: &DocumentId,
+    (before, mut tails): (String, Tails),
+    tail: Tail,
+) -> io::Result<()> {
     let Some(state) = vault.state() else { return Ok(()) };
-    outside::make_private(&state.dir.join(FOLDER))?;
+    tails.advance(tail);
+    let dir = state.dir.join(FOLDER);
+    outside::make_private(&dir)?;
     state.write_mark()?;
-    write_to(vault, &state.dir, source, tails)
+    let heading = heading(source);
+    tails.append_to(vault.files().disk(), (&dir, &name_of(source)), (&heading, &before))
+}
+
+fn heading(source: &DocumentId) -> String {
+    format!("{HEADING}{source}\n")
 }
 
 fn write_to(vault: &Vault, state: &Path, source: &DocumentId, tails: &Tails) -> io::Result<()> {
-    let heading = format!("{HEADING}{source}\n");
     let dir = state.join(FOLDER);
-    tails.write_to(vault.files().disk(), (&dir, &name_of(source)), &heading)
+    tails.write_to(vault.files().disk(), (&dir, &name_of(source)), &heading(source))
 }
 
 /// What is kept in mind of all sources in a folder of state.
