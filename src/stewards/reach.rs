@@ -6,7 +6,7 @@ use std::fmt;
 use super::{ReviewEntry, Role, Scope, Scoped, Stewards};
 use crate::words::count;
 
-/// A scope at which no submission could be approved, whoever makes it.
+/// A scope at which no submission of any principal could be approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
     /// The scope.

@@ -1,4 +1,4 @@
-//! Stewards among whom nothing could be approved: a state that nobody can leave is refused, and other
+//! Stewards among whom nothing could be approved: a state that no principal can leave is refused, and other
 //! scopes are named.
 
 use insta::assert_snapshot;
@@ -48,7 +48,7 @@ fn govern_on_refuses_stewards_among_whom_no_change_of_them_could_be_approved() {
 }
 
 #[test]
-fn a_change_of_the_stewards_that_nobody_could_change_again_is_refused() {
+fn stewards_that_no_principal_could_change_again_are_refused() {
     let place = with(&format!("{TWO}{ANA}"));
     place.ctx("govern on").ok();
     for (from, to) in [

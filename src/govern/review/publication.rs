@@ -232,7 +232,7 @@ pub(super) fn difference(old: (&str, Version), new: (&str, Version)) -> Option<S
     Some(diff).filter(|diff| diff.lines().count() > 2)
 }
 
-/// Refuses stewards among whom nobody could approve a change of them; gives the scopes at which nothing
+/// Refuses stewards by whom no change of them could be approved; gives the scopes at which nothing
 /// could be approved.
 pub(super) fn check_reviewers(id: &DocumentId, text: &str) -> Result<Vec<Stuck>, ReviewError> {
     match *id == DocumentId::stewards() {
