@@ -183,6 +183,9 @@ pub struct VersionRef {
     pub version: u64,
     /// Its chain hash.
     pub chain_hash: String,
+    /// The id that the artifact gets, where the version is the submission of a move.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub target: Option<String>,
 }
 
 impl Change {

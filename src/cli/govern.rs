@@ -27,7 +27,8 @@ enum Part {
     ///
     /// Writes `governance: governed` into the configuration and publishes it with stewards.yaml,
     /// which must assign two reviewers to the whole vault, or with --alone one and an editor who submits
-    /// what the reviewer approves. Earlier versions stay as they are.
+    /// what the reviewer approves. Where `review` requires more approvals of the whole vault, as many
+    /// reviewers are needed beside a submitter. Earlier versions stay as they are.
     #[command(after_help = "Example:\n  ctx govern on --dry-run")]
     On {
         /// Accept one reviewer of the vault, beside an editor who submits

@@ -106,6 +106,7 @@ fn access_review(
         hidden = stewards.scopes().filter(is_hidden).count();
     }
     session.recording.listed = Some(lapsed.len());
+    note_hidden(session, hidden);
     if session.ui.json {
         session.ui.report(&report);
         return Ok(Answer::Yes);
@@ -130,7 +131,6 @@ fn access_review(
             format!("{by} approved v{} of {id}, and is no reviewer of it now", lapse.version);
         session.ui.line(&format!("lapsed: {what}"));
     }
-    note_hidden(session, hidden);
     Ok(Answer::Yes)
 }
 

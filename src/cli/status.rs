@@ -17,8 +17,10 @@ use crate::report::vault::StatusReport;
 use crate::resolve::Snapshot;
 use crate::status::seen::Seen;
 use crate::status::{DocumentState, GovernanceState, Row, Status as Compared, left_out, status};
+use crate::stewards::Scope;
 use crate::vault::left_out::{LeftOut, Reason};
 use crate::words::count;
+use crate::workspace::former::name_moves;
 use crate::workspace::places::Places;
 
 /// Show how files differ from their published versions
@@ -52,6 +54,7 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
         }
         false => None,
     };
+    name_moves(&vault, &chronicle, &mut compared);
     compared.documents.retain(|row| places.holds(&row.path, row.id.as_ref()));
     compared.governance.retain(|(id, _)| places.holds(&id.live_path(), Some(id)));
     let mut ignored = if args.ignored { Some(left_out(&vault, &head)?) } else { None };
@@ -96,9 +99,10 @@ fn text_of_awaiting(session: &mut Session<'_>, awaiting: &Awaiting, places: &Pla
         ui.line(&format!("  {id} (v{} to {}, by {by})", one.version, action(one.action)));
         if let Some(why) = one.lapsed {
             ui.line(&format!("      an approval counts no more: {}", shown(why)));
-            ui.line(&format!(
-                "      its submitter runs `ctx withdraw {id}` and then `ctx submit {id}`"
-            ));
+        }
+        if let Some(again) = &one.again {
+            let again = again.render(ui.spell());
+            ui.line(&format!("      {}", shown(&again)));
         }
     }
     let due = awaiting.due.iter().filter(|due| places.holds(&due.id.live_path(), Some(&due.id)));
@@ -117,7 +121,12 @@ fn text_of_awaiting(session: &mut Session<'_>, awaiting: &Awaiting, places: &Pla
         };
         ui.line(&format!("  {id} ({since}, due after {max_age} days)"));
     }
-    for (scope, principal) in &awaiting.alone {
+    for stuck in &awaiting.stuck {
+        let what = shown(&stuck.to_string()).into_owned();
+        ui.note(&format!("warning: {what}: what is submitted there cannot be approved"));
+    }
+    let is_stuck = |scope: &Scope| awaiting.stuck.iter().any(|stuck| stuck.scope == *scope);
+    for (scope, principal) in awaiting.alone.iter().filter(|(scope, _)| !is_stuck(scope)) {
         let (scope, principal) = (scope.to_string(), shown(principal));
         let what = format!("{principal} is the only reviewer of {}", shown(&scope));
         ui.note(&format!("note: {what}, and cannot approve texts of their own"));

@@ -5,10 +5,15 @@ use super::session::Session;
 use super::{Acting, Answer, event, progress};
 use crate::govern::review::{Submission, submit};
 use crate::govern::{NewDocument, Which};
+use crate::live;
 use crate::model::hint::{Call, Hint, Verb};
+use crate::model::id::DocumentId;
 use crate::report::event::Submitted;
 use crate::report::failure::{Code, Failure};
+use crate::vault::Vault;
+use crate::workspace::Workspace;
 use crate::workspace::argument::file_or_input;
+use crate::workspace::name::is_uri;
 
 /// Submit texts for review; a reviewer publishes them
 ///
@@ -67,6 +72,12 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
         true => Which::Changed,
         false => super::publish::named(workspace, &vault, &args.ids)?,
     };
+    let which = match (which, args.ids.as_slice(), &from) {
+        (Which::Ids(ids), [text], Some(_)) => {
+            Which::Ids(vec![new_document(workspace, &vault, &ids[0], text)?])
+        }
+        (which, ..) => which,
+    };
     let from = match (from, &which) {
         (None, _) => None,
         (Some(text), _) if text.trim_start_matches('\u{feff}').trim().is_empty() => {
@@ -95,4 +106,16 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
     let outcome = progress::watch(session, &vault, || submit(&vault, &submission))?;
     session.notify(&vault, &outcome, ("submit", None));
     Ok(event::print(session, &outcome, args.dry_run, Submitted))
+}
+
+/// The id of a text that is handed in: where nothing has the id yet, a path stands for the file that it
+/// names, as for other commands that make a document.
+fn new_document(
+    workspace: &Workspace<'_>,
+    vault: &Vault,
+    id: &DocumentId,
+    text: &str,
+) -> Result<DocumentId, Failure> {
+    let is_new = id.is_document() && !live::is_known(vault, id) && !is_uri(text);
+    if is_new { workspace.new_id(vault, text) } else { Ok(id.clone()) }
 }

@@ -5,7 +5,7 @@
 #[rustfmt::skip]
 pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("approval-due", "Review the text. To renew the approval, record the review in it, for example in a field `reviewed`, and submit it with `ctx submit ID`."),
-    ("approval-lapsed", "The submitter runs `ctx withdraw ID` and then `ctx submit ID`; the new submission needs all of its approvals. `ctx steward who ID` shows who is a reviewer now. A reviewer can end the submission with `ctx reject ID --reason TEXT`."),
+    ("approval-lapsed", "The submitter runs `ctx withdraw ID` and then proposes the same again: with `ctx submit ID` a text, with `ctx retire ID` a retirement, with `ctx mv OLD NEW` a move. To withdraw a part of a change withdraws the whole change; then each part is submitted again with `--change NAME`. The new submission needs all of its approvals. `ctx steward who ID` shows who is a reviewer now. A reviewer can end the submission with `ctx reject ID --reason TEXT`."),
     ("approved-already", "You approved it before, and nothing more is asked of you. `ctx review show ID` says how many approvals are required and who may give them, or for which other parts of its change it waits. If `stewards.yaml` asks for fewer approvals now, so that no further one is needed, one of the approvers publishes it with `ctx approve ID`."),
     ("bundle-invalid", "Ask for the file again, as `ctx evidence export` wrote it. A bundle that was unpacked and packed again, or changed in one byte of its container or manifest, is refused. A bundle of a later version of ctx needs that version."),
     ("changed", "An editor, a sync program or git wrote to the vault at the same time. Check the file with `ctx diff ID`, then run the command again."),

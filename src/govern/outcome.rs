@@ -9,6 +9,7 @@ use crate::document::validate::{Problem, Severity};
 use crate::live::inbound::{FixedLinks, FoundLinks, RelativeLink};
 use crate::model::hint::Hint;
 use crate::model::id::DocumentId;
+use crate::stewards::Stuck;
 use crate::txn::{Committed, Item, Live, Recovered};
 use crate::vault::config::FrontmatterMode;
 use crate::vault::replace::Fingerprint;
@@ -78,6 +79,8 @@ pub struct Outcome {
     pub refused: Vec<Refusal>,
     /// Submissions that no steward may approve.
     pub unapprovable: Vec<DocumentId>,
+    /// The scopes at which nothing could be approved, by the stewards that are submitted or published.
+    pub stuck: Vec<Stuck>,
     /// Submissions that took the place of another principal's, with who may still approve each.
     pub superseding: Vec<(DocumentId, Vec<String>)>,
     /// Submissions that wait for more approvals.
@@ -101,6 +104,9 @@ impl Outcome {
         self.awaited.retain(|awaited| !hidden.contains(&awaited.id));
         self.unapprovable.retain(|id| !hidden.contains(id));
         self.superseding.retain(|(id, _)| !hidden.contains(id));
+        if hidden.contains(&DocumentId::stewards()) {
+            self.stuck.clear();
+        }
         let is_shown = |path: &str, to: &DocumentId| !paths.contains(path) && !hidden.contains(to);
         self.links.inbound.retain(|link| is_shown(&link.path, &link.to));
         self.links.texts.retain(|link| is_shown(&link.path, &link.to));

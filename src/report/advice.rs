@@ -1,6 +1,7 @@
 //! Errors of the domain as failures: the one place that gives each its code and its advice
 //! (`spec/errors.md`).
 
+pub(crate) mod again;
 mod writing;
 
 use super::failure::{Code, Failure};

@@ -248,12 +248,20 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         let named = named.join(", ");
         format!("the submitters of {id} that you replaced may not approve it either; these may: {named}{more}")
     });
+    let of_scopes = outcome.stuck.iter().map(|stuck| {
+        format!("{stuck}: what is submitted there cannot be approved; a reviewer of the whole vault can approve a change of stewards.yaml")
+    });
     let of_settings = of_mode.into_iter().chain(outcome.unpublished_links.then(of_links));
     let of_hidden = (!outcome.hidden.is_empty()).then(|| {
         let what = crate::words::count(outcome.hidden.len(), "part");
         format!("decided with them: {what} of the change that you may not read")
     });
-    of_settings.chain(of_reviewers).chain(of_superseding).chain(of_hidden).collect()
+    of_settings
+        .chain(of_scopes)
+        .chain(of_reviewers)
+        .chain(of_superseding)
+        .chain(of_hidden)
+        .collect()
 }
 
 /// So many reviewers are named in a note.

@@ -3,13 +3,15 @@
 use serde::Serialize;
 
 use super::Report;
+use super::advice::again::submitted_again;
 use crate::chain::diff;
 use crate::evidence::submission::unstamped;
 use crate::govern::review::{Queue, Waiting};
+use crate::model::hint::Hint;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::principal::Principal;
-use crate::review::Pending;
+use crate::review::{Pending, Proposal};
 
 /// The answer of `review`.
 #[derive(Debug, Serialize)]
@@ -71,6 +73,9 @@ pub struct QueuedReport<'q> {
     /// Of a retirement in an emergency, the submission upon it, which is decided first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Version>,
+    /// What its submitter does where it cannot be approved.
+    #[serde(skip)]
+    pub(crate) again: Option<Hint>,
     /// Whether this principal is asked about it.
     #[serde(skip)]
     is_asked: bool,
@@ -139,6 +144,7 @@ impl<'q> QueuedReport<'q> {
             mine: waiting.is_mine,
             lapsed: None,
             after: None,
+            again: None,
             is_asked: waiting.is_asked,
         }
     }
@@ -160,6 +166,10 @@ impl<'q> QueuedReport<'q> {
             required: waiting.required,
             lines_added,
             lines_removed,
+            again: waiting
+                .lapsed
+                .as_ref()
+                .map(|_| submitted_again(track.id(), &Proposal::of(track, pending), false)),
             lapsed: waiting.lapsed.as_deref(),
             ..Self::of(waiting)
         }

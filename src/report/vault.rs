@@ -9,7 +9,8 @@ use crate::derived::{Derived, Outcome};
 use crate::govern::review::awaiting::Awaiting;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
-use crate::status::{GovernanceState, Row, Status};
+use crate::status::{DocumentState, GovernanceState, Row, Status};
+use crate::stewards::Stuck;
 use crate::vault::left_out::{LeftOut, Reason};
 
 /// The answer of `init`.
@@ -45,6 +46,9 @@ pub struct StatusReport<'s> {
     /// The scopes with one reviewer, in a governed vault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     single_reviewers: Vec<SingleReviewerReport<'s>>,
+    /// The scopes at which nothing could be approved, in a governed vault.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stuck_scopes: Vec<StuckReport>,
     /// Documents whose approval is too old, in a governed vault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     due: Vec<DueReport<'s>>,
@@ -64,6 +68,27 @@ struct DueReport<'s> {
 struct SingleReviewerReport<'s> {
     scope: String,
     principal: &'s str,
+}
+
+#[derive(Debug, Serialize)]
+struct StuckReport {
+    scope: String,
+    /// The scope whose stewards decide, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_by: Option<String>,
+    required: u32,
+    reviewers: usize,
+    /// With the reviewers.
+    editors: usize,
+}
+
+impl From<&Stuck> for StuckReport {
+    fn from(stuck: &Stuck) -> Self {
+        let Stuck { scope, decides, required, reviewers, editors } = stuck;
+        let decided_by = decides.as_ref().map(ToString::to_string);
+        let (required, reviewers, editors) = (*required, *reviewers, *editors);
+        Self { scope: scope.to_string(), decided_by, required, reviewers, editors }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -90,7 +115,8 @@ struct RowReport<'s> {
     problems: Vec<ProblemReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     withheld: Option<String>,
-    /// The id under which the text of a missing document is found.
+    /// The id under which the text of a missing document is found, or to which a retired document was
+    /// moved whose file is still there.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_to: Option<&'s DocumentId>,
     /// The missing document whose text a new file has.
@@ -115,6 +141,7 @@ impl Report for StatusReport<'_> {
 impl<'s> StatusReport<'s> {
     /// How live files differ from a checkpoint.
     pub(crate) fn new(status: &'s Status, checkpoint: CheckpointNumber, spell: Spell) -> Self {
+        let is_old = |row: &Row| row.is_gone || row.state == DocumentState::Retired;
         let row = |row: &'s Row| RowReport {
             path: &row.path,
             id: row.id.as_ref().map(DocumentId::as_str),
@@ -122,8 +149,8 @@ impl<'s> StatusReport<'s> {
             version: row.version,
             problems: ProblemReport::all(&row.problems, spell),
             withheld: row.withheld.as_ref().map(|withheld| withheld.why.to_string()),
-            moved_to: row.moved.as_ref().filter(|_| row.is_gone),
-            moved_from: row.moved.as_ref().filter(|_| !row.is_gone),
+            moved_to: row.moved.as_ref().filter(|_| is_old(row)),
+            moved_from: row.moved.as_ref().filter(|_| !is_old(row)),
             hints: row.hints().iter().map(|hint| hint.render(spell)).collect(),
         };
         let governance = |(id, state): &'s (DocumentId, GovernanceState)| GovernanceReport {
@@ -138,6 +165,7 @@ impl<'s> StatusReport<'s> {
             ignored: None,
             submissions: None,
             single_reviewers: Vec::new(),
+            stuck_scopes: Vec::new(),
             due: Vec::new(),
         }
     }
@@ -152,6 +180,7 @@ impl<'s> StatusReport<'s> {
             .iter()
             .map(|(scope, principal)| SingleReviewerReport { scope: scope.to_string(), principal });
         self.single_reviewers = single.collect();
+        self.stuck_scopes = awaiting.stuck.iter().map(StuckReport::from).collect();
         let due = awaiting.due.iter().map(|due| DueReport {
             id: &due.id,
             approved_at: due.approved_at.to_string(),

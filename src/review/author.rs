@@ -16,6 +16,8 @@ pub enum Barred {
     SameBody,
     /// They submitted a version that the history has lost.
     Lost,
+    /// They submitted such a version under an id that moves link with this one.
+    LostElsewhere,
     /// The field `author` names them.
     Author,
 }
@@ -27,6 +29,9 @@ impl Barred {
             Self::Submitter => "submitted it",
             Self::SameBody => "submitted the same text before",
             Self::Lost => "submitted a version of it that its history has lost",
+            Self::LostElsewhere => {
+                "submitted a version of it under another id, which the history of that id has lost"
+            }
             Self::Author => "is named in its `author` field",
         }
     }
@@ -64,8 +69,10 @@ impl Track {
         if is_written_by() && !is_renewal() {
             return Some(Barred::SameBody);
         }
-        if self.lost.contains(who) && !is_renewal() {
-            return Some(Barred::Lost);
+        let is_of = [(&self.lost, Barred::Lost), (&self.lost_elsewhere, Barred::LostElsewhere)];
+        let lost = is_of.into_iter().find(|(submitters, _)| submitters.contains(who));
+        if let Some((_, why)) = lost.filter(|_| !is_renewal()) {
+            return Some(why);
         }
         if !self.id().is_document() {
             return None;

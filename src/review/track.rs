@@ -1,6 +1,6 @@
 //! The versions of one history in order, and what awaits a decision after them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::content::written_hash;
 use crate::chain::diff;
@@ -41,6 +41,10 @@ pub struct Track {
     kept: usize,
     /// Who submitted a version that the history has lost; only change logs say that.
     pub(super) lost: Vec<PrincipalKey>,
+    /// Who submitted such a version of an artifact that this one was, or is linked with by a move.
+    pub(super) lost_elsewhere: Vec<PrincipalKey>,
+    /// The document that each version with a review names first as what it was derived from.
+    origins: BTreeSet<DocumentId>,
 }
 
 /// So many bytes of submitted texts are kept; of further ones the hash is taken at once.
@@ -187,13 +191,24 @@ impl Track {
             texts: HashMap::new(),
             kept: 0,
             lost: Vec::new(),
+            lost_elsewhere: Vec::new(),
+            origins: BTreeSet::new(),
         }
     }
 
-    /// Takes these principals for authors of what awaits a decision: what they submitted is lost, and
-    /// may be the same text.
-    pub(crate) fn bar(&mut self, submitters: impl Iterator<Item = PrincipalKey>) {
-        self.lost.extend(submitters);
+    /// Takes these principals for authors of what awaits a decision: what they submitted of an artifact,
+    /// this one or one that is linked with it by a move, is lost, and may be the same text.
+    pub(crate) fn bar(&mut self, of: &DocumentId, submitters: impl Iterator<Item = PrincipalKey>) {
+        match *of == self.id {
+            true => self.lost.extend(submitters),
+            false => self.lost_elsewhere.extend(submitters),
+        }
+    }
+
+    /// The documents that versions with a review name as what they were derived from: the source of a
+    /// move is one of them.
+    pub(crate) fn origins(&self) -> &BTreeSet<DocumentId> {
+        &self.origins
     }
 
     /// After every version of a history, each recomputed.
@@ -309,6 +324,8 @@ impl Track {
     fn take(&mut self, entry: &Entry, text: &str, fields: Option<&ReviewFields>) -> StepKind {
         let kind = self.kind_by(entry, fields);
         self.follow(kind, entry);
+        let origin = fields.and_then(|fields| fields.origin.clone());
+        self.origins.extend(origin.filter(|origin| *origin != self.id));
         match kind {
             StepKind::Event => self.event(entry, text, fields),
             StepKind::Submitted => self.submitted(entry, text, fields),

@@ -24,6 +24,7 @@ impl Row {
                 );
                 moved.into_iter().chain([restore(), retire()]).collect()
             }
+            (DocumentState::Retired, Some(new)) => vec![left_behind(new)],
             (DocumentState::Withheld, _) if self.is_gone => vec![withheld(id)],
             (_, Some(old)) => renamed(old, id).map_or_else(
                 || {
@@ -40,6 +41,13 @@ impl Row {
 
 fn moved(text: &'static str, old: &DocumentId, new: &DocumentId) -> Vec<Hint> {
     vec![Hint::call(text, call(Verb::Mv, old).value(new.as_str()))]
+}
+
+/// What to do about a file that a move left, because it had other changes.
+fn left_behind(new: &DocumentId) -> Hint {
+    let target = new.live_path();
+    let hint = "copy what this file has of its own into that one, and delete it";
+    format!("the document was moved to `{new}`, its text is in `{target}`: {hint}").into()
 }
 
 /// What to do about a move that no event can record, because some file systems do not distinguish

@@ -13,6 +13,7 @@ pub mod codeowners;
 pub mod edit;
 pub mod in_force;
 mod problem;
+mod reach;
 mod read;
 mod resolve;
 
@@ -25,6 +26,7 @@ use crate::model::tag::Tag;
 
 pub use in_force::{Basis, InForce, Timeline, in_force};
 pub use problem::{ProblemKind, StewardsProblem};
+pub use reach::Stuck;
 pub use read::{MAX_ENTRIES, MAX_PROBLEMS, Reading, read};
 pub use resolve::{Holder, PassedOver, Resolution, Why};
 

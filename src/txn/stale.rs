@@ -3,11 +3,12 @@
 
 use super::expect::Expect;
 use crate::chain::described::{self, Fields};
-use crate::chain::history::History;
+use crate::chain::history::{Entry, EntryState, History};
 use crate::chain::walk::Walk;
 use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::live_form::LiveForm;
+use crate::document::review::{ReviewFields, ReviewState};
 use crate::model::digest::Digest;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
@@ -78,6 +79,15 @@ fn by_fields(
     let call = |verb| Call::new(verb).value(id.as_str());
     let version = |call: Call, n: Version| call.value(n.to_string());
     let (message, hint) = match base(files, id, live, last, edit.is_handed_in) {
+        Some(Base::Older(edited)) if !edit.is_handed_in && is_first_approval(last, edited) => (
+            format!(
+                "version {head} is a text that was submitted and approved; the file was edited from version {edited} too, and has other changes"
+            ),
+            Hint::calls(
+                "{} shows what differs; merge what is not a later edit of yours, set `version` in the file to the published version, and run {}",
+                [call(Verb::Diff), call(Verb::Publish)],
+            ),
+        ),
         Some(Base::Older(edited)) => (
             format!("the file was edited from version {edited}, but version {head} is published"),
             Hint::calls(
@@ -98,6 +108,15 @@ fn by_fields(
                         head,
                     ),
                 ],
+            ),
+        ),
+        Some(Base::Unsaid) if !expect.is_said() && is_first_approval(last, Version::NONE) => (
+            format!(
+                "version {head} is a text that was submitted and approved; the file has other changes, and does not say which version it was edited from"
+            ),
+            Hint::calls(
+                "{} shows what differs; merge what is not a later edit of yours, and run {}",
+                [call(Verb::Diff), version(call(Verb::Publish).word("--expect-version"), head)],
             ),
         ),
         Some(Base::Unsaid) if !expect.is_said() => (
@@ -125,6 +144,17 @@ fn by_fields(
         _ => return None,
     };
     Some(Stale { message, hint })
+}
+
+/// Whether the last version is an approved submission, and nothing else was published after this one:
+/// the submission was mostly made from the same file, which was edited on.
+fn is_first_approval(last: &Last<'_>, edited: Version) -> bool {
+    let document = Document::parse(last.text).ok();
+    let fields = document.and_then(|document| ReviewFields::of(&document.frontmatter));
+    let between = |entry: &&Entry| entry.version > edited && entry.version < last.version;
+    let mut between = last.history.entries().filter(between);
+    fields.is_some_and(|fields| fields.state == ReviewState::Approved)
+        && between.all(|entry| entry.state == EntryState::Unpublished)
 }
 
 /// Finds the text of a version before the last one, where the fields of a live file do not say what

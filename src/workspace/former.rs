@@ -1,11 +1,13 @@
-//! The id that a document had before it was moved.
+//! The id that a document had before it was moved, and the files that moves left behind.
 
 use crate::chain::history::History;
 use crate::chain::{replay, vouched};
+use crate::checkpoint::chronicle::Chronicle;
 use crate::document::Document;
 use crate::document::review::origin;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
+use crate::status::{DocumentState, Status};
 use crate::vault::Vault;
 
 /// The id that a document with this history was moved from: its first version names that one as its
@@ -18,4 +20,26 @@ pub(crate) fn former_id(vault: &Vault, id: &DocumentId, history: &History) -> Op
     let source = replay::load(files, &former).ok()?;
     let is_moved = source.entries().any(|entry| entry.retired_at() == Some(at));
     is_moved.then_some(former)
+}
+
+/// Says of the files of documents that were retired where a move took the document: a move leaves the
+/// file under the old id where it had other changes.
+pub(crate) fn name_moves(vault: &Vault, chronicle: &Chronicle<'_>, status: &mut Status) {
+    let rows = status.documents.iter_mut();
+    for row in rows.filter(|row| row.state == DocumentState::Retired && row.moved.is_none()) {
+        row.moved = row.id.as_ref().and_then(|id| later_id(vault, chronicle, id));
+    }
+}
+
+/// The id that a document was moved to by the event that retired it last.
+fn later_id(vault: &Vault, chronicle: &Chronicle<'_>, id: &DocumentId) -> Option<DocumentId> {
+    let mut checkpoints = chronicle.checkpoints().iter().rev();
+    let event = checkpoints.find(|checkpoint| checkpoint.removed.contains(id))?;
+    let first = event.set.iter().filter(|(_, mark)| mark.version == Some(Version::FIRST));
+    let mut first = first.map(|(id, _)| id).filter(|id| id.is_document());
+    let later = first.find(|later| {
+        let history = replay::load(vault.files(), later).ok();
+        history.and_then(|history| former_id(vault, later, &history)).as_ref() == Some(id)
+    });
+    later.cloned()
 }

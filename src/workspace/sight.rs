@@ -138,8 +138,13 @@ fn is_readable(change: &Change, told: &Told, files: &Files) -> bool {
         | Change::Emergency(_)
         | Change::Comment { .. } => {
             let versions = change.versions();
+            let may_target =
+                |target: &String| target.parse().is_ok_and(|id: DocumentId| may_name(&id));
             !versions.is_empty()
-                && versions.iter().all(|one| is_version_readable(&one.id, one.version, told, files))
+                && versions.iter().all(|one| {
+                    one.target.as_ref().is_none_or(may_target)
+                        && is_version_readable(&one.id, one.version, told, files)
+                })
         }
         // Paths of files, and what a user wrote about accesses or events.
         Change::Recover { .. }

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::anchored::git;
-use crate::harness::Place;
+use crate::harness::{Output, Place};
 
 const LOG: &str = ".versions/checkpoints.jsonl";
 
@@ -107,25 +107,10 @@ fn keep_ours(place: &Place) {
 /// What a merge gives up of a history is in no history any more, but its text may be submitted again.
 #[test]
 fn who_submitted_a_text_on_a_branch_that_was_given_up_does_not_approve_it() {
-    let place = Place::published(&[("nodes/a", "# A\n\none\n"), ("nodes/b", "# B\n\none\n")]);
-    let steward =
-        |who: &str, role: &str| format!("  - {{principal: {who}@example.com, role: {role}}}\n");
-    let (bo, kim) = (steward("bo", "reviewer"), steward("kim", "reviewer"));
-    let ana = steward("ana", "editor");
-    place.write("stewards.yaml", format!("version: 1\nvault:\n{bo}{kim}{ana}"));
-    place.ctx("govern on").ok();
-    let by = |who: &str, line: &str| place.ctx(&format!("{line} --as {who}@example.com"));
-    git(&place, "init -q -b main");
-    git(&place, "add -A");
-    git(&place, "commit -q -m one");
-    for (branch, id, author) in [("theirs", "nodes/b", "bo"), ("ours", "nodes/a", "ana")] {
-        git(&place, &format!("checkout -q -b {branch} main"));
-        place.edit(&format!("{id}.md"), "one", branch);
-        by(author, &format!("submit {id}")).ok();
-        by("kim", &format!("approve {id}")).ok();
-        git(&place, "add -A");
-        git(&place, &format!("commit -q -m {branch}"));
-    }
+    let place = governed();
+    let by = |who: &str, line: &str| by(&place, who, line);
+    on_branch(&place, "theirs", &EDITED);
+    on_branch(&place, "ours", &OTHER);
     merge_in_conflict(&place);
     keep_ours(&place);
     // The text of Bo, who is a reviewer, is submitted again by another principal.
@@ -158,6 +143,107 @@ fn who_submitted_a_text_on_a_branch_that_was_given_up_does_not_approve_it() {
         }
     }
     place.ctx("verify").ok();
+}
+
+/// A governed vault in git, on the branch `main`; Bo and Kim review, Ana edits.
+fn governed() -> Place {
+    let place = Place::published(&[("nodes/a", "# A\n\none\n"), ("nodes/b", "# B\n\none\n")]);
+    let steward =
+        |who: &str, role: &str| format!("  - {{principal: {who}@example.com, role: {role}}}\n");
+    let (bo, kim) = (steward("bo", "reviewer"), steward("kim", "reviewer"));
+    let ana = steward("ana", "editor");
+    place.write("stewards.yaml", format!("version: 1\nvault:\n{bo}{kim}{ana}"));
+    place.ctx("govern on").ok();
+    git(&place, "init -q -b main");
+    git(&place, "add -A");
+    git(&place, "commit -q -m one");
+    place
+}
+
+/// A command of one of the three.
+fn by(place: &Place, who: &str, line: &str) -> Output {
+    place.ctx(&format!("{line} --as {who}@example.com"))
+}
+
+/// On a branch, each of these commands with the principal; a first word `edit` changes a text instead.
+fn on_branch(place: &Place, branch: &str, steps: &[(&str, &str)]) {
+    git(place, &format!("checkout -q -b {branch} main"));
+    for (who, line) in steps {
+        match line.strip_prefix("edit ") {
+            Some(id) => place.edit(&format!("{id}.md"), "one", branch),
+            None if who.is_empty() => drop(place.ctx(line).ok()),
+            None => drop(by(place, who, line).ok()),
+        }
+    }
+    git(place, "add -A");
+    git(place, &format!("commit -q -m {branch}"));
+}
+
+/// Bo edits, and Kim approves.
+const EDITED: [(&str, &str); 3] =
+    [("bo", "edit nodes/b"), ("bo", "submit nodes/b"), ("kim", "approve nodes/b")];
+/// Ana edits another document.
+const OTHER: [(&str, &str); 3] =
+    [("ana", "edit nodes/a"), ("ana", "submit nodes/a"), ("kim", "approve nodes/a")];
+/// Ana moves, and Kim approves.
+const MOVED: [(&str, &str); 2] = [("ana", "mv nodes/b nodes/uno"), ("kim", "approve nodes/b")];
+
+/// The document may have another id on the branch that was given up, or have been moved on either.
+#[test]
+fn who_submitted_a_text_under_an_id_that_a_move_links_does_not_approve_it() {
+    let moved_first =
+        [("bo", "edit nodes/uno"), ("bo", "submit nodes/uno"), ("kim", "approve nodes/uno")];
+    let edited_and_moved = [&EDITED[..], &MOVED].concat();
+    let moved_and_edited = [&MOVED[..], &moved_first].concat();
+    for (theirs, ours, id) in [
+        (&edited_and_moved[..], &OTHER[..], "nodes/uno"),
+        (&moved_and_edited, &OTHER, "nodes/b"),
+        (&EDITED, &MOVED, "nodes/uno"),
+    ] {
+        let place = governed();
+        on_branch(&place, "theirs", theirs);
+        on_branch(&place, "ours", ours);
+        let before =
+            place.path(&format!("{id}.md")).exists().then(|| place.read(&format!("{id}.md")));
+        merge_in_conflict(&place);
+        keep_ours(&place);
+        // Without a field that names where the text is from.
+        let text = before.unwrap_or_else(|| "# B\n\none\n".to_owned()).replace("one", "theirs");
+        place.write(&format!("{id}.md"), text);
+        by(&place, "ana", &format!("submit {id}")).ok();
+        let refused = by(&place, "bo", &format!("approve {id}")).exits(3);
+        let why =
+            "submitted a version of it under another id, which the history of that id has lost";
+        assert!(refused.stderr.contains(why), "{id}: {}", refused.whole());
+        assert!(by(&place, "bo", "review").ok().stdout.contains("nothing awaits"));
+        by(&place, "kim", &format!("approve {id}")).ok();
+        place.ctx("head trust").ok();
+        // The file of the other id is gone.
+        place.ctx("verify --allow-drift").ok();
+    }
+}
+
+/// That a user of the branch that was given up trusted its log says nothing of the log that is kept.
+#[test]
+fn a_declaration_of_the_branch_that_was_given_up_ends_no_bar() {
+    let place = governed();
+    on_branch(&place, "theirs", &[&EDITED[..], &[("", "head trust")]].concat());
+    on_branch(&place, "ours", &OTHER);
+    merge_in_conflict(&place);
+    keep_ours(&place);
+    let text = |word: &str| {
+        let text = place.read("nodes/b.md");
+        let fields = text.split("\n# B").next().unwrap_or_default().to_owned();
+        place.write("nodes/b.md", format!("{fields}\n# B\n\n{word}\n"));
+    };
+    // What is published first is another text.
+    for (word, who) in [("other", "kim"), ("theirs", "bo")] {
+        text(word);
+        let expect = if word == "other" { " --expect-version 1" } else { "" };
+        by(&place, "ana", &format!("submit nodes/b{expect}")).ok();
+        let said = by(&place, who, "approve nodes/b");
+        assert_eq!(said.exit, if who == "bo" { 3 } else { 0 }, "{}", said.whole());
+    }
 }
 
 #[test]

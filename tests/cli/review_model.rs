@@ -53,6 +53,14 @@ impl Stewards {
         self.scopes[2].values().filter(|role| **role == Role::Reviewer).count()
     }
 
+    /// Whether a change of the stewards themselves can be approved: by enough reviewers of the vault,
+    /// beside the principal who submits it.
+    pub(crate) fn is_changeable(&self) -> bool {
+        let (reviewers, editors) = (self.vault_reviewers(), self.scopes[2].values());
+        let editors = editors.filter(|role| **role >= Role::Editor).count();
+        editors > self.required[2].max(1) && reviewers >= self.required[2].max(1)
+    }
+
     fn role(&self, who: Who, id: &str, text: &Text) -> Option<Role> {
         let scope = matching(id, text).find(|n| !self.scopes[*n].is_empty())?;
         self.scopes[scope].get(who).copied()
@@ -329,8 +337,8 @@ impl Model {
             };
             self.check_submission(id, &made, &action, who)?;
             self.check_targets(id, None)?;
-            if id == STEWARDS && self.known[made.body()].vault_reviewers() == 0 {
-                return Err("no reviewer would be left");
+            if id == STEWARDS && !self.known[made.body()].is_changeable() {
+                return Err("no change of the stewards could be approved");
             }
             let others = self.waiting() - usize::from(self.pending(id).is_some());
             if id == CONFIG && others > 0 && !made.body().contains("governance: governed") {

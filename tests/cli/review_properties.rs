@@ -564,9 +564,10 @@ impl World {
         let said = self.ctx(who, &["govern", "on"]);
         let mut next = self.model.clone();
         let stewards = self.live(STEWARDS).unwrap();
-        let expected = match next.known[stewards.body()].vault_reviewers() {
-            0 | 1 => Err("too few reviewers"),
-            _ => {
+        let found = &next.known[stewards.body()];
+        let expected = match found.vault_reviewers() > 1 && found.is_changeable() {
+            false => Err("too few reviewers"),
+            true => {
                 next.publish(STEWARDS, stewards);
                 next.publish(CONFIG, self.live(CONFIG).unwrap());
                 Ok(())

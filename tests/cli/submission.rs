@@ -215,6 +215,7 @@ fn stewards_and_settings_of_a_governed_vault_are_submitted() {
     1 version recorded, nothing published
       submitted  stewards.yaml  v2
     -- stderr
+    note: folder nodes/ has one reviewer and no other editor who submits: what is submitted there cannot be approved; a reviewer of the whole vault can approve a change of stewards.yaml
     ");
     assert!(place.read("stewards.yaml").contains("lee@example.com"));
     let listed = place.ctx("steward list").ok().stdout;
@@ -227,6 +228,11 @@ fn stewards_and_settings_of_a_governed_vault_are_submitted() {
     place.ctx("approve stewards.yaml --as kim@example.com").ok();
     let single = place.ctx("steward assign lee@example.com reviewer --document nodes/a").ok();
     assert!(single.stdout.contains("submitted"), "{}", single.stdout);
+    place.ctx("approve stewards.yaml --as kim@example.com").ok();
+    let status = place.ctx("status").ok().stderr;
+    let said = "document nodes/a has one reviewer and no other editor who submits";
+    assert!(status.contains(said), "{status}");
+    place.ctx("steward assign ana@example.com editor --document nodes/a").ok();
     place.ctx("approve stewards.yaml --as kim@example.com").ok();
     let status = place.ctx("status").ok().stderr;
     assert!(

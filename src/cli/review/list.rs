@@ -59,9 +59,10 @@ pub(super) fn run(
             ui.note(&format!(
                 "warning: {id} cannot be approved, because an approval counts no more: {why}"
             ));
-            ui.note(&format!(
-                "hint: its submitter runs `ctx withdraw {id}` and then `ctx submit {id}`"
-            ));
+        }
+        if let Some(again) = &one.again {
+            let again = again.render(ui.spell());
+            ui.note(&format!("hint: {}", shown(&again)));
         }
         if let Some(version) = one.after {
             ui.note(&format!("note: {id} is ratified after v{version} is decided, which awaits upon its retirement"));

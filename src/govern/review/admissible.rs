@@ -3,8 +3,10 @@
 
 use super::super::transaction::Transaction;
 use super::super::{NewDocument, Outcome, PublishError, Refusal};
+use super::publication::check_reviewers;
 use super::queue::{Waits, reviewers};
 use super::{Refusing, ReviewError};
+use crate::chain::history::History;
 use crate::document::edit::Edit;
 use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewEdit, ReviewFields};
@@ -46,24 +48,20 @@ impl Transaction<'_> {
         let rules = self.rules();
         for mut item in std::mem::take(&mut outcome.items) {
             let reviewed = match self.vault.files().exists(&item.id.history_path()) {
-                true => {
-                    let mut reviewed = self.reviewed(&item.id)?;
-                    let history = &reviewed.base.history;
-                    how.waits.lines.bar_lost(self.vault, history, &mut reviewed.track);
-                    Some(reviewed)
-                }
+                true => Some(self.reviewed(&item.id)?),
                 false => None,
             };
             let track = reviewed.as_ref().map(|reviewed| &reviewed.track);
             item.set = self.submits.as_ref().and_then(|submits| submits.set_of(&item.id));
             let target = self.check_roles(&item, track, &rules)?;
-            let reviewers = self.reviewers_of(&item, track, &rules);
+            let history = reviewed.as_ref().map(|reviewed| &reviewed.base.history);
+            let reviewers = self.reviewers_of(&item, (track, history), how.waits, &rules);
             if reviewers.is_empty() {
                 outcome.unapprovable.push(item.id.clone());
             }
             self.check_targets(&item.id, target.as_ref(), how.waits)?;
             let text = item.submitted.as_deref().unwrap_or_default();
-            self.check_reviewers(&item.id, text)?;
+            outcome.stuck.extend(check_reviewers(&item.id, text)?);
             if item.id == DocumentId::config() {
                 self.check_mode_change(&item.id, text, how.waits.others(&item.id))?;
             }
@@ -110,11 +108,18 @@ impl Transaction<'_> {
 
     /// The stewards who may approve a submission once it is made: its submitter, those whom it replaces
     /// and further authors may not.
-    fn reviewers_of(&self, item: &Item, track: Option<&Track>, rules: &Rules) -> Vec<String> {
+    fn reviewers_of(
+        &self,
+        item: &Item,
+        (track, history): (Option<&Track>, Option<&History>),
+        waits: &Waits,
+        rules: &Rules,
+    ) -> Vec<String> {
         let text = item.submitted.as_deref().unwrap_or_default();
         let new = Track::new(&item.id);
         let by = (self.author.principal.as_str(), self.at);
-        let track = track.unwrap_or(&new).submitting((item.version, text), by);
+        let mut track = track.unwrap_or(&new).submitting((item.version, text), by);
+        waits.lines.bar_lost((self.vault, &self.maps()), history, &mut track);
         reviewers(&track, rules)
     }
 

@@ -15,7 +15,7 @@ use crate::model::id::DocumentId;
 use crate::model::principal::PrincipalKey;
 use crate::model::timestamp::Timestamp;
 use crate::resolve::readers::Readers;
-use crate::review::{FaultKind, Pending, Rules, Track};
+use crate::review::{FaultKind, Pending, Proposal, Rules, Track};
 use crate::stewards::Role;
 
 /// One submission of a set that this principal approves, or that is published with the others.
@@ -68,7 +68,8 @@ impl Transaction<'_> {
         for id in concerned {
             let is_named = decision.ids.contains(&id);
             let mut reviewed = self.reviewed(&id)?;
-            waits.lines.bar_lost(self.vault, &reviewed.base.history, &mut reviewed.track);
+            let history = Some(&reviewed.base.history);
+            waits.lines.bar_lost((self.vault, &self.maps()), history, &mut reviewed.track);
             waits.unrecorded(&reviewed.track).map_or(Ok(()), Err)?;
             let Some(pending) = &reviewed.track.pending else {
                 self.may_ratify(&reviewed, &rules)?;
@@ -118,7 +119,9 @@ impl Transaction<'_> {
                     && let Some(change) = member.reviewed.pending()?.change.clone()
                 {
                     let id = member.reviewed.track.id().clone();
-                    return Err(ReviewError::WaitsForOthers { id, change }.into());
+                    let mut parts = set.iter().map(|other| other.reviewed.track.id());
+                    let is_shown = parts.all(|part| self.may_name(part));
+                    return Err(ReviewError::WaitsForOthers { id, change, is_shown }.into());
                 }
                 self.may_approve(&member.reviewed.track, member.reviewed.pending()?, &rules)?;
             }
@@ -139,7 +142,7 @@ impl Transaction<'_> {
             let parts = waits.tracks().filter(|t| change_of(t).as_deref() == Some(name));
             let parts: Vec<&Track> = parts.collect();
             if !parts.is_empty() && !parts.iter().any(|track| self.may_name(track.id())) {
-                return Err(ReviewError::NoChange(name.to_owned()).into());
+                return Err(ReviewError::NoChange { name: name.to_owned(), alike: None }.into());
             }
         }
         let is_named = |track: &&Track| decision.ids.contains(track.id());
@@ -160,7 +163,10 @@ impl Transaction<'_> {
         let in_sets = waits.waiting.iter().filter(|(_, track)| is_of(change_of(track).as_ref()));
         let mut ids: BTreeSet<DocumentId> = in_sets.map(|(id, _)| id.clone()).collect();
         if let (Some(name), true) = (decision.change, ids.is_empty()) {
-            return Err(ReviewError::NoChange(name.to_owned()).into());
+            let alike = self
+                .alike(name, waits.tracks().filter_map(|t| Some((t.id(), t.pending.as_ref()?))));
+            let alike = alike.and_then(|(_, readable)| readable).map(str::to_owned);
+            return Err(ReviewError::NoChange { name: name.to_owned(), alike }.into());
         }
         ids.extend(decision.ids.iter().cloned());
         Ok(ids.into_iter().collect())
@@ -263,7 +269,8 @@ impl Transaction<'_> {
         match parts.iter().find(is_split) {
             Some((other, _)) => {
                 let (id, other) = (track.id().clone(), other.clone());
-                Err(ReviewError::Split { id, other }.into())
+                let proposal = Box::new(Proposal::of(track, pending));
+                Err(ReviewError::Split { id, other, proposal }.into())
             }
             None => Ok(()),
         }
@@ -276,16 +283,20 @@ impl Transaction<'_> {
         let pending = member.reviewed.pending()?;
         let id = track.id();
         let (id, version) = (id.clone(), pending.version);
+        let proposal = || Box::new(Proposal::of(track, pending));
         if let Some(fault) = self.fault_of(track, pending) {
-            let why = fault.message;
-            return Err(ReviewError::Altered { id, version, why, diff: None }.into());
+            let (why, proposal, diff) = (fault.message, proposal(), None);
+            return Err(ReviewError::Altered { id, version, why, proposal, diff }.into());
         }
         let mut approvers = member.by.iter().enumerate();
         let judge = |(n, who): (usize, &String)| {
             track.approver(pending, (who, &member.by[..n]), rules).into_iter().next()
         };
         match approvers.find_map(judge) {
-            Some(fault) => Err(ReviewError::Lapsed { id, version, why: fault.message }.into()),
+            Some(fault) => {
+                let (why, proposal) = (fault.message, proposal());
+                Err(ReviewError::Lapsed { id, version, why, proposal }.into())
+            }
             None => Ok(()),
         }
     }
@@ -299,6 +310,7 @@ impl Transaction<'_> {
     ) -> Result<(), ReviewError> {
         let who = self.author.principal.as_str();
         let id = || track.id().clone();
+        let proposal = || Box::new(Proposal::of(track, pending));
         if let Some(fault) = self.fault_of(track, pending) {
             if fault.kind == FaultKind::Unauthorised {
                 let (version, why) = (pending.version, fault.message);
@@ -308,8 +320,8 @@ impl Transaction<'_> {
             let diff = published.and_then(|last| {
                 difference((&last.text, last.version), (&pending.text, pending.version))
             });
-            let (version, why) = (pending.version, fault.message);
-            return Err(ReviewError::Altered { id: id(), version, why, diff });
+            let (version, why, proposal) = (pending.version, fault.message, proposal());
+            return Err(ReviewError::Altered { id: id(), version, why, proposal, diff });
         }
         let who = || who.to_owned();
         if let Some(why) = track.bars(pending, &self.author.principal.key(), rules) {
@@ -317,8 +329,8 @@ impl Transaction<'_> {
         }
         rules.require(&who(), Role::Reviewer, track.subjects(pending))?;
         if let Some(fault) = track.lapsed(pending, rules) {
-            let (version, why) = (pending.version, fault.message);
-            return Err(ReviewError::Lapsed { id: id(), version, why });
+            let (version, why, proposal) = (pending.version, fault.message, proposal());
+            return Err(ReviewError::Lapsed { id: id(), version, why, proposal });
         }
         let faults = track.approver(pending, (&who(), &pending.approvers()), rules);
         match faults.iter().any(|fault| fault.kind == FaultKind::Missing) {

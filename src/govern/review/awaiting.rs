@@ -12,7 +12,7 @@ use crate::model::layout::limit;
 use crate::model::timestamp::Timestamp;
 use crate::resolve::Snapshot;
 use crate::status::{DocumentState, GovernanceState, Status};
-use crate::stewards::{Role, Scope};
+use crate::stewards::{Role, Scope, Stuck};
 use crate::txn::stamp::is_submitted;
 use crate::vault::Vault;
 
@@ -22,6 +22,8 @@ pub(crate) struct Awaiting {
     pub(crate) queue: Queue,
     /// The scopes at which only one principal is a reviewer, with that principal.
     pub(crate) alone: Vec<(Scope, String)>,
+    /// The scopes at which nothing could be approved.
+    pub(crate) stuck: Vec<Stuck>,
     /// The documents whose approval is too old.
     pub(crate) due: Vec<Due>,
 }
@@ -50,7 +52,8 @@ impl Awaiting {
         });
         let alone = alone.collect();
         let due = due(vault, chronicle, head, now)?;
-        Ok(Self { queue, alone, due })
+        let stuck = queue.rules.stewards.stuck();
+        Ok(Self { queue, alone, stuck, due })
     }
 }
 

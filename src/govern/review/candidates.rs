@@ -138,10 +138,8 @@ impl Maps<'_> {
         // What left the maps was decided with that, if it was submitted before. The number of a
         // checkpoint says so only if it is one of this log.
         let Some(removed) = self.removed(id) else { return true };
-        let is_before = |head: &HeadRef| {
-            let number = CheckpointNumber(head.checkpoint);
-            number < removed && self.hash_of(number).as_ref() == Some(&head.hash)
-        };
+        let is_before =
+            |head: &HeadRef| CheckpointNumber(head.checkpoint) < removed && self.hold(head);
         !named.head.as_ref().is_some_and(is_before)
     }
 
@@ -197,6 +195,11 @@ impl Maps<'_> {
             Self::Index { source, .. } => of(&source.log(vault)?.sound()?),
             Self::Log { chronicle, .. } => of(chronicle),
         }
+    }
+
+    /// Whether the log has a checkpoint with this hash.
+    pub(super) fn hold(&self, head: &HeadRef) -> bool {
+        self.hash_of(CheckpointNumber(head.checkpoint)).as_ref() == Some(&head.hash)
     }
 
     fn hash_of(&self, number: CheckpointNumber) -> Option<String> {

@@ -188,7 +188,8 @@ pub fn comment(
         fit.map_err(ReviewError::from)?;
         let entry = reviewed.base.history.entry(pending.version);
         let chain_hash = entry.map(|entry| entry.chain_hash.to_string()).unwrap_or_default();
-        let version = VersionRef { id: id.to_string(), version: pending.version.0, chain_hash };
+        let (id, version) = (id.to_string(), pending.version.0);
+        let version = VersionRef { id, version, chain_hash, target: None };
         let change = Recorded::Comment { version, text: text.to_owned() };
         let head = Head::of(transaction.chronicle);
         let _lock = vault.lock(&author.holder())?;

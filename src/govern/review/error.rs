@@ -2,7 +2,8 @@
 
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
-use crate::review::Unfit;
+use crate::review::{Proposal, Unfit};
+use crate::stewards::Stuck;
 
 /// Why a step of a review is refused. Nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -12,8 +13,13 @@ pub enum ReviewError {
     #[error("nothing of `{0}` awaits a decision")]
     NotSubmitted(DocumentId),
     /// No submission belongs to this set.
-    #[error("no submission belongs to the change `{0}`")]
-    NoChange(String),
+    #[error("no submission belongs to the change `{name}`")]
+    NoChange {
+        /// Its name.
+        name: String,
+        /// One that awaits a decision, whose name differs in case or Unicode form only.
+        alike: Option<String>,
+    },
     /// The principal has not the role.
     #[error("{0}, for `{id}`", id = .0.id)]
     Unfit(#[from] Unfit),
@@ -47,6 +53,8 @@ pub enum ReviewError {
         id: DocumentId,
         /// The set.
         change: String,
+        /// Whether the caller may read all of the other parts.
+        is_shown: bool,
     },
     /// The submitter was no editor.
     #[error("version {version} of `{id}` cannot be approved: {why}")]
@@ -65,6 +73,8 @@ pub enum ReviewError {
         id: DocumentId,
         /// The other one.
         other: DocumentId,
+        /// What it proposes.
+        proposal: Box<Proposal>,
     },
     /// The submission belongs to a set already.
     #[error("`{id}` awaits a decision as a part of the change `{change}`")]
@@ -167,6 +177,8 @@ pub enum ReviewError {
         version: Version,
         /// Whose, and why.
         why: String,
+        /// What it proposes.
+        proposal: Box<Proposal>,
     },
     /// The submission is not one of what is published.
     #[error("version {version} of `{id}` cannot be approved: {why}")]
@@ -177,6 +189,8 @@ pub enum ReviewError {
         version: Version,
         /// Why.
         why: String,
+        /// What it proposes.
+        proposal: Box<Proposal>,
         /// What was published since, compared with the submission.
         diff: Option<String>,
     },
@@ -202,11 +216,11 @@ pub enum ReviewError {
         /// How many are needed.
         needed: usize,
     },
-    /// The only reviewer of the vault is its only editor, too.
+    /// Nothing could be approved by the stewards of the whole vault, not even other stewards.
     #[error(
-        "`{0}` is the only reviewer and editor of the whole vault, so that nothing could be approved: no other reviewer, and not the end of the mode"
+        "{0}: nothing could be approved, not even a change of stewards.yaml or the end of the mode"
     )]
-    NoOtherEditor(String),
+    Locked(Stuck),
     /// Work is pending.
     #[error("{} before the mode can change", .0)]
     WorkPending(String),
@@ -216,7 +230,7 @@ impl ReviewError {
     /// The artifacts that it names.
     pub(super) fn artifacts(&self) -> Vec<&DocumentId> {
         match self {
-            Self::Split { id, other } => vec![id, other],
+            Self::Split { id, other, .. } => vec![id, other],
             Self::Unfit(why) => vec![&why.id],
             Self::NotSubmitted(id)
             | Self::Unrecorded { id, .. }
@@ -233,14 +247,14 @@ impl ReviewError {
             | Self::Changed { id, .. }
             | Self::Lapsed { id, .. }
             | Self::Altered { id, .. } => vec![id],
-            Self::NoChange(_)
+            Self::NoChange { .. }
             | Self::OthersChange { .. }
             | Self::ChangeSpelling { .. }
             | Self::HiddenPart(_)
             | Self::HiddenFiles(_)
             | Self::Text { .. }
             | Self::TooFewReviewers { .. }
-            | Self::NoOtherEditor(_)
+            | Self::Locked(_)
             | Self::WorkPending(_) => Vec::new(),
         }
     }

@@ -25,6 +25,9 @@ pub(super) struct StepLines {
     of: BTreeMap<String, OfArtifact>,
     /// Whether every line could be read.
     is_sound: bool,
+    /// The ids that submissions of moves link, in both directions: of the branch that a merge gave up,
+    /// too.
+    moves: BTreeMap<DocumentId, BTreeSet<DocumentId>>,
     /// When users declared that the checkpoint log counts as it is, once that was asked for.
     declared: OnceLock<Vec<Timestamp>>,
 }
@@ -75,6 +78,12 @@ impl Submitted {
             at: line.at.parse().ok()?,
         })
     }
+
+    /// Whether a history lacks the version, or has another one in its place.
+    fn is_lost(&self, history: Option<&History>) -> bool {
+        let entry = history.and_then(|history| history.entry(Version(self.version)));
+        entry.is_none_or(|entry| entry.chain_hash != self.chain_hash)
+    }
 }
 
 impl OfArtifact {
@@ -122,6 +131,11 @@ impl StepLines {
             }
             if matches!(change, Change::Submit(_)) {
                 found.submitted.extend(Submitted::of(line, version));
+                let target = version.target.as_ref();
+                if let Some(target) = target.and_then(|id| id.parse::<DocumentId>().ok()) {
+                    self.moves.entry(id.clone()).or_default().insert(target.clone());
+                    self.moves.entry(target).or_default().insert(id.clone());
+                }
             }
             if version.version > maps.version(&id).map_or(0, |version| version.0) {
                 if matches!(change, Change::Submit(_)) {
@@ -178,41 +192,79 @@ impl StepLines {
     }
 
     /// The reviews of an artifact; none where the chain does not vouch for each version.
-    pub(super) fn track_of(&self, vault: &Vault, id: &DocumentId) -> Option<Track> {
+    pub(super) fn track_of(
+        &self,
+        vault: &Vault,
+        maps: &Maps<'_>,
+        id: &DocumentId,
+    ) -> Option<Track> {
         let history = replay::load(vault.files(), id).ok()?;
         let mut track = Track::of(vault.files(), id, &history).ok()?;
-        self.bar_lost(vault, &history, &mut track);
+        self.bar_lost((vault, maps), Some(&history), &mut track);
         Some(track)
     }
 
-    /// Lets a review know who submitted versions that its history lacks, as lines name them: a merge of
+    /// Lets a review know who submitted versions that histories lack, as lines name them: a merge of
     /// two branches may have given them up, and what awaits now may be the text of one of them
-    /// (REV-15). A version that is published after a user declared that the log counts settles it.
-    pub(super) fn bar_lost(&self, vault: &Vault, history: &History, track: &mut Track) {
-        let Some(found) = self.of.get(track.id().as_str()) else { return };
-        let is_lost = |one: &&Submitted| {
-            let entry = history.entry(Version(one.version));
-            entry.is_none_or(|entry| entry.chain_hash != one.chain_hash)
-        };
-        let mut lost = found.submitted.iter().filter(is_lost).peekable();
-        if lost.peek().is_none() {
+    /// (REV-28). The histories are that of the artifact, if it has one, and those of the ids that it
+    /// had or may have had. A version that is published after a user declared that the log counts
+    /// settles it.
+    pub(super) fn bar_lost(
+        &self,
+        (vault, maps): (&Vault, &Maps<'_>),
+        history: Option<&History>,
+        track: &mut Track,
+    ) {
+        let mut lost = Vec::new();
+        for id in self.linked(track) {
+            let Some(found) = self.of.get(id.as_str()) else { continue };
+            if found.submitted.is_empty() {
+                continue;
+            }
+            let loaded = (id != *track.id()).then(|| replay::load(vault.files(), &id).ok());
+            let history = loaded.as_ref().map_or(history, Option::as_ref);
+            let found = found.submitted.iter().filter(|one| one.is_lost(history));
+            lost.extend(found.map(|one| (id.clone(), one)));
+        }
+        if lost.is_empty() {
             return;
         }
-        let published = history.entries().filter_map(Entry::published_at).max();
-        let is_settled = |one: &&Submitted| {
-            let mut declared = self.declared(vault).iter().filter(|at| **at >= one.at);
+        let published = history.and_then(|h| h.entries().filter_map(Entry::published_at).max());
+        let is_settled = |one: &Submitted| {
+            let mut declared = self.declared(vault, maps).iter().filter(|at| **at >= one.at);
             declared.any(|at| published.is_some_and(|published| published > *at))
         };
-        track.bar(lost.filter(|one| !is_settled(one)).map(|one| one.by.clone()));
+        for (id, one) in lost.into_iter().filter(|(_, one)| !is_settled(one)) {
+            track.bar(&id, std::iter::once(one.by.clone()));
+        }
     }
 
-    fn declared(&self, vault: &Vault) -> &[Timestamp] {
+    /// The ids under which a text of an artifact may have been submitted: its own, those that its
+    /// texts name as what they were derived from, and all that moves link with these.
+    fn linked(&self, track: &Track) -> BTreeSet<DocumentId> {
+        let mut open: Vec<&DocumentId> = track.origins().iter().collect();
+        open.push(track.id());
+        let mut found = BTreeSet::new();
+        while let Some(id) = open.pop() {
+            if found.insert(id.clone()) {
+                open.extend(self.moves.get(id).into_iter().flatten());
+            }
+        }
+        found
+    }
+
+    /// When users declared that this log counts.
+    fn declared(&self, vault: &Vault, maps: &Maps<'_>) -> &[Timestamp] {
         self.declared.get_or_init(|| {
             let mut found = Vec::new();
             let logs = Logs::of_changes(vault);
             // Where they cannot be read nothing is settled.
             let _ = logs.and_then(|logs| {
-                logs.declarations(&mut |line| found.extend(line.at.parse::<Timestamp>().ok()))
+                logs.declarations(&mut |line| {
+                    let Event::Change(change) = &line.event else { return };
+                    let is_of_this = change.to().is_none_or(|to| maps.hold(to));
+                    found.extend(line.at.parse::<Timestamp>().ok().filter(|_| is_of_this));
+                })
             });
             found
         })

@@ -41,6 +41,7 @@ pub(crate) use recorded::catch_up_event;
 pub(super) use recorded::{beside, catch_up, changes_of};
 pub use submit::{Submission, submit, submit_edit};
 
+use self::candidates::Maps;
 use super::artifact::Base;
 use super::transaction::Transaction;
 use super::{PublishError, Refusal};
@@ -76,6 +77,11 @@ impl Transaction<'_> {
         let track = Track::of(self.vault.files(), id, &base.history);
         let track = track.map_err(|why| refused(self.broken(id, &why)))?;
         Ok(Reviewed { base, track })
+    }
+
+    /// What the checkpoints say of artifacts.
+    fn maps(&self) -> Maps<'_> {
+        Maps::Log { chronicle: self.chronicle, state: &self.state }
     }
 
     /// The rules in force.

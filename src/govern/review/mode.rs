@@ -1,6 +1,6 @@
 //! Making a vault governed, as one event that seals both governance files.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::super::artifact::Governed;
 use super::super::governance::Includes;
@@ -11,7 +11,7 @@ use crate::document::utf8;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::principal::PrincipalKey;
-use crate::stewards::{self, Role, Scope, Stewards};
+use crate::stewards::{self, Role, Scope, Stewards, Stuck};
 use crate::vault::Vault;
 
 /// How a vault becomes governed.
@@ -37,24 +37,21 @@ pub fn begin(
     let files = vault.files();
     let live = files.read_optional(&DocumentId::stewards().live_path(), limit::DOCUMENT)?;
     let text = live.as_deref().and_then(|bytes| utf8(bytes).ok()).unwrap_or_default();
-    let reading = stewards::read(text);
+    let (reading, mut stuck) = (stewards::read(text), Vec::new());
     // What is wrong with the file is said by its publication.
     if let Some(found) = &reading.stewards {
-        let (reviewers, needed) = (vault_reviewers(found), if begin.alone { 1 } else { 2 });
-        if reviewers.len() < needed {
-            return Err(ReviewError::TooFewReviewers { found: reviewers.len(), needed }.into());
+        let (reviewers, needed) = (vault_reviewers(found).len(), if begin.alone { 1 } else { 2 });
+        if reviewers < needed {
+            return Err(ReviewError::TooFewReviewers { found: reviewers, needed }.into());
         }
-        if let (1, Some(reviewer)) = (reviewers.len(), reviewers.values().next())
-            && !has_other_editor(found, reviewer)
-        {
-            return Err(ReviewError::NoOtherEditor(reviewer.clone()).into());
-        }
+        stuck = check_stewards(found)?;
     }
     let ids = [DocumentId::config(), DocumentId::stewards()];
     let subjects = [&ids[0], &ids[1]];
     let (author, mode, gate) = (begin.author, begin.mode, Gate::Begins);
     let includes = Includes::Only(&subjects);
     event(vault, &Event { author, mode, subjects: &[], includes, gate }, |transaction, outcome| {
+        outcome.stuck.clone_from(&stuck);
         for (n, id) in ids.iter().enumerate() {
             let prepared = match n {
                 0 => transaction.edited(id, &edit),
@@ -88,18 +85,26 @@ pub fn may_end(vault: &Vault) -> Result<(), PublishError> {
     }
 }
 
-/// Whether a principal other than the only reviewer of the whole vault can submit there: else nothing
-/// could be approved, not even another reviewer.
-fn has_other_editor(found: &Stewards, reviewer: &str) -> bool {
-    let holders = found.at(&Scope::Vault).map(|scope| found.holders(scope)).unwrap_or_default();
-    let key = PrincipalKey::of(reviewer);
-    holders.iter().any(|holder| holder.role >= Role::Editor && holder.principal.key() != key)
+/// Refuses stewards among whom no change of `stewards.yaml` could be approved, nor the end of the mode:
+/// no principal could leave that state.
+fn check_vault(found: &Stewards) -> Result<(), ReviewError> {
+    match vault_reviewers(found).len() {
+        0 => Err(ReviewError::TooFewReviewers { found: 0, needed: 1 }),
+        _ => found.stuck_at(&Scope::Vault).map_or(Ok(()), |stuck| Err(ReviewError::Locked(stuck))),
+    }
+}
+
+/// The same; gives the other scopes at which nothing could be approved, which a reviewer of the vault
+/// can change.
+pub(super) fn check_stewards(found: &Stewards) -> Result<Vec<Stuck>, ReviewError> {
+    check_vault(found)?;
+    Ok(found.stuck())
 }
 
 /// The reviewers of the whole vault, each once.
-pub(super) fn vault_reviewers(found: &Stewards) -> BTreeMap<PrincipalKey, String> {
+fn vault_reviewers(found: &Stewards) -> BTreeSet<PrincipalKey> {
     let scope = found.at(&Scope::Vault);
     let holders = scope.map(|scope| found.holders(scope)).unwrap_or_default();
     let reviewers = holders.into_iter().filter(|holder| holder.role == Role::Reviewer);
-    reviewers.map(|h| (h.principal.key(), h.principal.to_string())).collect()
+    reviewers.map(|holder| holder.principal.key()).collect()
 }

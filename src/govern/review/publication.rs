@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::super::artifact::{Base, refused_file};
 use super::super::transaction::Transaction;
 use super::super::{Outcome, PublishError, Refusal};
+use super::mode::check_stewards;
 use super::{ReviewError, Reviewed};
 use crate::chain::diff::print_between;
 use crate::chain::history::Entry;
@@ -20,7 +21,7 @@ use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::number::Version;
 use crate::review::Pending;
-use crate::stewards;
+use crate::stewards::{self, Stuck};
 use crate::txn::stamp::{Stage, Stamp, retired_live, submitted_live};
 use crate::txn::{Change, Item, Live};
 use crate::uri::Uri;
@@ -49,7 +50,7 @@ impl Transaction<'_> {
                 text.map_err(|why| refused(Refusal::spelling(&id.live_path(), &why)))?.into()
             }
             false => {
-                self.check_governance(id, &pending.text)?;
+                outcome.stuck.extend(self.check_governance(id, &pending.text)?);
                 pending.text.as_str().into()
             }
         };
@@ -78,28 +79,15 @@ impl Transaction<'_> {
     }
 
     /// Refuses a governance file that has become invalid since it was submitted, or without which the
-    /// vault could not be governed.
-    fn check_governance(&self, id: &DocumentId, text: &str) -> Result<(), PublishError> {
+    /// vault could not be governed. Gives the scopes at which nothing could be approved any more.
+    fn check_governance(&self, id: &DocumentId, text: &str) -> Result<Vec<Stuck>, PublishError> {
         if text.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let found = live::governance_problems(self.vault, id, text);
         Refusal::unless_valid(&id.live_path(), found)
             .map_err(|refusal| PublishError::Refused(vec![refusal]))?;
-        self.check_reviewers(id, text)
-    }
-
-    /// Refuses stewards among whom nobody could approve anything.
-    pub(super) fn check_reviewers(&self, id: &DocumentId, text: &str) -> Result<(), PublishError> {
-        if *id != DocumentId::stewards() {
-            return Ok(());
-        }
-        let found = stewards::read(text).stewards.unwrap_or_default();
-        let found = super::mode::vault_reviewers(&found).len();
-        match found {
-            0 => Err(ReviewError::TooFewReviewers { found, needed: 1 }.into()),
-            _ => Ok(()),
-        }
+        Ok(check_reviewers(id, text)?)
     }
 
     /// What becomes of the live file of a text that is published: it is brought up to date where it
@@ -242,4 +230,13 @@ impl Transaction<'_> {
 pub(super) fn difference(old: (&str, Version), new: (&str, Version)) -> Option<String> {
     let diff = print_between(old.0, new.0, &format!("v{}", old.1), &format!("v{}", new.1));
     Some(diff).filter(|diff| diff.lines().count() > 2)
+}
+
+/// Refuses stewards by whom no change of them could be approved; gives the scopes at which nothing
+/// could be approved.
+pub(super) fn check_reviewers(id: &DocumentId, text: &str) -> Result<Vec<Stuck>, ReviewError> {
+    match *id == DocumentId::stewards() {
+        true => check_stewards(&stewards::read(text).stewards.unwrap_or_default()),
+        false => Ok(Vec::new()),
+    }
 }

@@ -208,7 +208,8 @@ impl<'a, 'l> AtHead<'a, 'l> {
     fn about(self, id: &DocumentId, who: &Principal) -> Result<About, PublishError> {
         let state = self.chronicle.state_at(self.chronicle.head_number())?;
         let waits = waiting_in(self.vault, self.chronicle, &state)?;
-        let track = waits.lines.track_of(self.vault, id).filter(is_waiting);
+        let maps = Maps::Log { chronicle: self.chronicle, state: &state };
+        let track = waits.lines.track_of(self.vault, &maps, id).filter(is_waiting);
         let track = track.filter(|track| self.may_read(track));
         let track = track.ok_or_else(|| ReviewError::NotSubmitted(id.clone()))?;
         let rules = &self.rules;
@@ -440,7 +441,7 @@ pub(super) fn waiting_in(
 fn waiting_upon(vault: &Vault, maps: &Maps<'_>) -> Result<Waits, PublishError> {
     let lines = StepLines::read(vault, maps)?;
     let looked = candidates(vault, maps, &lines)?.into_par_iter().map(|id| {
-        let track = lines.track_of(vault, &id);
+        let track = lines.track_of(vault, maps, &id);
         (id, track)
     });
     let looked: Vec<(DocumentId, Option<Track>)> = looked.collect();

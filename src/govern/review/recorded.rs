@@ -11,7 +11,7 @@ use crate::chain::replay;
 use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
-use crate::document::review::ReviewState;
+use crate::document::review::{Action, ReviewState};
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::review::{StepKind, Track, fields_of};
@@ -38,10 +38,13 @@ pub(in super::super) fn changes_of(items: &[Item]) -> Vec<Change> {
     let mut by_step = BySet::new();
     for item in items {
         if let txn::Change::Step(step) = item.change {
+            let text = item.submitted.as_deref().filter(|_| item.id.is_document());
+            let action = text.and_then(fields_of).and_then(|fields| fields.action);
             by_step.entry((step, item.set.clone())).or_default().push(VersionRef {
                 id: item.id.to_string(),
                 version: item.version.0,
                 chain_hash: item.chain_hash.to_string(),
+                target: target_of(action.as_ref()),
             });
         }
     }
@@ -49,6 +52,11 @@ pub(in super::super) fn changes_of(items: &[Item]) -> Vec<Change> {
         change_of(step, ReviewStep { versions, change, ..ReviewStep::default() })
     };
     by_step.into_iter().map(line).collect()
+}
+
+/// The id that a submission gives to its artifact, where it proposes that.
+fn target_of(action: Option<&Action>) -> Option<String> {
+    action.and_then(Action::target).map(ToString::to_string)
 }
 
 /// Records a step whose writer was interrupted after it was committed, if its line is missing. Only
@@ -122,6 +130,7 @@ fn emergencies(vault: &Vault, checkpoint: &Checkpoint) -> Vec<VersionRef> {
             id: id.to_string(),
             version: entry.version.0,
             chain_hash: entry.chain_hash.to_string(),
+            target: None,
         })
     };
     retired.filter_map(version).collect()
@@ -137,9 +146,13 @@ fn left_out(vault: &Vault, ids: &BTreeSet<DocumentId>) -> Result<Vec<Change>, Ch
         let chain_hash = entry.chain_hash.to_string();
         let track = Track::of(vault.files(), id, &history).ok();
         let kind = Track::last_kind(vault.files(), id, &history).ok().and_then(step_of);
-        let set = track.and_then(|track| track.tail.change);
+        let set = track.as_ref().and_then(|track| track.tail.change.clone());
         if let Some(step) = kind.filter(|_| !recorded.contains(&chain_hash)) {
-            let version = VersionRef { id: id.to_string(), version: entry.version.0, chain_hash };
+            let pending = track.as_ref().and_then(|track| track.pending.as_ref());
+            let pending = pending.filter(|_| step == Step::Submit);
+            let target = target_of(pending.and_then(|pending| pending.action.as_ref()));
+            let (id, version) = (id.to_string(), entry.version.0);
+            let version = VersionRef { id, version, chain_hash, target };
             by_step.entry((step, set)).or_default().push(version);
         }
     }

@@ -163,19 +163,28 @@ impl Transaction<'_> {
         name: &str,
         pending: impl Iterator<Item = (&'p DocumentId, &'p Pending)>,
     ) -> Result<(), PublishError> {
+        let Some((_, known)) = self.alike(name, pending) else { return Ok(()) };
+        // How it is spelled is told to those alone who may read a part of it.
+        let (name, other) = (name.to_owned(), known.map(str::to_owned));
+        Err(ReviewError::ChangeSpelling { name, other }.into())
+    }
+
+    /// A set that awaits a decision, whose name differs from this one in case or Unicode form only; with
+    /// the name of one of which the principal may read a part.
+    pub(super) fn alike<'p>(
+        &self,
+        name: &str,
+        pending: impl Iterator<Item = (&'p DocumentId, &'p Pending)>,
+    ) -> Option<(&'p str, Option<&'p str>)> {
         let folded = fold(name.trim());
         let is_alike = |other: &str| other != name && fold(other.trim()) == folded;
         let mut alike = pending
             .filter_map(|(id, pending)| Some((id, pending.change.as_deref()?)))
             .filter(|(_, other)| is_alike(other))
             .peekable();
-        if alike.peek().is_none() {
-            return Ok(());
-        }
-        // How it is spelled is told to those alone who may read a part of it.
-        let known = alike.find(|(id, _)| self.may_name(id));
-        let (name, other) = (name.to_owned(), known.map(|(_, other)| other.to_owned()));
-        Err(ReviewError::ChangeSpelling { name, other }.into())
+        let (_, first) = *alike.peek()?;
+        let known = alike.find(|(id, _)| self.may_name(id)).map(|(_, other)| other);
+        Some((first, known))
     }
 
     /// Refuses documents that the principal may not know of as it refuses those that do not exist.

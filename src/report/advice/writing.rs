@@ -2,6 +2,7 @@
 
 use super::super::failure::{Code, Failure};
 use super::super::recover::{kind, recorded_by};
+use super::again::submitted_again;
 use super::{dry_run, verify_all};
 use crate::convert::ConvertError;
 use crate::govern::review::ReviewError;
@@ -102,8 +103,13 @@ impl From<ReviewError> for Failure {
                 .hint(Hint::call("{} shows what was decided, and why", of(Verb::History, &id))),
             ReviewError::NoSubmission { id, .. } => new(Code::NotSubmitted)
                 .hint(Hint::call("{} lists its versions", of(Verb::History, &id))),
-            ReviewError::NoChange(_) => new(Code::NotSubmitted)
-                .hint(Hint::call("{} lists what awaits a decision", Verb::Review)),
+            ReviewError::NoChange { alike, .. } => {
+                let alike = alike.map(|name| {
+                    format!("`{name}` awaits a decision; names of changes are compared exactly")
+                });
+                let failure = alike.into_iter().fold(new(Code::NotSubmitted), Self::hint);
+                failure.hint(Hint::call("{} lists what awaits a decision", Verb::Review))
+            }
             ReviewError::Unfit(why) => new(Code::NotASteward)
                 .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &why.id))),
             ReviewError::Unrecorded { id, .. } => new(Code::Unremembered)
@@ -119,8 +125,13 @@ impl From<ReviewError> for Failure {
                     "an editor can submit in its place the live text with {}, or the published one with {}",
                     in_its_place(&id),
                 )),
-            ReviewError::WaitsForOthers { id, .. } => new(Code::ApprovedAlready)
-                .hint(Hint::call("{} names the others", of(Verb::ReviewShow, &id))),
+            ReviewError::WaitsForOthers { id, is_shown, .. } => {
+                let text = match is_shown {
+                    true => "{} names the others",
+                    false => "{} names the others that you may read, and says how many more there are",
+                };
+                new(Code::ApprovedAlready).hint(Hint::call(text, of(Verb::ReviewShow, &id)))
+            }
             ReviewError::NoEditor { id, .. } => new(Code::NotASteward).hint(Hint::calls(
                 "an editor submits the text with {}, or a reviewer ends this with {}",
                 [
@@ -128,10 +139,9 @@ impl From<ReviewError> for Failure {
                     of(Verb::Reject, &id).word("--reason").word("TEXT"),
                 ],
             )),
-            ReviewError::Split { id, .. } => new(Code::SubmissionChanged).hint(Hint::calls(
-                "its submitter runs {} and then {}",
-                [of(Verb::Withdraw, &id), of(Verb::Submit, &id)],
-            )),
+            ReviewError::Split { id, proposal, .. } => {
+                new(Code::SubmissionChanged).hint(submitted_again(&id, &proposal, false))
+            }
             ReviewError::InChange { id, .. } => {
                 new(Code::SubmissionPending).hint(Hint::call(
                     "the parts of a change are published together: {} ends it",
@@ -168,19 +178,13 @@ impl From<ReviewError> for Failure {
             }
             ReviewError::Changed { id, diff, .. } => with_diff(new(Code::SubmissionChanged), diff)
                 .hint(Hint::call("{} shows what awaits now", of(Verb::ReviewShow, &id))),
-            ReviewError::Lapsed { id, .. } => new(Code::ApprovalLapsed).hint(Hint::calls(
-                "its submitter runs {} and then {}, or a reviewer ends it with {}",
-                [
-                    of(Verb::Withdraw, &id),
-                    of(Verb::Submit, &id),
-                    of(Verb::Reject, &id).word("--reason").word("TEXT"),
-                ],
-            )),
-            ReviewError::Altered { id, diff, .. } => with_diff(new(Code::SubmissionChanged), diff)
-                .hint(Hint::calls(
-                    "its submitter runs {} and then {}",
-                    [of(Verb::Withdraw, &id), of(Verb::Submit, &id)],
-                )),
+            ReviewError::Lapsed { id, proposal, .. } => {
+                new(Code::ApprovalLapsed).hint(submitted_again(&id, &proposal, true))
+            }
+            ReviewError::Altered { id, proposal, diff, .. } => {
+                with_diff(new(Code::SubmissionChanged), diff)
+                    .hint(submitted_again(&id, &proposal, false))
+            }
             ReviewError::HiddenPart(why) => Self::new(Self::from(*why).code, message)
                 .hint("a steward who may read every part of the change can say more"),
             ReviewError::HiddenFiles(_) => new(Code::Refused)
@@ -202,13 +206,21 @@ impl From<ReviewError> for Failure {
                     _ => failure,
                 }
             }
-            ReviewError::NoOtherEditor(_) => new(Code::TooFewReviewers).hint(Hint::call(
-                "run {}: what an editor submits, the reviewer approves",
-                Call::new(Verb::StewardAssign)
-                    .word("PRINCIPAL")
-                    .word("editor")
-                    .word("--whole-vault"),
-            )),
+            ReviewError::Locked(stuck) => {
+                let assign = Call::new(Verb::StewardAssign).word("PRINCIPAL");
+                let has_enough = stuck.reviewers as u64 >= u64::from(stuck.required);
+                let role = if has_enough { "editor" } else { "reviewer" };
+                let assign = assign.word(role).word("--whole-vault");
+                let text = match has_enough {
+                    true => "run {}: what an editor submits, the reviewers approve",
+                    false => "run {} for each that is lacking",
+                };
+                let failure = new(Code::TooFewReviewers).hint(Hint::call(text, assign));
+                match stuck.required {
+                    1 => failure,
+                    _ => failure.hint("or lower `required` of the vault below `review` in stewards.yaml"),
+                }
+            }
             ReviewError::WorkPending(_) => new(Code::WorkPending)
                 .hint(Hint::call("{} lists what awaits a decision", Verb::Review)),
         }

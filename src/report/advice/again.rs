@@ -1,0 +1,81 @@
+//! How a submission that cannot be approved is made once more.
+
+use crate::document::review::Action;
+use crate::model::hint::{Call, Hint, Verb};
+use crate::model::id::DocumentId;
+use crate::review::Proposal;
+
+/// What its submitter does: the submission is withdrawn, with its set, and proposed again; `or_reject`
+/// adds how a reviewer ends it instead.
+pub(crate) fn submitted_again(id: &DocumentId, proposal: &Proposal, or_reject: bool) -> Hint {
+    let of = |verb| Call::new(verb).value(id.as_str());
+    let in_set = |call: Call| match &proposal.change {
+        Some(name) => call.word("--change").value(name.as_str()),
+        None => call,
+    };
+    let withdraw = match &proposal.change {
+        Some(_) => in_set(Call::new(Verb::Withdraw)),
+        None => of(Verb::Withdraw),
+    };
+    let again = match &proposal.action {
+        Action::Move(target) => of(Verb::Mv).value(target.as_str()),
+        Action::Retire if id.is_document() => in_set(of(Verb::Retire)),
+        Action::Publish if proposal.is_renewal => in_set(of(Verb::Submit).word("--renew")),
+        // A pack is retired by deleting its file.
+        Action::Publish | Action::Retire => in_set(of(Verb::Submit)),
+    };
+    let text = match (proposal.change.is_some(), or_reject) {
+        (false, false) => "its submitter runs {} and then {}",
+        (false, true) => "its submitter runs {} and then {}, or a reviewer ends it with {}",
+        (true, false) => "its submitter runs {}, and submits each part again, this one with {}",
+        (true, true) => {
+            "its submitter runs {}, and submits each part again, this one with {}; or a reviewer ends \
+             the change with {}"
+        }
+    };
+    let reject = of(Verb::Reject).word("--reason").word("TEXT");
+    Hint::calls(text, [withdraw, again].into_iter().chain(or_reject.then_some(reject)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_submitted_again_is_what_was_proposed() {
+        let said = |id: &str, action: Action, is_renewal: bool, change: Option<&str>| {
+            let change = change.map(str::to_owned);
+            let proposal = Proposal { action, is_renewal, change };
+            let spell = |call: &Call| {
+                let arguments = call.arguments.iter().map(|argument| match argument {
+                    crate::model::hint::Argument::Value(value) => format!(" {value}"),
+                    crate::model::hint::Argument::Word(word) => format!(" {word}"),
+                });
+                format!("`{}{}`", call.verb.as_str(), arguments.collect::<String>())
+            };
+            submitted_again(&id.parse().unwrap(), &proposal, false).render(spell)
+        };
+        let target = "nodes/b".parse().unwrap();
+        insta::assert_snapshot!(
+            [
+                said("nodes/a", Action::Publish, false, None),
+                said("nodes/a", Action::Publish, true, None),
+                said("nodes/a", Action::Retire, false, None),
+                said("nodes/a", Action::Move(target), false, None),
+                said("packs/p.yml", Action::Retire, false, None),
+                said("nodes/a", Action::Publish, false, Some("autumn")),
+                said("nodes/a", Action::Retire, false, Some("autumn")),
+            ]
+            .join("\n"),
+            @"
+        its submitter runs `withdraw nodes/a` and then `submit nodes/a`
+        its submitter runs `withdraw nodes/a` and then `submit nodes/a --renew`
+        its submitter runs `withdraw nodes/a` and then `retire nodes/a`
+        its submitter runs `withdraw nodes/a` and then `mv nodes/a nodes/b`
+        its submitter runs `withdraw packs/p.yml` and then `submit packs/p.yml`
+        its submitter runs `withdraw --change autumn`, and submits each part again, this one with `submit nodes/a --change autumn`
+        its submitter runs `withdraw --change autumn`, and submits each part again, this one with `retire nodes/a --change autumn`
+        "
+        );
+    }
+}
