@@ -809,3 +809,43 @@ fn damage_of_the_change_log_is_a_gap_and_pruned_lines_are_named() {
     let told = place.ctx("evidence verify ../b.tar").ok().stdout;
     assert!(told.contains("not proved: gap ") && told.contains("pruned: lines 1 to "), "{told}");
 }
+
+#[test]
+fn the_reference_names_every_key_of_the_reports_and_every_kind_of_item() {
+    let reference = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/json.md"));
+    let reference = reference.unwrap();
+    let is_there = |word: &str| reference.contains(&format!("`{word}`"));
+    for kind in Kind::ALL {
+        assert!(is_there(kind.as_str()), "{kind:?}");
+    }
+    for verdict in [Verdict::Proved, Verdict::NotAnchored, Verdict::NotProved, Verdict::Contradicted] {
+        assert!(is_there(verdict.as_str()), "{verdict:?}");
+    }
+    fn keys(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(entries) => entries.iter().for_each(|(key, value)| {
+                found.push(key.clone());
+                keys(value, found);
+            }),
+            Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
+            _ => {}
+        }
+    }
+    let place = with_lines(|mut lines| {
+        lines.remove(1);
+        lines
+    });
+    let mut found = Vec::new();
+    keys(&exported(&place, "--session a", 1).0, &mut found);
+    let verified = place.ctx("evidence verify ../b.tar --json").exits(1);
+    keys(&verified.json("ctx.evidence.verify"), &mut found);
+    keys(&place.ctx("evidence report --json").ok().json("ctx.evidence.report"), &mut found);
+    // These two every report has.
+    found.retain(|key| !["schema", "schema_version"].contains(&key.as_str()));
+    for key in ["is_damage", "missing", "unprotected_note"] {
+        assert!(found.iter().any(|one| one == key), "{key}");
+    }
+    for key in found {
+        assert!(is_there(&key), "{key}");
+    }
+}

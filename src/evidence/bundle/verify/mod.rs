@@ -126,6 +126,27 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 17] = [
+        Self::Bundle,
+        Self::Scope,
+        Self::Gap,
+        Self::File,
+        Self::Checkpoint,
+        Self::Head,
+        Self::Line,
+        Self::Version,
+        Self::Sealed,
+        Self::Text,
+        Self::Steward,
+        Self::Hydration,
+        Self::Staged,
+        Self::Content,
+        Self::Role,
+        Self::Result,
+        Self::Promotion,
+    ];
+
     /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
