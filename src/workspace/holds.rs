@@ -121,7 +121,8 @@ impl Workspace<'_> {
         let reader = vault.reader().principal().map(|(reader, _)| reader);
         let may_lift = |placed: &PlacedHold| {
             let hold = &placed.hold;
-            let is_known = hold.document.as_deref().is_none_or(|id| self.readable_id(vault, id).is_ok());
+            let is_known =
+                hold.document.as_deref().is_none_or(|id| self.readable_id(vault, id).is_ok());
             is_known && reader.is_some_and(|reader| keepers.admit(reader, hold, true).is_ok())
         };
         Ok(holds.filtered(|placed| own.get(&placed.hold.id).is_some() || may_lift(placed)))

@@ -818,7 +818,9 @@ fn the_reference_names_every_key_of_the_reports_and_every_kind_of_item() {
     for kind in Kind::ALL {
         assert!(is_there(kind.as_str()), "{kind:?}");
     }
-    for verdict in [Verdict::Proved, Verdict::NotAnchored, Verdict::NotProved, Verdict::Contradicted] {
+    for verdict in
+        [Verdict::Proved, Verdict::NotAnchored, Verdict::NotProved, Verdict::Contradicted]
+    {
         assert!(is_there(verdict.as_str()), "{verdict:?}");
     }
     fn keys(value: &Value, found: &mut Vec<String>) {

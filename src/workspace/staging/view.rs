@@ -226,7 +226,11 @@ pub(super) fn chains_of(
 }
 
 /// The text of a document that was sealed last.
-pub(in crate::workspace) fn last_text(vault: &Vault, chronicle: &Chronicle<'_>, id: &DocumentId) -> Option<String> {
+pub(in crate::workspace) fn last_text(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    id: &DocumentId,
+) -> Option<String> {
     let sealed = chronicle.checkpoints().iter().rev().flat_map(|checkpoint| &checkpoint.set);
     let version = sealed.filter(|(set, _)| set == id).find_map(|(_, mark)| mark.version)?;
     any_text_of(vault, chronicle, id, version).ok().map(|(text, _)| text)

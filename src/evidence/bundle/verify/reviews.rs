@@ -127,7 +127,9 @@ impl Chains {
         let (mut next, mut number) = (Some(first.chain_hash), first.version);
         while let Some(hash) = next {
             let Some((chain, place)) = self.places.get(&(id.clone(), hash)) else {
-                return not_proved(format!("the bundle does not have the entries before version {number}"));
+                return not_proved(format!(
+                    "the bundle does not have the entries before version {number}"
+                ));
             };
             let (previous, of_chain) = &self.chains[*chain];
             for step in of_chain[..=*place].iter().rev() {
@@ -142,7 +144,9 @@ impl Chains {
         }
         match number {
             Version::FIRST => Ok(()),
-            number => not_proved(format!("the bundle does not have the entries before version {number}")),
+            number => {
+                not_proved(format!("the bundle does not have the entries before version {number}"))
+            }
         }
     }
 
@@ -169,7 +173,8 @@ impl Chains {
 /// hash covers that it was published. Of a document no diff is kept.
 pub(super) fn of_review(id: &DocumentId, entry: &Entry, text: &str) -> Step {
     let document = document_of(id, text);
-    let is_published = document.as_ref().is_none_or(|document| document.frontmatter.status == Status::Published);
+    let is_published =
+        document.as_ref().is_none_or(|document| document.frontmatter.status == Status::Published);
     let fields = document.and_then(|document| ReviewFields::of(&document.frontmatter));
     let is_step = Reviewed::is_step(id, entry, fields.as_ref());
     let state = if is_step { EntryState::Unpublished } else { entry.state };

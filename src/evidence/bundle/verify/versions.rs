@@ -81,7 +81,8 @@ impl Versions {
             };
             let is_it = |version: &VersionRef| version.id == name && version.version == first;
             let places = manifest.versions.iter().zip(&self.entries);
-            let entry = places.filter(|(version, _)| is_it(version)).find_map(|(_, entry)| entry.as_ref());
+            let entry =
+                places.filter(|(version, _)| is_it(version)).find_map(|(_, entry)| entry.as_ref());
             match (entry, name.parse()) {
                 (Some(entry), Ok(id)) => chains.begin_with(&id, entry),
                 _ => not_proved(format!("version {first} is not proved")),
