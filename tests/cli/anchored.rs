@@ -856,12 +856,10 @@ fn a_command_does_not_wait_without_limit_for_the_lock_on_the_trusted_head() {
     let folder = folders.find(|dir| dir.join("head.json").exists()).unwrap();
     let held = fs::File::open(&folder).unwrap();
     held.lock().unwrap();
-    let refused = place.ctx("head trust --lock-timeout 0").exits(5);
-    let why = "another process has held its lock for more than 0 s";
-    assert!(refused.stderr.contains(why), "{}", refused.stderr);
     // What was published stays so, and the trusted head stays the one before.
     place.edit("nodes/a.md", "Three.", "Four.");
-    let published = place.ctx("publish --changed --lock-timeout 0");
+    let published = place.ctx("publish --changed --lock-timeout 0").ok();
+    let why = "another process has held its lock for more than 0 s";
     assert!(published.stderr.contains(why), "{}", published.whole());
     drop(held);
     place.ctx("verify").ok();

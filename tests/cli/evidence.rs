@@ -851,3 +851,35 @@ fn the_reference_names_every_key_of_the_reports_and_every_kind_of_item() {
         assert!(is_there(&key), "{key}");
     }
 }
+
+#[test]
+fn the_bundle_of_a_document_proves_that_it_has_the_first_version() {
+    let place = Place::published(&[("nodes/z", "# Z\n")]);
+    place.write(
+        "stewards.yaml",
+        "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  \
+         - {principal: kim@x.com, role: reviewer}\n",
+    );
+    place.ctx("govern on").ok();
+    place.write("nodes/a.md", "# A\n");
+    place.write("packs/p.yml", "id: p\nlabel: P\nquery: '#x'\n");
+    for id in ["nodes/a", "packs/p.yml"] {
+        place.ctx(&format!("submit {id} --as bo@x.com")).ok();
+        place.ctx(&format!("approve {id} --as kim@x.com")).ok();
+    }
+    place.ctx("read nodes/a").ok();
+    // A pack does not say in its text whether an entry was published: all checkpoints are there.
+    for (id, first, is_there) in [("nodes/a", 3, true), ("packs/p.yml", 1, false)] {
+        let bundle = export(&place, &format!("--document {id}"));
+        let files = files(&bundle);
+        let log = String::from_utf8_lossy(&files["checkpoints.jsonl"]);
+        let begins: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+        assert_eq!(begins["checkpoint"], first, "{id}");
+        let items = verify(&bundle, None).unwrap().items;
+        let history: Vec<&Item> = items.iter().filter(|item| item.kind == Kind::History).collect();
+        let is_proved = |item: &&Item| item.name == id && item.verdict == Verdict::Proved;
+        assert_eq!(history.iter().filter(|item| is_proved(item)).count(), usize::from(is_there));
+        assert_eq!(history.len(), usize::from(is_there), "{id}");
+        assert!(failures(&bundle).is_empty(), "{id}");
+    }
+}
