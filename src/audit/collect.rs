@@ -19,7 +19,7 @@ use super::find::begin_of;
 use super::line::{HeadRef, Line};
 use super::writer::{WriterId, files_in};
 use crate::model::layout;
-use crate::vault::outside;
+use crate::vault::{lock, outside};
 
 /// No file of a log is longer: no line follows from 64 MiB on.
 const MAX_FILE: u64 = 1 << 30;
@@ -66,9 +66,9 @@ impl Collection {
     /// Makes the folder if it is not there, and waits for other processes that bring logs there.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be made, or another process has kept its turn there for too long.
     pub fn open(dir: &Path, cuts: Cuts) -> io::Result<Self> {
-        let turn = outside::take_turn(dir)?;
+        let turn = outside::take_turn(dir, lock::PATIENCE)?;
         let stage = dir.join(STAGE);
         match fs::remove_dir_all(&stage) {
             Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),

@@ -1,7 +1,7 @@
 //! Legal holds: accesses that must not be pruned, and why (AUDIT-29). A hold is a file beside the
 //! access logs of a machine, and a line of the change log. Either of them holds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -114,12 +114,16 @@ pub struct Holds {
 
 impl Holds {
     /// The holds of files in the folder of access logs, and of lines of the change logs. A line
-    /// that lifts a hold ends what lines say, but not a file: each machine lifts its own.
+    /// that lifts a hold, and counts, ends what lines say, but not a file: each machine lifts its own.
     ///
     /// # Errors
     /// The folder or a file cannot be read, so that it is not known what is held.
-    pub fn read(dir: Option<&Path>, changes: &[Line]) -> io::Result<Self> {
-        let mut lifted = BTreeSet::new();
+    pub fn read(
+        dir: Option<&Path>,
+        changes: &[Line],
+        counts: &dyn Fn(&Line, &Hold) -> bool,
+    ) -> io::Result<Self> {
+        let mut lifts = Vec::new();
         let mut holds = Self::default();
         for line in changes {
             match &line.event {
@@ -128,13 +132,15 @@ impl Holds {
                     let placed = PlacedHold::new(line.at.clone(), by, hold.clone());
                     holds.by_id.insert(hold.id.clone(), placed);
                 }
-                Event::Change(Change::Lift { lifted: id, .. }) => {
-                    lifted.insert(id.clone());
-                }
+                Event::Change(Change::Lift { lifted, .. }) => lifts.push((lifted, line)),
                 _ => {}
             }
         }
-        holds.by_id.retain(|id, _| !lifted.contains(id));
+        for (id, line) in lifts {
+            if holds.by_id.get(id).is_some_and(|placed| counts(line, &placed.hold)) {
+                holds.by_id.remove(id);
+            }
+        }
         for placed in dir.map_or_else(|| Ok(Vec::new()), in_folder)? {
             holds.by_id.insert(placed.hold.id.clone(), placed);
         }
@@ -144,6 +150,13 @@ impl Holds {
     /// Each, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = &PlacedHold> {
         self.by_id.values()
+    }
+
+    /// Those of them that are wanted.
+    #[must_use]
+    pub fn filtered(mut self, is_wanted: impl Fn(&PlacedHold) -> bool) -> Self {
+        self.by_id.retain(|_, placed| is_wanted(placed));
+        self
     }
 
     /// The hold with a name.

@@ -212,7 +212,12 @@ impl Line {
 
     /// Whether it places or lifts a hold.
     pub(crate) fn is_of_hold(&self) -> bool {
-        matches!(self.event, Event::Change(Change::Hold { .. } | Change::Lift { .. }))
+        matches!(self.event, Event::Change(Change::Hold { .. })) || self.lifts_a_hold()
+    }
+
+    /// Whether it lifts a hold.
+    pub(crate) fn lifts_a_hold(&self) -> bool {
+        matches!(self.event, Event::Change(Change::Lift { .. }))
     }
 
     /// Its bytes, without a line end, and its hash.

@@ -95,7 +95,7 @@ impl Place {
     /// that want one at once, one makes it.
     pub(super) fn begin(&self, former: Option<&WriterId>, random: Random) -> io::Result<WriterId> {
         let Some(state) = &self.state else { return Ok(WriterId::new(random)) };
-        let _turn = outside::take_turn_within(&state.dir, self.patience)?;
+        let _turn = outside::take_turn(&state.dir, self.patience)?;
         if let Some(known) = self.known().filter(|known| Some(known) != former) {
             return Ok(known);
         }

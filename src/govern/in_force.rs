@@ -8,6 +8,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::in_force::{TextInForce, text_in_force};
 use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::resolve::Snapshot;
 use crate::review::Rules;
@@ -15,6 +16,7 @@ use crate::stewards::{self, Stewards};
 use crate::txn::Beyond;
 use crate::vault::Vault;
 use crate::vault::config::{Config, Governance};
+use crate::vault::review::Reads;
 
 /// What is in force before an event.
 #[derive(Debug)]
@@ -127,9 +129,27 @@ fn rules_of(config: &Config, stewards: Stewards) -> Rules {
 /// The rules of reviews in force at a time at which no checkpoint was made, as a verifier takes them
 /// for a step (REV-17); none where the vault was not governed.
 pub(super) fn rules_at(vault: &Vault, chronicle: &Chronicle<'_>, at: Timestamp) -> Option<Rules> {
-    let (files, checkpoints) = (vault.files(), chronicle.checkpoints());
+    let checkpoints = chronicle.checkpoints();
     let before = checkpoints.partition_point(|checkpoint| checkpoint.at < at);
-    let number = checkpoints[..before].last()?.number;
+    rules_upon(vault, chronicle, checkpoints[..before].last()?.number).map(|upon| upon.rules)
+}
+
+/// The rules of reviews in force upon a checkpoint.
+#[derive(Debug, Default)]
+pub(crate) struct RulesUpon {
+    /// The rules.
+    pub(crate) rules: Rules,
+    /// Whether stewards decide who may read (REV-21).
+    pub(crate) is_limited: bool,
+}
+
+/// The rules of reviews in force upon a checkpoint; none where the vault was not governed then.
+pub(crate) fn rules_upon(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    number: CheckpointNumber,
+) -> Option<RulesUpon> {
+    let files = vault.files();
     let config = match text_in_force(files, chronicle, number, &DocumentId::config()) {
         Ok(TextInForce::Never) => return None,
         Ok(TextInForce::Sealed { text, .. }) => Config::parse(&text).ok(),
@@ -138,7 +158,10 @@ pub(super) fn rules_at(vault: &Vault, chronicle: &Chronicle<'_>, at: Timestamp) 
         Err(_) => None,
     };
     // What cannot be read may have said governed, and no principal has a role then.
-    let Some(config) = config else { return Some(Rules::default()) };
+    let Some(config) = config else { return Some(RulesUpon::default()) };
     let stewards = || stewards::in_force(files, chronicle, number).stewards;
-    (config.governance == Governance::Governed).then(|| rules_of(&config, stewards()))
+    (config.governance == Governance::Governed).then(|| RulesUpon {
+        rules: rules_of(&config, stewards()),
+        is_limited: config.review.reads == Reads::Stewards,
+    })
 }

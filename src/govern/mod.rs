@@ -27,6 +27,7 @@ use rayon::prelude::*;
 pub(crate) use after::RECORD_CHANGE;
 pub(crate) use governance::sealed_config;
 pub use governance::{propose_governance_file, set_governance_file};
+pub(crate) use in_force::{RulesUpon, rules_upon};
 pub use moved::move_document;
 pub use outcome::{Outcome, Refusal};
 pub use request::{Author, Mode, NewDocument, Request, Which};

@@ -175,7 +175,7 @@ fn folders_of(home: &Path, path: &Path) -> Vec<PathBuf> {
 pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), TrustError> {
     let Some(state) = vault.state() else { return Ok(()) };
     // Readers record heads too, beside a writer: the later head is to stay.
-    let _turn = stored::take_turn(&state.dir)?;
+    let _turn = stored::take_turn(&state.dir, vault.patience())?;
     match stored::read(&state.dir)? {
         Some(known) if known.head == *head || known.head.checkpoint > head.checkpoint => Ok(()),
         _ => record(vault, state, head, now),
@@ -193,7 +193,7 @@ pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), TrustErro
     if heads.binding().all(|trusted| trusted.head != *head) {
         withdraw(vault, |_| true);
     }
-    let _turn = stored::take_turn(&state.dir)?;
+    let _turn = stored::take_turn(&state.dir, vault.patience())?;
     record(vault, state, head, now)?;
     forget_otherwise(vault, state).map(|_| ())
 }
@@ -230,7 +230,8 @@ fn prune(vault: &Vault, state: &StateFolder) -> Result<(), TrustError> {
         .collect();
     detached.sort_unstable();
     let old = detached.len().saturating_sub(MOST_DETACHED - 1);
-    detached[..old].iter().try_for_each(|(_, dir)| stored::remove_folder(dir))
+    let patience = vault.patience();
+    detached[..old].iter().try_for_each(|(_, dir)| stored::remove_folder(dir, patience))
 }
 
 /// Waits until the log is durable: a checkpoint that is trusted and then lost in a power cut would

@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -124,10 +125,13 @@ pub(super) fn read(dir: &Path) -> Result<Option<TrustedHead>, TrustError> {
     Ok(Some(TrustedHead { path, branch, repository, head, at }))
 }
 
-/// Waits until no other process compares and writes what is trusted in a folder, until what is
-/// given back is dropped.
-pub(super) fn take_turn(dir: &Path) -> Result<File, TrustError> {
-    outside::take_turn(dir).map_err(TrustError::io("write", dir))
+/// Waits until no other process compares and writes what is trusted in a folder, and keeps others
+/// from it until what is given back is dropped.
+///
+/// # Errors
+/// The folder cannot be made, or another process has kept its turn for longer than `patience`.
+pub(super) fn take_turn(dir: &Path, patience: Duration) -> Result<File, TrustError> {
+    outside::take_turn(dir, patience).map_err(TrustError::io("write", dir))
 }
 
 /// Puts a trusted head in the place of the one before, durable, for a process that has the turn.
@@ -176,8 +180,8 @@ pub(super) fn has_intent(dir: &Path) -> bool {
 }
 
 /// Removes a folder with its trusted head, when no other process compares and writes it.
-pub(super) fn remove_folder(dir: &Path) -> Result<(), TrustError> {
-    let _turn = take_turn(dir)?;
+pub(super) fn remove_folder(dir: &Path, patience: Duration) -> Result<(), TrustError> {
+    let _turn = take_turn(dir, patience)?;
     fs::remove_dir_all(dir).map_err(TrustError::io("remove", dir))
 }
 

@@ -283,6 +283,11 @@ impl Vault {
         self
     }
 
+    /// How long a command waits for another process that has a lock.
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
+    }
+
     /// The vault on a disk with an observer.
     #[must_use]
     pub fn on(mut self, disk: Disk) -> Self {

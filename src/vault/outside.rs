@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, OFlags};
+use rustix::fs::OFlags;
 
 use super::lock;
 use crate::model::digest::Digest;
@@ -195,27 +195,12 @@ fn regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     }
 }
 
-/// Waits until no other process has a turn at a file or folder, and keeps the turn until what is
-/// given back is dropped. A file system without locks gives every process a turn at once.
-pub fn locked(file: File) -> File {
-    let _ = rustix::fs::flock(&file, FlockOperation::LockExclusive);
-    file
-}
-
-/// Takes the turn at a folder that only its owner may enter, and that is made if it is not there.
+/// Waits until no other process has the turn at a folder that only its owner may enter, and that is
+/// made if it is not there; keeps the turn until what is given back is dropped.
 ///
 /// # Errors
-/// It cannot be made.
-pub fn take_turn(dir: &Path) -> io::Result<File> {
-    make_private(dir)?;
-    Ok(locked(File::open(dir)?))
-}
-
-/// The same, unless another process keeps it for longer than `patience`.
-///
-/// # Errors
-/// It cannot be made, or another process keeps it.
-pub(crate) fn take_turn_within(dir: &Path, patience: Duration) -> io::Result<File> {
+/// It cannot be made, or another process has kept the turn for longer than `patience`.
+pub(crate) fn take_turn(dir: &Path, patience: Duration) -> io::Result<File> {
     make_private(dir)?;
     lock::turn(File::open(dir)?, patience)
 }

@@ -6,7 +6,7 @@
 //! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `lines` lines, `moment` checkpoints, `version` the texts of
 //! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
 //! vault that git would commit. `recording` gathers what a command hands out, `answer` hands texts to
-//! a program that uses the library, `changes` what it changed, and `retention` says how long that is
+//! a program that uses the library, `changes` what it changed, and `retention` and `holds` say how long that is
 //! kept. `staging` is what sources returned, and who sees it. `stewards` reads and assigns stewards, `submission` reads
 //! one for its reviewer. `notify` tells a
 //! program of the user what was submitted or decided. `place` says where a vault is in its repository, and `discarded` what
@@ -25,6 +25,7 @@ pub(crate) mod former;
 pub mod git;
 pub(crate) mod governance;
 pub(crate) mod head;
+mod holds;
 mod identity;
 pub(crate) mod init;
 pub(crate) mod lines;

@@ -1,15 +1,11 @@
-//! How long accesses are kept: legal holds, and deleting what is older than the retention.
+//! How long accesses are kept: deleting what is older than the retention, and is not held.
 
-use std::io;
 use std::path::PathBuf;
 
-use super::Workspace;
 use super::changes::NoChange;
 use super::recording::{AccessLogs, of_log};
-use crate::audit::{
-    self, Change, Cuts, Hold, Holds, LastLines, Line, Logs, PlacedHold, Plan, changes, hold,
-    missing, prune,
-};
+use super::{Workspace, holds};
+use crate::audit::{Change, Cuts, Holds, LastLines, Logs, Plan, changes, prune};
 use crate::govern;
 use crate::model::layout;
 use crate::model::timestamp::Timestamp;
@@ -42,83 +38,6 @@ impl Workspace<'_> {
         cuts_of(vault)
     }
 
-    /// The holds in force.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub(crate) fn holds(&self, vault: &Vault) -> Result<Holds, Failure> {
-        let AccessLogs { folder, .. } = self.access_logs(vault)?;
-        let (lines, _) = of_log(lines_of_holds(vault))?;
-        of_holds(Holds::read(folder.as_deref(), &lines))
-    }
-
-    /// The holds in force that the reader may be shown: to one who may not see every change, those of
-    /// the user's own folder.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub(crate) fn shown_holds(&self, vault: &Vault) -> Result<Holds, Failure> {
-        if !self.sight(vault)?.is_limited() {
-            return self.holds(vault);
-        }
-        let AccessLogs { folder, .. } = self.access_logs(vault)?;
-        of_holds(Holds::read(folder.as_deref(), &[]))
-    }
-
-    /// Places a hold; gives its name. Where changes are recorded, its line is durable before its file.
-    ///
-    /// # Errors
-    /// It was not placed, or not everywhere.
-    pub(crate) fn place_hold(&self, vault: &Vault, hold: Hold) -> Result<PlacedHold, Failure> {
-        let AccessLogs { folder, .. } = self.access_logs(vault)?;
-        let (principal, _) = self.principal(vault.root(), None)?;
-        let id: String = audit::digits(self.environment.random).chars().take(8).collect();
-        let hold = Hold { id, ..hold };
-        let placed = PlacedHold::new(self.now()?.to_string(), Some(principal.to_string()), hold);
-        self.record_change(vault, Some(Change::Hold { hold: placed.hold.clone() }))?;
-        // Without a folder of the user there is only the line, and accesses in the vault, which
-        // records changes then.
-        if let Some(dir) = folder {
-            hold::place(&dir, &self.environment.disk, &placed).map_err(|why| {
-                let place = dir.display();
-                Failure::new(Code::Io, format!("the hold was not written to `{place}`: {why}"))
-            })?;
-        }
-        Ok(placed)
-    }
-
-    /// Lifts a hold.
-    ///
-    /// # Errors
-    /// There is no such hold, or it is still in force.
-    pub(crate) fn lift_hold(
-        &self,
-        vault: &Vault,
-        id: &str,
-        reason: String,
-    ) -> Result<PlacedHold, Failure> {
-        let AccessLogs { folder, .. } = self.access_logs(vault)?;
-        self.principal(vault.root(), None)?;
-        let holds = self.holds(vault)?;
-        let is_limited = self.sight(vault)?.is_limited();
-        // A hold of what this reader may not be told is unknown (REV-26).
-        let may_know = |placed: &&PlacedHold| {
-            let document = placed.hold.document.as_deref().filter(|_| is_limited);
-            document.is_none_or(|document| self.readable_id(vault, document).is_ok())
-        };
-        let Some(placed) = holds.get(id).filter(may_know) else {
-            let message = format!("no hold `{id}` is in force");
-            return Err(
-                Failure::new(Code::UnknownHold, message).hint("`ctx trace hold list` lists them")
-            );
-        };
-        self.record_change(vault, Some(Change::Lift { lifted: id.to_owned(), reason }))?;
-        let lifted = folder.map_or(Ok(()), |dir| hold::lift(&dir, &self.environment.disk, id));
-        lifted
-            .map_err(|why| Failure::new(Code::Io, format!("the hold is still in force: {why}")))?;
-        Ok(placed.clone())
-    }
-
     /// Deletes the accesses before a time that neither the retention nor a hold keeps; with
     /// `is_done` false it says what would go.
     ///
@@ -142,14 +61,13 @@ impl Workspace<'_> {
         };
         let retention = retention_of(vault)?;
         let before = self.limit(retention, before)?;
-        let (lines, is_sound) = of_log(lines_of_holds(vault))?;
+        let AccessLogs { folder, logs } = self.access_logs(vault)?;
+        let (holds, is_sound) = holds::read(vault, folder.as_deref())?;
         if !is_sound {
             let message = "a change log is damaged, so that holds may be missing";
             return Err(Failure::new(Code::LogBroken, message)
                 .hint("run `ctx verify`, and restore `.context/audit` from git or a backup"));
         }
-        let AccessLogs { folder, logs } = self.access_logs(vault)?;
-        let holds = of_holds(Holds::read(folder.as_deref(), &lines))?;
         let ours = LastLines::read(vault.state());
         let plan = of_log(prune::plan(&logs, before, &holds, &ours))?;
         if is_done {
@@ -207,27 +125,6 @@ fn retention_of(vault: &Vault) -> Result<u64, Failure> {
     let sealed = govern::sealed_config(vault, &chronicle)?.as_ref().map(Audit::of);
     let live = Audit::of(vault.config());
     Ok(sealed.map_or(live, |sealed| sealed.stricter(live)).retention)
-}
-
-/// The lines of the change logs that place and lift holds, and whether these logs are whole.
-fn lines_of_holds(vault: &Vault) -> io::Result<(Vec<Line>, bool)> {
-    let logs = Logs::of_changes(vault)?;
-    let mut lines = Vec::new();
-    let faults = logs.each(&mut |line| {
-        if line.is_of_hold() {
-            lines.push(line);
-        }
-    })?;
-    let missing = missing::faults(&missing::changes(vault)?);
-    let is_damaged = faults.iter().chain(&missing).any(|fault| fault.kind.is_damage());
-    Ok((lines, !is_damaged))
-}
-
-fn of_holds(read: io::Result<Holds>) -> Result<Holds, Failure> {
-    read.map_err(|why| {
-        Failure::new(Code::Io, format!("it is not known what is held: {why}"))
-            .hint("restore the file from a backup, or place the hold again and remove the file")
-    })
 }
 
 /// The cuts that the change logs of a vault record. A log that cannot be read records none, so that

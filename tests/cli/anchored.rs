@@ -847,3 +847,21 @@ fn the_latest_trusted_heads_of_detached_commits_stay() {
     place.ctx("verify --json").ok();
     assert_eq!(heads(&place).len(), expected.len());
 }
+
+#[test]
+fn a_command_does_not_wait_without_limit_for_the_lock_on_the_trusted_head() {
+    let (place, _) = three();
+    let folders = fs::read_dir(place.home().join(".local/state/contextnest")).unwrap();
+    let mut folders = folders.map(|entry| entry.unwrap().path());
+    let folder = folders.find(|dir| dir.join("head.json").exists()).unwrap();
+    let held = fs::File::open(&folder).unwrap();
+    held.lock().unwrap();
+    // What was published stays so, and the trusted head stays the one before.
+    place.edit("nodes/a.md", "Three.", "Four.");
+    let published = place.ctx("publish --changed --lock-timeout 0").ok();
+    let why = "another process has held its lock for more than 0 s";
+    assert!(published.stderr.contains(why), "{}", published.whole());
+    drop(held);
+    place.ctx("verify").ok();
+    place.ctx("head trust").ok();
+}

@@ -809,3 +809,77 @@ fn damage_of_the_change_log_is_a_gap_and_pruned_lines_are_named() {
     let told = place.ctx("evidence verify ../b.tar").ok().stdout;
     assert!(told.contains("not proved: gap ") && told.contains("pruned: lines 1 to "), "{told}");
 }
+
+#[test]
+fn the_reference_names_every_key_of_the_reports_and_every_kind_of_item() {
+    let reference = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/json.md"));
+    let reference = reference.unwrap();
+    let is_there = |word: &str| reference.contains(&format!("`{word}`"));
+    for kind in Kind::ALL {
+        assert!(is_there(kind.as_str()), "{kind:?}");
+    }
+    for verdict in
+        [Verdict::Proved, Verdict::NotAnchored, Verdict::NotProved, Verdict::Contradicted]
+    {
+        assert!(is_there(verdict.as_str()), "{verdict:?}");
+    }
+    fn keys(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(entries) => entries.iter().for_each(|(key, value)| {
+                found.push(key.clone());
+                keys(value, found);
+            }),
+            Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
+            _ => {}
+        }
+    }
+    let place = with_lines(|mut lines| {
+        lines.remove(1);
+        lines
+    });
+    let mut found = Vec::new();
+    keys(&exported(&place, "--session a", 1).0, &mut found);
+    let verified = place.ctx("evidence verify ../b.tar --json").exits(1);
+    keys(&verified.json("ctx.evidence.verify"), &mut found);
+    keys(&place.ctx("evidence report --json").ok().json("ctx.evidence.report"), &mut found);
+    // These two every report has.
+    found.retain(|key| !["schema", "schema_version"].contains(&key.as_str()));
+    for key in ["is_damage", "missing", "unprotected_note"] {
+        assert!(found.iter().any(|one| one == key), "{key}");
+    }
+    for key in found {
+        assert!(is_there(&key), "{key}");
+    }
+}
+
+#[test]
+fn the_bundle_of_a_document_proves_that_it_has_the_first_version() {
+    let place = Place::published(&[("nodes/z", "# Z\n")]);
+    place.write(
+        "stewards.yaml",
+        "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  \
+         - {principal: kim@x.com, role: reviewer}\n",
+    );
+    place.ctx("govern on").ok();
+    place.write("nodes/a.md", "# A\n");
+    place.write("packs/p.yml", "id: p\nlabel: P\nquery: '#x'\n");
+    for id in ["nodes/a", "packs/p.yml"] {
+        place.ctx(&format!("submit {id} --as bo@x.com")).ok();
+        place.ctx(&format!("approve {id} --as kim@x.com")).ok();
+    }
+    place.ctx("read nodes/a").ok();
+    // A pack does not say in its text whether an entry was published: all checkpoints are there.
+    for (id, first, is_there) in [("nodes/a", 3, true), ("packs/p.yml", 1, false)] {
+        let bundle = export(&place, &format!("--document {id}"));
+        let files = files(&bundle);
+        let log = String::from_utf8_lossy(&files["checkpoints.jsonl"]);
+        let begins: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+        assert_eq!(begins["checkpoint"], first, "{id}");
+        let items = verify(&bundle, None).unwrap().items;
+        let history: Vec<&Item> = items.iter().filter(|item| item.kind == Kind::History).collect();
+        let is_proved = |item: &&Item| item.name == id && item.verdict == Verdict::Proved;
+        assert_eq!(history.iter().filter(|item| is_proved(item)).count(), usize::from(is_there));
+        assert_eq!(history.len(), usize::from(is_there), "{id}");
+        assert!(failures(&bundle).is_empty(), "{id}");
+    }
+}

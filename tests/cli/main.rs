@@ -43,6 +43,7 @@ mod forged;
 mod governance;
 mod governed;
 mod graph;
+mod holds;
 mod hostile;
 mod hydration;
 mod index;

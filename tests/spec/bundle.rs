@@ -94,6 +94,16 @@ fn every_bundle_of_a_document_has_the_verdicts_of_its_vector() {
 }
 
 #[test]
+fn every_bundle_with_cut_texts_has_the_verdicts_of_its_vector() {
+    verdicts("bundle/cuts.json");
+}
+
+#[test]
+fn every_bundle_without_first_versions_has_the_verdicts_of_its_vector() {
+    verdicts("bundle/history.json");
+}
+
+#[test]
 fn every_bundle_with_staged_results_has_the_verdicts_of_its_vector() {
     verdicts("bundle/staged.json");
 }

@@ -13,7 +13,9 @@ use super::{named, trace_id};
 ///
 /// A hold is a file beside the access log of this machine, and where changes are recorded a line of
 /// the change log, so that other clones hold the same accesses. `ctx trace prune` deletes no line
-/// that a hold names, nor a later line of the same log.
+/// that a hold names, nor a later line of the same log. In a governed vault a reviewer of the whole
+/// vault places and lifts holds; with `reads: stewards` also a reviewer of the document that a hold
+/// names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
 ctx trace hold place --session s-42 --reason 'case 2026-117'\n  ctx trace hold list\n  \

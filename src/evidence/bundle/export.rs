@@ -80,8 +80,10 @@ pub(crate) fn export(
             entries.add_result(line, hydration);
         }
     }
+    let mut begins_later = true;
     if let Scope::Document(id) = &scope {
         needed.add_document(chronicle, id);
+        begins_later = needed.add_beginning(vault.files(), chronicle, id);
     }
     needed.add_governance(chronicle);
     let Sealed { mut files, versions, mut unproved, texts: mut handed_out, .. } =
@@ -91,7 +93,7 @@ pub(crate) fn export(
     unproved.extend(staged.unproved);
     handed_out.extend(staged.texts);
     let texts = proofs(vault, chronicle, &texts, &versions);
-    let previous = add_checkpoints(&mut files, chronicle, lines, &versions)?;
+    let previous = add_checkpoints(&mut files, chronicle, (lines, &versions), begins_later)?;
     let mut log = Vec::new();
     lines.iter().for_each(|line| log.extend([&line.bytes[..], b"\n"].concat()));
     files.insert(LINES.to_owned(), log);
@@ -146,19 +148,20 @@ fn packed(
     Ok(tar::write(files.iter().map(|(path, bytes)| (path.as_str(), &bytes[..]))))
 }
 
-/// Adds the checkpoint log from the first checkpoint on that something names; gives the hash of the
-/// checkpoint before.
+/// Adds the checkpoint log, from the first checkpoint on that something names if it may begin later than
+/// with the first; gives the hash of the checkpoint before.
 fn add_checkpoints(
     files: &mut Contents,
     chronicle: &Chronicle<'_>,
-    lines: &[RawLine],
-    versions: &[VersionRef],
+    (lines, versions): (&[RawLine], &[VersionRef]),
+    begins_later: bool,
 ) -> Result<Option<String>, ExportError> {
     let Some(head) = chronicle.head() else { return Ok(None) };
     let heads = lines.iter().filter_map(|raw| Some(raw.line.request.head.as_ref()?.checkpoint));
     let named: BTreeSet<u64> =
         heads.chain(versions.iter().flat_map(|version| version.checkpoints.clone())).collect();
     let first = named.first().map_or(head.number.0, |first| (*first).clamp(1, head.number.0));
+    let first = if begins_later { first } else { CheckpointNumber::FIRST.0 };
     let from = chronicle.export_from(CheckpointNumber(first));
     let (previous, log) = from.ok_or(ExportError::HalfSealed)?;
     files.insert(CHECKPOINTS.to_owned(), log);

@@ -71,6 +71,33 @@ impl Needed {
         }
     }
 
+    /// The entries of a document before its first published version, in whose history no earlier one
+    /// was published; whether the history says so (EVID-11).
+    pub(super) fn add_beginning(
+        &mut self,
+        files: &Files,
+        chronicle: &Chronicle<'_>,
+        id: &str,
+    ) -> bool {
+        let sets = chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set);
+        let mut sets = sets.filter(|(set, _)| set.as_str() == id);
+        let Some((id, first)) = sets.find_map(|(id, mark)| Some((id, mark.version?))) else {
+            return true;
+        };
+        let Ok(history) = replay::load(files, id) else { return false };
+        let before = || history.entries().take_while(|entry| entry.version < first);
+        // What is no document does not say in its text whether it was published.
+        if before().any(|entry| entry.is_published() || !id.is_document()) {
+            return false;
+        }
+        let upon = history.entries().filter(|entry| entry.version <= first);
+        let keyframes = upon.filter(|entry| entry.stored == TextStorage::Keyframe);
+        for keyframe in keyframes.filter(|keyframe| keyframe.version > Version::FIRST) {
+            self.versions.entry((id.clone(), Version(keyframe.version.0 - 1))).or_default();
+        }
+        true
+    }
+
     /// The governance files in force at each checkpoint that is needed so far, without packs.
     pub(super) fn add_governance(&mut self, chronicle: &Chronicle<'_>) {
         let wanted: BTreeSet<u64> = self.versions.values().flatten().copied().collect();

@@ -13,4 +13,5 @@ mod view;
 
 pub(crate) use difference::{Difference, PromotedFrom};
 pub(crate) use promotion::Target;
+pub(super) use view::last_text;
 pub(crate) use view::{Content, Listed, StagedView, lines_of, recorded};

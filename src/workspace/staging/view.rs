@@ -84,7 +84,7 @@ impl Access {
         if rules.is_some() {
             for source in sources {
                 if !texts.contains_key(source) {
-                    texts.insert(source.clone(), text_of_source(vault, chronicle, source));
+                    texts.insert(source.clone(), last_text(vault, chronicle, source));
                 }
             }
         }
@@ -234,8 +234,12 @@ pub(super) fn chains_of(
     Ok(answering(vault, &Wanted { source, entries, sharing, counted, bound })?)
 }
 
-/// The text of a source that was sealed last.
-fn text_of_source(vault: &Vault, chronicle: &Chronicle<'_>, id: &DocumentId) -> Option<String> {
+/// The text of a document that was sealed last.
+pub(in crate::workspace) fn last_text(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    id: &DocumentId,
+) -> Option<String> {
     let sealed = chronicle.checkpoints().iter().rev().flat_map(|checkpoint| &checkpoint.set);
     let version = sealed.filter(|(set, _)| set == id).find_map(|(_, mark)| mark.version)?;
     any_text_of(vault, chronicle, id, version).ok().map(|(text, _)| text)

@@ -181,6 +181,15 @@ impl Log {
         in_force.filter_map(of_mark).chain(of_document).map(owned).collect()
     }
 
+    /// Of a bundle of a document whose checkpoints do not begin with the first one: the version of the
+    /// document that they set first, none where they set none.
+    pub(super) fn first_published(&self, manifest: &Manifest) -> Option<Option<u64>> {
+        let is_of_document = matches!(manifest.scope, Scope::Document(_));
+        let first = *self.hashes.keys().next()?;
+        let is_partial = is_of_document && first > 1;
+        is_partial.then(|| self.published.first().map(|(_, version)| *version))
+    }
+
     /// What the maps of a checkpoint have of a document.
     pub(super) fn mark(&self, checkpoint: u64, id: &str) -> Option<&Mark> {
         self.marks.get(&(checkpoint, id.to_owned()))

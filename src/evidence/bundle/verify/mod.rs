@@ -107,6 +107,8 @@ pub enum Kind {
     Version,
     /// A version in the maps of a checkpoint.
     Sealed,
+    /// That no version of a document was published before the checkpoints of the bundle.
+    History,
     /// A text that was handed out.
     Text,
     /// Who decided about it, and when its approval was due again.
@@ -126,6 +128,28 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 18] = [
+        Self::Bundle,
+        Self::Scope,
+        Self::Gap,
+        Self::File,
+        Self::Checkpoint,
+        Self::Head,
+        Self::Line,
+        Self::Version,
+        Self::Sealed,
+        Self::History,
+        Self::Text,
+        Self::Steward,
+        Self::Hydration,
+        Self::Staged,
+        Self::Content,
+        Self::Role,
+        Self::Result,
+        Self::Promotion,
+    ];
+
     /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -138,6 +162,7 @@ impl Kind {
             Self::Line => "line",
             Self::Version => "version",
             Self::Sealed => "sealed",
+            Self::History => "history",
             Self::Text => "text",
             Self::Steward => "steward",
             Self::Hydration => "hydration",

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use super::super::staged::promoted_from;
-use super::{Verdict, not_proved, unprovable};
+use super::{Judged, Verdict, not_proved, unprovable};
 use crate::chain::history::{Entry, EntryState, TextStorage};
 use crate::document::Document;
+use crate::document::frontmatter::Status;
 use crate::document::review::ReviewFields;
 use crate::model::digest::{Digest, Sink as _};
 use crate::model::id::DocumentId;
@@ -28,6 +29,8 @@ pub(super) struct Step {
     /// The names of an approval in part, by their hash: they may be long, and are only compared.
     in_part: Option<Digest>,
     promoted: Option<Promoted>,
+    /// Whether a checkpoint may have sealed it: its text says so, or has no place to say it.
+    is_published: bool,
 }
 
 /// What an entry says of the staged entry that it was promoted from.
@@ -118,6 +121,35 @@ impl Chains {
         }
     }
 
+    /// That the history begins with the entries before a version, and that none of them was published;
+    /// or why that is not proved.
+    pub(super) fn begin_with(&self, id: &DocumentId, first: &Entry) -> Judged {
+        let (mut next, mut number) = (Some(first.chain_hash), first.version);
+        while let Some(hash) = next {
+            let Some((chain, place)) = self.places.get(&(id.clone(), hash)) else {
+                return not_proved(format!(
+                    "the bundle does not have the entries before version {number}"
+                ));
+            };
+            let (previous, of_chain) = &self.chains[*chain];
+            for step in of_chain[..=*place].iter().rev() {
+                number = step.entry.version;
+                if step.is_published && number != first.version {
+                    return not_proved(format!(
+                        "version {number} was published, by a checkpoint that the bundle does not have"
+                    ));
+                }
+            }
+            next = *previous;
+        }
+        match number {
+            Version::FIRST => Ok(()),
+            number => {
+                not_proved(format!("the bundle does not have the entries before version {number}"))
+            }
+        }
+    }
+
     /// The entries up to a version as far as a review goes back, and whether they begin with the
     /// first of the history.
     fn before(&self, id: &DocumentId, last: &Entry) -> (Vec<&Step>, bool) {
@@ -140,7 +172,10 @@ impl Chains {
 /// An entry as a review reads it. Whether it is a step follows from its text or its mark, because no
 /// hash covers that it was published. Of a document no diff is kept.
 pub(super) fn of_review(id: &DocumentId, entry: &Entry, text: &str) -> Step {
-    let fields = fields_of(id, text);
+    let document = document_of(id, text);
+    let is_published =
+        document.as_ref().is_none_or(|document| document.frontmatter.status == Status::Published);
+    let fields = document.and_then(|document| ReviewFields::of(&document.frontmatter));
     let is_step = Reviewed::is_step(id, entry, fields.as_ref());
     let state = if is_step { EntryState::Unpublished } else { entry.state };
     let stored = match id.is_document() {
@@ -150,7 +185,7 @@ pub(super) fn of_review(id: &DocumentId, entry: &Entry, text: &str) -> Step {
     let entry = Entry { state, stored, ..entry.clone() };
     let in_part = fields.filter(ReviewFields::is_partial);
     let in_part = in_part.map(|partial| hash_of(&partial.approved_by));
-    Step { entry, in_part, promoted: promoted(id, text) }
+    Step { entry, in_part, promoted: promoted(id, text), is_published }
 }
 
 fn promoted(id: &DocumentId, text: &str) -> Option<Promoted> {
@@ -174,6 +209,9 @@ fn hash_of(names: &[String]) -> Digest {
 }
 
 fn fields_of(id: &DocumentId, text: &str) -> Option<ReviewFields> {
-    let document = id.is_document().then(|| Document::parse(text).ok()).flatten()?;
-    ReviewFields::of(&document.frontmatter)
+    ReviewFields::of(&document_of(id, text)?.frontmatter)
+}
+
+fn document_of(id: &DocumentId, text: &str) -> Option<Document> {
+    id.is_document().then(|| Document::parse(text).ok()).flatten()
 }

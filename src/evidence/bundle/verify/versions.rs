@@ -66,7 +66,29 @@ impl Versions {
         }
         versions.items.extend(sealed);
         versions.items.extend(lacking(manifest, log));
+        let history = versions.history(manifest, log, &chains);
+        versions.items.extend(history);
         Self { chains, ..versions }
+    }
+
+    /// Of a bundle of a document: that no checkpoint before its first one set a version.
+    fn history(&self, manifest: &Manifest, log: &Log, chains: &Chains) -> Option<Item> {
+        let first = log.first_published(manifest)?;
+        let (_, name) = manifest.scope.parts();
+        let judged = || {
+            let Some(first) = first else {
+                return not_proved("no checkpoint of the bundle sets a version of it");
+            };
+            let is_it = |version: &VersionRef| version.id == name && version.version == first;
+            let places = manifest.versions.iter().zip(&self.entries);
+            let entry =
+                places.filter(|(version, _)| is_it(version)).find_map(|(_, entry)| entry.as_ref());
+            match (entry, name.parse()) {
+                (Some(entry), Ok(id)) => chains.begin_with(&id, entry),
+                _ => not_proved(format!("version {first} is not proved")),
+            }
+        };
+        Some(Item::new(Kind::History, name, judged()))
     }
 
     /// The versions of a document up to one, counted from 1, that say that they were promoted from an
