@@ -128,7 +128,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("symbolic-link", "Replace the link with a copy of its target."),
     ("tag-grammar", "Write a letter, then letters, digits, `_` or `-`: `tags: [policy, late-fee]`. Replace blanks with `-`."),
     ("title-invalid", "Write one text of 1 to 200 characters: `title: 'Returns'`. Without the key, publishing uses the first heading."),
-    ("too-few-reviewers", "Run `ctx steward assign PRINCIPAL reviewer --whole-vault` for two people, then `ctx govern on`. `--alone` accepts one reviewer, who can approve nothing of their own, beside an editor of the whole vault."),
+    ("too-few-reviewers", "Run `ctx steward assign PRINCIPAL reviewer --whole-vault` for two people, then `ctx govern on`. `--alone` accepts one reviewer, who can approve nothing of their own, beside an editor of the whole vault. Where `review: {vault: {required: N}}` asks for more approvals, N reviewers are needed beside the principal who submits: assign another editor or reviewer, or lower `required`."),
     ("too-large", "Split the document, and link the parts."),
     ("two-marks", "An editor or converter added a byte order mark twice. Save the file as UTF-8 without a byte order mark."),
     ("type-unknown", "Correct `type`, or remove it: `type: document`. `ctx help add` lists the types."),

@@ -420,6 +420,25 @@ fn a_change_of_a_document_that_may_not_be_read_is_not_in_the_change_log() {
 }
 
 #[test]
+fn the_line_of_a_move_to_an_id_that_may_not_be_read_is_not_in_the_change_log() {
+    let place = with_secrets();
+    place.ctx("restore nodes/pub/p --force --as ana@x.com").ok();
+    let submits = |who: &str| {
+        let listed = place.ctx(&format!("trace list --as {who} --json")).ok();
+        let listed = listed.json("ctx.trace.list");
+        let rows = listed["traces"].as_array().unwrap().iter();
+        rows.filter(|row| row["action"] == "submit").count()
+    };
+    for (target, is_seen) in [("nodes/pub/q", true), ("nodes/sec/q", false)] {
+        let (lee, kim) = (submits("lee@x.com"), submits("kim@x.com"));
+        place.ctx(&format!("mv nodes/pub/p {target} --as ana@x.com")).ok();
+        assert_eq!(submits("kim@x.com"), kim + 1);
+        assert_eq!(submits("lee@x.com"), lee + usize::from(is_seen), "{target}");
+        place.ctx("withdraw nodes/pub/p --as ana@x.com").ok();
+    }
+}
+
+#[test]
 fn what_an_answer_cannot_show_is_counted_in_json_too() {
     let place = example();
     for (command, schema) in [
