@@ -121,9 +121,9 @@ impl Holds {
     pub fn read(
         dir: Option<&Path>,
         changes: &[Line],
-        counts: &dyn Fn(&Line, &Hold) -> bool,
+        counts: &dyn Fn(&Line, (&Line, &Hold)) -> bool,
     ) -> io::Result<Self> {
-        let mut lifts = Vec::new();
+        let (mut lifts, mut placed_by) = (Vec::new(), BTreeMap::new());
         let mut holds = Self::default();
         for line in changes {
             match &line.event {
@@ -131,13 +131,14 @@ impl Holds {
                     let by = line.request.principal.clone();
                     let placed = PlacedHold::new(line.at.clone(), by, hold.clone());
                     holds.by_id.insert(hold.id.clone(), placed);
+                    placed_by.insert(hold.id.as_str(), (line, hold));
                 }
                 Event::Change(Change::Lift { lifted, .. }) => lifts.push((lifted, line)),
                 _ => {}
             }
         }
         for (id, line) in lifts {
-            if holds.by_id.get(id).is_some_and(|placed| counts(line, &placed.hold)) {
+            if placed_by.get(id.as_str()).is_some_and(|placed| counts(line, *placed)) {
                 holds.by_id.remove(id);
             }
         }

@@ -62,19 +62,25 @@ impl<'c> Keepers<'c> {
         })
     }
 
-    /// Whether a line that lifts a hold counts: by what was in force upon the checkpoint that it
-    /// names as its head, or upon the last one where the log lacks that one.
-    fn counts(&self, line: &Line, hold: &Hold) -> bool {
-        let named = line.request.head.as_ref().and_then(|head| {
-            let held = self.chronicle.checkpoint(CheckpointNumber(head.checkpoint)).ok()?;
-            (held.hash.to_string() == head.hash).then_some(held.number)
-        });
-        let named = named.unwrap_or_else(|| self.chronicle.head_number());
+    /// Whether a line that lifts a hold counts: by what was in force upon the later of the checkpoints
+    /// that it and the line of the hold name as their heads. It follows the hold, and a copy of the
+    /// vault as it was before knows no later rules.
+    fn counts(&self, line: &Line, (placed, hold): (&Line, &Hold)) -> bool {
+        let named = self.head_of(line).max(self.head_of(placed));
         let mut upon = self.upon.borrow_mut();
         let rules =
             upon.entry(named).or_insert_with(|| rules_upon(self.vault, self.chronicle, named));
         let who = line.request.principal.as_deref();
         rules.as_ref().is_none_or(|rules| who.is_some_and(|who| self.has(rules, who, hold)))
+    }
+
+    /// The head that a line names, or the last checkpoint where the log lacks that one.
+    fn head_of(&self, line: &Line) -> CheckpointNumber {
+        let named = line.request.head.as_ref().and_then(|head| {
+            let held = self.chronicle.checkpoint(CheckpointNumber(head.checkpoint)).ok()?;
+            (held.hash.to_string() == head.hash).then_some(held.number)
+        });
+        named.unwrap_or_else(|| self.chronicle.head_number())
     }
 }
 
@@ -89,8 +95,8 @@ pub(super) fn read(vault: &Vault, folder: Option<&Path>) -> Result<(Holds, bool)
     // Where the log cannot be relied on, nothing is pruned anyway.
     let chronicle = log.as_ref().and_then(|log| log.sound().ok());
     let keepers = chronicle.as_ref().map(|chronicle| Keepers::new(vault, chronicle));
-    let counts = |line: &Line, hold: &Hold| {
-        keepers.as_ref().is_none_or(|keepers| keepers.counts(line, hold))
+    let counts = |line: &Line, placed: (&Line, &Hold)| {
+        keepers.as_ref().is_none_or(|keepers| keepers.counts(line, placed))
     };
     Ok((of_holds(Holds::read(folder, &lines, &counts))?, is_sound))
 }

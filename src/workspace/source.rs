@@ -21,6 +21,7 @@ use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::model::principal::{Principal, PrincipalKey};
+use crate::model::timestamp::Timestamp;
 use crate::program::{Fetcher, configured};
 use crate::report::Spell;
 use crate::report::failure::{Code, Failure};
@@ -30,7 +31,7 @@ use crate::source::fetch::NotFetchable;
 use crate::source::{
     self, Claim, ClaimError, Freshness, ReceiveError, Received, RecordedResult, SourceCall,
 };
-use crate::staging::{self, ActKind, Hydrated, StagedEntry};
+use crate::staging::{self, ActKind, Hydrated, StagedEntry, StagingError};
 use crate::vault::Vault;
 use crate::vault::staging::Staging;
 
@@ -96,10 +97,21 @@ pub(crate) fn no_source(head: &Snapshot<'_>, id: &DocumentId) -> Option<Failure>
 }
 
 /// That a result was recorded, and is not kept. Recording it again would add a second line.
-fn not_staged(trace: &TraceId, why: &Failure) -> Failure {
-    let message = format!("recorded as {trace}, not staged: {}", why.message);
-    let mut failure = Failure::new(Code::Io, message)
-        .hint("do not record the result again: the access log has it, without its content");
+fn not_staged(trace: &TraceId, why: &StagingError) -> Failure {
+    let mut failure = match why {
+        StagingError::Tail(_) => {
+            let message = format!("recorded as {trace}, and staged, but {why}");
+            Failure::new(Code::Io, message).hint(
+                "do not record the result again; free the directory of state, so that the next \
+                 result can be followed",
+            )
+        }
+        why => {
+            let message = format!("recorded as {trace}, not staged: {why}");
+            Failure::new(Code::Io, message)
+                .hint("do not record the result again: the access log has it, without its content")
+        }
+    };
     failure.details = vec![format!("recorded as {trace}")];
     failure
 }
@@ -281,7 +293,7 @@ impl Workspace<'_> {
         let of = (principal, labels);
         let staged = match days.filter(|_| hydration.error.is_none()) {
             Some(days) => self
-                .stage(vault, (call, days), (of, &hydration), received)
+                .stage(vault, (call, days), (of, &hydration), (received, self.now()?))
                 .map_err(|why| not_staged(&trace, &why))?,
             None => None,
         };
@@ -450,8 +462,8 @@ impl Workspace<'_> {
         vault: &Vault,
         (call, days): (&SourceCall<'_>, u64),
         ((principal, labels), hydration): ((Option<String>, Labels), &Hydration),
-        received: Received,
-    ) -> Result<Option<String>, Failure> {
+        (received, at): (Received, Timestamp),
+    ) -> Result<Option<String>, StagingError> {
         let Some(payload) = received.content else { return Ok(None) };
         let of = hydration.clone();
         let hydrated = Hydrated {
@@ -469,7 +481,7 @@ impl Workspace<'_> {
             days,
         };
         let places = (vault, self.environment.random);
-        let captured = staging::stage(places, (hydrated, &payload), self.now()?)?;
+        let captured = staging::stage(places, (hydrated, &payload), at)?;
         Ok(Some(captured.name.to_string()))
     }
 }

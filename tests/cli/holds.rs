@@ -145,3 +145,30 @@ fn a_hold_that_was_lifted_before_governance_stays_lifted() {
     place.ctx("govern on").ok();
     assert!(shown(&place, "bo@x.com").is_empty());
 }
+
+#[test]
+fn a_copy_from_before_governance_lifts_no_later_hold() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let old = place.duplicate();
+    place.write(
+        "stewards.yaml",
+        "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  \
+         - {principal: kim@x.com, role: reviewer}\n",
+    );
+    place.ctx("govern on").ok();
+    let hold = place_hold(&place, "--session s", "bo@x.com").ok().stdout;
+    // Nothing in the copy says that the vault is governed.
+    let copy = |from: &Place, to: &Place| {
+        for (path, bytes) in files_in(&from.path(".context/audit")) {
+            let path = format!(".context/audit/{path}");
+            if !to.has(&path) || to.bytes(&path).len() < bytes.len() {
+                to.write(&path, bytes);
+            }
+        }
+    };
+    copy(&place, &old);
+    lift(&old, &hold, "vi@x.com").ok();
+    let third = place.duplicate();
+    copy(&old, &third);
+    assert_eq!(shown(&third, "bo@x.com"), [hold.trim()]);
+}

@@ -816,6 +816,10 @@ fn two_entries_of_one_name_are_damage_and_are_named_by_all_digits() {
     let whole = format!("{writer}-1");
     let shown = place.args(&["stage", "show", &whole]).here().exits(1);
     assert!(shown.stdout.contains("\none\n") && shown.stderr.contains(warning));
+    // A document could not say which one it was made of: none is made.
+    let refused = place.args(&["stage", "promote", &whole, "--to", "nodes/made"]).here().exits(1);
+    assert!(refused.stderr.contains("names two staged entries"), "{}", refused.stderr);
+    assert!(!place.has("nodes/made.md"));
     let erase = ["stage", "erase", &whole, "--reason", "personal data"];
     assert!(place.args(&erase).here().ok().stdout.contains("erased: "));
     assert!(!place.has(&format!(".context/staging/objects/{}", path_of_content(b"one"))));

@@ -248,9 +248,9 @@ fn readers_are_told_of_a_chain_that_lacks_its_bound_line() {
     };
     let first: String =
         origin.read(&path).lines().take(1).map(|line| format!("{line}\n")).collect();
-    for left in [Some(first), None] {
+    for left in [Some(&first), None] {
         let place = origin.duplicate();
-        match &left {
+        match left {
             Some(text) => place.write(&path, text),
             None => place.remove(&path),
         }
@@ -269,6 +269,10 @@ fn readers_are_told_of_a_chain_that_lacks_its_bound_line() {
     }
     let list = origin.ctx("stage list").ok();
     assert_eq!(list.stderr, "");
+    // So it is where no chain is left.
+    origin.remove(".context/staging");
+    let answer = origin.ctx(&format!("resolve status:staged --as {BO}"));
+    assert!(answer.stderr.contains(warning), "{}", answer.stderr);
 }
 
 /// The checkpoints of a delta log as values, changed; hashes are left as they were.

@@ -39,7 +39,9 @@ impl Workspace<'_> {
         let names_staged = asked.names_staged();
         // What a search finds is published.
         let is_asked = asked.plan.backend.is_none() && (names_staged || !labels.session_implicit);
-        if !is_asked || !vault.files().exists(STAGING_CHAINS) {
+        // Without chains there is something to say where checkpoints bind some.
+        let may_have = vault.files().exists(STAGING_CHAINS) || vault.config().staging.bind;
+        if !is_asked || !may_have {
             return Ok(None);
         }
         let places = (vault, labels);

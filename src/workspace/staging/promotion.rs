@@ -10,6 +10,7 @@ use crate::document::text::normalise;
 use crate::govern::review::{Submission, submit};
 use crate::govern::{self, Author, Mode, NewDocument, Outcome, Request, Which};
 use crate::index::staged::Sharing;
+use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::tag::Tag;
@@ -59,6 +60,7 @@ impl Workspace<'_> {
         target: &Target<'_>,
     ) -> Result<Promoted, Failure> {
         let (text, name) = (text_of(vault, entry, target)?, entry.name());
+        self.refuse_shared_name(vault, &name)?;
         let submitted = is_governed(vault)?;
         let (outcome, version) = match self.made_before(vault, target.id, entry)? {
             Some(version) => (None, version),
@@ -74,6 +76,22 @@ impl Workspace<'_> {
         };
         self.record_promotion(vault, &name, (target.id, version))?;
         Ok(Promoted { entry: entry.clone(), outcome, version, submitted })
+    }
+
+    /// Refuses an entry whose name another one has: `promoted_from` would lead to both.
+    fn refuse_shared_name(&self, vault: &Vault, name: &StagedName) -> Result<(), Failure> {
+        let desk = Desk::named(self, vault, (name, Sharing::Unasked))?;
+        match desk.staged.all_named(name).len() {
+            ..=1 => Ok(()),
+            _ => {
+                let message = format!(
+                    "`{name}` names two staged entries, so that a document could not say which one it \
+                     was made of"
+                );
+                Err(Failure::new(Code::Refused, message)
+                    .hint(Hint::call("run {} for a full report", Verb::Verify)))
+            }
+        }
     }
 
     /// The version of the document that an interrupted command made of this entry.
