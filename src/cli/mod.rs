@@ -67,7 +67,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::audit::Labels;
 use crate::report::failure::{Code, Failure};
-use crate::workspace::recording::{Command, GivenLabels, Recording};
+use crate::workspace::call::Call;
+use crate::workspace::recording::{Command, GivenLabels};
 use crate::workspace::{Environment, Options, Workspace};
 
 pub use groups::reference;
@@ -89,7 +90,7 @@ pub struct World {
 /// The three streams of a process.
 pub struct Streams<'s> {
     /// Standard input.
-    pub stdin: &'s mut dyn Read,
+    pub stdin: &'s mut (dyn Read + Send),
     /// Standard output: the report.
     pub stdout: &'s mut dyn Write,
     /// Standard error: progress, then hints and errors.
@@ -287,9 +288,7 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let command = Command { verb, argv: words, terminal: world.terminal };
     let options = Options { vault, principal, now, labels, command, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
-    let recording = Recording::begin();
-    let labels = Labels::default();
-    let mut session = Session { ui, workspace, stdin, recording, labels, pinned: None };
+    let mut session = Session { ui, call: Call::new(workspace, Labels::default()), stdin };
     let mut exit = recorded(cli.verb, &mut session).unwrap_or_else(|failure| {
         let failure = session.workspace.explained(failure);
         session.ui.failure(&failure);
