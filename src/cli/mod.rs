@@ -32,6 +32,8 @@ mod index;
 mod init;
 mod limit;
 mod list;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod moved;
 mod neighbors;
 mod owners;
@@ -205,6 +207,8 @@ enum Verb {
     Replay(replay::Replay),
     Evidence(evidence::Evidence),
     Recover(recover::Recover),
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Mcp),
     Index(index::Index),
     Stage(stage::Stage),
     Steward(steward::Steward),
@@ -285,7 +289,7 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
         cli.global;
     ui.json = json;
     let labels = GivenLabels { agent, session, thread, task, node };
-    let command = Command { verb, argv: words, terminal: world.terminal };
+    let command = Command { verb, argv: words, terminal: world.terminal, client: None };
     let options = Options { vault, principal, now, labels, command, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
     let mut session = Session { ui, call: Call::new(workspace, Labels::default()), stdin };
@@ -377,6 +381,8 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Replay(args) => replay::run(&args, session),
         Verb::Evidence(args) => evidence::run(&args, session),
         Verb::Recover(args) => recover::run(&args, session),
+        #[cfg(feature = "mcp")]
+        Verb::Mcp(args) => mcp::run(&args, session),
         Verb::Index(args) => index::run(&args, session),
         Verb::Stage(args) => stage::run(&args, session),
         Verb::Steward(args) => steward::run(&args, session),

@@ -2,7 +2,7 @@
 //! said beside the answer.
 //!
 //! A front end turns its words into a question, asks it here, and prints the report of the answer:
-//! a command as text or `--json`. What left is recorded by
+//! a command as text or `--json`, a tool as text and structured content. What left is recorded by
 //! [`Call::record`], before its first byte does (`spec/audit.md`, AUDIT-5).
 //!
 //! `read`, `resolve`, `search`, `list`, `history`, `neighbors`, `diff`, `map` and `verify` are the
@@ -187,6 +187,18 @@ impl<'w> Call<'w> {
     /// What is to be said beside the answer, and was not taken yet.
     pub(crate) fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
+    }
+
+    /// What is to be said beside the answer.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// Forgets the texts of an answer that is made again, and was not sent.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn unsend(&mut self) {
+        self.recording.texts.clear();
     }
 
     fn note_lost_head(&mut self, checked: Result<(), HeadError>) {

@@ -5,6 +5,8 @@ use crate::audit::Traced;
 use crate::document::sections::Section;
 use crate::report::document::{DocumentReport, OutlineReport};
 use crate::report::failure::Failure;
+#[cfg(feature = "mcp")]
+use crate::resolve::portion::Portion;
 use crate::resolve::{Need, Served, Snapshot};
 use crate::uri::Class;
 use crate::workspace::moment::Moment;
@@ -67,5 +69,11 @@ impl Reading {
     /// The report with these sections in place of the text.
     pub(crate) fn outlined<'r>(&'r self, sections: &'r [Section]) -> OutlineReport<'r> {
         OutlineReport::new(&self.served, sections)
+    }
+
+    /// What was asked for, as a part of an answer.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn portion(&self) -> Portion<'_> {
+        Portion { section: self.section.as_ref(), ..Portion::whole(&self.served) }
     }
 }
