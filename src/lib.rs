@@ -27,7 +27,7 @@
 //! repository, and change without notice. They form layers; a module imports only from lower ones:
 //!
 //! ```text
-//! front ends     cli
+//! front ends     cli  mcp
 //! contract       workspace  report                      what every front end shares
 //! acting         evidence  convert  govern              attribute, prove, publish,
 //!                recover  verify                        repair, check
@@ -68,6 +68,8 @@ mod graph;
 mod index;
 #[doc(hidden)]
 pub mod live;
+#[cfg(feature = "mcp")]
+mod mcp;
 pub mod model;
 #[doc(hidden)]
 pub mod pack;

@@ -160,6 +160,7 @@ mod tests {
             principal_source: "none".to_owned(),
             head: None,
             labels: Labels::default(),
+            client: None,
             traceparent: None,
         }
     }

@@ -62,6 +62,9 @@ pub struct Request {
     pub head: Option<HeadRef>,
     /// The labels.
     pub labels: Labels,
+    /// The program that asked on behalf of the user, as it named itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
     /// The span of a distributed trace that the command was run in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
@@ -261,6 +264,7 @@ impl Line {
                 principal_source: members.need("principal_source")?,
                 head: members.get("head")?,
                 labels: members.need("labels")?,
+                client: members.get("client")?,
                 traceparent: members.get("traceparent")?,
             },
             cause: members.get("cause")?,

@@ -19,6 +19,11 @@ pub(super) struct AsOf {
 }
 
 impl AsOf {
+    /// What was given.
+    pub(super) fn moment(self) -> Option<Moment> {
+        self.at
+    }
+
     /// The checkpoint; none for the last one.
     pub(super) fn checkpoint(
         self,

@@ -72,7 +72,8 @@ pub(super) fn run(args: &BlameArgs, session: &mut Session<'_>) -> Result<Answer,
     };
     let start = range.start;
     let report = blamed.lines(range, section.as_ref());
-    session.release(served.lines(start..start + report.lines.len(), !session.ui.json));
+    let is_whole = !session.ui.json;
+    session.release(served.lines(start..start + report.lines.len(), is_whole));
     match session.ui.json {
         true => session.ui.report(&report),
         false => text(session, &report),

@@ -7,14 +7,14 @@ use super::as_of::AsOf;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
-use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::report::failure::Failure;
 use crate::report::map::{Extent, MapReport};
+use crate::resolve::Served;
 use crate::resolve::portion::Portion;
-use crate::resolve::{Need, Served, Snapshot};
 use crate::selector::{Atom, Term};
 use crate::words::count;
+use crate::workspace::call::map;
 
 /// Print the instructions for agents and a map of published documents
 ///
@@ -35,41 +35,19 @@ pub(super) struct Context {
 
 pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let source = session.source(&vault, Need::Fields)?;
-    let at = args.at.checkpoint(session, &vault, &source)?;
-    let snapshot = Snapshot::of(&vault, &source, at)?;
-    let mut overview = snapshot.overview()?;
-    let packs = match snapshot.packs() {
-        Ok(mut packs) => {
-            overview.withheld.append(&mut packs.withheld);
-            packs
-        }
-        Err(withheld) => {
-            overview.withheld.push(withheld);
-            Default::default()
-        }
-    };
-    let instructions = match snapshot.get(&DocumentId::instructions()) {
-        Some(Ok(served)) => Some(served),
-        Some(Err(withheld)) => {
-            overview.withheld.push(withheld);
-            None
-        }
-        None => None,
-    };
+    let source = session.source(&vault, map::NEED)?;
+    let at = args.at.moment();
+    let mapped = session.ask(|call, _| call.map((&vault, &source), at))?;
     let extent = if args.all { Extent::Whole } else { Extent::Bounded };
-    let map = MapReport::new(&snapshot, &overview, &packs, extent)?;
-    session.recording.listed = Some(map.documents);
-    session.note_unreadable(&snapshot);
+    let map = session.ask(|call, _| call.map_report(&mapped, extent))?;
     match session.ui.json {
         true => {
-            let map = session.release(map.with(instructions.as_ref()));
+            let map = session.release(mapped.with_instructions(map));
             session.ui.report(&map);
         }
-        false => text(session, instructions.as_ref(), &map),
+        false => text(session, mapped.instructions.as_ref(), &map),
     }
-    let is_withheld = overview.withheld.iter().any(|w| w.id.as_str() == layout::CONTEXT);
-    if instructions.is_none() && !is_withheld {
+    if mapped.lacks_instructions() {
         let next = match vault.files().exists(layout::CONTEXT) {
             true if session.ui.is_governed() => "`ctx submit CONTEXT.md` submits it",
             true => "`ctx publish CONTEXT.md` publishes it",
@@ -77,7 +55,7 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
         };
         session.ui.note(&format!("note: no checkpoint holds CONTEXT.md; {next}"));
     }
-    Ok(session.answer(&overview.withheld))
+    Ok(session.answer(mapped.withheld()))
 }
 
 fn text(session: &mut Session<'_>, instructions: Option<&Served>, map: &MapReport<'_>) {

@@ -116,7 +116,7 @@ fn decided(
     ) -> Result<crate::govern::Outcome, crate::govern::PublishError>,
 ) -> Result<crate::govern::Outcome, Failure> {
     let vault = session.acting(&about.acting)?;
-    let workspace = &session.workspace;
+    let workspace = &session.call.workspace;
     let author = workspace.author(&vault, about.note.as_deref(), None)?;
     let ids = about.ids.iter().map(|text| workspace.named(&vault, text));
     let ids: Vec<DocumentId> = ids.collect::<Result<_, _>>()?;

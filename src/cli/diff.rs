@@ -3,9 +3,7 @@
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::{Part, Text, Traced};
 use crate::chain::diff::print_between;
-use crate::document::live_form::LiveForm;
 use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::report::history::{DiffReport, DiffsReport};
@@ -14,8 +12,9 @@ use crate::status::seen::Seen;
 use crate::status::{self, DocumentState, GovernanceState, Row};
 use crate::vault::Vault;
 use crate::words::count;
+use crate::workspace::call::diff::{as_live, handed_out};
 use crate::workspace::places::Places;
-use crate::workspace::version::{live_text, number, published, recorded, text_of};
+use crate::workspace::version::{live_text, published};
 
 /// Show changes between two versions, or since publication
 ///
@@ -52,63 +51,18 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
     let head = Snapshot::at(&vault, &chronicle, None)?;
     let places = session.workspace.places_at(&vault, &head, args.id.as_slice())?;
     let [id] = places.ids() else { return changed(args, session, (&vault, &head), &places) };
-    let id = id.clone();
-    let is_live = |side: Option<&String>| side.is_none_or(|side| side == "live");
-    let with_live = is_live(args.v2.as_ref()) || args.v1.as_ref().is_some_and(|v1| v1 == "live");
-    let mut versions: Vec<Text> = Vec::new();
-    let mut side = |text: Option<&String>| -> Result<(String, String), Failure> {
-        match text.filter(|_| !is_live(text)) {
-            None => Ok(("live".to_owned(), live_text(&vault, &id)?)),
-            Some(text) => {
-                let version = number(text)?;
-                let (text, history) = text_of(&vault, &head, &chronicle, &id, version)?;
-                versions.extend(recorded(
-                    (vault.files(), &chronicle),
-                    &id,
-                    (version, &history),
-                    (&text, ""),
-                ));
-                let text = if with_live { as_live(&id, text) } else { text };
-                Ok((format!("v{version}"), text))
-            }
-        }
-    };
-    let mut base = None;
-    let (from, old) = match &args.v1 {
-        Some(_) => side(args.v1.as_ref())?,
-        None => {
-            let served = published(&vault, &head, &id)?;
-            base = Some(served.origin().text(""));
-            (format!("v{}", served.entry.version), as_live(&id, served.text))
-        }
-    };
-    let (to, new) = side(args.v2.as_ref())?;
-    versions.extend(base);
-    let equal = old == new;
-    let diff = if equal { String::new() } else { print_between(&old, &new, &from, &to) };
-    let diff = session.release(handed_out(diff, versions));
+    let (ground, sides) = ((&vault, &chronicle, &head), (args.v1.as_deref(), args.v2.as_deref()));
+    let difference = session.ask(|call, _| call.diff(ground, id, sides))?;
     if session.ui.json {
-        session.ui.report(&DiffReport { id: &id, from: &from, to: &to, equal, diff: &diff });
+        session.ui.report(&difference.report());
     } else {
-        session.ui.diff(&diff);
-        if equal {
+        session.ui.diff(&difference.diff);
+        if difference.equal {
+            let (from, to) = (&difference.from, &difference.to);
             session.ui.note(&format!("note: {from} and {to} are equal"));
         }
     }
     Ok(Answer::Yes)
-}
-
-/// A diff from or to versions, with what is recorded of them.
-fn handed_out(diff: String, versions: Vec<Text>) -> Traced<String> {
-    let of_diff = |text: Text| Text { part: Some(Part::Diff), ..text.handed_out(&diff) };
-    let recorded =
-        if diff.is_empty() { Vec::new() } else { versions.into_iter().map(of_diff).collect() };
-    Traced::new(diff, recorded)
-}
-
-/// What a live file with a published text has.
-fn as_live(id: &DocumentId, sealed: String) -> String {
-    if id.is_document() { LiveForm::of(&sealed).into_text() } else { sealed }
 }
 
 /// The states of live files that differ from what is published.

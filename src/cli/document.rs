@@ -43,7 +43,7 @@ pub(super) fn note(session: &mut Session<'_>, backend: Option<&str>, notes: &[St
 pub(super) fn note_withheld(session: &mut Session<'_>, withheld: &[Withheld]) {
     if !withheld.is_empty() {
         let report = Failure::withheld(withheld);
-        let text = super::failure::text(&report.report(session.ui.spell()));
+        let text = report.report(session.ui.spell()).to_string();
         session.ui.note(&text);
     }
 }

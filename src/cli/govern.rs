@@ -64,7 +64,7 @@ pub(super) fn run(args: &Govern, session: &mut Session<'_>) -> Result<Answer, Fa
     let (Part::On { how, .. } | Part::Off { how }) = &args.part;
     let vault = session.acting(&how.acting)?;
     let mode = Mode { dry_run: how.dry_run, ..Mode::default() };
-    let workspace = &session.workspace;
+    let workspace = &session.call.workspace;
     let note = how.note.as_deref();
     match &args.part {
         Part::On { alone, .. } => {

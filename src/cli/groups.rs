@@ -7,7 +7,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::Cli;
 
 /// The verbs of each group, in the order in which `ctx --help` lists them.
-const GROUPS: [(&str, &[&str]); 8] = [
+const GROUPS: [(&str, &[&str]); 9] = [
     ("Start", &["init", "demo", "add"]),
     ("Publish", &["status", "validate", "diff", "publish", "retire", "restore", "mv"]),
     ("Review", &["submit", "review", "approve", "reject", "withdraw", "comment"]),
@@ -33,9 +33,13 @@ const GROUPS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("Govern", &["govern", "steward", "owners", "stage"]),
+    ("Serve", SERVING),
     ("Maintain", &["recover", "index"]),
     ("Help", &["help"]),
 ];
+
+/// The verbs of front ends for programs.
+const SERVING: &[&str] = if cfg!(feature = "mcp") { &["mcp"] } else { &[] };
 
 /// Options that some verbs have no use for.
 const UNUSED: [(&str, &[&str]); 2] = [("demo", &["vault"]), ("help", &["vault"])];
@@ -110,7 +114,7 @@ pub(super) fn command() -> clap::Command {
         choosing(&mut command, path, labels);
     }
     let mut groups = String::new();
-    for (group, verbs) in GROUPS {
+    for (group, verbs) in GROUPS.into_iter().filter(|(_, verbs)| !verbs.is_empty()) {
         groups.push_str(&format!("{group}:\n"));
         for verb in verbs {
             let about = command.find_subcommand(verb).and_then(clap::Command::get_about);

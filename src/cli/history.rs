@@ -4,13 +4,11 @@ use super::Answer;
 use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::{shown, table};
-use crate::chain::error::ChainError;
-use crate::chain::replay;
 use crate::report::failure::Failure;
-use crate::report::history::{HistoryReport, LatestReport, VersionReport};
-use crate::resolve::{Need, Snapshot};
+use crate::report::history::{LatestReport, VersionReport};
+use crate::resolve::Snapshot;
 use crate::vault::Vault;
-use crate::workspace::version::check_name;
+use crate::workspace::call::history;
 
 /// List the versions of a document, each verified, or the latest of all
 ///
@@ -31,17 +29,11 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
     let vault = session.vault()?;
     let Some(id) = &args.id else { return all(session, &vault, args.limit) };
     let id = session.workspace.known_id(&vault, id)?;
-    let source = session.source(&vault, Need::Versions)?;
-    check_name(&Snapshot::of(&vault, &source, None)?, &id)?;
-    let history = match replay::load(vault.files(), &id) {
-        Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),
-        other => other?,
-    };
-    let seals = source.seals(&vault, &id, &history)?;
-    let mut report = HistoryReport::new(vault.files(), &seals, &id, &history);
+    let source = session.source(&vault, history::NEED)?;
+    let versions = session.ask(|call, _| call.history((&vault, &source), id))?;
+    let mut report = versions.report(&vault);
     let is_sound = report.is_sound();
-    let omitted = args.limit.last(&mut report.versions);
-    session.recording.listed = Some(report.versions.len());
+    let omitted = session.cut_history(&mut report, args.limit.entries());
     if !session.ui.json {
         text(session, &report.versions);
         limit::note(omitted).iter().for_each(|note| session.ui.note(note));

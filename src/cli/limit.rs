@@ -16,6 +16,11 @@ impl Limit {
         Self { limit: self.limit.or(Some(limit)) }
     }
 
+    /// How many entries are wanted, where that was said.
+    pub(super) fn entries(self) -> Option<usize> {
+        self.limit
+    }
+
     /// Cuts a list after its first entries; gives how many are left out.
     pub(super) fn first<T>(self, entries: &mut Vec<T>) -> usize {
         let all = entries.len();

@@ -5,10 +5,7 @@ use super::limit::{self, Limit};
 use super::session::Session;
 use super::{Answer, document};
 use crate::report::failure::Failure;
-use crate::report::resolve::ListReport;
-use crate::resolve::{Need, Snapshot};
-use crate::uri::Class;
-use crate::workspace::ask::{Asked, Query};
+use crate::workspace::call::list;
 
 /// List published documents
 ///
@@ -29,50 +26,26 @@ pub(super) struct List {
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let typed = args.selector.as_deref();
-    let folder = typed.and_then(|text| session.workspace.listed_folder(&vault, text));
-    let selector = match folder.as_deref() {
-        Some("") => None,
-        Some(folder) => Some(folder),
-        None => typed,
-    };
-    let (checkpoint, mut all) = match selector {
-        None => {
-            let source = session.source(&vault, Need::Versions)?;
-            let at = args.at.checkpoint(session, &vault, &source)?;
-            let snapshot = Snapshot::of(&vault, &source, at)?;
-            session.note_unreadable(&snapshot);
-            (snapshot.checkpoint(), snapshot.all()?)
-        }
-        Some(selector) => {
-            let source = session.source(&vault, Asked::need(selector))?;
-            let at = args.at.checkpoint(session, &vault, &source)?;
-            let mut asked = session.with_search(|workspace, on_slow| {
-                let query = Query { text: selector, at, whole: true, staged: false };
-                Asked::new(workspace, (&vault, &source), query, on_slow)
-            })?;
-            let found = asked.resolve(&vault)?;
-            let notes = asked.notes(&found)?;
-            document::note(session, asked.plan.backend.as_deref(), &notes);
-            if asked.plan.class() == Class::Set {
-                session.note_unreadable(&asked.snapshot);
-            }
-            (asked.snapshot.checkpoint(), found)
-        }
-    };
-    let omitted = args.limit.first(&mut all.documents);
-    session.recording.listed = Some(all.documents.len());
+    let selector = typed.and_then(|text| session.workspace.listed(&vault, text));
+    let selector = selector.as_deref();
+    let source = session.source(&vault, list::need(selector))?;
+    let (places, at) = ((&vault, &source), args.at.moment());
+    let mut listing =
+        session.ask_quietly(|call, on_slow| call.list(places, selector, at, on_slow))?;
+    document::note(session, listing.backend.as_deref(), &listing.notes);
+    session.tell();
+    let omitted = session.cut(&mut listing, 0, args.limit.entries());
     match session.ui.json {
-        true => {
-            session.ui.report(&limit::report(ListReport::new(checkpoint, &all), omitted));
-        }
+        true => session.ui.report(&limit::report(listing.report(), omitted)),
         false => {
-            session.ui.table(&document::rows(&all.portions()));
+            session.ui.table(&document::rows(&listing.all.portions()));
             limit::note(omitted).iter().for_each(|note| session.ui.note(note));
         }
     }
+    let all = &listing.all;
     let is_empty = args.selector.is_none() && all.documents.is_empty() && all.withheld.is_empty();
     if is_empty && session.recording.unreadable == 0 {
         session.ui.note("hint: nothing is published; `ctx status` shows what can be");
     }
-    Ok(session.answer(&all.withheld))
+    Ok(session.answer(&listing.all.withheld))
 }

@@ -32,6 +32,8 @@ mod index;
 mod init;
 mod limit;
 mod list;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod moved;
 mod neighbors;
 mod owners;
@@ -67,7 +69,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::audit::Labels;
 use crate::report::failure::{Code, Failure};
-use crate::workspace::recording::{Command, GivenLabels, Recording};
+use crate::workspace::call::Call;
+use crate::workspace::recording::{Command, GivenLabels};
 use crate::workspace::{Environment, Options, Workspace};
 
 pub use groups::reference;
@@ -89,7 +92,7 @@ pub struct World {
 /// The three streams of a process.
 pub struct Streams<'s> {
     /// Standard input.
-    pub stdin: &'s mut dyn Read,
+    pub stdin: &'s mut (dyn Read + Send),
     /// Standard output: the report.
     pub stdout: &'s mut dyn Write,
     /// Standard error: progress, then hints and errors.
@@ -204,6 +207,8 @@ enum Verb {
     Replay(replay::Replay),
     Evidence(evidence::Evidence),
     Recover(recover::Recover),
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Mcp),
     Index(index::Index),
     Stage(stage::Stage),
     Steward(steward::Steward),
@@ -284,12 +289,10 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
         cli.global;
     ui.json = json;
     let labels = GivenLabels { agent, session, thread, task, node };
-    let command = Command { verb, argv: words, terminal: world.terminal };
+    let command = Command { verb, argv: words, terminal: world.terminal, client: None };
     let options = Options { vault, principal, now, labels, command, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
-    let recording = Recording::begin();
-    let labels = Labels::default();
-    let mut session = Session { ui, workspace, stdin, recording, labels, pinned: None };
+    let mut session = Session { ui, call: Call::new(workspace, Labels::default()), stdin };
     let mut exit = recorded(cli.verb, &mut session).unwrap_or_else(|failure| {
         let failure = session.workspace.explained(failure);
         session.ui.failure(&failure);
@@ -378,6 +381,8 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Replay(args) => replay::run(&args, session),
         Verb::Evidence(args) => evidence::run(&args, session),
         Verb::Recover(args) => recover::run(&args, session),
+        #[cfg(feature = "mcp")]
+        Verb::Mcp(args) => mcp::run(&args, session),
         Verb::Index(args) => index::run(&args, session),
         Verb::Stage(args) => stage::run(&args, session),
         Verb::Steward(args) => steward::run(&args, session),

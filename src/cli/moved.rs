@@ -49,7 +49,7 @@ pub(super) struct Mv {
 
 pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
-    let workspace = &session.workspace;
+    let workspace = &session.call.workspace;
     let mode = Mode { fix_links: args.fix_links, ..args.expect.mode(args.dry_run)? };
     let author = workspace.author(&vault, args.note.as_deref(), None)?;
     let old = workspace.named(&vault, &args.old)?;

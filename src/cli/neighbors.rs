@@ -9,9 +9,7 @@ use crate::graph::Edge;
 use crate::graph::walk::{Direction, Neighbor, Walk};
 use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
-use crate::report::graph::NeighborsReport;
-use crate::resolve::{Need, Snapshot};
-use crate::words::nearest_name;
+use crate::workspace::call::neighbors;
 
 /// List the documents that a document refers to or is referred to by
 ///
@@ -55,22 +53,13 @@ impl Neighbors {
 
 pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let source = session.source(&vault, Need::Fields)?;
-    let named = session.workspace.named_at(&vault, &source, &args.id)?;
-    let at = args.at.checkpoint(session, &vault, &source)?;
-    let snapshot = Snapshot::of(&vault, &source, at.or(named.checkpoint))?;
-    let Some(around) = snapshot.around(&named.id, &args.walk())? else {
-        if let Some(Err(withheld)) = snapshot.get(&named.id) {
-            return Err(withheld.into());
-        }
-        let near =
-            nearest_name(named.id.as_str(), snapshot.documents()?.map(DocumentId::as_str), '/');
-        return Err(Failure::unknown_id(named.id.as_str(), near));
-    };
+    let source = session.source(&vault, neighbors::NEED)?;
+    let (places, asked) = ((&vault, &source), (args.id.as_str(), args.at.moment()));
+    let linked = session.ask(|call, _| call.neighbors(places, asked, &args.walk()))?;
+    let around = &linked.around;
     let found = &around.found;
-    session.recording.listed = Some(found.neighbors.len());
     if session.ui.json {
-        session.ui.report(&NeighborsReport::new(&named.id, snapshot.checkpoint(), &around));
+        session.ui.report(&linked.report());
     } else {
         let title = |id: &DocumentId| around.titles.get(id).map(String::as_str).unwrap_or_default();
         let rows = found.neighbors.iter().map(|n| row(n, title(&n.id)));

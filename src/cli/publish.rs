@@ -56,7 +56,7 @@ pub(super) struct Publish {
 pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
     let vault = if args.no_sync { vault.without_sync() } else { vault };
-    let workspace = &session.workspace;
+    let workspace = &session.call.workspace;
     let author = workspace.author(&vault, args.note.as_deref(), args.author.as_deref())?;
     let which = if args.all {
         Which::All

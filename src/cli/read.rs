@@ -5,12 +5,9 @@ use super::as_of::AsOf;
 use super::session::Session;
 use super::ui::shown;
 use crate::document::sections::Section;
-use crate::report::document::{DocumentReport, OutlineReport};
 use crate::report::failure::Failure;
-use crate::resolve::{Need, Served, Snapshot};
-use crate::uri::Class;
 use crate::words::count;
-use crate::workspace::version::published;
+use crate::workspace::call::read::{self, Reading};
 
 /// Print the published text of a document, verified
 ///
@@ -35,37 +32,25 @@ pub(super) struct Read {
 
 pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let source = session.source(&vault, Need::Versions)?;
-    let at = args.at.checkpoint(session, &vault, &source)?;
-    let named = session.workspace.named_at(&vault, &source, &args.id)?.at(at)?;
-    session.recording.class = Some(Class::Direct);
-    session.recording.query = Some(args.id.clone());
-    let snapshot = Snapshot::of(&vault, &source, named.checkpoint)?;
-    let served = published(&vault, &snapshot, &named.id)?;
-    let section = named.anchor.map(|anchor| served.section(&anchor)).transpose()?;
+    let source = session.source(&vault, read::NEED)?;
+    let at = args.at.moment();
+    let reading = session.ask(|call, _| call.read((&vault, &source), &args.id, at))?;
     if args.outline {
-        outline(session, &served, section.as_ref());
-        return Ok(Answer::Yes);
-    }
-    match (&section, session.ui.json) {
-        (section, false) => sealed(session, &served, section.as_ref()),
-        (None, true) => {
-            let report = session.release(DocumentReport::whole(&served));
-            session.ui.report(&report);
-        }
-        (Some(section), true) => {
-            let report = session.release(DocumentReport::of_section(&served, section));
-            session.ui.report(&report);
-        }
+        outline(session, &reading);
+    } else if session.ui.json {
+        let report = session.release(reading.report());
+        session.ui.report(&report);
+    } else {
+        sealed(session, &reading);
     }
     Ok(Answer::Yes)
 }
 
 /// A part of the text as it is sealed: with what answers for agents leave out.
-fn sealed(session: &mut Session<'_>, served: &Served, section: Option<&Section>) {
-    let text = session.release(served.sealed(section));
+fn sealed(session: &mut Session<'_>, Reading { served, section }: &Reading) {
+    let text = session.release(served.sealed(section.as_ref()));
     session.ui.harmless(text);
-    let range = section.map_or(0..served.text.len(), |section| section.range.clone());
+    let range = section.as_ref().map_or(0..served.text.len(), |section| section.range.clone());
     let (_, comments) = served.shown(range);
     if comments > 0 {
         let what = count(comments, "comment");
@@ -74,16 +59,10 @@ fn sealed(session: &mut Session<'_>, served: &Served, section: Option<&Section>)
 }
 
 /// The sections of a document, or those inside one of them.
-fn outline(session: &mut Session<'_>, served: &Served, whole: Option<&Section>) {
-    session.recording.listed = Some(1);
-    let mut sections = served.sections();
-    sections.retain(|section| {
-        whole.is_none_or(|whole| {
-            whole.range.start <= section.range.start && section.range.end <= whole.range.end
-        })
-    });
+fn outline(session: &mut Session<'_>, reading: &Reading) {
+    let sections = session.outline(reading);
     if session.ui.json {
-        session.ui.report(&OutlineReport::new(served, &sections));
+        session.ui.report(&reading.outlined(&sections));
         return;
     }
     let row = |section: &Section| {

@@ -9,15 +9,15 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, document};
 use crate::report::failure::Failure;
-use crate::report::resolve::{Detail, ExplainReport, ResolveReport};
+use crate::report::resolve::{Detail, ExplainReport};
 use crate::resolve::Explained;
-use crate::resolve::context::{Context, Reason, Shape};
+use crate::resolve::context::{Context, Reason};
 use crate::resolve::portion::Portion;
 use crate::resolve::tokens::Tokenizer;
-use crate::uri::Class;
 use crate::vault::Vault;
 use crate::words::count;
-use crate::workspace::ask::{Asked, Query};
+use crate::workspace::ask::Asked;
+use crate::workspace::call::resolve::Resolved;
 
 /// Select published documents with a selector or URI
 ///
@@ -100,42 +100,19 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     session.ui.json |= args.format == Some(Format::Json);
     let vault = session.vault()?;
     let source = session.source(&vault, Asked::need(&args.selector))?;
-    let at = args.at.checkpoint(session, &vault, &source)?;
-    let places = (&vault, &source);
-    let mut asked = session.with_search(|workspace, on_slow| {
-        let query = Query { text: &args.selector, at, whole: args.whole, staged: true };
-        Asked::new(workspace, places, query, on_slow)
-    })?;
+    let (places, asked) =
+        ((&vault, &source), (args.selector.as_str(), args.at.moment(), args.whole));
+    let planned = session.ask(|call, on_slow| call.plan(places, asked, on_slow))?;
     if args.explain {
-        return explain(session, &mut asked);
+        return explain(session, planned.asked);
     }
-    session.recording.class = Some(asked.plan.class());
-    session.recording.query = Some(asked.selector.to_string());
-    let mut resolution = asked.resolve(&vault)?;
-    let notes = asked.notes(&resolution)?;
-    let instructions = match args.has_instructions() {
-        true => asked.instructions(&mut resolution),
-        false => Vec::new(),
-    };
-    let shape = Shape {
-        budget: args.budget,
-        tokenizer: args.tokenizer.unwrap_or_default(),
-        instructions: &instructions,
-    };
-    let context = Context::new(asked.question(), &resolution, shape);
-    // A search, or a lone name, is answered as if the others were not there.
-    if asked.plan.class() == Class::Set {
-        session.note_unreadable(&asked.snapshot);
-    }
+    let has_instructions = args.has_instructions();
+    let resolved = session.ask(|call, _| call.resolve(&vault, planned, has_instructions))?;
+    let context = resolved.context(args.budget, args.tokenizer.unwrap_or_default());
     let with_contents = args.bodies || args.format.is_some();
-    let is_now = at.or(asked.selector.checkpoint).is_none();
-    // A past command is answered from its checkpoint.
-    let beside = match is_now && session.pinned.is_none() {
-        true => staged::beside(session, (&vault, &asked), (&context, with_contents))?,
-        false => staged::Beside::default(),
-    };
+    let beside =
+        session.ask(|call, _| call.beside(&vault, &resolved, (&context, with_contents)))?;
     if session.ui.json {
-        let about = (asked.selector.to_string(), asked.snapshot.checkpoint());
         let is_context = args.format.is_some();
         let tokens = is_context || args.budget.is_some() || args.tokenizer.is_some();
         let detail = Detail {
@@ -143,23 +120,18 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
             tokens,
             instructions: is_context && !args.no_instructions,
         };
-        let plan = &asked.plan;
-        let report = ResolveReport::new(about, plan, &context, &resolution, &notes, detail);
-        let taken = beside.taken.iter().map(staged::StagedResult::report).collect();
-        let report = session.release(report).beside(taken, &beside.left_out);
+        let report = session.release(resolved.report(&context, &beside, detail));
         session.ui.report(&report);
     } else {
         print(args, session, &context);
         staged::print(args, session, &beside);
     }
-    session.recording.listed = Some(context.portions.len() + beside.taken.len());
-    let has_staged = !beside.taken.is_empty() || !beside.left_out.is_empty();
-    let is_empty = resolution.documents.is_empty() && !has_staged;
+    let Resolved { asked, resolution, .. } = &resolved;
+    let is_empty = resolution.documents.is_empty() && beside.is_empty();
     if is_empty && resolution.withheld.is_empty() {
-        let at_head = at.or(asked.selector.checkpoint).is_none();
-        note_empty(session, &vault, &asked, at_head)?;
+        note_empty(session, &vault, asked, resolved.is_now)?;
     }
-    document::note(session, asked.plan.backend.as_deref(), &notes);
+    document::note(session, asked.plan.backend.as_deref(), &resolved.notes);
     note_left_out(session, &context);
     staged::note_left_out(session, &beside);
     Ok(session.answer(&resolution.withheld))
@@ -241,7 +213,7 @@ fn note_empty(
 }
 
 /// Shows how a selector is understood.
-fn explain(session: &mut Session<'_>, asked: &mut Asked<'_>) -> Result<Answer, Failure> {
+fn explain(session: &mut Session<'_>, mut asked: Asked<'_>) -> Result<Answer, Failure> {
     let (tree, cost, mut resolution) = asked.snapshot.explain(&asked.plan)?;
     asked.add_withheld(&mut resolution);
     let notes = asked.notes(&resolution)?;

@@ -46,7 +46,7 @@ pub(super) struct Retire {
 
 pub(super) fn run(args: &Retire, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
-    let workspace = &session.workspace;
+    let workspace = &session.call.workspace;
     let mode = args.expect.mode(args.dry_run)?;
     let author = workspace.author(&vault, args.note.as_deref(), None)?;
     let ids = args.ids.iter().map(|text| workspace.named(&vault, text));

@@ -4,12 +4,10 @@ use super::session::Session;
 use super::ui::{Ui, shown};
 use super::{Answer, document};
 use crate::report::failure::Failure;
-use crate::report::search::{CLASS, SearchReport};
-use crate::resolve::{Need, Snapshot};
+use crate::report::search::CLASS;
 use crate::search::{self, Hit, Query, Reason, Snippet};
-use crate::uri::Class;
 use crate::words::count;
-use crate::workspace::search::{Answered, ask};
+use crate::workspace::call::search::{self as search_call, Found};
 
 /// Find sections of published documents by words
 ///
@@ -43,27 +41,17 @@ pub(super) struct Search {
 pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let query = Query::parse(&args.words.join(" "))?.with_prefix(args.prefix);
     let vault = session.vault()?;
-    // Who has searched before will again: the log is large, and the index says the same.
-    let is_second = vault.cache().is_some_and(search::builtin::is_made);
-    let need = if is_second { Need::Fields } else { Need::Versions };
-    let source = session.source(&vault, need)?;
-    session.warn_of_settings(&vault);
-    let snapshot = Snapshot::of(&vault, &source, None)?;
-    let Answered { backend, answer } = &session.with_search(|workspace, on_slow| {
-        ask(workspace, &vault, &snapshot, (&query, args.limit.into()), on_slow)
-    })?;
-    let at = snapshot.checkpoint();
-    session.recording.class = Some(Class::Delegated);
-    session.recording.query = Some(query.text().to_owned());
-    session.recording.listed = Some(answer.hits.len());
-    let about = (query.text(), backend.as_str());
-    let report = session.release(SearchReport::new(about, at, answer, args.explain));
+    let source = session.source(&vault, search_call::need(&vault))?;
+    let (places, asked) = ((&vault, &source), (&query, args.limit.into()));
+    let found = session.ask(|call, on_slow| call.search(places, asked, on_slow))?;
+    let report = session.release(found.report(args.explain));
+    let Found { backend, answer, checkpoint: at, .. } = &found;
     match session.ui.json {
         true => session.ui.report(&report),
         false => answer.hits.iter().for_each(|hit| print(&mut session.ui, hit, args.explain)),
     }
     let backend = shown(backend);
-    let note = match (snapshot.hash(), answer.hits.len()) {
+    let note = match (found.hash, answer.hits.len()) {
         (None, _) => "hint: nothing is published; `ctx status` shows what can be".to_owned(),
         (_, 0) => format!("note: no section matches at checkpoint {at}, {CLASS} to {backend}"),
         (_, hits) => format!("{} at checkpoint {at}, {CLASS} to {backend}", count(hits, "hit")),

@@ -2,46 +2,98 @@
 
 use std::cell::RefCell;
 use std::io::Read;
+use std::ops::{Deref, DerefMut};
 
 use super::ui::{Ui, shown};
 use super::{Acting, Answer, Locking, document};
-use crate::audit::{Change, Labels, Traced};
-use crate::checkpoint::chronicle::Chronicle;
+use crate::audit::Change;
 use crate::checkpoint::log::Log;
-use crate::govern::{self, Outcome};
+use crate::govern::Outcome;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
-use crate::trust::{self, HeadError};
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::Workspace;
-use crate::workspace::recording::{NotRecorded, Printed, Recording};
+use crate::workspace::call::{Call, Note};
+use crate::workspace::recording::NotRecorded;
+use crate::workspace::search::OnSlow;
 
-/// One command at work.
+/// One command at work: a call, and the streams of a process. A verb asks the call as if it were
+/// the session.
 pub(super) struct Session<'w> {
     pub(super) ui: Ui<'w>,
-    pub(super) workspace: Workspace<'w>,
-    pub(super) stdin: &'w mut dyn Read,
-    /// What is to be recorded of it.
-    pub(super) recording: Recording,
-    /// Who asks.
-    pub(super) labels: Labels,
-    /// The log that is read in place of the vault's, where a past command is run again.
-    pub(super) pinned: Option<Log>,
+    pub(super) call: Call<'w>,
+    pub(super) stdin: &'w mut (dyn Read + Send),
 }
 
-impl Session<'_> {
+impl<'w> Deref for Session<'w> {
+    type Target = Call<'w>;
+
+    fn deref(&self) -> &Call<'w> {
+        &self.call
+    }
+}
+
+impl DerefMut for Session<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.call
+    }
+}
+
+impl<'w> Session<'w> {
     /// The vault of a verb; what it hands out, or is refused, is recorded of it.
     pub(super) fn vault(&mut self) -> Result<Vault, Failure> {
-        let vault = self.workspace.vault()?;
+        let vault = self.call.vault()?;
         self.ui.is_about(&vault);
-        self.recording.is_of(&vault);
         Ok(vault)
     }
 
-    /// A value that holds texts of documents, which are recorded before the report leaves.
-    pub(super) fn release<T>(&mut self, traced: Traced<T>) -> T {
-        traced.release(&mut self.recording.texts)
+    /// Asks the call something, while a search may tell on a terminal what it reads into its index.
+    pub(super) fn ask<T>(
+        &mut self,
+        ask: impl FnOnce(&mut Call<'w>, OnSlow<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let answer = self.ask_quietly(ask);
+        self.tell();
+        answer
+    }
+
+    /// The same, with what is said beside the answer kept for [`Session::tell`].
+    pub(super) fn ask_quietly<T>(
+        &mut self,
+        ask: impl FnOnce(&mut Call<'w>, OnSlow<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let line = RefCell::new(self.ui.progress());
+        let on_slow = |documents| {
+            let what = count(documents, "document");
+            line.borrow_mut().tell(|| format!("reading {what} into the search index"));
+        };
+        ask(&mut self.call, &on_slow)
+    }
+
+    /// Says what the call noted.
+    pub(super) fn tell(&mut self) {
+        self.ui.may_not_read = self.call.may_not_read;
+        for note in self.call.take_notes() {
+            match note {
+                Note::LostHead(why) => self.ui.warn(&format!(
+                    "the log may be truncated or replaced: {why}; run `ctx verify`"
+                )),
+                Note::Unreadable(documents, at) => {
+                    let what = count(documents, "document");
+                    self.ui
+                        .note(&format!("note: {what} of checkpoint {at} may not be read by you"));
+                }
+                Note::Setting(unknown) => {
+                    self.ui.note(&format!("warning: {}", shown(&unknown)));
+                }
+                Note::DamagedChain(source) => self.ui.warn(&format!(
+                    "a staging chain of `{source}` is damaged: staged results, and acts upon them, \
+                     may be missing here; run `ctx verify`"
+                )),
+                Note::NoContent(why) => self.ui.note(&format!("warning: {}", shown(&why))),
+            }
+        }
     }
 
     /// Records what was released so far, before the first byte of it leaves (AUDIT-5): a verb that
@@ -51,10 +103,8 @@ impl Session<'_> {
     /// # Errors
     /// It was not recorded, and the vault has every access durable: the report is dropped.
     pub(super) fn record(&mut self, refused: Option<Code>) -> Result<(), Failure> {
-        let recording = std::mem::replace(&mut self.recording, Recording::begin());
-        let is_required = recording.must_be_durable() && refused.is_none();
-        let printed = Printed { output: self.ui.held(), refused };
-        match self.workspace.record(recording, self.labels.clone(), &printed) {
+        let is_required = self.call.recording.must_be_durable() && refused.is_none();
+        match self.call.record(self.ui.held(), refused) {
             Err(why) if is_required => {
                 self.ui.discard();
                 Err(why.into())
@@ -73,7 +123,7 @@ impl Session<'_> {
 
     /// Keeps in mind what is withheld from the answer, and gives how the verb ends.
     pub(super) fn answer(&mut self, withheld: &[Withheld]) -> Answer {
-        self.recording.withheld += withheld.len();
+        self.call.withholds(withheld);
         document::note_withheld(self, withheld);
         Answer::of(withheld)
     }
@@ -81,13 +131,8 @@ impl Session<'_> {
     /// Says how many documents the reader may not read, without naming one; before the report, which
     /// has the number in JSON.
     pub(super) fn note_unreadable(&mut self, snapshot: &Snapshot<'_>) {
-        self.recording.unreadable = snapshot.unreadable_count();
-        self.ui.may_not_read = snapshot.is_limited().then_some(self.recording.unreadable);
-        if self.recording.unreadable > 0 {
-            let what = count(self.recording.unreadable, "document");
-            let at = snapshot.checkpoint();
-            self.ui.note(&format!("note: {what} of checkpoint {at} may not be read by you"));
-        }
+        self.call.count_unreadable(snapshot);
+        self.tell();
     }
 
     /// The vault of a verb that records who acts.
@@ -97,7 +142,7 @@ impl Session<'_> {
 
     /// The vault of a verb that takes the write lock.
     pub(super) fn locking(&mut self, locking: &Locking) -> Result<Vault, Failure> {
-        self.workspace.options.lock_timeout = locking.lock_timeout;
+        self.call.workspace.options.lock_timeout = locking.lock_timeout;
         self.vault()
     }
 
@@ -122,9 +167,8 @@ impl Session<'_> {
     /// Warns of keys of the user's configuration that nothing reads: a program that they were to name
     /// is not run.
     pub(super) fn warn_of_settings(&mut self, vault: &Vault) {
-        for unknown in self.workspace.unknown_settings(vault).iter().take(10) {
-            self.ui.note(&format!("warning: {}", shown(unknown)));
-        }
+        self.call.note_settings(vault);
+        self.tell();
     }
 
     /// Warns where the nearest vault is inside of another one, which the user may mean.
@@ -144,60 +188,27 @@ impl Session<'_> {
         vault: &Vault,
         need: Need,
     ) -> Result<CheckpointSource, Failure> {
-        if let Some(log) = &self.pinned {
-            return Ok(CheckpointSource::from(log.clone()));
-        }
         let mut line = self.ui.progress();
-        let source = CheckpointSource::open(vault, need, &mut |done, all| {
+        let source = self.call.source(vault, need, &mut |done, all| {
             line.tell(|| format!("indexing: {done} of {}", count(all, "document")));
-        })?;
+        });
         drop(line);
-        if self.workspace.environment.is_recorded {
-            self.recording.reads(vault, &source);
-        }
-        self.warn_of_lost_head(source.check_head(vault));
-        Ok(source)
+        self.tell();
+        source
     }
 
     /// The log of a vault, for verbs that rely on it.
     pub(super) fn log(&mut self, vault: &Vault) -> Result<Log, Failure> {
-        if let Some(log) = &self.pinned {
-            return Ok(log.clone());
-        }
-        let log = trust::open_log(vault)?;
-        if let Ok(chronicle) = log.sound() {
-            self.reads(vault, &chronicle);
-            self.warn_of_lost_head(trust::check(vault, &chronicle));
-        }
-        Ok(log)
-    }
-
-    /// Keeps in mind what is recorded of an answer from these checkpoints.
-    pub(super) fn reads(&mut self, vault: &Vault, chronicle: &Chronicle<'_>) {
-        let head = chronicle.head();
-        self.recording.head = head.map(|head| (head.number, head.hash));
-        self.recording.head_at = head.map(|head| head.at);
-        let sealed = govern::sealed_config(vault, chronicle).ok().flatten();
-        sealed.iter().for_each(|config| self.recording.holds(config));
+        let log = self.call.log(vault);
+        self.tell();
+        log
     }
 
     /// Runs a search that may tell on a terminal what it reads into its index.
     pub(super) fn with_search<T>(
         &mut self,
-        ask: impl FnOnce(&Workspace<'_>, &dyn Fn(usize)) -> Result<T, Failure>,
+        ask: impl FnOnce(&Workspace<'_>, OnSlow<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let line = RefCell::new(self.ui.progress());
-        let on_slow = |documents| {
-            let what = count(documents, "document");
-            line.borrow_mut().tell(|| format!("reading {what} into the search index"));
-        };
-        ask(&self.workspace, &on_slow)
-    }
-
-    /// Warns where a reader answers from a log that does not hold the trusted head.
-    fn warn_of_lost_head(&mut self, checked: Result<(), HeadError>) {
-        if let Err(why) = checked {
-            self.ui.warn(&format!("the log may be truncated or replaced: {why}; run `ctx verify`"));
-        }
+        self.ask(|call, on_slow| ask(&call.workspace, on_slow))
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
     let cwd = &session.workspace.environment.cwd;
     let from = args.from.as_deref();
     let from = from.map(|from| file_or_input(from, cwd, session.stdin)).transpose()?;
-    let workspace = &session.workspace;
+    let workspace = &session.call.workspace;
     let author = workspace.author(&vault, args.note.as_deref(), None)?;
     let which = match args.changed {
         true => Which::Changed,

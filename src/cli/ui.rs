@@ -239,7 +239,7 @@ impl<'w> Ui<'w> {
         let report = why.report(self.spell());
         let text = match self.json {
             true => report::to_json(&report, &[], None),
-            false => failure::text(&report),
+            false => report.to_string(),
         };
         self.note(&text);
     }
@@ -249,6 +249,12 @@ impl<'w> Ui<'w> {
         let shown = self.shows_progress();
         let err = shown.then_some(&mut *self.err);
         Progress { err, next: Instant::now() + PATIENCE, is_shown: false }
+    }
+
+    /// The stream of stdout, for a command that speaks a protocol over it.
+    #[cfg(feature = "mcp")]
+    pub(super) fn stream(&mut self) -> &mut dyn Write {
+        &mut self.out
     }
 
     /// Hands what there is so far to stdout and stderr, in a command that goes on. Gives whether

@@ -4,6 +4,7 @@
 /// Codes with what to do, in byte order of the codes.
 #[rustfmt::skip]
 pub(super) const REMEDIES: &[(&str, &str)] = &[
+    ("answer-too-large", "Ask for less, as the hint says: a section, fewer entries, a narrower selector. Or name a larger `budget` in the call."),
     ("approval-due", "Review the text. To renew the approval, record the review in it, for example in a field `reviewed`, and submit it with `ctx submit ID`."),
     ("approval-lapsed", "The submitter runs `ctx withdraw ID` and then proposes the same again: with `ctx submit ID` a text, with `ctx retire ID` a retirement, with `ctx mv OLD NEW` a move. To withdraw a part of a change withdraws the whole change; then each part is submitted again with `--change NAME`. The new submission needs all of its approvals. `ctx steward who ID` shows who is a reviewer now. A reviewer can end the submission with `ctx reject ID --reason TEXT`."),
     ("approved-already", "You approved it before, and nothing more is asked of you. `ctx review show ID` says how many approvals are required and who may give them, or for which other parts of its change it waits. If `stewards.yaml` asks for fewer approvals now, so that no further one is needed, one of the approvers publishes it with `ctx approve ID`."),

@@ -89,6 +89,7 @@ pub(super) fn of_line(line: &Line) -> Attributes {
     all.maybe(of::CONVERSATION, labels.thread.as_ref());
     all.maybe("contextnest.task", labels.task.as_ref());
     all.maybe("contextnest.node", labels.node.as_ref());
+    all.maybe("contextnest.client", request.client.as_ref());
     all.number("contextnest.head.checkpoint", request.head.as_ref().map(|head| head.checkpoint));
     all.maybe("contextnest.head.hash", request.head.as_ref().map(|head| &head.hash));
     of_event(&line.event, &mut all);

@@ -9,6 +9,7 @@ use super::{Report, Spell};
 use crate::codes::codes;
 use crate::govern::Refusal;
 use crate::model::hint::Hint;
+use crate::model::visible::shown;
 
 codes! {
     /// A kind of failure.
@@ -22,6 +23,7 @@ codes! {
     ForeignVault "foreign-vault" 1, "The URI names another vault, which this version cannot resolve.";
     UnknownCheckpoint "unknown-checkpoint" 1, "No checkpoint has this number.";
     BundleInvalid "bundle-invalid" 1, "The file is not an evidence bundle, or its container or manifest was changed.";
+    AnswerTooLarge "answer-too-large" 1, "The answer of a tool is larger than the token budget of the call.";
     UnknownTrace "unknown-trace" 1, "The access log has no such line.";
     UnknownHold "unknown-hold" 1, "No hold with this name is in force.";
     UnknownStaged "unknown-staged" 1, "No chain has this staged entry, or the principal may not see it.";
@@ -149,6 +151,29 @@ pub struct FailureReport<'f> {
     /// Problems of single documents.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<FileProblems>,
+}
+
+/// The failure as text for people and agents: what is of others in it is made visible.
+impl fmt::Display for FailureReport<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error[{}]: {}", self.code, shown(self.message))?;
+        for detail in self.details {
+            write!(f, "\n  {}", shown(detail))?;
+        }
+        for document in &self.documents {
+            write!(f, "\n  {}", shown(&document.path))?;
+            for problem in &document.problems {
+                let line = problem.line.map_or_else(String::new, |n| format!("line {n}: "));
+                let (message, hint) = (shown(&problem.message), shown(&problem.hint));
+                let (severity, code) = (problem.severity, problem.code);
+                write!(f, "\n    {severity}[{code}]: {line}{message} ({hint})")?;
+            }
+        }
+        for hint in &self.hints {
+            write!(f, "\nhint: {}", shown(hint))?;
+        }
+        Ok(())
+    }
 }
 
 impl Report for FailureReport<'_> {

@@ -31,6 +31,7 @@ pub mod review;
 pub mod sarif;
 pub mod search;
 pub mod source;
+pub(crate) mod spelling;
 pub mod staging;
 pub mod stewards;
 pub mod submission;
@@ -69,6 +70,24 @@ pub struct Limited<R> {
     pub omitted: usize,
 }
 
+/// A page of a report's list.
+#[derive(Debug, Serialize)]
+pub struct Paged<R> {
+    /// The report with the entries of the page.
+    #[serde(flatten)]
+    pub report: R,
+    /// How many entries come after it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub omitted: usize,
+    /// What names the next page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+impl<R: Report> Report for Paged<R> {
+    const SCHEMA: &'static str = R::SCHEMA;
+}
+
 /// Whether a count is left out of a report.
 fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
     *n == N::default()
@@ -101,12 +120,25 @@ pub fn to_json<R: Report>(report: &R, notes: &[String], may_not_read: Option<usi
     )
 }
 
-/// Returns a report as JSON on one line, for those of which many follow each other.
-pub fn to_json_line<R: Report>(report: &R) -> String {
+/// Returns the same as [`to_json`] on one line.
+pub fn to_json_compact<R: Report>(
+    report: &R,
+    notes: &[String],
+    may_not_read: Option<usize>,
+) -> String {
     let schema = format!("ctx.{}", R::SCHEMA);
     let envelope = Envelope { schema, schema_version: SCHEMA_VERSION, report };
+    let json = match (notes, may_not_read) {
+        ([], None) => serde_json::to_string(&envelope),
+        _ => serde_json::to_string(&with(&envelope, notes, may_not_read)),
+    };
     // Only maps with keys that are no text could fail, and there are none.
-    harmless(serde_json::to_string(&envelope).unwrap_or_default())
+    harmless(json.unwrap_or_default())
+}
+
+/// Returns a report as JSON on one line, for those of which many follow each other.
+pub fn to_json_line<R: Report>(report: &R) -> String {
+    to_json_compact(report, &[], None)
 }
 
 fn with(report: &impl Serialize, notes: &[String], may_not_read: Option<usize>) -> Value {

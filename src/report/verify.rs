@@ -115,6 +115,14 @@ impl Report for VerifyReport {
 }
 
 impl VerifyReport {
+    /// The same with at most so many findings; the others are counted.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn first(mut self, findings: usize) -> Self {
+        let more = self.findings.len().saturating_sub(findings) as u64;
+        self.findings.truncate(findings);
+        Self { omitted: self.omitted.saturating_add(more), ..self }
+    }
+
     /// What a verifier found; `whole` says whether it looked at everything.
     pub(crate) fn new(report: &verify::Report, whole: bool) -> Self {
         Self {

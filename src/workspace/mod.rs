@@ -16,6 +16,7 @@ mod answer;
 pub(crate) mod argument;
 pub(crate) mod ask;
 pub(crate) mod bundle;
+pub(crate) mod call;
 pub(crate) mod changes;
 mod copies;
 pub(crate) mod create;

@@ -135,6 +135,8 @@ pub struct Command {
     pub argv: Vec<String>,
     /// Whether it prints to a terminal.
     pub terminal: bool,
+    /// The program that asks on behalf of the user, as it names itself.
+    pub client: Option<String>,
 }
 
 /// What a command printed.
@@ -472,7 +474,7 @@ impl Workspace<'_> {
     ) -> Request {
         let cwd = self.environment.cwd.strip_prefix(root).ok().map(Path::to_string_lossy);
         let cwd = cwd.filter(|dir| !dir.is_empty()).map(Cow::into_owned);
-        let Command { verb, argv, terminal } = self.options.command.clone();
+        let Command { verb, argv, terminal, client } = self.options.command.clone();
         let parent = self.environment.var("TRACEPARENT");
         let parent = parent.and_then(|parent| parent.parse::<TraceParent>().ok());
         let (principal, source) = match principal {
@@ -486,6 +488,7 @@ impl Workspace<'_> {
             principal_source: source.to_owned(),
             head: None,
             labels,
+            client,
             traceparent: parent.map(|parent| parent.to_string()),
         }
     }

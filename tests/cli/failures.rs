@@ -134,7 +134,9 @@ const PROVOCATIONS: &[Provocation] = &[
 ];
 
 /// Not provoked here.
-const ELSEWHERE: [Code; 22] = [
+const ELSEWHERE: [Code; 23] = [
+    // `mcp.rs`.
+    Code::AnswerTooLarge,
     // `stage.rs`.
     Code::UnknownStaged,
     Code::StagedEnded,

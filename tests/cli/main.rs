@@ -56,6 +56,7 @@ mod kept_in_vault;
 mod library;
 mod look;
 mod lost_lines;
+mod mcp;
 mod merged;
 mod moved;
 mod naming;

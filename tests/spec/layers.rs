@@ -20,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("what is read", &["live", "resolve", "status", "search", "derived", "starter"]),
     ("what acts", &["verify", "recover", "govern", "convert", "source", "evidence"]),
     ("what every front end shares", &["report", "workspace"]),
-    ("front ends", &["cli", "main"]),
+    ("front ends", &["mcp", "cli", "main"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

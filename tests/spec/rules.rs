@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::vectors::root;
 
 /// The areas whose rules have numbers.
-const AREAS: [&str; 23] = [
+const AREAS: [&str; 24] = [
     "STAGE", "STEW", "REV", "VAULT", "YAML", "DOC", "HIST", "CKPT", "URI", "SEC", "SEL", "PUB",
     "TXN", "GRAPH", "SRC", "RES", "IDX", "SEARCH", "AUDIT", "EVID", "DERIV", "THREAT", "VER",
+    "MCP",
 ];
 
 fn texts(folder: &Path, endings: &[&str], found: &mut Vec<(PathBuf, String)>) {

@@ -24,8 +24,8 @@ use crate::trust;
 use crate::uri::{Class, is_staged};
 use crate::vault::Vault;
 use crate::words::count;
+use crate::workspace::call::Call;
 use crate::workspace::git::GitError;
-use crate::workspace::recording::Recording;
 use crate::workspace::{Environment, Options, Workspace};
 
 /// What a command printed, and what it withheld.
@@ -162,14 +162,9 @@ fn again(session: &Session<'_>, vault: &Vault, line: &Line) -> Result<Printed, O
     let mut ui = Ui::new(&mut stdout, &mut stderr, Terminal::default());
     ui.json = cli.global.json;
     ui.hold();
-    let mut inner = Session {
-        ui,
-        workspace: Workspace { environment: &environment, options },
-        stdin: &mut stdin,
-        recording: Recording::begin(),
-        labels: Labels::default(),
-        pinned: Some(log),
-    };
+    let mut call = Call::new(Workspace { environment: &environment, options }, Labels::default());
+    call.pinned = Some(log);
+    let mut inner = Session { ui, call, stdin: &mut stdin };
     if let Err(failure) = dispatch(cli.verb, &mut inner) {
         return Err(cannot_tell(format!("the command fails now: {}", failure.message)));
     }

@@ -42,7 +42,7 @@ pub(super) fn run(args: &Run, session: &mut Session<'_>) -> Result<Answer, Failu
     let head = Snapshot::of(&vault, &source, None)?;
     let served = published(&vault, &head, &id)?;
     let call = call_of(&served)?;
-    let workspace = &session.workspace;
+    let workspace = &session.call.workspace;
     let fetcher = workspace.fetcher(&vault, &call)?;
     let used = workspace.used_results(&vault, &labels, &call)?;
     let named = labels.session.clone().unwrap_or_default();

@@ -14,6 +14,7 @@ use super::session::Session;
 use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{StagedName, parse_name};
+use crate::workspace::call::Note;
 
 /// List, show, promote and remove staged results of sources
 ///
@@ -76,12 +77,10 @@ pub(super) fn warn_of_damage<'d>(
 ) -> Answer {
     let mut answer = Answer::Yes;
     for source in damaged {
-        session.ui.warn(&format!(
-            "a staging chain of `{source}` is damaged: staged results, and acts upon them, may be \
-             missing here; run `ctx verify`"
-        ));
+        session.note(Note::DamagedChain(source.clone()));
         answer = Answer::No;
     }
+    session.tell();
     answer
 }
 

@@ -45,7 +45,7 @@ pub(super) struct Promote {
 pub(super) fn run(args: &Promote, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
     let name = name(&args.entry)?;
-    let workspace = &session.workspace;
+    let workspace = &session.call.workspace;
     let id: DocumentId = workspace.new_id(&vault, &args.to)?;
     DocumentId::of_document_file(&id.live_path())?;
     let author = workspace.author(&vault, args.note.as_deref(), None)?;

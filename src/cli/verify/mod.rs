@@ -2,14 +2,12 @@
 
 mod text;
 
-use std::collections::BTreeSet;
-
 use super::session::Session;
 use super::{Answer, progress};
 use crate::report::failure::{Code, Failure};
 use crate::report::sarif;
 use crate::report::verify::VerifyReport;
-use crate::verify::{Request, Verdict, verify};
+use crate::verify::{Verdict, verify};
 use crate::workspace::revision;
 use crate::workspace::staged::staged;
 
@@ -72,24 +70,20 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         return Err(Failure::new(Code::Usage, "`--sarif` and `--json` exclude each other"));
     }
     let vault = session.vault()?;
-    let workspace = &session.workspace;
+    let workspace = &session.call.workspace;
     let vault = if args.no_trusted_head { vault.with_state(None) } else { vault };
     let copy = args.staged.then(|| staged(workspace, &vault)).transpose()?;
     let checked = copy.as_ref().map_or(&vault, |copy| &copy.vault);
-    let ids = args.ids.iter().map(|text| workspace.recorded_id(checked, text));
-    let ids = ids.collect::<Result<BTreeSet<_>, Failure>>()?;
-    let mut known = Vec::new();
+    let mut request = workspace.verification(checked, &args.ids, Vec::new())?;
     for hash in &args.expect_head {
-        known.push(revision::expected(hash)?);
+        request.anchors.push(revision::expected(hash)?);
     }
     for revision in &args.since {
-        known.push(revision::revision(workspace, &vault, revision)?);
+        request.anchors.push(revision::revision(workspace, &vault, revision)?);
     }
     for revision in &args.since_fork {
-        known.push(revision::merge_base(workspace, &vault, revision)?);
+        request.anchors.push(revision::merge_base(workspace, &vault, revision)?);
     }
-    let request =
-        Request { now: workspace.now()?, only: (!ids.is_empty()).then_some(ids), anchors: known };
     let whole = request.only.is_none();
     let report = match args.quiet {
         true => verify(checked, &request)?,

@@ -1,0 +1,146 @@
+//! What a tool answers: the same thing twice, as text and as structured content, because clients hand
+//! only one of them to their model (MCP-4); its size (MCP-5), and its bytes, which are recorded
+//! (MCP-8).
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Value, json};
+
+use super::spelling::spell;
+use crate::model::visible::shown;
+use crate::report::failure::{Code, Failure};
+use crate::report::{Report, to_json_compact};
+use crate::resolve::tokens::Tokenizer;
+use crate::workspace::call::{Call, Note};
+
+/// The most tokens of an answer, where the call does not ask for more.
+pub(super) const BUDGET: u64 = 25_000;
+
+/// The report of a tool.
+#[derive(Debug)]
+pub(super) struct Answer {
+    text: String,
+    structured: Value,
+}
+
+impl Answer {
+    /// A report without texts of documents: its text is its JSON.
+    pub(super) fn of(call: &Call<'_>, report: &impl Report) -> Self {
+        let text = json_of(call, report);
+        let structured = serde_json::from_str(&text).unwrap_or_default();
+        Self { text, structured }
+    }
+
+    /// A report whose members with these names are texts of documents. In its text they are left out
+    /// of the JSON, and follow it as `texts`, each between two lines that say what it is.
+    pub(super) fn with_texts(
+        call: &Call<'_>,
+        report: &impl Report,
+        (names, texts): (&[&str], &str),
+    ) -> Self {
+        let json = json_of(call, report);
+        let structured: Value = serde_json::from_str(&json).unwrap_or_default();
+        let mut about = structured.clone();
+        leave_out(&mut about, names);
+        Self { text: format!("{about}\n\n{texts}"), structured }
+    }
+
+    /// How many tokens the larger of its two forms has.
+    pub(super) fn tokens(&self) -> u64 {
+        let count = |text: &str| Tokenizer::default().count(text);
+        count(&self.text).max(count(&self.structured.to_string()))
+    }
+
+    /// The answer, if it is no larger than a call may get.
+    ///
+    /// # Errors
+    /// It is; `smaller` says how to ask for less.
+    pub(super) fn within(self, limit: u64, smaller: &'static str) -> Result<Self, Failure> {
+        let tokens = self.tokens();
+        if tokens <= limit {
+            return Ok(self);
+        }
+        let message = format!("the answer has {tokens} tokens, but may have {limit}");
+        Err(Failure::new(Code::AnswerTooLarge, message).hint(smaller))
+    }
+
+    /// The bytes that are recorded of it: content and structured content in JCS form (RFC 8785).
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let sent = json!({
+            "content": [{"type": "text", "text": self.text}],
+            "structuredContent": self.structured,
+        });
+        // Only numbers that JSON has no form for could fail, and reports have none.
+        serde_jcs::to_vec(&sent).unwrap_or_default()
+    }
+
+    /// What is sent.
+    pub(super) fn result(self) -> CallToolResult {
+        let mut result = CallToolResult::success(vec![ContentBlock::text(self.text)]);
+        result.structured_content = Some(self.structured);
+        result
+    }
+}
+
+/// What is sent of a failure: its code, what happened, and how to mend it.
+pub(super) fn failed(failure: &Failure) -> CallToolResult {
+    let report = failure.report(spell);
+    let structured = serde_json::from_str(&to_json_compact(&report, &[], None));
+    let mut result = CallToolResult::error(vec![ContentBlock::text(report.to_string())]);
+    result.structured_content = structured.ok();
+    result
+}
+
+fn json_of(call: &Call<'_>, report: &impl Report) -> String {
+    let mut notes: Vec<String> = call.notes().iter().filter_map(said).collect();
+    // An answer that was too large was made before.
+    notes.dedup();
+    to_json_compact(report, &notes, call.may_not_read)
+}
+
+/// A note in words; none of what a report says itself.
+fn said(note: &Note) -> Option<String> {
+    Some(match note {
+        Note::LostHead(why) => {
+            format!("the log may be truncated or replaced: {why}; `context_verify` says more")
+        }
+        Note::DamagedChain(source) => format!(
+            "a staging chain of `{source}` is damaged: staged results may be missing here; \
+             `context_verify` says more"
+        ),
+        Note::Setting(unknown) => shown(unknown).into_owned(),
+        Note::NoContent(why) => shown(why).into_owned(),
+        Note::Unreadable(..) => return None,
+    })
+}
+
+/// Takes members with these names out of a value, wherever they are.
+fn leave_out(value: &mut Value, names: &[&str]) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|name, value| !(names.contains(&name.as_str()) && value.is_string()));
+            members.values_mut().for_each(|value| leave_out(value, names));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| leave_out(value, names)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_left_out_wherever_they_are() {
+        let mut value = json!({"body": "a", "n": 1, "documents": [{"id": "x", "body": "b"}]});
+        leave_out(&mut value, &["body"]);
+        assert_eq!(value, json!({"n": 1, "documents": [{"id": "x"}]}));
+    }
+
+    #[test]
+    fn an_answer_that_is_too_large_says_how_to_ask_for_less() {
+        let answer = Answer { text: "x".repeat(400), structured: json!({}) };
+        let why = answer.within(99, "lower `limit`").unwrap_err();
+        assert_eq!(why.code, Code::AnswerTooLarge);
+        assert_eq!(why.message, "the answer has 100 tokens, but may have 99");
+    }
+}

@@ -1,0 +1,116 @@
+//! Who asks: what each request says of itself, and nothing that the connection or the server's own
+//! environment says (MCP-7).
+
+use rmcp::model::{Implementation, JsonObject};
+use serde_json::Value;
+
+use crate::audit::check_label;
+use crate::report::failure::{Code, Failure};
+use crate::words::nearest;
+use crate::workspace::Environment;
+use crate::workspace::recording::GivenLabels;
+
+/// What our keys of `_meta` begin with.
+const PREFIX: &str = "contextnest/";
+/// Our keys, and the variables that say the same to a command.
+const LABELS: [(&str, &str); 5] = [
+    ("agent", "CTX_AGENT"),
+    ("session", "CTX_SESSION"),
+    ("thread", "CTX_THREAD"),
+    ("task", "CTX_TASK"),
+    ("node", "CTX_NODE"),
+];
+/// The variable, and in small letters the key, of a distributed trace.
+const TRACEPARENT: &str = "TRACEPARENT";
+
+/// Who asks.
+#[derive(Debug, Default)]
+pub(super) struct Identity {
+    pub(super) labels: GivenLabels,
+    /// The program of the client, as it names itself.
+    pub(super) client: Option<String>,
+    traceparent: Option<String>,
+}
+
+impl Identity {
+    /// What the metadata of a request says.
+    ///
+    /// # Errors
+    /// A key of ours is unknown, or its value is no label.
+    pub(super) fn of(meta: &JsonObject, client: Option<&Implementation>) -> Result<Self, Failure> {
+        for key in meta.keys().filter_map(|key| key.strip_prefix(PREFIX)) {
+            if !LABELS.iter().any(|(name, _)| *name == key) {
+                let message = format!("`{PREFIX}{key}` is no key of `_meta`");
+                let names = LABELS.map(|(name, _)| name);
+                let hint = match nearest(key, names) {
+                    Some(near) => format!("did you mean `{PREFIX}{near}`?"),
+                    None => format!("keys are {PREFIX} and {}", names.join(", ")),
+                };
+                return Err(Failure::new(Code::Usage, message).hint(hint));
+            }
+        }
+        let label = |name: &str| {
+            let key = format!("{PREFIX}{name}");
+            let Some(value) = meta.get(&key) else { return Ok(None) };
+            let refused = |why: &str| {
+                Failure::new(Code::Usage, format!("the value of `{key}` in `_meta` {why}"))
+                    .hint("give the id that your program has, or leave the key out")
+            };
+            let Some(text) = value.as_str() else { return Err(refused("is not a text")) };
+            check_label(text).map_err(|why| refused(&why.to_string()))?;
+            Ok(Some(text.to_owned()))
+        };
+        let labels = GivenLabels {
+            agent: label("agent")?,
+            session: label("session")?,
+            thread: label("thread")?,
+            task: label("task")?,
+            node: label("node")?,
+        };
+        let parent = meta.get(&TRACEPARENT.to_lowercase()).and_then(Value::as_str);
+        let client = client.map(|client| format!("{}/{}", client.name, client.version));
+        // What a program calls itself is no reason to refuse it.
+        let client = client.filter(|client| check_label(client).is_ok());
+        Ok(Self { labels, client, traceparent: parent.map(str::to_owned) })
+    }
+
+    /// The environment of a call: that of the server, without what it says of who asks.
+    pub(super) fn environment(&self, of_server: &Environment) -> Environment {
+        let mut environment = of_server.duplicate();
+        for (_, var) in LABELS {
+            environment.vars.remove(var);
+        }
+        environment.vars.remove(TRACEPARENT);
+        let parent = self.traceparent.clone();
+        environment.vars.extend(parent.map(|parent| (TRACEPARENT.to_owned(), parent)));
+        environment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meta(json: &Value) -> JsonObject {
+        json.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn labels_are_those_of_the_request() {
+        let asked = meta(&serde_json::json!({
+            "contextnest/session": "s-1", "contextnest/agent": "planner", "progressToken": 3,
+        }));
+        let identity = Identity::of(&asked, None).unwrap();
+        assert_eq!(identity.labels.session.as_deref(), Some("s-1"));
+        assert_eq!(identity.labels.agent.as_deref(), Some("planner"));
+        assert_eq!(identity.labels.task, None);
+    }
+
+    #[test]
+    fn a_misspelled_key_and_a_value_that_is_no_label_are_refused() {
+        let refused = |json: Value| Identity::of(&meta(&json), None).unwrap_err().message;
+        insta::assert_snapshot!(refused(serde_json::json!({"contextnest/sesion": "s"})), @"`contextnest/sesion` is no key of `_meta`");
+        insta::assert_snapshot!(refused(serde_json::json!({"contextnest/session": 7})), @"the value of `contextnest/session` in `_meta` is not a text");
+        insta::assert_snapshot!(refused(serde_json::json!({"contextnest/task": "none"})), @"the value of `contextnest/task` in `_meta` is `none`, which programs write where they know no id");
+    }
+}

@@ -1,0 +1,55 @@
+//! The Model Context Protocol: questions of agents in, reports out, as text and as structured content
+//! (`spec/mcp.md`). A tool asks the same call as the command with its verb; no rule of the domain is
+//! here, and no JSON shape.
+//!
+//! `lines` carries messages over standard input and output, `server` answers them with `rmcp`,
+//! `tools` are what can be called, `identity` is who asks, as each request says, `answer` is what is
+//! sent and recorded, and `spelling` names tools where a command would name commands.
+
+mod answer;
+mod identity;
+mod lines;
+mod server;
+mod spelling;
+mod tools;
+
+use std::io::{self, Read, Write};
+use std::sync::mpsc;
+
+use server::Server;
+
+use crate::workspace::{Environment, Options};
+
+/// Answers the messages of one client until its input ends. The vault is the folder that `options`
+/// names; labels are not taken from them, nor from the environment (MCP-7).
+///
+/// # Errors
+/// The output cannot be written, or no thread can be started.
+pub(crate) fn serve(
+    environment: Environment,
+    options: Options,
+    input: &mut (dyn Read + Send),
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        // Calls are answered one after the other, in the order of their requests.
+        .max_blocking_threads(1)
+        .build()?;
+    let (sender, incoming) = tokio::sync::mpsc::channel(lines::WAITING);
+    let (outgoing, printed) = mpsc::sync_channel(lines::WAITING);
+    std::thread::scope(|scope| {
+        scope.spawn(move || lines::read(input, &sender));
+        let lines = lines::Lines::new(incoming, outgoing);
+        let server =
+            scope.spawn(move || runtime.block_on(Server::new(environment, options).run(lines)));
+        let written = printed.iter().try_for_each(|line: Vec<u8>| {
+            output.write_all(&line)?;
+            output.flush()
+        });
+        // A client that is gone reads nothing more.
+        drop(printed);
+        server.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        written
+    })
+}

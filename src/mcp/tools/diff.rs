@@ -1,0 +1,52 @@
+//! `context_diff`: two versions of a document compared.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, Question, limit};
+use crate::report::failure::{Code, Failure};
+use crate::resolve::Snapshot;
+use crate::workspace::call::Call;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Diff {
+    /// Id of a document
+    id: String,
+    /// The older version, a number of context_history
+    v1: u64,
+    /// The newer version
+    v2: u64,
+    /// The most tokens of the answer, if more than 25,000
+    #[serde(default)]
+    budget: Option<u64>,
+}
+
+impl Question for Diff {
+    const NAME: &'static str = "context_diff";
+    const VERB: &'static str = "diff";
+    const TITLE: &'static str = "Compare two versions";
+    const DESCRIPTION: &'static str = "Compares two published versions of one document, as a \
+        unified diff. Use it to see what a change of a policy or decision was, with version numbers \
+        of context_history.";
+
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let vault = call.vault()?;
+        let log = call.log(&vault)?;
+        let chronicle = log.sound()?;
+        let head = Snapshot::at(&vault, &chronicle, None)?;
+        let places = call.workspace.places_at(&vault, &head, std::slice::from_ref(&self.id))?;
+        let [id] = places.ids() else {
+            return Err(Failure::new(
+                Code::Usage,
+                format!("`{}` names no single document", self.id),
+            )
+            .hint("pass the id of a document, as `context_overview` lists it"));
+        };
+        let (v1, v2) = (self.v1.to_string(), self.v2.to_string());
+        let sides = (Some(v1.as_str()), Some(v2.as_str()));
+        let difference = call.diff((&vault, &chronicle, &head), id, sides)?;
+        Answer::of(call, &difference.report())
+            .within(limit(self.budget), "read the versions by section, or raise `budget`")
+    }
+}

@@ -1,0 +1,229 @@
+//! The tools: one type of arguments each, from which its schema is made, and one question (MCP-3).
+
+mod diff;
+mod history;
+mod init;
+mod neighbors;
+mod overview;
+mod pack;
+mod read;
+mod resolve;
+mod search;
+mod verify;
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool as Described, ToolAnnotations};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::answer::{Answer, BUDGET};
+use crate::report::failure::{Code, Failure};
+use crate::resolve::{CheckpointSource, Need};
+use crate::vault::Vault;
+use crate::workspace::call::Call;
+use crate::workspace::moment::Moment;
+
+/// The tools of a reader, in the order in which they are listed.
+pub(super) static READER: [Tool; 10] = [
+    Tool::of::<init::Init>(),
+    Tool::of::<overview::Overview>(),
+    Tool::of::<search::Search>(),
+    Tool::of::<resolve::Resolve>(),
+    Tool::of::<read::Read>(),
+    Tool::of::<neighbors::Neighbors>(),
+    Tool::of::<pack::Pack>(),
+    Tool::of::<diff::Diff>(),
+    Tool::of::<history::History>(),
+    Tool::of::<verify::Verify>(),
+];
+
+/// The tool with a name.
+pub(super) fn find(name: &str) -> Option<&'static Tool> {
+    READER.iter().find(|tool| tool.name == name)
+}
+
+/// A tool.
+pub(super) struct Tool {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// The verb whose call it makes, as the log says it.
+    pub(super) verb: &'static str,
+    /// Reads its arguments and asks.
+    pub(super) run: fn(&mut Call<'_>, JsonObject) -> Result<Answer, Failure>,
+    title: &'static str,
+    description: &'static str,
+    schema: fn() -> JsonObject,
+}
+
+/// The arguments of a tool.
+trait Question: DeserializeOwned + JsonSchema {
+    /// The name of the tool.
+    const NAME: &'static str;
+    /// The verb that asks the same.
+    const VERB: &'static str;
+    /// Its name for people.
+    const TITLE: &'static str;
+    /// When a model is to use it, in at most 60 words.
+    const DESCRIPTION: &'static str;
+
+    /// Asks.
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure>;
+}
+
+impl Tool {
+    const fn of<Q: Question>() -> Self {
+        Self {
+            name: Q::NAME,
+            verb: Q::VERB,
+            run: |call, arguments| read::<Q>(arguments)?.ask(call),
+            title: Q::TITLE,
+            description: Q::DESCRIPTION,
+            schema: schema::<Q>,
+        }
+    }
+
+    /// What clients are told of it.
+    pub(super) fn described(&self) -> Described {
+        let annotations = ToolAnnotations::with_title(self.title)
+            .read_only(true)
+            .destructive(false)
+            .idempotent(true)
+            .open_world(false);
+        Described::new(self.name, self.description, Arc::new((self.schema)()))
+            .with_title(self.title)
+            .with_annotations(annotations)
+    }
+}
+
+/// The arguments of a call.
+fn read<Q: Question>(arguments: JsonObject) -> Result<Q, Failure> {
+    serde_json::from_value(Value::Object(arguments)).map_err(|why| {
+        Failure::new(Code::Usage, format!("the arguments of `{}` are invalid: {why}", Q::NAME))
+            .hint("`tools/list` has the schema of the arguments")
+    })
+}
+
+/// The schema of arguments, without what says nothing to a model.
+fn schema<Q: Question>() -> JsonObject {
+    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Q>();
+    let mut schema = serde_json::to_value(schema).unwrap_or_default();
+    shorten(&mut schema);
+    let object = schema.as_object_mut().map(std::mem::take).unwrap_or_default();
+    let kept = ["type", "properties", "required", "additionalProperties"];
+    object.into_iter().filter(|(name, _)| kept.contains(&name.as_str())).collect()
+}
+
+/// Takes out of a schema what repeats that an argument may be left out, and sizes of integers.
+fn shorten(schema: &mut Value) {
+    let is_null = |value: &Value| *value == "null" || value["type"] == "null";
+    if let Value::Object(members) = schema {
+        members.retain(|name, value| match name.as_str() {
+            "default" => !value.is_null(),
+            "format" => !value.as_str().is_some_and(|format| format.starts_with("uint")),
+            _ => true,
+        });
+        if let Some(Value::Array(values)) = members.get_mut("enum") {
+            values.retain(|value| !value.is_null());
+        }
+        for name in ["type", "anyOf"] {
+            let Some(Value::Array(choices)) = members.get_mut(name) else { continue };
+            choices.retain(|choice| !is_null(choice));
+            let [only] = choices.as_mut_slice() else { continue };
+            match only.take() {
+                Value::Object(only) => {
+                    members.remove(name);
+                    only.into_iter().for_each(|(name, value)| {
+                        members.entry(name).or_insert(value);
+                    });
+                }
+                only => drop(members.insert(name.to_owned(), only)),
+            }
+        }
+        members.values_mut().for_each(shorten);
+    } else if let Value::Array(values) = schema {
+        values.iter_mut().for_each(shorten);
+    }
+}
+
+/// The checkpoint to answer at.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+enum At {
+    Number(u64),
+    Time(String),
+}
+
+impl At {
+    /// What it names.
+    fn moment(at: Option<&Self>) -> Result<Option<Moment>, Failure> {
+        let Some(at) = at else { return Ok(None) };
+        let text = match at {
+            Self::Number(number) => number.to_string(),
+            Self::Time(text) => text.clone(),
+        };
+        let read = text.parse::<Moment>();
+        read.map(Some).map_err(|why| Failure::new(Code::Usage, format!("`at` is `{text}`: {why}")))
+    }
+}
+
+/// The most tokens of an answer: what the call asks for, if that is more than is usual.
+fn limit(budget: Option<u64>) -> u64 {
+    budget.unwrap_or(BUDGET).max(BUDGET)
+}
+
+/// The vault of a call, and its checkpoints.
+fn places(call: &mut Call<'_>, need: Need) -> Result<(Vault, CheckpointSource), Failure> {
+    let vault = call.vault()?;
+    let source = call.source(&vault, need, &mut |_, _| ())?;
+    Ok((vault, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_short_and_arguments_described_and_strict() {
+        let mut length = 0;
+        for tool in &READER {
+            let described = tool.described();
+            let words = tool.description.split_whitespace().count();
+            assert!(words <= 60, "{}: {words} words", tool.name);
+            assert_eq!(described.input_schema["additionalProperties"], false, "{}", tool.name);
+            let properties = described.input_schema.get("properties");
+            for (name, property) in properties.and_then(Value::as_object).into_iter().flatten() {
+                assert!(property.get("description").is_some(), "{}: {name}", tool.name);
+            }
+            length += serde_json::to_string(&described).unwrap().len();
+        }
+        assert!(length.div_ceil(4) <= 4_000, "{} tokens", length.div_ceil(4));
+    }
+
+    #[test]
+    fn schemas_say_nothing_twice() {
+        let schema = Value::Object(schema::<neighbors::Neighbors>());
+        let properties = &schema["properties"];
+        let hops = serde_json::json!({
+            "description": "Follow at most this many links in a row; 1 if left out",
+            "minimum": 0, "type": "integer",
+        });
+        assert_eq!(properties["hops"], hops);
+        assert_eq!(properties["direction"]["enum"], serde_json::json!(["in", "out", "both"]));
+        let at = serde_json::json!([{"minimum": 0, "type": "integer"}, {"type": "string"}]);
+        assert_eq!(properties["at"]["anyOf"], at);
+        assert_eq!(schema["required"], serde_json::json!(["id"]));
+    }
+
+    #[test]
+    fn a_checkpoint_is_a_number_or_a_time() {
+        let read = |json| At::moment(Some(&serde_json::from_value(json).unwrap()));
+        assert_eq!(read(3.into()).unwrap(), read("3".into()).unwrap());
+        assert!(matches!(read("2026-11-21".into()), Ok(Some(Moment::Time(_)))));
+        assert!(read("soon".into()).is_err());
+    }
+}

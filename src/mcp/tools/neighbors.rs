@@ -1,0 +1,91 @@
+//! `context_neighbors`: the documents around one.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, At, Question, limit, places};
+use crate::document::links::LinkKind;
+use crate::graph::walk;
+use crate::report::failure::Failure;
+use crate::workspace::call::{Call, neighbors};
+
+/// How many documents are listed at most, where the call does not say.
+const LISTED: usize = 100;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Neighbors {
+    /// Id, ID@CHECKPOINT or contextnest:// URI of a document
+    id: String,
+    /// Follow at most this many links in a row; 1 if left out
+    #[serde(default)]
+    hops: Option<usize>,
+    /// `in`: documents that refer to it; `out`: documents that it refers to; both if left out
+    #[serde(default)]
+    direction: Option<Direction>,
+    /// Follow links of this kind only
+    #[serde(default)]
+    kind: Option<Kind>,
+    /// The most documents; 100 if left out
+    #[serde(default)]
+    limit: Option<usize>,
+    /// Answer as of this checkpoint number, or the last one at this RFC 3339 time
+    #[serde(default)]
+    at: Option<At>,
+    /// The most tokens of the answer, if more than 25,000
+    #[serde(default)]
+    budget: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Direction {
+    In,
+    Out,
+    Both,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Kind {
+    Reference,
+    DependsOn,
+    DerivedFrom,
+}
+
+impl Neighbors {
+    fn walk(&self) -> walk::Walk {
+        let direction = match self.direction {
+            Some(Direction::In) => walk::Direction::In,
+            Some(Direction::Out) => walk::Direction::Out,
+            Some(Direction::Both) | None => walk::Direction::Both,
+        };
+        let kind = self.kind.map(|kind| match kind {
+            Kind::Reference => LinkKind::Reference,
+            Kind::DependsOn => LinkKind::DependsOn,
+            Kind::DerivedFrom => LinkKind::DerivedFrom,
+        });
+        let (hops, limit) = (self.hops.unwrap_or(1), self.limit.unwrap_or(LISTED));
+        walk::Walk { hops, direction, kind, limit }
+    }
+}
+
+impl Question for Neighbors {
+    const NAME: &'static str = "context_neighbors";
+    const VERB: &'static str = "neighbors";
+    const TITLE: &'static str = "Linked documents";
+    const DESCRIPTION: &'static str = "Lists the documents that a document refers to, and those \
+        that refer to it, the nearest first: links of the text, sources it depends on, documents it \
+        was derived from. Use it to find what else a decision touches, or where a statement comes \
+        from.";
+
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let (vault, source) = places(call, neighbors::NEED)?;
+        let asked = (self.id.as_str(), At::moment(self.at.as_ref())?);
+        let linked = call.neighbors((&vault, &source), asked, &self.walk())?;
+        Answer::of(call, &linked.report())
+            .within(limit(self.budget), "lower `hops` or `limit`, or raise `budget`")
+    }
+}

@@ -1,0 +1,98 @@
+//! `context_overview`: the published documents by name, page by page.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, At, Question, limit, places};
+use crate::model::number::CheckpointNumber;
+use crate::report::Paged;
+use crate::report::failure::{Code, Failure};
+use crate::workspace::call::{Call, list};
+use crate::workspace::moment::Moment;
+
+/// How many documents a page has, where the call does not say.
+const PAGE: usize = 50;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Overview {
+    /// List only what this selector, contextnest:// URI or folder selects, as `#policy` or
+    /// `nodes/policies/`
+    #[serde(default)]
+    selector: Option<String>,
+    /// Answer as of this checkpoint number, or the last one at this RFC 3339 time
+    #[serde(default)]
+    at: Option<At>,
+    /// Documents of a page; 50 if left out
+    #[serde(default)]
+    limit: Option<usize>,
+    /// `next_cursor` of the page before, with the same `selector`
+    #[serde(default)]
+    cursor: Option<String>,
+    /// The most tokens of the answer, if more than 25,000
+    #[serde(default)]
+    budget: Option<u64>,
+}
+
+impl Question for Overview {
+    const NAME: &'static str = "context_overview";
+    const VERB: &'static str = "list";
+    const TITLE: &'static str = "List documents";
+    const DESCRIPTION: &'static str = "Lists published documents by id, title, type, tags, version \
+        and approver, without texts: all of them, or those of a selector or folder. Use it to see \
+        what there is before you read. A page that is not the last has next_cursor. Read one with \
+        context_read, several with context_resolve.";
+
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let at = At::moment(self.at.as_ref())?;
+        let page = self.cursor.as_deref().map(Page::read).transpose()?;
+        let at = match (&page, at) {
+            (Some(_), Some(_)) => {
+                let message = "`cursor` and `at` both name a checkpoint";
+                return Err(Failure::new(Code::Usage, message)
+                    .hint("leave `at` out: a cursor keeps the checkpoint of the first page"));
+            }
+            (Some(page), None) => Some(Moment::Number(page.checkpoint)),
+            (None, at) => at,
+        };
+        let vault = call.vault()?;
+        let selector = self.selector.as_deref();
+        let selector = selector.and_then(|text| call.workspace.listed(&vault, text));
+        let (vault, source) = places(call, list::need(selector.as_deref()))?;
+        let mut listing = call.list((&vault, &source), selector.as_deref(), at, &|_| ())?;
+        let skipped = page.map_or(0, |page| page.skipped);
+        let limit_of_page = self.limit.unwrap_or(PAGE).max(1);
+        let omitted = call.cut(&mut listing, skipped, Some(limit_of_page));
+        call.withholds(&listing.all.withheld);
+        let next =
+            Page { checkpoint: listing.checkpoint, skipped: skipped + listing.all.documents.len() };
+        let next_cursor = (omitted > 0).then(|| next.to_string());
+        let report = Paged { report: listing.report(), omitted, next_cursor };
+        Answer::of(call, &report).within(limit(self.budget), "lower `limit`, or raise `budget`")
+    }
+}
+
+/// Where a page begins: so many documents further, in the list of a checkpoint.
+struct Page {
+    checkpoint: CheckpointNumber,
+    skipped: usize,
+}
+
+impl std::fmt::Display for Page {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.checkpoint, self.skipped)
+    }
+}
+
+impl Page {
+    fn read(cursor: &str) -> Result<Self, Failure> {
+        let parts = cursor.split_once(':');
+        let page = parts.and_then(|(checkpoint, skipped)| {
+            Some(Self { checkpoint: checkpoint.parse().ok()?, skipped: skipped.parse().ok()? })
+        });
+        page.ok_or_else(|| {
+            Failure::new(Code::Usage, format!("`{cursor}` is no cursor"))
+                .hint("pass `next_cursor` of an answer as it is")
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! `context_pack`: the instructions and texts of a pack.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::resolve::Wanted;
+use super::{Answer, At, Question};
+use crate::report::failure::Failure;
+use crate::selector::Term;
+use crate::workspace::call::Call;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pack {
+    /// Id of the pack, as context_init lists it
+    id: String,
+    /// Answer as of this checkpoint number, or the last one at this RFC 3339 time
+    #[serde(default)]
+    at: Option<At>,
+    /// `false` lists the documents without their texts
+    #[serde(default)]
+    bodies: Option<bool>,
+    /// Give what fits into this many tokens, and list the rest; 25,000 if left out
+    #[serde(default)]
+    budget: Option<u64>,
+    /// Count tokens by `bytes/4`, `cl100k_base` or `o200k_base`; `bytes/4` if left out
+    #[serde(default)]
+    tokenizer: Option<String>,
+}
+
+impl Question for Pack {
+    const NAME: &'static str = "context_pack";
+    const VERB: &'static str = "resolve";
+    const TITLE: &'static str = "Open a pack";
+    const DESCRIPTION: &'static str = "Returns a context pack: its instructions for agents, then \
+        the texts of its documents with URIs to cite. A pack is what an editor chose for a kind of \
+        task: if context_init lists one that fits yours, use it before you select or search \
+        yourself.";
+
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let id = self.id.strip_prefix("pack:").unwrap_or(&self.id);
+        let wanted = Wanted {
+            selector: Term::Pack(id.to_owned()).to_string(),
+            at: self.at,
+            bodies: self.bodies.unwrap_or(true),
+            budget: self.budget,
+            tokenizer: self.tokenizer,
+            whole: false,
+            instructions: true,
+        };
+        wanted.ask(call)
+    }
+}

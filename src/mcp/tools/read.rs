@@ -1,0 +1,51 @@
+//! `context_read`: one document, or a section of it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, At, Question, limit, places};
+use crate::report::failure::Failure;
+use crate::workspace::call::{Call, read};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Read {
+    /// Id, ID@CHECKPOINT or contextnest:// URI of a document, with #ANCHOR for one of its sections
+    id: String,
+    /// Answer as of this checkpoint number, or the last one at this RFC 3339 time
+    #[serde(default)]
+    at: Option<At>,
+    /// List the sections with their anchors and sizes instead of the text
+    #[serde(default)]
+    outline: bool,
+    /// The most tokens of the answer, if more than 25,000
+    #[serde(default)]
+    budget: Option<u64>,
+}
+
+impl Question for Read {
+    const NAME: &'static str = "context_read";
+    const VERB: &'static str = "read";
+    const TITLE: &'static str = "Read a document";
+    const DESCRIPTION: &'static str = "Reads one published document by id or URI, verified against \
+        its hash chain, with author, approver, version and tags. Add #ANCHOR for one section, or \
+        set outline to see which there are. Use context_resolve to read several at once, and \
+        context_history for older versions.";
+
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let (vault, source) = places(call, read::NEED)?;
+        let reading = call.read((&vault, &source), &self.id, At::moment(self.at.as_ref())?)?;
+        let limit = limit(self.budget);
+        if self.outline {
+            let sections = call.outline(&reading);
+            let report = reading.outlined(&sections);
+            return Answer::of(call, &report).within(limit, "name a section, or raise `budget`");
+        }
+        let text = reading.portion().alone();
+        let report = call.release(reading.report());
+        Answer::with_texts(call, &report, (&["body"], &text)).within(
+            limit,
+            "set `outline` to see the sections, and read one by `#ANCHOR`, or raise `budget`",
+        )
+    }
+}

@@ -1,0 +1,56 @@
+//! `context_search`: sections that have words.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, Question, limit, places};
+use crate::report::failure::{Code, Failure};
+use crate::search::{MAX_HITS, Query};
+use crate::workspace::call::{Call, search};
+
+/// How many hits there are at most, where the call does not say.
+const HITS: usize = 10;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Search {
+    /// Words to search for; "words in quotes" must be adjacent
+    query: String,
+    /// The most hits; 10 if left out
+    #[serde(default)]
+    limit: Option<usize>,
+    /// Find also words that begin with the last word
+    #[serde(default)]
+    prefix: bool,
+    /// Show how each score is computed
+    #[serde(default)]
+    explain: bool,
+    /// The most tokens of the answer, if more than 25,000
+    #[serde(default)]
+    budget: Option<u64>,
+}
+
+impl Question for Search {
+    const NAME: &'static str = "context_search";
+    const VERB: &'static str = "search";
+    const TITLE: &'static str = "Search by words";
+    const DESCRIPTION: &'static str = "Finds sections of published documents by words, the best \
+        first, each with a snippet and a URI. Use it when you do not know the tags or ids. Ranking \
+        may change as documents do: for an answer that stays the same, select with \
+        context_resolve. Read a hit with context_read, passing its uri.";
+
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let query = Query::parse(&self.query)?.with_prefix(self.prefix);
+        let hits = self.limit.unwrap_or(HITS);
+        if !(1..=MAX_HITS).contains(&hits) {
+            let message = format!("`limit` is {hits}, but may be from 1 to {MAX_HITS}");
+            return Err(Failure::new(Code::Usage, message));
+        }
+        let vault = call.vault()?;
+        let (vault, source) = places(call, search::need(&vault))?;
+        let found = call.search((&vault, &source), (&query, hits), &|_| ())?;
+        call.withholds(&found.answer.withheld);
+        let report = call.release(found.report(self.explain));
+        Answer::of(call, &report).within(limit(self.budget), "lower `limit`, or raise `budget`")
+    }
+}

@@ -1,0 +1,49 @@
+//! `context_verify`: whether anything was altered.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, Question, limit};
+use crate::report::failure::Failure;
+use crate::report::verify::VerifyReport;
+use crate::verify::verify;
+use crate::workspace::call::Call;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Verify {
+    /// Check only these documents, and the log; everything if left out
+    #[serde(default)]
+    ids: Vec<String>,
+    /// The most tokens of the answer, if more than 25,000
+    #[serde(default)]
+    budget: Option<u64>,
+}
+
+impl Question for Verify {
+    const NAME: &'static str = "context_verify";
+    const VERB: &'static str = "verify";
+    const TITLE: &'static str = "Verify the vault";
+    const DESCRIPTION: &'static str = "Recomputes every hash of the vault, or of some documents, \
+        and reports what was altered, with a verdict. Reading verifies what it serves anyway: use \
+        this to answer whether the record as a whole can be relied on. It reads the whole vault, \
+        which may take long.";
+
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let vault = call.vault()?;
+        let request = call.workspace.verification(&vault, &self.ids, Vec::new())?;
+        let whole = request.only.is_none();
+        let report = verify(&vault, &request)?;
+        let limit = limit(self.budget);
+        let mut findings = report.findings.len();
+        loop {
+            let some = VerifyReport::new(&report, whole).first(findings);
+            let answer = Answer::of(call, &some);
+            // The verdict stands before every finding, and is never withheld.
+            if findings == 0 || answer.tokens() <= limit {
+                return answer.within(limit, "raise `budget`");
+            }
+            findings /= 2;
+        }
+    }
+}

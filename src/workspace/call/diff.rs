@@ -1,0 +1,96 @@
+//! The changes between two texts of one document or governance file.
+
+use super::Call;
+use crate::audit::{Part, Text, Traced};
+use crate::chain::diff::print_between;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::document::live_form::LiveForm;
+use crate::model::id::DocumentId;
+use crate::report::failure::Failure;
+use crate::report::history::DiffReport;
+use crate::resolve::Snapshot;
+use crate::vault::Vault;
+use crate::workspace::version::{live_text, number, published, recorded, text_of};
+
+/// Where the versions of a document are read from: the vault, its log, and what is published.
+pub(crate) type Ground<'g> = (&'g Vault, &'g Chronicle<'g>, &'g Snapshot<'g>);
+
+/// Two texts compared.
+pub(crate) struct Difference {
+    id: DocumentId,
+    /// The older text: `v1`, or `live`.
+    pub(crate) from: String,
+    /// The newer one.
+    pub(crate) to: String,
+    /// Whether they are equal.
+    pub(crate) equal: bool,
+    /// The unified diff; empty of equal texts.
+    pub(crate) diff: String,
+}
+
+impl Call<'_> {
+    /// The diff from one version to another; in the place of the older one stands what is published,
+    /// and of the newer one, or by the word `live`, the live file.
+    ///
+    /// # Errors
+    /// A version or file is not there, or the reader may not read it.
+    pub(crate) fn diff(
+        &mut self,
+        (vault, chronicle, head): Ground<'_>,
+        id: &DocumentId,
+        (v1, v2): (Option<&str>, Option<&str>),
+    ) -> Result<Difference, Failure> {
+        let is_live = |side: Option<&str>| side.is_none_or(|side| side == "live");
+        let with_live = is_live(v2) || v1.is_some_and(|v1| v1 == "live");
+        let mut versions: Vec<Text> = Vec::new();
+        let mut side = |text: Option<&str>| -> Result<(String, String), Failure> {
+            match text.filter(|text| !is_live(Some(text))) {
+                None => Ok(("live".to_owned(), live_text(vault, id)?)),
+                Some(text) => {
+                    let version = number(text)?;
+                    let (text, history) = text_of(vault, head, chronicle, id, version)?;
+                    let files = (vault.files(), chronicle);
+                    versions.extend(recorded(files, id, (version, &history), (&text, "")));
+                    let text = if with_live { as_live(id, text) } else { text };
+                    Ok((format!("v{version}"), text))
+                }
+            }
+        };
+        let mut base = None;
+        let (from, old) = match v1 {
+            Some(_) => side(v1)?,
+            None => {
+                let served = published(vault, head, id)?;
+                base = Some(served.origin().text(""));
+                (format!("v{}", served.entry.version), as_live(id, served.text))
+            }
+        };
+        let (to, new) = side(v2)?;
+        versions.extend(base);
+        let equal = old == new;
+        let diff = if equal { String::new() } else { print_between(&old, &new, &from, &to) };
+        let diff = self.release(handed_out(diff, versions));
+        Ok(Difference { id: id.clone(), from, to, equal, diff })
+    }
+}
+
+impl Difference {
+    /// The report.
+    pub(crate) fn report(&self) -> DiffReport<'_> {
+        let Self { id, from, to, equal, diff } = self;
+        DiffReport { id, from, to, equal: *equal, diff }
+    }
+}
+
+/// A diff from or to versions, with what is recorded of them.
+pub(crate) fn handed_out(diff: String, versions: Vec<Text>) -> Traced<String> {
+    let of_diff = |text: Text| Text { part: Some(Part::Diff), ..text.handed_out(&diff) };
+    let recorded =
+        if diff.is_empty() { Vec::new() } else { versions.into_iter().map(of_diff).collect() };
+    Traced::new(diff, recorded)
+}
+
+/// What a live file with a published text has.
+pub(crate) fn as_live(id: &DocumentId, sealed: String) -> String {
+    if id.is_document() { LiveForm::of(&sealed).into_text() } else { sealed }
+}

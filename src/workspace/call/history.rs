@@ -1,0 +1,63 @@
+//! The versions of one document or governance file.
+
+use super::{Call, Places};
+use crate::chain::error::ChainError;
+use crate::chain::history::History;
+use crate::chain::replay;
+use crate::model::id::DocumentId;
+use crate::report::failure::Failure;
+use crate::report::history::HistoryReport;
+use crate::resolve::seals::Seals;
+use crate::resolve::{Need, Snapshot};
+use crate::vault::Vault;
+use crate::workspace::version::check_name;
+
+/// What it takes to answer.
+pub(crate) const NEED: Need = Need::Versions;
+
+/// The history of an artifact, and which checkpoint seals what of it.
+pub(crate) struct Versions {
+    id: DocumentId,
+    history: History,
+    seals: Seals,
+}
+
+impl Call<'_> {
+    /// The history of what an id names that was ever published.
+    ///
+    /// # Errors
+    /// It has none, it cannot be read, or the reader may not know of it.
+    pub(crate) fn history(
+        &mut self,
+        (vault, source): Places<'_>,
+        id: DocumentId,
+    ) -> Result<Versions, Failure> {
+        check_name(&Snapshot::of(vault, source, None)?, &id)?;
+        let history = match replay::load(vault.files(), &id) {
+            Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),
+            other => other?,
+        };
+        let seals = source.seals(vault, &id, &history)?;
+        Ok(Versions { id, history, seals })
+    }
+
+    /// Cuts a report to its last versions. Gives how many are left out before them.
+    pub(crate) fn cut_history(
+        &mut self,
+        report: &mut HistoryReport<'_>,
+        limit: Option<usize>,
+    ) -> usize {
+        let all = report.versions.len();
+        let omitted = all - limit.unwrap_or(all).min(all);
+        report.versions.drain(..omitted);
+        self.recording.listed = Some(report.versions.len());
+        omitted
+    }
+}
+
+impl Versions {
+    /// The report, for which every version is recomputed.
+    pub(crate) fn report<'r>(&'r self, vault: &'r Vault) -> HistoryReport<'r> {
+        HistoryReport::new(vault.files(), &self.seals, &self.id, &self.history)
+    }
+}
