@@ -91,6 +91,10 @@ impl<'w> Session<'w> {
                     "a staging chain of `{source}` is damaged: staged results, and acts upon them, \
                      may be missing here; run `ctx verify`"
                 )),
+                Note::NoStaging(why) => self.ui.warn(&format!(
+                    "staged results cannot be read: {}; run `ctx verify`",
+                    shown(&why)
+                )),
                 Note::NoContent(why) => self.ui.note(&format!("warning: {}", shown(&why))),
             }
         }

@@ -107,6 +107,9 @@ fn said(note: &Note) -> Option<String> {
             "a staging chain of `{source}` is damaged: staged results may be missing here; \
              `context_verify` says more"
         ),
+        Note::NoStaging(why) => {
+            format!("staged results cannot be read: {}; `context_verify` says more", shown(why))
+        }
         Note::Setting(unknown) => shown(unknown).into_owned(),
         Note::NoContent(why) => shown(why).into_owned(),
         Note::Unreadable(..) => return None,

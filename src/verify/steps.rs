@@ -105,9 +105,10 @@ impl Steps {
 impl Named {
     fn finding(&self, id: &str, is_there: bool) -> Finding {
         let Self { version, trace, .. } = self;
-        let has = if is_there { "has with another chain hash" } else { "lacks" };
+        let has = if is_there { "has another in its place" } else { "lacks it" };
         let id = id.escape_debug();
-        let message = format!("line {trace} names version {version} of `{id}`, which it {has}");
+        let message =
+            format!("line {trace} names version {version} of `{id}`, whose history {has}");
         let (code, message) = match &self.replaced {
             Some(by) => {
                 let message = format!("{message}; line {by} trusts the log as it is");

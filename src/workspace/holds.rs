@@ -40,8 +40,13 @@ impl<'c> Keepers<'c> {
         if self.has(&RulesUpon { rules, is_limited }, who.as_str(), hold) {
             return Ok(());
         }
+        let of_document = match is_limited && hold.document.is_some() {
+            true => ", nor of the document that it names,",
+            false => ",",
+        };
         let message = format!(
-            "`{who}` is no reviewer of the vault, and may neither place nor lift a legal hold"
+            "`{who}` is no reviewer of the vault{of_document} and may neither place nor lift this \
+             legal hold"
         );
         Err(Failure::new(Code::NotASteward, message).hint("`ctx steward list` shows who is"))
     }

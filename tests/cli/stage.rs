@@ -517,6 +517,19 @@ fn who_recorded_only_what_ended_is_told_of_damage_too() {
 }
 
 #[test]
+fn documents_are_answered_where_staged_results_cannot_be_read() {
+    let place = shop(Place::vault());
+    stage(&place, ANA, "s1", b"one");
+    let (chains, away) = (place.path(".context/staging/chains"), place.home().join("away"));
+    fs::rename(&chains, &away).unwrap();
+    std::os::unix::fs::symlink(&away, &chains).unwrap();
+    let answer = place.ctx(&format!("resolve type:document --session s1 --as {ANA}"));
+    assert!(answer.stdout.contains("nodes/rules"), "{}", answer.whole());
+    let warning = "warning: staged results cannot be read: ";
+    assert!(answer.stderr.contains(warning), "{}", answer.whole());
+}
+
+#[test]
 fn a_result_that_is_not_kept_says_why() {
     let record = |place: &Place, more: &str| {
         let line = format!(

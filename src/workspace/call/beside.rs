@@ -2,7 +2,7 @@
 
 use super::resolve::Resolved;
 use super::{Call, Note};
-use crate::report::failure::Failure;
+use crate::report::failure::{Code, Failure};
 use crate::report::staging::{StagedLeftOutReport, StagedReport, block};
 use crate::resolve::context::Context;
 use crate::staging::StagedEntry;
@@ -78,7 +78,14 @@ impl Call<'_> {
         if !resolved.is_now || self.pinned.is_some() {
             return Ok(Beside::default());
         }
-        let found = self.workspace.staged_of(vault, &self.labels, &resolved.asked)?;
+        let found = match self.workspace.staged_of(vault, &self.labels, &resolved.asked) {
+            // That they cannot be read is no reason to keep documents back.
+            Err(why) if why.code == Code::Io => {
+                self.note(Note::NoStaging(why.message));
+                None
+            }
+            found => found?,
+        };
         let Some((view, entries)) = found else { return Ok(Beside::default()) };
         for source in view.damaged() {
             self.note(Note::DamagedChain(source.clone()));

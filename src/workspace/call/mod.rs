@@ -65,6 +65,8 @@ pub(crate) enum Note {
     Setting(String),
     /// A staging chain of this source is damaged.
     DamagedChain(DocumentId),
+    /// Staged results cannot be read, and why.
+    NoStaging(String),
     /// A staged result of the answer cannot be read, and why.
     NoContent(String),
 }

@@ -51,8 +51,12 @@ impl<'b> Stewards<'b> {
         let files_in_force = [DocumentId::config(), DocumentId::stewards()];
         for (version, n) in manifest.versions.iter().zip(1..) {
             if files_in_force.iter().any(|id| version.id == id.as_str()) {
-                let at = version.checkpoints.iter();
-                places.extend(at.map(|checkpoint| ((*checkpoint, version.id.as_str()), n)));
+                for checkpoint in &version.checkpoints {
+                    let place = places.entry((*checkpoint, version.id.as_str()));
+                    // Of two that the manifest lists for a checkpoint, its maps have one at most.
+                    let is_sealed = versions.sealed(n, *checkpoint) == Some(Verdict::Proved);
+                    place.and_modify(|of| *of = if is_sealed { n } else { *of }).or_insert(n);
+                }
             }
         }
         Self {
