@@ -267,10 +267,14 @@ impl Transaction<'_> {
         if let Some(sealed) = base.sealed.as_ref().filter(|_| is_edited)
             && let Some(new) = stamp::left_behind(id, live, &document, sealed)
         {
-            return Ok(Prepared::Behind(Live::Replace {
-                old: Fingerprint::of(&bytes),
-                new: new.into(),
-            }));
+            return Ok(match fresh {
+                // What is handed in has the text that is published, and is no live file.
+                Some(_) => Prepared::Unchanged,
+                None => Prepared::Behind(Live::Replace {
+                    old: Fingerprint::of(&bytes),
+                    new: new.into(),
+                }),
+            });
         }
         let mark = self.state.get(id.as_str()).and_then(Mark::sealed);
         if let (Some(form), Some((version, chain_hash)), Some(text)) = (&form, mark, &base.sealed) {

@@ -461,6 +461,23 @@ fn an_empty_text_is_no_submission_from_a_file() {
 }
 
 #[test]
+fn a_text_that_is_handed_in_and_published_is_unchanged() {
+    let place = governed();
+    let submit = |version: u64| {
+        let line = format!("submit nodes/a --from - --expect-version {version}");
+        place.typed(&line).stdin("# Returns\n\nReturns take 14 days.\n").run()
+    };
+    submit(1).ok();
+    place.ctx("approve nodes/a --as bo@example.com").ok();
+    let before = place.read("nodes/a.md");
+    let said = submit(3).ok();
+    assert!(said.stdout.contains("unchanged: nodes/a"), "{}", said.whole());
+    let whole = said.whole();
+    assert!(!whole.contains("left it behind") && !whole.contains("changed nodes/a"), "{whole}");
+    assert_eq!(place.read("nodes/a.md"), before);
+}
+
+#[test]
 fn a_submitted_governance_file_is_not_listed_as_one_to_submit() {
     let place = governed();
     place.write("CONTEXT.md", "# About\n");

@@ -67,6 +67,8 @@ struct Submitted {
     chain_hash: Digest,
     by: PrincipalKey,
     at: Timestamp,
+    /// Whether it is a move, which writes no text.
+    is_move: bool,
 }
 
 impl Submitted {
@@ -76,6 +78,7 @@ impl Submitted {
             chain_hash: version.chain_hash.parse().ok()?,
             by: PrincipalKey::of(line.request.principal.as_deref()?),
             at: line.at.parse().ok()?,
+            is_move: version.target.is_some(),
         })
     }
 
@@ -223,7 +226,7 @@ impl StepLines {
             }
             let loaded = (id != *track.id()).then(|| replay::load(vault.files(), &id).ok());
             let history = loaded.as_ref().map_or(history, Option::as_ref);
-            let found = found.submitted.iter().filter(|one| one.is_lost(history));
+            let found = found.submitted.iter().filter(|one| !one.is_move && one.is_lost(history));
             lost.extend(found.map(|one| (id.clone(), one)));
         }
         if lost.is_empty() {
