@@ -15,6 +15,9 @@ use crate::workspace::call::{Call, Note};
 /// The most tokens of an answer, where the call does not ask for more.
 pub(super) const BUDGET: u64 = 25_000;
 
+/// The most bytes of what a failure says happened.
+const MESSAGE: usize = 2_000;
+
 /// The report of a tool.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -81,13 +84,31 @@ impl Answer {
     }
 }
 
-/// What is sent of a failure: its code, what happened, and how to mend it.
-pub(super) fn failed(failure: &Failure) -> CallToolResult {
+/// What is sent of a failure: its code, what happened, and how to mend it. A client that sent a long
+/// argument is not sent it back.
+pub(super) fn failed(mut failure: Failure) -> CallToolResult {
+    failure.message = cut(&failure.message);
     let report = failure.report(spell);
     let structured = serde_json::from_str(&to_json_compact(&report, &[], None));
     let mut result = CallToolResult::error(vec![ContentBlock::text(report.to_string())]);
     result.structured_content = structured.ok();
     result
+}
+
+/// A failure with what is to be said beside it: that something is not there may be the fault of a
+/// log that was truncated.
+pub(super) fn noted(call: &Call<'_>, mut failure: Failure) -> Failure {
+    failure.details.extend(call.notes().iter().filter_map(said));
+    failure
+}
+
+/// The first bytes of a message.
+fn cut(message: &str) -> String {
+    if message.len() <= MESSAGE {
+        return message.to_owned();
+    }
+    let end = (0..=MESSAGE).rev().find(|at| message.is_char_boundary(*at)).unwrap_or_default();
+    format!("{} ...", &message[..end])
 }
 
 fn json_of(call: &Call<'_>, report: &impl Report) -> String {

@@ -98,6 +98,10 @@ impl Lines {
         })?;
         let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
         let is_request = value.get("method").is_some();
+        if value.get("id").is_some() && id.is_none() && is_request {
+            let why = "`id` of a request is a text, or an integer of at most 64 bits";
+            return Err(Refusal { id: None, error: ErrorData::invalid_request(why, None) });
+        }
         let message = match serde_json::from_value(value) {
             Ok(message) => message,
             // A notification has no answer.

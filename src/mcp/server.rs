@@ -10,7 +10,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer, ServiceExt as _};
 
-use super::answer::failed;
+use super::answer::{failed, noted};
 use super::identity::Identity;
 use super::lines::Lines;
 use super::tools::{self, Tool};
@@ -60,7 +60,7 @@ impl Shared {
     fn call(&self, tool: &Tool, arguments: JsonObject, who: &Asked) -> CallToolResult {
         let identity = match Identity::of(&who.meta, who.client.as_ref()) {
             Ok(identity) => identity,
-            Err(failure) => return failed(&failure),
+            Err(failure) => return failed(failure),
         };
         let environment = identity.environment(&self.environment);
         let words = serde_jcs::to_string(&arguments).unwrap_or_default();
@@ -72,7 +72,7 @@ impl Shared {
         };
         let options = Options { labels: identity.labels, command, ..self.options.clone() };
         let workspace = Workspace { environment: &environment, options };
-        answered(workspace, tool, arguments).unwrap_or_else(|failure| failed(&failure))
+        answered(workspace, tool, arguments).unwrap_or_else(failed)
     }
 }
 
@@ -94,7 +94,7 @@ fn answered(
             if failure.code.exit() == 3 {
                 call.record(&[], Some(failure.code))?;
             }
-            Err(call.workspace.explained(failure))
+            Err(noted(&call, call.workspace.explained(failure)))
         }
     }
 }

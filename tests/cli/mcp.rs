@@ -483,3 +483,66 @@ fn a_folder_that_is_no_vault_and_a_label_of_the_process_are_refused() {
     let refused = place.ctx("mcp --session s-1").exits(2).stderr;
     assert!(refused.contains("a label is one of each request"), "{refused}");
 }
+
+#[test]
+fn a_request_with_an_id_that_is_none_is_answered() {
+    let place = place();
+    for id in [json!(null), json!(1.5), json!({}), json!([1]), json!(true)] {
+        let lines = format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}));
+        let answers = said(&place, &lines);
+        assert_eq!(answers.len(), 1, "{id}");
+        assert_eq!(answers[0]["error"]["code"], -32600, "{id}");
+    }
+}
+
+#[test]
+fn a_failure_does_not_repeat_a_long_argument() {
+    let place = place();
+    let long = "x".repeat(100_000);
+    for arguments in [json!({"selector": "#policy", "at": long}), json!({(long.clone()): 1})] {
+        let (code, text) = failure(&place, "context_resolve", arguments);
+        assert_eq!(code, "usage");
+        assert!(text.len() < 5_000, "{}", text.len());
+    }
+}
+
+#[test]
+fn a_verification_names_nothing_that_stewards_keep_from_its_reader() {
+    let place = Place::vault();
+    place.write("nodes/open.md", "# Open\n");
+    place.write("nodes/hr/pay.md", "# Pay\n");
+    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
+    place.ctx("publish --all").ok();
+    place.write(
+        "stewards.yaml",
+        "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  \
+         - {principal: kim@x.com, role: reviewer}\nfolders:\n  \
+         nodes/hr/: [{principal: kim@x.com, role: reviewer}]\n",
+    );
+    place.ctx("govern on").ok();
+    let file = "nodes/hr/.versions/pay/history.yaml";
+    place.write(file, place.read(file).replace("sha256:", "sha256:0"));
+    let verify = |arguments: Value| {
+        let mut messages = opener(STATELESS);
+        let params = json!({"name": "context_verify", "arguments": arguments});
+        messages.push(request(STATELESS, 1, "tools/call", params));
+        let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+        let run = place.typed("mcp --as bo@x.com").stdin(lines).here().ok();
+        run.stdout.lines().last().unwrap().to_owned()
+    };
+    let whole = verify(json!({}));
+    assert!(whole.contains("damaged") && !whole.contains("hr/pay"), "{whole}");
+    let hidden = verify(json!({"ids": ["nodes/hr/pay"]}));
+    assert_eq!(hidden.replace("hr/pay", "hr/none"), verify(json!({"ids": ["nodes/hr/none"]})));
+}
+
+#[test]
+fn a_failure_says_that_the_log_may_be_truncated() {
+    let place = place();
+    let log = place.read(".versions/checkpoints.jsonl");
+    let kept: Vec<&str> = log.lines().collect();
+    place.write(".versions/checkpoints.jsonl", kept[..1].join("\n") + "\n");
+    let (code, text) = failure(&place, "context_read", json!({"id": "nodes/none"}));
+    assert_eq!(code, "unknown-id");
+    assert!(text.contains("the log may be truncated or replaced"), "{text}");
+}

@@ -31,11 +31,17 @@ impl Question for Verify {
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;
+        // An agent has no working copy, unlike the reader of a command: what a verification finds may
+        // name what stewards keep from this principal.
+        let is_limited = call.workspace.sight(&vault)?.is_limited();
+        for id in self.ids.iter().filter(|_| is_limited) {
+            call.workspace.readable_id(&vault, id)?;
+        }
         let request = call.workspace.verification(&vault, &self.ids, Vec::new())?;
         let whole = request.only.is_none();
         let report = verify(&vault, &request)?;
         let limit = limit(self.budget);
-        let mut findings = report.findings.len();
+        let mut findings = if is_limited { 0 } else { report.findings.len() };
         loop {
             let some = VerifyReport::new(&report, whole).first(findings);
             let answer = Answer::of(call, &some);
