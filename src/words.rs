@@ -8,6 +8,13 @@ use crate::model::visible::shown;
 /// candidate, and one for each pair of characters that is compared (SEL-32).
 const MAX_NEAR_STEPS: usize = 1 << 28;
 
+/// The beginning of a text: at most so many bytes of it, and no part of a character.
+pub(crate) fn beginning(text: &str, most: usize) -> &str {
+    let most = most.min(text.len());
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    &text[..end]
+}
+
 /// Returns the candidate at the smallest edit distance from `found`, if it is near enough to be
 /// meant.
 pub(crate) fn nearest<'a>(

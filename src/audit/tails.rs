@@ -15,7 +15,7 @@ use crate::yaml::canonical_number;
 
 /// More than any file of ours has.
 const LIMIT: u64 = 64 << 10;
-/// A file that is longer is written anew, and not appended to.
+/// A file that is longer is replaced, and not appended to.
 const GROWN: usize = 48 << 10;
 /// So many writers are kept in mind.
 const MOST: usize = 256;

@@ -40,14 +40,9 @@ impl<'l> Chronicle<'l> {
 
     /// The chains that the last checkpoint binds, each by the line that it binds.
     pub fn bound(&self) -> BTreeMap<DocumentId, Mark> {
-        let mut bound = BTreeMap::new();
-        for (id, mark) in self.checkpoints.iter().flat_map(|checkpoint| &checkpoint.bound) {
-            match mark {
-                Some(mark) => bound.insert(id.clone(), *mark),
-                None => bound.remove(id),
-            };
-        }
-        bound
+        let mut state = PublishedSet::default();
+        self.checkpoints.iter().for_each(|checkpoint| state.bind(&checkpoint.bound));
+        state.bound().clone()
     }
 
     /// A checkpoint by its number.

@@ -10,6 +10,7 @@ use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 use crate::report::{Report, to_json_compact};
 use crate::resolve::tokens::Tokenizer;
+use crate::words::beginning;
 use crate::workspace::call::{Call, Note};
 
 /// The most tokens of an answer, where the call does not ask for more.
@@ -87,7 +88,9 @@ impl Answer {
 /// What is sent of a failure: its code, what happened, and how to mend it. A client that sent a long
 /// argument is not sent it back.
 pub(super) fn failed(mut failure: Failure) -> CallToolResult {
-    failure.message = cut(&failure.message);
+    if failure.message.len() > MESSAGE {
+        failure.message = format!("{} ...", beginning(&failure.message, MESSAGE));
+    }
     let report = failure.report(spell);
     let structured = serde_json::from_str(&to_json_compact(&report, &[], None));
     let mut result = CallToolResult::error(vec![ContentBlock::text(report.to_string())]);
@@ -100,15 +103,6 @@ pub(super) fn failed(mut failure: Failure) -> CallToolResult {
 pub(super) fn noted(call: &Call<'_>, mut failure: Failure) -> Failure {
     failure.details.extend(call.notes().iter().filter_map(said));
     failure
-}
-
-/// The first bytes of a message.
-fn cut(message: &str) -> String {
-    if message.len() <= MESSAGE {
-        return message.to_owned();
-    }
-    let end = (0..=MESSAGE).rev().find(|at| message.is_char_boundary(*at)).unwrap_or_default();
-    format!("{} ...", &message[..end])
 }
 
 fn json_of(call: &Call<'_>, report: &impl Report) -> String {

@@ -8,18 +8,12 @@ use crate::audit::check_label;
 use crate::report::failure::{Code, Failure};
 use crate::words::nearest;
 use crate::workspace::Environment;
-use crate::workspace::recording::GivenLabels;
+use crate::workspace::recording::{GivenLabels, label_var};
 
 /// What our keys of `_meta` begin with.
 const PREFIX: &str = "contextnest/";
-/// Our keys, and the variables that say the same to a command.
-const LABELS: [(&str, &str); 5] = [
-    ("agent", "CTX_AGENT"),
-    ("session", "CTX_SESSION"),
-    ("thread", "CTX_THREAD"),
-    ("task", "CTX_TASK"),
-    ("node", "CTX_NODE"),
-];
+/// Our keys.
+const LABELS: [&str; 5] = ["agent", "session", "thread", "task", "node"];
 /// The variable, and in small letters the key, of a distributed trace.
 const TRACEPARENT: &str = "TRACEPARENT";
 
@@ -39,12 +33,11 @@ impl Identity {
     /// A key of ours is unknown, or its value is no label.
     pub(super) fn of(meta: &JsonObject, client: Option<&Implementation>) -> Result<Self, Failure> {
         for key in meta.keys().filter_map(|key| key.strip_prefix(PREFIX)) {
-            if !LABELS.iter().any(|(name, _)| *name == key) {
+            if !LABELS.contains(&key) {
                 let message = format!("`{PREFIX}{key}` is no key of `_meta`");
-                let names = LABELS.map(|(name, _)| name);
-                let hint = match nearest(key, names) {
+                let hint = match nearest(key, LABELS) {
                     Some(near) => format!("did you mean `{PREFIX}{near}`?"),
-                    None => format!("keys are {PREFIX} and {}", names.join(", ")),
+                    None => format!("keys are {PREFIX} and {}", LABELS.join(", ")),
                 };
                 return Err(Failure::new(Code::Usage, message).hint(hint));
             }
@@ -77,8 +70,8 @@ impl Identity {
     /// The environment of a call: that of the server, without what it says of who asks.
     pub(super) fn environment(&self, of_server: &Environment) -> Environment {
         let mut environment = of_server.duplicate();
-        for (_, var) in LABELS {
-            environment.vars.remove(var);
+        for label in LABELS {
+            environment.vars.remove(&label_var(label));
         }
         environment.vars.remove(TRACEPARENT);
         let parent = self.traceparent.clone();

@@ -5,6 +5,7 @@ use std::io;
 use super::call::SourceCall;
 use super::received::Received;
 use crate::audit::{Cached, Hydration, Line, Logs, TraceId};
+use crate::words::beginning;
 
 /// The most bytes of an error that are recorded.
 pub(crate) const MAX_ERROR: usize = 4096;
@@ -153,15 +154,8 @@ impl Claim {
             media_type: self.media_type,
             bytes: received.bytes,
             result_hash: received.hash.to_string(),
-            error: self.error.map(|error| beginning(&error).to_owned()),
+            error: self.error.map(|error| beginning(&error, MAX_ERROR).to_owned()),
             depends_on: self.depends_on.iter().map(ToString::to_string).collect(),
         }
     }
-}
-
-/// As much of an error as is recorded.
-fn beginning(error: &str) -> &str {
-    let end = error.len().min(MAX_ERROR);
-    let end = (0..=end).rev().find(|end| error.is_char_boundary(*end)).unwrap_or_default();
-    &error[..end]
 }

@@ -27,13 +27,13 @@ impl<'c> SeenChain<'c> {
         let (source, writer) = (&chain.source, &chain.writer);
         Self { source, writer, is_damaged: chain.is_damaged(), hash: Box::new(hash) }
     }
+}
 
-    /// Whether entries of both have the same names: they are of one source, and their writers begin
-    /// with the same digits (STAGE-6).
-    pub(crate) fn shares_names(&self, other: &SeenChain<'_>) -> bool {
-        let digits = |chain: &SeenChain<'_>| TraceId::of(&chain.writer.to_string(), 1);
-        self.source == other.source && digits(self) == digits(other)
-    }
+/// Whether entries of two chains have the same names: they are of one source, and their writers begin
+/// with the same digits (STAGE-6).
+pub(crate) fn share_names(a: (&DocumentId, &WriterId), b: (&DocumentId, &WriterId)) -> bool {
+    let digits = |writer: &WriterId| TraceId::of(&writer.to_string(), 1);
+    a.0 == b.0 && digits(a.1) == digits(b.1)
 }
 
 /// The sources of which a chain is damaged, cannot be read, lacks the line that a checkpoint binds
@@ -48,7 +48,9 @@ pub(crate) fn damaged_sources(
     let damaged = chains.iter().filter(|chain| chain.is_damaged).map(|chain| chain.source.clone());
     let mut found: BTreeSet<DocumentId> = damaged.collect();
     found.extend(strays.iter().filter_map(StrayFile::source));
-    let namesakes = chains.windows(2).filter(|pair| pair[0].shares_names(&pair[1]));
+    let namesakes = chains.windows(2).filter(|pair| {
+        share_names((pair[0].source, pair[0].writer), (pair[1].source, pair[1].writer))
+    });
     found.extend(namesakes.map(|pair| pair[0].source.clone()));
     if !bound.is_empty() {
         let path = |chain: &SeenChain<'_>| path_of(chain.source, chain.writer);

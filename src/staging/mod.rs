@@ -36,7 +36,7 @@ pub(crate) use chain::{MAX_CHAIN, Owned, found as found_chains, go_on};
 pub use collected::{
     DisputedAct, Ended, JudgedAct, Promotion, Staged, StagedEntry, Standing, VoidAct,
 };
-pub(crate) use damage::{SeenChain, damaged_sources};
+pub(crate) use damage::{SeenChain, damaged_sources, share_names};
 pub use difference::{PartChange, changes};
 pub(crate) use ends::unbound_ends;
 pub use line::{Act, ActKind, Entry, EntryRef, LineKind, StagedLine};

@@ -17,6 +17,7 @@ use super::disk::Place;
 use super::files::{DIRECTORY, FileError, Files, READ, open_beneath};
 use super::replace::{Fingerprint, Replacement};
 use crate::model::layout;
+use crate::words::beginning;
 
 /// How the names of temporary files end.
 const TEMPORARY: &str = ".ctx-tmp";
@@ -443,11 +444,7 @@ impl Files {
 
 /// Enough of a name to recognise a temporary file by, within the 255 bytes of a name.
 fn short(name: &str) -> &str {
-    let mut end = name.len().min(100);
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    &name[..end]
+    beginning(name, 100)
 }
 
 #[cfg(test)]

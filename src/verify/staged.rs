@@ -16,9 +16,9 @@ use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::review::ActJudge;
 use crate::staging::{
-    ActKind, Chain, Chains, DisputedAct, FoundPayload, JudgedAct, LineKind, SeenChain, Staged,
-    StagedEntry, StagedLine, Standing, VoidAct, all_payloads, chain_path, lost, parse_name,
-    payload_path, read_payload,
+    ActKind, Chain, Chains, DisputedAct, FoundPayload, JudgedAct, LineKind, Staged, StagedEntry,
+    StagedLine, Standing, VoidAct, all_payloads, chain_path, lost, parse_name, payload_path,
+    read_payload, share_names,
 };
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -108,7 +108,7 @@ pub(super) struct PromotedText {
 fn namesakes(chains: &Chains) -> impl Iterator<Item = Finding> {
     chains.chains.windows(2).filter_map(|pair| {
         let [a, b] = pair else { return None };
-        let is_same = SeenChain::of(a).shares_names(&SeenChain::of(b));
+        let is_same = share_names((&a.source, &a.writer), (&b.source, &b.writer));
         let message = format!("its writer begins with the digits of the one of {}", a.path());
         is_same.then(|| Finding::new(Code::StagedChainMismatch, b.path(), message))
     })

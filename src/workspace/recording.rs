@@ -111,6 +111,11 @@ impl From<NotRecorded> for Failure {
     }
 }
 
+/// The variable that says a label where it was not given.
+pub(crate) fn label_var(name: &str) -> String {
+    format!("CTX_{}", name.to_uppercase())
+}
+
 /// The labels as the user gave them.
 #[derive(Clone, Debug, Default)]
 pub struct GivenLabels {
@@ -512,7 +517,7 @@ impl Workspace<'_> {
     pub(crate) fn labels(&self) -> Result<Labels, Failure> {
         let GivenLabels { agent, session, thread, task, node } = &self.options.labels;
         let label = |given: &Option<String>, name: &str| {
-            let var = format!("CTX_{}", name.to_uppercase());
+            let var = label_var(name);
             // That it is empty is no id either.
             let named = || self.environment.vars.get(&var).map(String::as_str);
             let value = given.as_deref().or_else(named);

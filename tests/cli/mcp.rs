@@ -140,7 +140,7 @@ fn calls() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Compares with a file of `fixtures/mcp`, or writes it anew.
+/// Compares with a file of `fixtures/mcp`, or replaces it.
 #[track_caller]
 fn compare(name: &str, found: &Value) {
     let path = repository().join("fixtures/mcp").join(name);

@@ -7,6 +7,7 @@ use pulldown_cmark::{Event, LinkType, OffsetIter, Options, Parser, RefDefs, Tag,
 
 use super::MAX_BODY;
 use crate::document::sections::MARKDOWN;
+use crate::words::beginning;
 
 /// Where a link is written.
 #[derive(Clone, Debug, Default)]
@@ -69,9 +70,9 @@ pub(super) fn bounded(body: &str) -> (&str, bool) {
     if body.len() <= MAX_BODY {
         return (body, true);
     }
-    let end = (0..=MAX_BODY).rev().find(|n| body.is_char_boundary(*n)).unwrap_or(0);
+    let begun = beginning(body, MAX_BODY);
     // No URI is cut in two: it would name something else.
-    (&body[..body[..end].rfind(char::is_whitespace).unwrap_or(end)], false)
+    (&begun[..begun.rfind(char::is_whitespace).unwrap_or(begun.len())], false)
 }
 
 /// The events of the markup of a body.
