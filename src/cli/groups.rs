@@ -44,6 +44,9 @@ const SERVING: &[&str] = if cfg!(feature = "mcp") { &["mcp"] } else { &[] };
 /// Options that some verbs have no use for.
 const UNUSED: [(&str, &[&str]); 2] = [("demo", &["vault"]), ("help", &["vault"])];
 
+/// The verb whose labels are those of each request, so that it takes none.
+const UNLABELLED: &str = "mcp";
+
 /// Options and the help of each.
 type Helps = &'static [(&'static str, &'static str)];
 
@@ -112,6 +115,11 @@ pub(super) fn command() -> clap::Command {
     }
     for (path, labels) in CHOOSING {
         choosing(&mut command, path, labels);
+    }
+    if let Some(verb) = command.find_subcommand_mut(UNLABELLED) {
+        // They are refused with a reason. Taken out and put back, the verb keeps its place.
+        let hidden = |(name, _)| clap::Arg::new(name).long(name).hide(true);
+        *verb = std::mem::take(verb).args(BY_LABEL.map(hidden));
     }
     let mut groups = String::new();
     for (group, verbs) in GROUPS.into_iter().filter(|(_, verbs)| !verbs.is_empty()) {

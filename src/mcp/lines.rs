@@ -1,23 +1,28 @@
 //! Messages over a pair of streams: one JSON object a line (MCP-2). What is no message is answered
 //! with an error, and does not end the connection.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io::{BufRead as _, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, RequestId,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcRequest, RequestId,
     RequestMetaObject, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
-use serde_json::Value;
 use tokio::sync::mpsc::{Receiver, Sender};
+
+use super::message::{self, Refusal};
 
 /// The longest message, in bytes.
 const MAX_LINE: u64 = 16 << 20;
 /// So many messages wait to be read, or to be written; then the other side waits.
 pub(super) const WAITING: usize = 4;
+/// So many cancelled requests are kept in mind.
+const CANCELLED: usize = 1_024;
 
 /// A line of the client.
 pub(super) enum Line {
@@ -64,20 +69,35 @@ pub(super) struct Lines {
     is_open: bool,
     /// The requests that are not answered yet.
     asked: HashSet<RequestId>,
+    /// The last of those that the client waits for no more, the last one first.
+    cancelled: VecDeque<RequestId>,
+    /// Whether the client reads no answers any more.
+    gone: Arc<AtomicBool>,
 }
 
 impl Lines {
-    pub(super) fn new(incoming: Receiver<Line>, outgoing: SyncSender<Vec<u8>>) -> Self {
-        Self { incoming, outgoing, is_open: false, asked: HashSet::new() }
+    /// The lines of a client, who is gone once `gone` is set.
+    pub(super) fn new(
+        incoming: Receiver<Line>,
+        outgoing: SyncSender<Vec<u8>>,
+        gone: Arc<AtomicBool>,
+    ) -> Self {
+        let (asked, cancelled) = (HashSet::new(), VecDeque::new());
+        Self { incoming, outgoing, is_open: false, asked, cancelled, gone }
     }
 
-    fn write(&mut self, message: &ServerJsonRpcMessage) -> Result<(), Closed> {
+    /// Answers a request, or asks the client.
+    fn answer(&mut self, message: &ServerJsonRpcMessage) -> Result<(), Closed> {
         let answered = match message {
             ServerJsonRpcMessage::Response(response) => Some(&response.id),
             ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
         answered.iter().for_each(|id| _ = self.asked.remove(*id));
+        self.write(message)
+    }
+
+    fn write(&self, message: &ServerJsonRpcMessage) -> Result<(), Closed> {
         let mut line = serde_json::to_vec(message).map_err(|_| Closed)?;
         line.push(b'\n');
         self.outgoing.send(line).map_err(|_| Closed)
@@ -87,31 +107,28 @@ impl Lines {
     fn understood(&mut self, line: Line) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
         let Line::Whole(bytes) = line else {
             let why = format!("the message is longer than {MAX_LINE} bytes");
-            return Err(Refusal { id: None, error: ErrorData::invalid_request(why, None) });
+            return Err(Refusal::invalid(None, why));
         };
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(None);
         }
-        let value: Value = serde_json::from_slice(&bytes).map_err(|why| Refusal {
-            id: None,
-            error: ErrorData::parse_error(format!("the message is not JSON: {why}"), None),
-        })?;
-        let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
-        let is_request = value.get("method").is_some();
-        if value.get("id").is_some() && id.is_none() && is_request {
-            let why = "`id` of a request is a text, or an integer of at most 64 bits";
-            return Err(Refusal { id: None, error: ErrorData::invalid_request(why, None) });
-        }
-        let message = match serde_json::from_value(value) {
-            Ok(message) => message,
-            // A notification has no answer.
-            Err(_) if id.is_none() && is_request => return Ok(None),
-            Err(why) => {
-                let why = format!("the message is none of the protocol: {why}");
-                return Err(Refusal { id, error: ErrorData::invalid_request(why, None) });
-            }
-        };
+        let Some(message) = message::understood(&bytes)? else { return Ok(None) };
+        self.is_new(&message)?;
         self.opened(message)
+    }
+
+    /// Refuses a request with the id of one that is at work: an answer would be taken for that of the
+    /// other. One that was cancelled may be at work still.
+    fn is_new(&self, message: &ClientJsonRpcMessage) -> Result<(), Refusal> {
+        match message {
+            ClientJsonRpcMessage::Request(JsonRpcRequest { id, .. })
+                if self.asked.contains(id) || self.cancelled.contains(id) =>
+            {
+                let why = "a request with this `id` is not answered yet; give each its own";
+                Err(Refusal::invalid(Some(id.clone()), why))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Which requests are to be answered: a cancelled one is not.
@@ -121,8 +138,10 @@ impl Lines {
             ClientJsonRpcMessage::Notification(told) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &told.notification
                     && let Some(id) = &cancelled.params.request_id
+                    && self.asked.remove(id)
                 {
-                    self.asked.remove(id);
+                    self.cancelled.truncate(CANCELLED - 1);
+                    self.cancelled.push_front(id.clone());
                 }
             }
             _ => {}
@@ -151,8 +170,7 @@ impl Lines {
         if !begins {
             let why = "the first request is `initialize`, or has `io.modelcontextprotocol/protocolVersion` \
                        and `io.modelcontextprotocol/clientCapabilities` in `_meta`";
-            let error = ErrorData::invalid_request(why, None);
-            return Err(Refusal { id: Some(request.id.clone()), error });
+            return Err(Refusal::invalid(Some(request.id.clone()), why));
         }
         self.is_open = true;
         Ok(Some(message))
@@ -165,12 +183,6 @@ fn says_of_itself(request: &ClientRequest) -> bool {
     meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
 }
 
-/// An error in the place of a message.
-struct Refusal {
-    id: Option<RequestId>,
-    error: ErrorData,
-}
-
 impl Transport<RoleServer> for Lines {
     type Error = Closed;
 
@@ -178,12 +190,16 @@ impl Transport<RoleServer> for Lines {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Closed>> + Send + 'static {
-        std::future::ready(self.write(&message))
+        std::future::ready(self.answer(&message))
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let Some(line) = self.incoming.recv().await else {
+            let line = self.incoming.recv().await;
+            if self.gone.load(Ordering::Relaxed) {
+                return None;
+            }
+            let Some(line) = line else {
                 // Answers come between two calls of this function; the last one ends the wait.
                 return if self.asked.is_empty() { None } else { std::future::pending().await };
             };

@@ -2,19 +2,21 @@
 //! (`spec/mcp.md`). A tool asks the same call as the command with its verb; no rule of the domain is
 //! here, and no JSON shape.
 //!
-//! `lines` carries messages over standard input and output, `server` answers them with `rmcp`,
+//! `lines` carries messages over standard input and output, `message` reads them, `server` answers them with `rmcp`,
 //! `tools` are what can be called, `identity` is who asks, as each request says, `answer` is what is
 //! sent and recorded, and `spelling` names tools where a command would name commands.
 
 mod answer;
 mod identity;
 mod lines;
+mod message;
 mod server;
 mod spelling;
 mod tools;
 
 use std::io::{self, Read, Write};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 
 use server::Server;
 
@@ -40,14 +42,16 @@ pub(crate) fn serve(
     let (outgoing, printed) = mpsc::sync_channel(lines::WAITING);
     std::thread::scope(|scope| {
         scope.spawn(move || lines::read(input, &sender));
-        let lines = lines::Lines::new(incoming, outgoing);
-        let server =
-            scope.spawn(move || runtime.block_on(Server::new(environment, options).run(lines)));
+        let gone = Arc::new(AtomicBool::new(false));
+        let lines = lines::Lines::new(incoming, outgoing, Arc::clone(&gone));
+        let server = Server::new(environment, options, Arc::clone(&gone));
+        let server = scope.spawn(move || runtime.block_on(server.run(lines)));
         let written = printed.iter().try_for_each(|line: Vec<u8>| {
             output.write_all(&line)?;
             output.flush()
         });
-        // A client that is gone reads nothing more.
+        // A client that is gone reads nothing more, and no further call is made for it.
+        gone.store(true, Ordering::Relaxed);
         drop(printed);
         server.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         written

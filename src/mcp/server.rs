@@ -1,12 +1,15 @@
 //! The server: what it offers, and one call of a tool.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest,
-    CustomResult, ErrorData, Implementation, JsonObject, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorData, Implementation,
+    JsonObject, ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer, ServiceExt as _};
 
@@ -39,11 +42,14 @@ pub(super) struct Server {
 struct Shared {
     environment: Environment,
     options: Options,
+    /// Whether the client reads no answers any more.
+    gone: Arc<AtomicBool>,
 }
 
 impl Server {
-    pub(super) fn new(environment: Environment, options: Options) -> Self {
-        Self { shared: Arc::new(Shared { environment, options }) }
+    /// The server of a client, for which no call is made once `gone` is set.
+    pub(super) fn new(environment: Environment, options: Options, gone: Arc<AtomicBool>) -> Self {
+        Self { shared: Arc::new(Shared { environment, options, gone }) }
     }
 
     /// Answers until the input ends.
@@ -141,7 +147,8 @@ impl ServerHandler for Server {
         let (shared, cancelled) = (Arc::clone(&self.shared), context.ct.clone());
         let work = move || {
             // The client does not wait for it any more: nothing is read, and nothing recorded.
-            (!cancelled.is_cancelled()).then(|| shared.call(tool, arguments, &who))
+            let waits = !cancelled.is_cancelled() && !shared.gone.load(Ordering::Relaxed);
+            waits.then(|| shared.call(tool, arguments, &who))
         };
         match tokio::task::spawn_blocking(work).await {
             Ok(Some(result)) => Ok(result.into()),
@@ -151,6 +158,39 @@ impl ServerHandler for Server {
                 Err(ErrorData::internal_error(message, None))
             }
         }
+    }
+
+    // What the server does not offer is no method of it: the library answers these with nothing.
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 
     async fn on_custom_request(

@@ -546,3 +546,134 @@ fn a_failure_says_that_the_log_may_be_truncated() {
     assert_eq!(code, "unknown-id");
     assert!(text.contains("the log may be truncated or replaced"), "{text}");
 }
+
+/// A request of a tool in the older lifecycle.
+fn tool(id: u64, name: &str, arguments: &Value) -> String {
+    let params = json!({"name": name, "arguments": arguments});
+    format!("{}\n", request("2025-11-25", id, "tools/call", params))
+}
+
+/// The lines that begin a connection of the older lifecycle.
+fn opened() -> String {
+    opener("2025-11-25").iter().map(|message| format!("{message}\n")).collect()
+}
+
+#[test]
+fn a_request_with_the_id_of_one_that_is_not_answered_is_refused_and_not_recorded() {
+    let place = place();
+    // Calls are answered one after the other: this many keep the first waiting.
+    let before: String = (10..20).map(|id| tool(id, "context_verify", &json!({}))).collect();
+    let lines = opened()
+        + &before
+        + &tool(1, "context_verify", &json!({}))
+        + &tool(1, "context_read", &json!({"id": "nodes/fees"}))
+        + &tool(2, "context_read", &json!({"id": "nodes/returns"}));
+    let answers = said(&place, &lines);
+    let codes: Vec<&Value> =
+        answers.iter().filter(|answer| answer["id"] == 1).map(|a| &a["error"]["code"]).collect();
+    assert_eq!(codes, [&json!(-32600), &Value::Null], "{answers:#?}");
+    let read: Vec<Value> = log(&place).iter().map(|line| line["query"].clone()).collect();
+    assert_eq!(read, ["nodes/returns"]);
+}
+
+#[test]
+fn a_cancelled_request_keeps_its_id() {
+    let place = place();
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                        "params": {"requestId": 1}});
+    let before: String = (10..20).map(|id| tool(id, "context_verify", &json!({}))).collect();
+    let lines = opened()
+        + &before
+        + &tool(1, "context_verify", &json!({}))
+        + &format!("{cancel}\n")
+        + &tool(1, "context_read", &json!({"id": "nodes/fees"}));
+    let answers = said(&place, &lines);
+    let of_one: Vec<&Value> = answers.iter().filter(|answer| answer["id"] == 1).collect();
+    assert_eq!(of_one.len(), 1, "{answers:#?}");
+    assert_eq!(of_one[0]["error"]["code"], -32600);
+}
+
+#[test]
+fn no_call_is_made_for_a_client_that_reads_no_answers() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let place = place();
+    let mut child = place.typed("mcp").command().spawn().unwrap();
+    let (mut to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    to.write_all(opened().as_bytes()).unwrap();
+    let mut from = BufReader::new(from);
+    from.read_line(&mut String::new()).unwrap();
+    drop(from);
+    for id in 1..=40 {
+        // The server may have ended.
+        let _ = to.write_all(tool(id, "context_read", &json!({"id": "nodes/fees"})).as_bytes());
+    }
+    drop(to);
+    child.wait().unwrap();
+    // The first answer finds out that the client is gone, while the next call may be at work.
+    assert!((1..5).contains(&log(&place).len()), "{}", log(&place).len());
+}
+
+#[test]
+fn methods_that_the_server_does_not_offer_are_no_methods() {
+    let place = place();
+    for revision in REVISIONS {
+        let mut messages = opener(revision);
+        let methods = [
+            ("resources/list", json!({})),
+            ("resources/templates/list", json!({})),
+            ("resources/read", json!({"uri": "contextnest://nodes/fees"})),
+            ("prompts/list", json!({})),
+            ("prompts/get", json!({"name": "a"})),
+            (
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": "a"},
+                                           "argument": {"name": "a", "value": "b"}}),
+            ),
+        ];
+        for ((method, params), id) in methods.into_iter().zip(1..) {
+            messages.push(request(revision, id, method, params));
+        }
+        let answers = answers(&place, &messages);
+        for id in 1..=6 {
+            assert_eq!(answers[&id]["error"]["code"], -32601, "{}", answers[&id]);
+        }
+    }
+}
+
+#[test]
+fn an_ambiguous_message_is_refused() {
+    let place = place();
+    let twice = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"context_read","arguments":{"id":"nodes/fees","id":"nodes/returns"}}}"#;
+    let answers = said(&place, &format!("{}{twice}\n", opened()));
+    assert_eq!((&answers[1]["id"], &answers[1]["error"]["code"]), (&json!(1), &json!(-32600)));
+    assert_eq!(log(&place), Vec::<Value>::new());
+}
+
+#[test]
+fn null_is_no_argument_and_a_whole_number_an_integer() {
+    let place = place();
+    for (tool, arguments, same) in [
+        (
+            "context_resolve",
+            json!({"selector": "#policy", "at": 1.0, "tokenizer": null, "bodies": null}),
+            json!({"selector": "#policy", "at": 1}),
+        ),
+        (
+            "context_diff",
+            json!({"id": "nodes/returns", "v1": 1.0, "v2": 2e0}),
+            json!({"id": "nodes/returns", "v1": 1, "v2": 2}),
+        ),
+        ("context_verify", json!({"ids": null}), json!({})),
+    ] {
+        assert_eq!(report(&place, tool, arguments), report(&place, tool, same), "{tool}");
+    }
+    let (code, text) = failure(&place, "context_read", json!({"id": null}));
+    assert_eq!(code, "usage");
+    assert!(text.contains("missing field `id`"), "{text}");
+}
+
+#[test]
+fn the_help_lists_no_label_that_is_refused() {
+    let help = Place::new().ctx("mcp --help").ok().stdout;
+    assert!(help.contains("--as <PRINCIPAL>") && !help.contains("--session"), "{help}");
+}

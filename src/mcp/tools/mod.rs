@@ -59,6 +59,9 @@ pub(super) struct Tool {
     schema: fn() -> JsonObject,
 }
 
+/// Below it a number of 64 bits has no neighbours that are the same integer.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// The arguments of a tool.
 trait Question: DeserializeOwned + JsonSchema {
     /// The name of the tool.
@@ -99,12 +102,28 @@ impl Tool {
     }
 }
 
-/// The arguments of a call.
+/// The arguments of a call. One that is null is left out, and `1.0` is the integer 1: JSON of other
+/// programs does not tell them apart.
 fn read<Q: Question>(arguments: JsonObject) -> Result<Q, Failure> {
+    let given = arguments.into_iter().filter(|(_, value)| !value.is_null());
+    let arguments = given.map(|(name, value)| (name, with_integers(value))).collect();
     serde_json::from_value(Value::Object(arguments)).map_err(|why| {
         Failure::new(Code::Usage, format!("the arguments of `{}` are invalid: {why}", Q::NAME))
             .hint("`tools/list` has the schema of the arguments")
     })
+}
+
+/// A value in which each number without a fraction is an integer, also within a list.
+fn with_integers(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let integer = number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < EXACT);
+            let integer = integer.and_then(|n| format!("{n:.0}").parse::<i64>().ok());
+            integer.map_or(Value::Number(number), Value::from)
+        }
+        Value::Array(values) => values.into_iter().map(with_integers).collect(),
+        value => value,
+    }
 }
 
 /// The schema of arguments, without what says nothing to a model.
@@ -217,6 +236,21 @@ mod tests {
         let at = serde_json::json!([{"minimum": 0, "type": "integer"}, {"type": "string"}]);
         assert_eq!(properties["at"]["anyOf"], at);
         assert_eq!(schema["required"], serde_json::json!(["id"]));
+    }
+
+    #[test]
+    fn null_is_left_out_and_a_number_without_a_fraction_is_an_integer() {
+        let read = |json: Value| read::<neighbors::Neighbors>(json.as_object().unwrap().clone());
+        let same =
+            serde_json::json!({"id": "a", "hops": 2.0, "at": null, "kind": null, "limit": 3e0});
+        assert_eq!(
+            format!("{:?}", read(same).unwrap()),
+            format!("{:?}", read(serde_json::json!({"id": "a", "hops": 2, "limit": 3})).unwrap())
+        );
+        for wrong in [serde_json::json!({"id": null}), serde_json::json!({"id": "a", "hops": 1.5})]
+        {
+            assert!(read(wrong).is_err());
+        }
     }
 
     #[test]

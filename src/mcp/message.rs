@@ -1,0 +1,160 @@
+//! The message that bytes of a client are, or the error to answer with, whatever carries them
+//! (MCP-2).
+
+use std::fmt;
+
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::error::Category;
+use serde_json::{Map, Value};
+
+/// An error in the place of a message.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// The request that it answers, where that can be told.
+    pub(super) id: Option<RequestId>,
+    /// What is wrong.
+    pub(super) error: ErrorData,
+}
+
+impl Refusal {
+    /// The message is none that may be answered.
+    pub(super) fn invalid(id: Option<RequestId>, why: impl Into<String>) -> Self {
+        Self { id, error: ErrorData::invalid_request(why.into(), None) }
+    }
+}
+
+/// The message of some bytes; none where there is nothing to answer.
+///
+/// # Errors
+/// It is none of the protocol.
+pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    let value = match serde_json::from_slice::<Strict>(bytes) {
+        Ok(Strict(value)) => value,
+        // Programs disagree on which of two members with one name is meant.
+        Err(why) if why.classify() == Category::Data => {
+            let read: Option<Value> = serde_json::from_slice(bytes).ok();
+            let id = read.and_then(|value| serde_json::from_value(value.get("id")?.clone()).ok());
+            return Err(Refusal::invalid(id, format!("the message is ambiguous: {why}")));
+        }
+        Err(why) => {
+            let error = ErrorData::parse_error(format!("the message is not JSON: {why}"), None);
+            return Err(Refusal { id: None, error });
+        }
+    };
+    let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
+    let is_request = value.get("method").is_some();
+    if value.get("id").is_some() && id.is_none() && is_request {
+        let why = "`id` of a request is a text, or an integer of at most 64 bits";
+        return Err(Refusal::invalid(None, why));
+    }
+    match serde_json::from_value(value) {
+        Ok(message) => Ok(Some(message)),
+        // A notification has no answer.
+        Err(_) if id.is_none() && is_request => Ok(None),
+        Err(why) => {
+            Err(Refusal::invalid(id, format!("the message is none of the protocol: {why}")))
+        }
+    }
+}
+
+/// JSON of which no object has two members with one name.
+struct Strict(Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct AnyValue;
+
+        impl<'de> Visitor<'de> for AnyValue {
+            type Value = Value;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("JSON")
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+                Ok(value.into())
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+                Ok(value.into())
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+                Ok(value.into())
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+                Ok(value.into())
+            }
+
+            fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+                Ok(value.into())
+            }
+
+            fn visit_string<E>(self, value: String) -> Result<Value, E> {
+                Ok(value.into())
+            }
+
+            fn visit_unit<E>(self) -> Result<Value, E> {
+                Ok(Value::Null)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+                let mut values = Vec::new();
+                while let Some(Strict(value)) = from.next_element()? {
+                    values.push(value);
+                }
+                Ok(Value::Array(values))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+                let mut members = Map::new();
+                while let Some((name, Strict(value))) = from.next_entry::<String, _>()? {
+                    if members.insert(name, value).is_some() {
+                        return Err(de::Error::custom("an object has two members with one name"));
+                    }
+                }
+                Ok(Value::Object(members))
+            }
+        }
+        from.deserialize_any(AnyValue).map(Strict)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &str) -> (i32, Option<RequestId>) {
+        let refusal = understood(bytes.as_bytes()).unwrap_err();
+        (refusal.error.code.0, refusal.id)
+    }
+
+    #[test]
+    fn a_name_that_stands_twice_is_refused_at_any_depth() {
+        let twice =
+            r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a","name":"b"}}"#;
+        assert_eq!(refused(twice), (-32600, Some(RequestId::Number(3))));
+        assert_eq!(refused(r#"{"a":[{"b":1,"b":1}]}"#), (-32600, None));
+    }
+
+    #[test]
+    fn what_is_no_json_and_what_is_no_message_are_other_errors() {
+        for bytes in ["", "{", "{\"a\":1}}", &"[".repeat(100_000), "nan"] {
+            assert_eq!(refused(bytes).0, -32700, "{}", bytes.len());
+        }
+        assert_eq!(refused("[]"), (-32600, None));
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#), (-32600, None));
+    }
+
+    #[test]
+    fn json_is_read_as_any_reader_reads_it() {
+        for text in
+            [r#"{"a":[1,-2,1.5,1e300,18446744073709551615,"x\n",null,true,{}]}"#, "\"\"", "0"]
+        {
+            let Strict(read) = serde_json::from_str(text).unwrap();
+            assert_eq!(read, serde_json::from_str::<Value>(text).unwrap());
+        }
+    }
+}
