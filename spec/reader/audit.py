@@ -28,6 +28,7 @@ ACTIONS = {
     "hold": {"hold"},
     "lift": {"lifted", "reason"},
     "acknowledge": {"acknowledged", "reason"},
+    "dismiss": {"dismissed", "reason"},
     "comment": {"version", "text"},
 }
 STEPS = ("submit", "approve-in-part", "reject", "withdraw", "ratify", "emergency")

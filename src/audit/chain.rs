@@ -282,16 +282,12 @@ impl Logs {
         self.having(&[b"\"action\":\"event\"".to_vec()], &sealed, found)
     }
 
-    /// The same of declarations that the checkpoint log counts as it is.
+    /// The same of dismissals of lost submissions.
     ///
     /// # Errors
     /// A file cannot be read.
-    pub(crate) fn declarations(&self, found: &mut dyn FnMut(Line)) -> io::Result<()> {
-        for action in ["head-trust", "replace-log"] {
-            let needle = format!("\"action\":\"{action}\"").into_bytes();
-            self.having(&[needle], &Some, found)?;
-        }
-        Ok(())
+    pub(crate) fn dismissals(&self, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
+        self.having(&[b"\"action\":\"dismiss\"".to_vec()], &Some, found)
     }
 
     /// The same of remarks about submissions.

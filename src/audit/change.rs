@@ -99,6 +99,14 @@ pub enum Change {
         /// Why.
         reason: String,
     },
+    /// Submissions that no history has are dismissed by a reviewer, and bar their submitters no more
+    /// (REV-28).
+    Dismiss {
+        /// Their versions, as their own lines name them.
+        dismissed: Vec<VersionRef>,
+        /// Why.
+        reason: String,
+    },
     /// Accesses must not be pruned.
     Hold {
         /// Which, and why.
@@ -277,6 +285,9 @@ impl Change {
                 names.iter().map(String::as_str).collect()
             }
             Self::Bind { staged, .. } => staged.iter().map(|end| end.chain.as_str()).collect(),
+            Self::Dismiss { dismissed, .. } => {
+                dismissed.iter().map(|version| version.id.as_str()).collect()
+            }
             other => match other.staged() {
                 Some(step) => step.staged.iter().map(String::as_str).collect(),
                 None => other.versions().iter().map(|version| version.id.as_str()).collect(),
@@ -288,7 +299,9 @@ impl Change {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Hold { hold } => Some(&hold.reason),
-            Self::Lift { reason, .. } | Self::Acknowledge { reason, .. } => Some(reason),
+            Self::Lift { reason, .. }
+            | Self::Acknowledge { reason, .. }
+            | Self::Dismiss { reason, .. } => Some(reason),
             other => other.staged().and_then(|step| step.reason.as_deref()),
         }
     }
@@ -324,6 +337,7 @@ impl Change {
             Self::Collect(_) => "collect",
             Self::Erase(_) => "erase",
             Self::Acknowledge { .. } => "acknowledge",
+            Self::Dismiss { .. } => "dismiss",
             Self::Hold { .. } => "hold",
             Self::Lift { .. } => "lift",
             Self::Prune { .. } => "prune",
@@ -349,6 +363,11 @@ impl Change {
             Self::Bind { event_at, staged } if staged.len() > MAX_DOCUMENTS => {
                 let ends = staged.chunks(MAX_DOCUMENTS).map(<[StagedEnd]>::to_vec);
                 ends.map(|staged| Self::Bind { event_at: event_at.clone(), staged }).collect()
+            }
+            Self::Dismiss { dismissed, reason } if dismissed.len() > MAX_DOCUMENTS => {
+                let parts = dismissed.chunks(MAX_DOCUMENTS).map(<[VersionRef]>::to_vec);
+                let part = |dismissed| Self::Dismiss { dismissed, reason: reason.clone() };
+                parts.map(part).collect()
             }
             Self::Collect(step) if step.staged.len() > MAX_DOCUMENTS => {
                 split(&step.staged, &|staged| Self::Collect(StagedStep { staged, ..step.clone() }))

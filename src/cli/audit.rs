@@ -4,10 +4,12 @@ use super::expect::ExpectHead;
 use super::session::Session;
 use super::trace::reason;
 use super::{Acting, Answer, event};
+use crate::audit::VersionRef;
 use crate::govern::Mode;
 use crate::model::number::CheckpointNumber;
 use crate::report::event::AuditBegun;
 use crate::report::failure::Failure;
+use crate::words::count;
 
 /// Record every change of the vault
 ///
@@ -32,6 +34,7 @@ enum Part {
     /// From this event on each event needs its line. No later configuration takes that back.
     Begin(Begin),
     Acknowledge(Acknowledge),
+    Dismiss(Dismiss),
 }
 
 /// Declare that an event has no line in the change log, and why
@@ -58,6 +61,31 @@ struct Acknowledge {
     acting: Acting,
 }
 
+/// Let principals approve again whose submissions were lost in a merge
+///
+/// A merge of two branches keeps the histories of one, and the change logs of both. Who submitted a
+/// version that the history lacks may not approve the document, because what is submitted now may be
+/// the same text. This dismisses such submissions of a document, of ids that moves link with it too,
+/// but not your own: it appends a line that names them, who dismisses them and why. In it a reviewer
+/// of the whole vault says that these principals may approve what is submitted from now on, whatever
+/// was in the lost texts. Look first with `ctx trace list --document ID` at what they were.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+ctx audit dismiss nodes/policies/returns --dry-run\n  \
+ctx audit dismiss stewards.yaml --reason \"merge of 12 June kept the main branch\"")]
+struct Dismiss {
+    /// Id or file of the document or governance file
+    id: String,
+    /// Why the submissions may be passed over
+    #[arg(long, value_name = "TEXT", required_unless_present = "dry_run")]
+    reason: Option<String>,
+    /// Only list what would be dismissed; write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    acting: Acting,
+}
+
 #[derive(Debug, clap::Args)]
 struct Begin {
     /// Show what would be published; write nothing
@@ -73,6 +101,7 @@ pub(super) fn run(args: &Audit, session: &mut Session<'_>) -> Result<Answer, Fai
     match &args.part {
         Part::Begin(args) => begin(args, session),
         Part::Acknowledge(args) => acknowledge(args, session),
+        Part::Dismiss(args) => dismiss(args, session),
     }
 }
 
@@ -88,6 +117,29 @@ fn acknowledge(args: &Acknowledge, session: &mut Session<'_>) -> Result<Answer, 
     let verb = if args.dry_run { "would acknowledge" } else { "acknowledged" };
     let number = report.checkpoint;
     session.ui.line(&format!("{verb}: no change log has the event of checkpoint {number}"));
+    Ok(Answer::Yes)
+}
+
+fn dismiss(args: &Dismiss, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.acting(&args.acting)?;
+    let reason = args.reason.as_deref().map(reason).transpose()?;
+    let id = session.workspace.named(&vault, &args.id)?;
+    let done = !args.dry_run;
+    let report = session.workspace.dismiss(&vault, &id, reason.unwrap_or_default(), done)?;
+    if session.ui.json {
+        session.ui.report(&report);
+        return Ok(Answer::Yes);
+    }
+    let verb = if args.dry_run { "would dismiss" } else { "dismissed" };
+    for one in &report.dismissed {
+        let VersionRef { id, version, .. } = &one.version;
+        let by = &one.submitter;
+        session.ui.line(&format!("{verb}: version {version} of {id}, submitted by {by}"));
+    }
+    if report.own > 0 {
+        let own = count(report.own, "submission");
+        session.ui.note(&format!("{own} of your own may only be dismissed by another reviewer"));
+    }
     Ok(Answer::Yes)
 }
 

@@ -116,6 +116,9 @@ fn new_document(
     id: &DocumentId,
     text: &str,
 ) -> Result<DocumentId, Failure> {
-    let is_new = id.is_document() && !live::is_known(vault, id) && !is_uri(text);
-    if is_new { workspace.new_id(vault, text) } else { Ok(id.clone()) }
+    match id.is_document() && !live::is_known(vault, id) {
+        true if is_uri(text) => Ok(DocumentId::of_new(id.as_str())?),
+        true => workspace.new_id(vault, text),
+        false => Ok(id.clone()),
+    }
 }

@@ -3,6 +3,7 @@
 
 use super::governance::{Includes, sealed_config};
 use super::{Gate, PublishError};
+use crate::audit::Line;
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::in_force::{TextInForce, text_in_force};
@@ -164,4 +165,13 @@ pub(crate) fn rules_upon(
         rules: rules_of(&config, stewards()),
         is_limited: config.review.reads == Reads::Stewards,
     })
+}
+
+/// The head that a line of a change log names, or the last checkpoint where the log lacks that one.
+pub(crate) fn head_named(chronicle: &Chronicle<'_>, line: &Line) -> CheckpointNumber {
+    let named = line.request.head.as_ref().and_then(|head| {
+        let held = chronicle.checkpoint(CheckpointNumber(head.checkpoint)).ok()?;
+        (held.hash.to_string() == head.hash).then_some(held.number)
+    });
+    named.unwrap_or_else(|| chronicle.head_number())
 }

@@ -78,7 +78,7 @@ pub struct Outcome {
     /// Documents that were refused while others were published.
     pub refused: Vec<Refusal>,
     /// Submissions that no steward may approve.
-    pub unapprovable: Vec<DocumentId>,
+    pub unapprovable: Vec<Unapprovable>,
     /// The scopes at which nothing could be approved, by the stewards that are submitted or published.
     pub stuck: Vec<Stuck>,
     /// Submissions that took the place of another principal's, with who may still approve each.
@@ -102,7 +102,7 @@ impl Outcome {
         let paths: HashSet<String> = hidden.iter().map(DocumentId::live_path).collect();
         self.items.retain(|item| !hidden.contains(&item.id));
         self.awaited.retain(|awaited| !hidden.contains(&awaited.id));
-        self.unapprovable.retain(|id| !hidden.contains(id));
+        self.unapprovable.retain(|one| !hidden.contains(&one.id));
         self.superseding.retain(|(id, _)| !hidden.contains(id));
         if hidden.contains(&DocumentId::stewards()) {
             self.stuck.clear();
@@ -125,4 +125,13 @@ impl Outcome {
         });
         self.behind.iter().cloned().chain(fixed).collect()
     }
+}
+
+/// A submission that no steward may approve.
+#[derive(Clone, Debug)]
+pub struct Unapprovable {
+    /// The artifact.
+    pub id: DocumentId,
+    /// Whether only submissions that histories have lost bar the reviewers (REV-28).
+    pub is_by_loss: bool,
 }

@@ -26,6 +26,7 @@ macro_rules! verbs {
 verbs! {
     Approve "approve";
     AuditAcknowledge "audit acknowledge";
+    AuditDismiss "audit dismiss";
     CheckpointConvert "checkpoint convert";
     CheckpointList "checkpoint list";
     CheckpointRebuild "checkpoint rebuild";

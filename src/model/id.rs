@@ -55,6 +55,9 @@ pub enum IdError {
     /// A file `a.mdx.md`: its id would be that of the file `a.mdx`.
     #[error("`{}` is the id of the file of that name, not of one that ends in `.md` too", .0.escape_debug())]
     Ending(String),
+    /// A new id that is the path of another document's file.
+    #[error("a new id does not end in `.md`: the path `{}` is that of another document", .0.escape_debug())]
+    Path(String),
     /// A character that is invisible, or that turns the direction of the line.
     #[error("an id holds no invisible character, but `{id}` has {found}")]
     Invisible {
@@ -88,6 +91,19 @@ impl DocumentId {
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The id of something that a command makes: none that ends like the path of another document's file.
+    /// A file that is there already may have such an id (`a.md.md`).
+    ///
+    /// # Errors
+    /// The rule of ids that the text breaks.
+    pub fn of_new(text: &str) -> Result<Self, IdError> {
+        let id: Self = text.parse()?;
+        match id.is_document() && id.as_str().ends_with(layout::ENDING) {
+            true => Err(IdError::Path(text.to_owned())),
+            false => Ok(id),
+        }
     }
 
     /// The id of a governance file with this path.

@@ -6,7 +6,7 @@ use super::checkpoint::CheckpointReport;
 use super::problem::{FileProblems, ProblemReport};
 use super::recover::RecoveredReport;
 use super::{Report, Spell};
-use crate::govern::Outcome;
+use crate::govern::{Outcome, Unapprovable};
 use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
@@ -231,11 +231,19 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         Hint::call(text, publish()).render(spell)
     };
     let of_mode = live.filter(|_| has_document).map(of_mode);
-    let of_reviewers = outcome.unapprovable.iter().map(|id| {
+    let of_reviewers = outcome.unapprovable.iter().map(|Unapprovable { id, is_by_loss }| {
+        let of = |verb| Call::new(verb).value(id.as_str());
+        if *is_by_loss {
+            let text = format!(
+                "no steward may approve {id}: its reviewers submitted versions that a merge gave up;"
+            );
+            let dismiss = of(Verb::AuditDismiss).word("--reason").word("TEXT");
+            let hint = " {} by another reviewer of the vault lets a reviewer approve again";
+            return text + &Hint::calls(hint, [dismiss]).render(spell);
+        }
         let text = format!(
             "no steward may approve {id}: its texts have no reviewer in common who is none of its authors;"
         );
-        let of = |verb| Call::new(verb).value(id.as_str());
         let hint = " {} shows the reviewers, and after {} another principal can submit it";
         text + &Hint::calls(hint, [of(Verb::StewardWho), of(Verb::Withdraw)]).render(spell)
     });

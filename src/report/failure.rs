@@ -31,6 +31,7 @@ codes! {
     StagedPromoted "staged-promoted" 1, "The staged entry was promoted, so that a document holds its content.";
     Retained "retained" 1, "The retention keeps these accesses, so they cannot be pruned.";
     NotMissing "not-missing" 1, "No event of this checkpoint lacks its line in the change log, or that is acknowledged already.";
+    NotLost "not-lost" 1, "No submission of this document that its history lacks can be dismissed.";
     NotBegun "not-begun" 1, "The vault records no changes, which the command needs.";
     SearchPast "search-past" 1, "A search can only answer for the last checkpoint.";
     Refused "refused" 1, "A text is invalid or cannot be read, so nothing was written.";

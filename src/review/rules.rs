@@ -76,6 +76,11 @@ impl Rules {
         Ok(())
     }
 
+    /// Whether a principal is a reviewer of the whole vault, as the configuration asks for one (STEW-10).
+    pub fn is_reviewer_of_vault(&self, who: &str) -> bool {
+        self.require(who, Role::Reviewer, [(&DocumentId::config(), "")]).is_ok()
+    }
+
     /// Refuses a principal who has not this role for any of these texts.
     ///
     /// # Errors

@@ -196,12 +196,12 @@ impl Track {
         }
     }
 
-    /// Takes these principals for authors of what awaits a decision: what they submitted of an artifact,
+    /// Takes a principal for an author of what awaits a decision: what they submitted of an artifact,
     /// this one or one that is linked with it by a move, is lost, and may be the same text.
-    pub(crate) fn bar(&mut self, of: &DocumentId, submitters: impl Iterator<Item = PrincipalKey>) {
+    pub(crate) fn bar(&mut self, of: &DocumentId, submitter: PrincipalKey) {
         match *of == self.id {
-            true => self.lost.extend(submitters),
-            false => self.lost_elsewhere.extend(submitters),
+            true => self.lost.push(submitter),
+            false => self.lost_elsewhere.push(submitter),
         }
     }
 

@@ -3,12 +3,14 @@
 use super::Workspace;
 use crate::audit::changes::GivenUp;
 use crate::audit::missing::Missing;
-use crate::audit::{Change, ChangeError, HeadRef, changes};
-use crate::govern::{self, Mode, Outcome};
+use crate::audit::{Change, ChangeError, HeadRef, VersionRef, changes};
+use crate::govern::review::{self, Lost, rules_in_force};
+use crate::govern::{self, Mode, Outcome, PublishError};
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
-use crate::report::audit::AuditAcknowledged;
+use crate::model::principal::PrincipalKey;
+use crate::report::audit::{AuditAcknowledged, AuditDismissed, DismissedSubmission};
 use crate::report::failure::{Code, Failure};
 use crate::staging;
 use crate::trust::{self, Head};
@@ -92,7 +94,7 @@ impl Workspace<'_> {
         if let Some(chronicle) = &chronicle
             && vault.files().exists(layout::AUDIT_DIR)
         {
-            govern::review::catch_up_event(vault, chronicle, &recorder, now)?;
+            review::catch_up_event(vault, chronicle, &recorder, now)?;
         }
         let Some(change) = change else { return Ok(()) };
         let head = chronicle.as_ref().map(Head::of);
@@ -154,6 +156,53 @@ impl Workspace<'_> {
         Ok(AuditAcknowledged { checkpoint, checkpoint_hash: hash, reason, principal, dry_run })
     }
 
+    /// Records that submissions of an artifact that no history has are dismissed, and why (REV-28); with
+    /// `is_done` false it only says which.
+    ///
+    /// # Errors
+    /// There is none, the user may not dismiss them, or nothing was recorded.
+    pub(crate) fn dismiss(
+        &self,
+        vault: &Vault,
+        id: &DocumentId,
+        reason: String,
+        is_done: bool,
+    ) -> Result<AuditDismissed, Failure> {
+        let (principal, _) = self.principal(vault.root(), None)?;
+        let _lock = match is_done {
+            true => Some(vault.lock(&self.holder("audit")?)?),
+            false => None,
+        };
+        let log = trust::open_log(vault)?;
+        let chronicle = log.sound()?;
+        trust::check(vault, &chronicle)?;
+        let Some(rules) = rules_in_force(vault, &chronicle)? else {
+            return Err(PublishError::Ungoverned.into());
+        };
+        if !rules.is_reviewer_of_vault(principal.as_str()) {
+            let message = format!(
+                "`{principal}` is no reviewer of the vault, and may not dismiss lost submissions"
+            );
+            return Err(
+                Failure::new(Code::NotASteward, message).hint("`ctx steward list` shows who is")
+            );
+        }
+        let found = review::lost(vault, &chronicle, id)?;
+        let (own, others): (Vec<Lost>, Vec<Lost>) =
+            found.into_iter().partition(|one| PrincipalKey::of(&one.by) == principal.key());
+        if others.is_empty() {
+            return Err(nothing_lost(id, own.len()));
+        }
+        let dismissed: Vec<DismissedSubmission> = others.into_iter().map(dismissed).collect();
+        if is_done {
+            let versions = dismissed.iter().map(|one| one.version.clone()).collect();
+            let change = Change::Dismiss { dismissed: versions, reason: reason.clone() };
+            self.record_under_lock(vault, Some(change))?;
+        }
+        let (id, own, principal) = (id.to_string(), own.len(), principal.to_string());
+        Ok(AuditDismissed { id, dismissed, own, reason, principal, dry_run: !is_done })
+    }
+
     /// The lines of this user that the vault lacks, and that are forgotten where its log is trusted as
     /// it is.
     ///
@@ -189,6 +238,25 @@ impl Workspace<'_> {
         let vault = &vault.under(Config { audit, ..vault.config().clone() });
         let id = DocumentId::config();
         Ok(govern::propose_governance_file(vault, &id, &author, mode, with_setting)?)
+    }
+}
+
+fn dismissed(lost: Lost) -> DismissedSubmission {
+    let Lost { id, version, chain_hash, by: submitter } = lost;
+    let (id, chain_hash) = (id.to_string(), chain_hash.to_string());
+    let version = VersionRef { id, version: version.0, chain_hash, target: None };
+    DismissedSubmission { version, submitter }
+}
+
+fn nothing_lost(id: &DocumentId, own: usize) -> Failure {
+    let message = match own {
+        0 => format!("no submission of `{id}` is lost and not dismissed"),
+        _ => format!("the lost submissions of `{id}` are your own"),
+    };
+    let failure = Failure::new(Code::NotLost, message);
+    match own {
+        0 => failure.hint("`ctx review` lists what awaits a decision"),
+        _ => failure.hint("another reviewer of the whole vault has to dismiss them"),
     }
 }
 

@@ -12,7 +12,7 @@ use super::staging::last_text;
 use crate::audit::{self, Change, Hold, Holds, Line, Logs, PlacedHold, hold, missing};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::govern::review::rules_in_force;
-use crate::govern::{RulesUpon, rules_upon};
+use crate::govern::{RulesUpon, head_named, rules_upon};
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::model::principal::Principal;
@@ -52,10 +52,7 @@ impl<'c> Keepers<'c> {
     }
 
     fn has(&self, upon: &RulesUpon, who: &str, hold: &Hold) -> bool {
-        let is_reviewer = |id: &DocumentId, text: &str| {
-            upon.rules.require(who, Role::Reviewer, [(id, text)]).is_ok()
-        };
-        if is_reviewer(&DocumentId::config(), "") {
+        if upon.rules.is_reviewer_of_vault(who) {
             return true;
         }
         // The reviewers of the vault may not be told of the document.
@@ -63,7 +60,10 @@ impl<'c> Keepers<'c> {
         let named = named.and_then(|id| id.parse::<DocumentId>().ok());
         named.is_some_and(|id| {
             let text = last_text(self.vault, self.chronicle, &id);
-            text.is_some_and(|text| is_reviewer(&id, &text))
+            let subject = |text: String| {
+                upon.rules.require(who, Role::Reviewer, [(&id, text.as_str())]).is_ok()
+            };
+            text.is_some_and(subject)
         })
     }
 
@@ -71,21 +71,13 @@ impl<'c> Keepers<'c> {
     /// that it and the line of the hold name as their heads. It follows the hold, and a copy of the
     /// vault as it was before knows no later rules.
     fn counts(&self, line: &Line, (placed, hold): (&Line, &Hold)) -> bool {
-        let named = self.head_of(line).max(self.head_of(placed));
+        let head_of = |line: &Line| head_named(self.chronicle, line);
+        let named = head_of(line).max(head_of(placed));
         let mut upon = self.upon.borrow_mut();
         let rules =
             upon.entry(named).or_insert_with(|| rules_upon(self.vault, self.chronicle, named));
         let who = line.request.principal.as_deref();
         rules.as_ref().is_none_or(|rules| who.is_some_and(|who| self.has(rules, who, hold)))
-    }
-
-    /// The head that a line names, or the last checkpoint where the log lacks that one.
-    fn head_of(&self, line: &Line) -> CheckpointNumber {
-        let named = line.request.head.as_ref().and_then(|head| {
-            let held = self.chronicle.checkpoint(CheckpointNumber(head.checkpoint)).ok()?;
-            (held.hash.to_string() == head.hash).then_some(held.number)
-        });
-        named.unwrap_or_else(|| self.chronicle.head_number())
     }
 }
 

@@ -217,7 +217,7 @@ impl Workspace<'_> {
     pub(crate) fn new_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         let is_path = text.starts_with("./") || text.starts_with("../") || text.ends_with(".md");
         if !is_path {
-            return Ok(text.parse()?);
+            return Ok(DocumentId::of_new(text)?);
         }
         let cwd =
             self.environment.cwd.canonicalize().unwrap_or_else(|_| self.environment.cwd.clone());
@@ -227,7 +227,7 @@ impl Workspace<'_> {
             Ok(inside) => inside.to_string_lossy().into_owned(),
             Err(_) => text.to_owned(),
         };
-        Ok(path.strip_suffix(".md").unwrap_or(&path).parse()?)
+        Ok(DocumentId::of_new(path.strip_suffix(".md").unwrap_or(&path))?)
     }
 
     /// The id of the file at a path, seen from the current folder or from the vault's.

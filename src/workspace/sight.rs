@@ -146,10 +146,11 @@ fn is_readable(change: &Change, told: &Told, files: &Files) -> bool {
                         && is_version_readable(&one.id, one.version, told, files)
                 })
         }
-        // Paths of files, and what a user wrote about accesses or events.
+        // Paths of files, versions that no history has, and what a user wrote about accesses or events.
         Change::Recover { .. }
         | Change::Hold { .. }
         | Change::Lift { .. }
+        | Change::Dismiss { .. }
         | Change::Acknowledge { .. } => false,
         // Who may see a staged entry does not follow from who may read (STAGE-13).
         Change::Pin(_)

@@ -30,6 +30,29 @@ fn a_new_document_is_created_at_its_path() {
     assert!(outside.stderr.contains("id-invalid"), "{}", outside.stderr);
 }
 
+/// The path `nodes/b.md` would name another document than the id.
+#[test]
+fn no_command_makes_an_id_that_is_the_path_of_another_document() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let before = place.tree();
+    place.write("draft.txt", "# B\n");
+    for line in [
+        "add nodes/b.md.md --body x",
+        "mv nodes/a nodes/b.md.md",
+        "submit nodes/b.md.md --from draft.txt",
+        "submit contextnest://nodes/b.md --from draft.txt",
+    ] {
+        let refused = place.ctx(line).exits(2);
+        let said = "error[id-invalid]: a new id does not end in `.md`: the path `nodes/b.md` is that of another document";
+        assert!(refused.stderr.contains(said), "{line}: {}", refused.whole());
+    }
+    place.remove("draft.txt");
+    assert_eq!(place.tree(), before);
+    // A file that is there already has such an id.
+    place.write("nodes/b.md.md", "# B\n");
+    place.ctx("publish nodes/b.md").ok();
+}
+
 #[test]
 fn an_edit_of_an_older_version_does_not_undo_the_newer_one() {
     let place = Place::published(&[("nodes/a", "# A\n")]);

@@ -2,7 +2,7 @@
 //! a decision already.
 
 use super::super::transaction::Transaction;
-use super::super::{NewDocument, Outcome, PublishError, Refusal};
+use super::super::{NewDocument, Outcome, PublishError, Refusal, Unapprovable};
 use super::publication::check_reviewers;
 use super::queue::{Waits, reviewers};
 use super::{Refusing, ReviewError};
@@ -55,10 +55,9 @@ impl Transaction<'_> {
             item.set = self.submits.as_ref().and_then(|submits| submits.set_of(&item.id));
             let target = self.check_roles(&item, track, &rules)?;
             let history = reviewed.as_ref().map(|reviewed| &reviewed.base.history);
-            let reviewers = self.reviewers_of(&item, (track, history), how.waits, &rules);
-            if reviewers.is_empty() {
-                outcome.unapprovable.push(item.id.clone());
-            }
+            let (reviewers, unapprovable) =
+                self.reviewers_of(&item, (track, history), how.waits, &rules);
+            outcome.unapprovable.extend(unapprovable);
             self.check_targets(&item.id, target.as_ref(), how.waits)?;
             let text = item.submitted.as_deref().unwrap_or_default();
             outcome.stuck.extend(check_reviewers(&item.id, text)?);
@@ -107,20 +106,26 @@ impl Transaction<'_> {
     }
 
     /// The stewards who may approve a submission once it is made: its submitter, those whom it replaces
-    /// and further authors may not.
+    /// and further authors may not. Where there is none, why.
     fn reviewers_of(
         &self,
         item: &Item,
         (track, history): (Option<&Track>, Option<&History>),
         waits: &Waits,
         rules: &Rules,
-    ) -> Vec<String> {
+    ) -> (Vec<String>, Option<Unapprovable>) {
         let text = item.submitted.as_deref().unwrap_or_default();
         let new = Track::new(&item.id);
         let by = (self.author.principal.as_str(), self.at);
-        let mut track = track.unwrap_or(&new).submitting((item.version, text), by);
+        let submitted = || track.unwrap_or(&new).submitting((item.version, text), by);
+        let mut track = submitted();
         waits.lines.bar_lost((self.vault, &self.maps()), history, &mut track);
-        reviewers(&track, rules)
+        let found = reviewers(&track, rules);
+        let unapprovable = found.is_empty().then(|| Unapprovable {
+            id: item.id.clone(),
+            is_by_loss: !reviewers(&submitted(), rules).is_empty(),
+        });
+        (found, unapprovable)
     }
 
     /// Refuses an id that an approval of a move would use.

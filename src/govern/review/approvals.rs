@@ -325,7 +325,7 @@ impl Transaction<'_> {
         }
         let who = || who.to_owned();
         if let Some(why) = track.bars(pending, &self.author.principal.key(), rules) {
-            return Err(ReviewError::Own { id: id(), who: who(), why: why.reason() });
+            return Err(ReviewError::Own { id: id(), who: who(), why });
         }
         rules.require(&who(), Role::Reviewer, track.subjects(pending))?;
         if let Some(fault) = track.lapsed(pending, rules) {

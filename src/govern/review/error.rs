@@ -2,7 +2,7 @@
 
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
-use crate::review::{Proposal, Unfit};
+use crate::review::{Barred, Proposal, Unfit};
 use crate::stewards::Stuck;
 
 /// Why a step of a review is refused. Nothing was written.
@@ -85,14 +85,14 @@ pub enum ReviewError {
         change: String,
     },
     /// The principal is an author.
-    #[error("`{who}` may not approve `{id}`: {who} {why}")]
+    #[error("`{who}` may not approve `{id}`: {who} {}", .why.reason())]
     Own {
         /// The artifact.
         id: DocumentId,
         /// The principal.
         who: String,
         /// Why they are an author.
-        why: &'static str,
+        why: Barred,
     },
     /// The principal approved it before.
     #[error("`{who}` approved `{id}` already; another reviewer has to approve it, too")]

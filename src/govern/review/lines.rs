@@ -6,14 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::candidates::Maps;
-use crate::audit::{Change, Event, HeadRef, Line, Logs, VersionRef};
-use crate::chain::history::{Entry, History};
+use super::lost::{Dismissed, Submitted};
+use crate::audit::{Change, Event, HeadRef, Line, Logs};
 use crate::chain::replay;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::Version;
-use crate::model::principal::PrincipalKey;
 use crate::model::timestamp::Timestamp;
 use crate::review::Track;
 use crate::vault::Vault;
@@ -27,9 +26,9 @@ pub(super) struct StepLines {
     is_sound: bool,
     /// The ids that submissions of moves link, in both directions: of the branch that a merge gave up,
     /// too.
-    moves: BTreeMap<DocumentId, BTreeSet<DocumentId>>,
-    /// When users declared that the checkpoint log counts as it is, once that was asked for.
-    declared: OnceLock<Vec<Timestamp>>,
+    pub(super) moves: BTreeMap<DocumentId, BTreeSet<DocumentId>>,
+    /// The submissions that reviewers dismissed, once that was asked for.
+    pub(super) dismissed: OnceLock<Dismissed>,
 }
 
 /// What lines say of an artifact.
@@ -53,40 +52,11 @@ pub(super) struct OfArtifact {
     /// The versions after the published one, with their chain hashes.
     named: BTreeSet<(u64, String)>,
     /// Every submission.
-    submitted: Vec<Submitted>,
+    pub(super) submitted: Vec<Submitted>,
     /// The sets that submissions after the published version belonged to.
     sets: BTreeSet<String>,
     /// That of the last submission.
     last_set: Option<(u64, Option<String>)>,
-}
-
-/// A submission that a line names.
-#[derive(Debug)]
-struct Submitted {
-    version: u64,
-    chain_hash: Digest,
-    by: PrincipalKey,
-    at: Timestamp,
-    /// Whether it is a move, which writes no text.
-    is_move: bool,
-}
-
-impl Submitted {
-    fn of(line: &Line, version: &VersionRef) -> Option<Self> {
-        Some(Self {
-            version: version.version,
-            chain_hash: version.chain_hash.parse().ok()?,
-            by: PrincipalKey::of(line.request.principal.as_deref()?),
-            at: line.at.parse().ok()?,
-            is_move: version.target.is_some(),
-        })
-    }
-
-    /// Whether a history lacks the version, or has another one in its place.
-    fn is_lost(&self, history: Option<&History>) -> bool {
-        let entry = history.and_then(|history| history.entry(Version(self.version)));
-        entry.is_none_or(|entry| entry.chain_hash != self.chain_hash)
-    }
 }
 
 impl OfArtifact {
@@ -158,6 +128,11 @@ impl StepLines {
         self.is_sound
     }
 
+    /// What lines say of an artifact.
+    pub(super) fn of(&self, id: &DocumentId) -> Option<&OfArtifact> {
+        self.of.get(id.as_str())
+    }
+
     /// What lines say of each artifact, in byte order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &OfArtifact)> {
         self.of.iter()
@@ -165,8 +140,7 @@ impl StepLines {
 
     /// Whether a line names a version after the published one, with this chain hash.
     pub(super) fn names(&self, id: &DocumentId, version: Version, chain_hash: &Digest) -> bool {
-        let found = self.of.get(id.as_str());
-        found.is_some_and(|found| found.named.contains(&(version.0, chain_hash.to_string())))
+        self.of(id).is_some_and(|found| found.named.contains(&(version.0, chain_hash.to_string())))
     }
 
     /// The first of the steps at the end of a history that no line names.
@@ -180,13 +154,12 @@ impl StepLines {
     /// ratified: then the history has lost its end, as older files in its place leave it. What a later
     /// line names as submitted was submitted upon that.
     pub(super) fn has_decided(&self, track: &Track) -> bool {
-        let Some(found) = self.of.get(track.id().as_str()) else { return false };
+        let Some(found) = self.of(track.id()) else { return false };
         match (&track.pending, &track.emergency) {
             (Some(pending), _) => {
                 let own = track.tail.steps.first().map(|(version, hash)| (version.0, *hash));
-                let is_later = |one: &Submitted| {
-                    Some((one.version, one.chain_hash)) == own && Some(one.at) > found.ended_at
-                };
+                let is_later =
+                    |one: &Submitted| Some(one.named()) == own && Some(one.at) > found.ended_at;
                 found.ended >= pending.last.0.0 && !found.submitted.iter().any(is_later)
             }
             (None, Some(emergency)) => found.ratified >= emergency.version.0,
@@ -207,75 +180,9 @@ impl StepLines {
         Some(track)
     }
 
-    /// Lets a review know who submitted versions that histories lack, as lines name them: a merge of
-    /// two branches may have given them up, and what awaits now may be the text of one of them
-    /// (REV-28). The histories are that of the artifact, if it has one, and those of the ids that it
-    /// had or may have had. A version that is published after a user declared that the log counts
-    /// settles it.
-    pub(super) fn bar_lost(
-        &self,
-        (vault, maps): (&Vault, &Maps<'_>),
-        history: Option<&History>,
-        track: &mut Track,
-    ) {
-        let mut lost = Vec::new();
-        for id in self.linked(track) {
-            let Some(found) = self.of.get(id.as_str()) else { continue };
-            if found.submitted.is_empty() {
-                continue;
-            }
-            let loaded = (id != *track.id()).then(|| replay::load(vault.files(), &id).ok());
-            let history = loaded.as_ref().map_or(history, Option::as_ref);
-            let found = found.submitted.iter().filter(|one| !one.is_move && one.is_lost(history));
-            lost.extend(found.map(|one| (id.clone(), one)));
-        }
-        if lost.is_empty() {
-            return;
-        }
-        let published = history.and_then(|h| h.entries().filter_map(Entry::published_at).max());
-        let is_settled = |one: &Submitted| {
-            let mut declared = self.declared(vault, maps).iter().filter(|at| **at >= one.at);
-            declared.any(|at| published.is_some_and(|published| published > *at))
-        };
-        for (id, one) in lost.into_iter().filter(|(_, one)| !is_settled(one)) {
-            track.bar(&id, std::iter::once(one.by.clone()));
-        }
-    }
-
-    /// The ids under which a text of an artifact may have been submitted: its own, those that its
-    /// texts name as what they were derived from, and all that moves link with these.
-    fn linked(&self, track: &Track) -> BTreeSet<DocumentId> {
-        let mut open: Vec<&DocumentId> = track.origins().iter().collect();
-        open.push(track.id());
-        let mut found = BTreeSet::new();
-        while let Some(id) = open.pop() {
-            if found.insert(id.clone()) {
-                open.extend(self.moves.get(id).into_iter().flatten());
-            }
-        }
-        found
-    }
-
-    /// When users declared that this log counts.
-    fn declared(&self, vault: &Vault, maps: &Maps<'_>) -> &[Timestamp] {
-        self.declared.get_or_init(|| {
-            let mut found = Vec::new();
-            let logs = Logs::of_changes(vault);
-            // Where they cannot be read nothing is settled.
-            let _ = logs.and_then(|logs| {
-                logs.declarations(&mut |line| {
-                    let Event::Change(change) = &line.event else { return };
-                    let is_of_this = change.to().is_none_or(|to| maps.hold(to));
-                    found.extend(line.at.parse::<Timestamp>().ok().filter(|_| is_of_this));
-                })
-            });
-            found
-        })
-    }
-
     /// The set that the last submission of an artifact belonged to, as its line says.
     pub(super) fn set_of(&self, id: &DocumentId) -> Option<&str> {
-        self.of.get(id.as_str())?.last_set.as_ref()?.1.as_deref()
+        self.of(id)?.last_set.as_ref()?.1.as_deref()
     }
 
     /// The artifacts of which a submission after the published version belonged to a set.

@@ -5,8 +5,8 @@
 //! retirement or a move, and `admissible` says which of these may be made. `decide` approves, rejects,
 //! withdraws and ratifies; `approvals` are what that is about, `publication` makes the versions that
 //! publish and `acts` the others. `emergency` retires at once. `queue` lists what awaits a decision, as the
-//! histories of the `candidates` say; `lines` are what the change logs say of steps, and `recorded`
-//! writes them. `hidden` is what a refusal may say. `mode` makes a vault governed. `awaiting` finds the files that submissions were made
+//! histories of the `candidates` say; `lines` are what the change logs say of steps, `recorded`
+//! writes them, and `lost` are submissions that only lines name. `hidden` is what a refusal may say. `mode` makes a vault governed. `awaiting` finds the files that submissions were made
 //! from, `due` approvals that are too old, and `access` what an access review asks for.
 
 pub(crate) mod access;
@@ -21,6 +21,7 @@ mod emergency;
 mod error;
 mod hidden;
 mod lines;
+mod lost;
 mod mode;
 mod propose;
 mod publication;
@@ -31,6 +32,7 @@ mod submit;
 pub use decide::{Decision, Refusing, approve, comment, reject, withdraw};
 pub use emergency::retire_at_once;
 pub use error::ReviewError;
+pub use lost::{Lost, lost};
 pub use mode::{Begin, begin, may_end};
 pub use propose::{propose_move, propose_retirement};
 pub use queue::{

@@ -11,6 +11,7 @@ use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::program::configured::ConfiguredError;
 use crate::recover::{RebuildError, RecoverError, Refused, Unreliable};
+use crate::review::Barred;
 use crate::search::{QueryError, SearchError};
 use crate::txn::UncommittedFile;
 use crate::txn::expect::{ExpectError, HowToMerge, Mismatch, Moved};
@@ -97,6 +98,12 @@ impl From<ReviewError> for Failure {
             let lines = diff.iter().flat_map(|diff| diff.lines()).map(str::to_owned).collect();
             Self { details: first(MOST_OF_DIFF, lines), ..failure }
         };
+        let another_decides = |id: &DocumentId| {
+            new(Code::OwnSubmission).hint(Hint::call(
+                "another reviewer has to decide; {} shows who may",
+                of(Verb::StewardWho, id),
+            ))
+        };
         match why {
             ReviewError::NotSubmitted(id) => new(Code::NotSubmitted)
                 .hint(Hint::call("{} lists what awaits a decision", Verb::Review))
@@ -148,11 +155,16 @@ impl From<ReviewError> for Failure {
                     of(Verb::Withdraw, &id),
                 ))
             }
-            ReviewError::Own { id, .. } | ReviewError::OwnEmergency { id, .. } => {
-                new(Code::OwnSubmission).hint(Hint::call(
-                    "another reviewer has to decide; {} shows who may",
-                    of(Verb::StewardWho, &id),
+            ReviewError::Own { id, why: Barred::Lost | Barred::LostElsewhere, .. } => {
+                let dismiss = of(Verb::AuditDismiss, &id).word("--reason").word("TEXT");
+                another_decides(&id).hint(Hint::call(
+                    "a merge gave up what you submitted; {} by another reviewer of the vault lets \
+                     you approve again",
+                    dismiss,
                 ))
+            }
+            ReviewError::Own { id, .. } | ReviewError::OwnEmergency { id, .. } => {
+                another_decides(&id)
             }
             ReviewError::Twice { id, .. } => new(Code::ApprovedAlready)
                 .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &id))),

@@ -1,0 +1,206 @@
+//! Submissions that no history has: a merge of two branches keeps the histories of one, and the change
+//! logs of both. Who submitted one may be the author of what awaits now, until another reviewer of the
+//! vault dismisses it (REV-28).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::candidates::Maps;
+use super::lines::StepLines;
+use crate::audit::{Change, Event, Line, Logs, VersionRef};
+use crate::chain::history::History;
+use crate::chain::replay;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::govern::PublishError;
+use crate::govern::in_force::{head_named, rules_upon};
+use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::model::principal::PrincipalKey;
+use crate::model::timestamp::Timestamp;
+use crate::review::{Rules, Track};
+use crate::trust;
+use crate::vault::Vault;
+
+/// A submission that a line names.
+#[derive(Debug)]
+pub(super) struct Submitted {
+    version: u64,
+    chain_hash: Digest,
+    /// The principal, as the line spells it.
+    by: String,
+    pub(super) at: Timestamp,
+    /// Whether it is a move, which writes no text.
+    is_move: bool,
+}
+
+impl Submitted {
+    pub(super) fn of(line: &Line, version: &VersionRef) -> Option<Self> {
+        Some(Self {
+            version: version.version,
+            chain_hash: version.chain_hash.parse().ok()?,
+            by: line.request.principal.clone()?,
+            at: line.at.parse().ok()?,
+            is_move: version.target.is_some(),
+        })
+    }
+
+    /// Its version with the chain hash.
+    pub(super) fn named(&self) -> (u64, Digest) {
+        (self.version, self.chain_hash)
+    }
+
+    /// Whether a history lacks the version, or has another one in its place.
+    fn is_lost(&self, history: Option<&History>) -> bool {
+        let entry = history.and_then(|history| history.entry(Version(self.version)));
+        entry.is_none_or(|entry| entry.chain_hash != self.chain_hash)
+    }
+}
+
+/// The submissions that reviewers dismissed, each with who did.
+#[derive(Debug, Default)]
+pub(super) struct Dismissed(BTreeMap<(String, u64, Digest), BTreeSet<PrincipalKey>>);
+
+impl Dismissed {
+    /// Reads what lines dismiss. Those count whose principal was a reviewer of the whole vault by the
+    /// rules upon their head.
+    fn read(vault: &Vault, chronicle: &Chronicle<'_>) -> Self {
+        let mut found = Self::default();
+        let mut known: BTreeMap<CheckpointNumber, Option<Rules>> = BTreeMap::new();
+        let logs = Logs::of_changes(vault);
+        // Where they cannot be read nothing is dismissed.
+        let _ = logs.and_then(|logs| {
+            logs.dismissals(&mut |line| {
+                let number = head_named(chronicle, &line);
+                let rules = known
+                    .entry(number)
+                    .or_insert_with(|| rules_upon(vault, chronicle, number).map(|upon| upon.rules));
+                if let (Some(rules), Some(who)) = (rules, line.request.principal.as_deref())
+                    && rules.is_reviewer_of_vault(who)
+                {
+                    found.take(&line, who);
+                }
+            })
+        });
+        found
+    }
+
+    fn take(&mut self, line: &Line, who: &str) {
+        let Event::Change(Change::Dismiss { dismissed, .. }) = &line.event else { return };
+        for version in dismissed {
+            let Ok(hash) = version.chain_hash.parse() else { continue };
+            let who = PrincipalKey::of(who);
+            self.0.entry((version.id.clone(), version.version, hash)).or_default().insert(who);
+        }
+    }
+
+    /// Whether another principal than its submitter dismissed a submission.
+    fn has(&self, id: &DocumentId, one: &Submitted) -> bool {
+        let found = self.0.get(&(id.to_string(), one.version, one.chain_hash));
+        let by = PrincipalKey::of(&one.by);
+        found.is_some_and(|principals| principals.iter().any(|who| *who != by))
+    }
+}
+
+/// A submission that no history has, and that bars its submitter.
+#[derive(Clone, Debug)]
+pub struct Lost {
+    /// The artifact: the one that was asked for, or one that moves link with it.
+    pub id: DocumentId,
+    /// The version that its line names.
+    pub version: Version,
+    /// The chain hash that its line names.
+    pub chain_hash: Digest,
+    /// The submitter.
+    pub by: String,
+}
+
+/// The submissions because of which principals may not approve texts of an artifact.
+///
+/// # Errors
+/// The change logs cannot be read.
+pub fn lost(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    id: &DocumentId,
+) -> Result<Vec<Lost>, PublishError> {
+    let state = &chronicle.state_at(chronicle.head_number())?;
+    let maps = Maps::Log { chronicle, state };
+    let lines = StepLines::read(vault, &maps)?;
+    let history = replay::load(vault.files(), id).ok();
+    let track = history.as_ref().map(|history| Track::of(vault.files(), id, history));
+    let track = track.and_then(Result::ok).unwrap_or_else(|| Track::new(id));
+    let found = lines.lost((vault, &maps), history.as_ref(), &track);
+    let named = found.into_iter().map(|(id, one)| Lost {
+        id,
+        version: Version(one.version),
+        chain_hash: one.chain_hash,
+        by: one.by.clone(),
+    });
+    Ok(named.collect())
+}
+
+impl StepLines {
+    /// Lets a review know who submitted versions that histories lack: what awaits now may be the text
+    /// of one of them.
+    pub(super) fn bar_lost(
+        &self,
+        at: (&Vault, &Maps<'_>),
+        history: Option<&History>,
+        track: &mut Track,
+    ) {
+        for (id, one) in self.lost(at, history, track) {
+            track.bar(&id, PrincipalKey::of(&one.by));
+        }
+    }
+
+    /// The lost submissions of an artifact that are not dismissed, by id. The histories are that of the
+    /// artifact, if it has one, and those of the ids that it had or may have had.
+    fn lost(
+        &self,
+        (vault, maps): (&Vault, &Maps<'_>),
+        history: Option<&History>,
+        track: &Track,
+    ) -> Vec<(DocumentId, &Submitted)> {
+        let mut lost = Vec::new();
+        for id in self.linked(track) {
+            let Some(found) = self.of(&id).filter(|found| !found.submitted.is_empty()) else {
+                continue;
+            };
+            let loaded = (id != *track.id()).then(|| replay::load(vault.files(), &id).ok());
+            let history = loaded.as_ref().map_or(history, Option::as_ref);
+            let found = found.submitted.iter().filter(|one| !one.is_move && one.is_lost(history));
+            lost.extend(found.map(|one| (id.clone(), one)));
+        }
+        if !lost.is_empty() {
+            let dismissed = self.dismissed(vault, maps);
+            lost.retain(|(id, one)| !dismissed.has(id, one));
+        }
+        lost
+    }
+
+    /// The ids under which a text of an artifact may have been submitted: its own, those that its
+    /// texts name as what they were derived from, and all that moves link with these.
+    fn linked(&self, track: &Track) -> BTreeSet<DocumentId> {
+        let mut open: Vec<&DocumentId> = track.origins().iter().collect();
+        open.push(track.id());
+        let mut found = BTreeSet::new();
+        while let Some(id) = open.pop() {
+            if found.insert(id.clone()) {
+                open.extend(self.moves.get(id).into_iter().flatten());
+            }
+        }
+        found
+    }
+
+    fn dismissed(&self, vault: &Vault, maps: &Maps<'_>) -> &Dismissed {
+        self.dismissed.get_or_init(|| match maps {
+            Maps::Log { chronicle, .. } => Dismissed::read(vault, chronicle),
+            // An index has no checkpoint but the last; lost submissions are few.
+            Maps::Index { .. } => {
+                let log = trust::read_log(vault).ok();
+                let chronicle = log.as_ref().and_then(|log| log.sound().ok());
+                chronicle.map(|chronicle| Dismissed::read(vault, &chronicle)).unwrap_or_default()
+            }
+        })
+    }
+}
