@@ -88,6 +88,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("not-a-file", "a document or its history", "The path is not a regular file."),
     ("not-published", "a document or its history", "The document is not published."),
     ("approval-due", "a document or its history", "The approval of the published text is older than `review.max_age` of stewards.yaml. This is a warning."),
+    ("scope-stuck", "a document or its history", "What is submitted at a scope of stewards.yaml cannot be approved by enough reviewers. This is a warning."),
     ("stale", "a document or its history", "The file was edited from another version than the published one."),
     ("symbolic-link", "a document or its history", "Symbolic links are not followed."),
     ("too-large", "a document or its history", "The text is larger than 16 MiB."),

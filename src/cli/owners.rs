@@ -126,10 +126,8 @@ fn access_review(
     };
     session.ui.table(&report.principals.iter().map(row).collect::<Vec<_>>());
     for lapse in &report.lapsed_approvals {
-        let (by, id) = (shown(lapse.by), shown(lapse.id.as_str()));
-        let what =
-            format!("{by} approved v{} of {id}, and is no reviewer of it now", lapse.version);
-        session.ui.line(&format!("lapsed: {what}"));
+        let (why, id) = (shown(lapse.why), shown(lapse.id.as_str()));
+        session.ui.line(&format!("lapsed: v{} of {id}: {why}", lapse.version));
     }
     Ok(Answer::Yes)
 }

@@ -5,7 +5,7 @@
 #[rustfmt::skip]
 pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("answer-too-large", "Ask for less, as the hint says: a section, fewer entries, a narrower selector. Or name a larger `budget` in the call."),
-    ("approval-due", "Review the text. To renew the approval, record the review in it, for example in a field `reviewed`, and submit it with `ctx submit ID`."),
+    ("approval-due", "Review the text. `ctx submit ID --renew` submits it as it is, and another principal approves it again."),
     ("approval-lapsed", "The submitter runs `ctx withdraw ID` and then proposes the same again: with `ctx submit ID` a text, with `ctx retire ID` a retirement, with `ctx mv OLD NEW` a move. To withdraw a part of a change withdraws the whole change; then each part is submitted again with `--change NAME`. The new submission needs all of its approvals. `ctx steward who ID` shows who is a reviewer now. A reviewer can end the submission with `ctx reject ID --reason TEXT`."),
     ("approved-already", "You approved it before, and nothing more is asked of you. `ctx review show ID` says how many approvals are required and who may give them, or for which other parts of its change it waits. If `stewards.yaml` asks for fewer approvals now, so that no further one is needed, one of the approvers publishes it with `ctx approve ID`."),
     ("bundle-invalid", "Ask for the file again, as `ctx evidence export` wrote it. A bundle that was unpacked and packed again, or changed in one byte of its container or manifest, is refused. A bundle of a later version of ctx needs that version."),
@@ -91,6 +91,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("query-invalid", "A query has 1 to 32 words with letters or digits, and at most 4096 bytes. Search for fewer words: `ctx search late fee`."),
     ("refused", "Correct each problem that the error lists; `ctx help CODE` explains one. `ctx validate` lists the problems of all documents. `ctx publish --changed --skip-invalid` publishes the valid ones."),
     ("retained", "Name an earlier time with `--before`, or leave it out. `audit.retention` in the configuration says for how long accesses are kept; the sealed value holds until another one is published."),
+    ("scope-stuck", "`ctx steward assign PRINCIPAL ROLE --folder NAME` (or another scope) assigns those that are lacking, or lower `required` under `review`; a reviewer of the whole vault can approve the change of stewards.yaml."),
     ("search-failed", "Run the command again. If a search program is configured, test it alone, or remove it from CTX_SEARCH_COMMAND and `~/.config/contextnest/config.yaml`. The built-in index then answers."),
     ("search-past", "Leave out `--at N` and `@N`, also where a pack contains a search. For an earlier checkpoint, select by tag, type, folder or id: `ctx resolve '#policy' --at N`."),
     ("selector-bare-word", "Write a tag as `#policy`, an id as `contextnest://nodes/policies/returns`, and words to search for as `contextnest://search/late%20fee`. Operators are `+`, `|` and ` - `, not `and`, `or`, `not`."),

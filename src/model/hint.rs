@@ -137,8 +137,11 @@ impl Hint {
     }
 
     /// Advice that names several calls, in the order of their `{}`.
-    pub fn calls(text: &'static str, calls: impl IntoIterator<Item = Call>) -> Self {
-        Self { text: Cow::Borrowed(text), calls: calls.into_iter().collect() }
+    pub fn calls(
+        text: impl Into<Cow<'static, str>>,
+        calls: impl IntoIterator<Item = Call>,
+    ) -> Self {
+        Self { text: text.into(), calls: calls.into_iter().collect() }
     }
 
     /// The advice with each call as `spell` spells it.

@@ -54,6 +54,8 @@ pub struct LapsedReport<'a> {
     pub version: Version,
     /// Who approved it.
     pub by: &'a str,
+    /// Why that does not count, as a sentence.
+    pub why: &'a str,
 }
 
 impl Report for AccessReport<'_> {
@@ -87,8 +89,10 @@ impl<'a> AccessReport<'a> {
             last_at: one.last.as_ref().map(|(at, _)| at.as_str()),
             last_action: one.last.as_ref().map(|(_, action)| *action),
         };
-        let lapse =
-            |one: &'a Lapsed| LapsedReport { id: &one.id, version: one.version, by: &one.by };
+        let lapse = |one: &'a Lapsed| {
+            let Lapsed { id, version, by, why } = one;
+            LapsedReport { id, version: *version, by, why }
+        };
         Self {
             principals: all.iter().map(principal).collect(),
             lapsed_approvals: lapsed.iter().map(lapse).collect(),

@@ -105,15 +105,20 @@ impl Track {
         faults
     }
 
-    /// Why the approvals that a submission has so far count for nothing: an approver has lost the role,
-    /// or is an author (REV-13).
-    pub fn lapsed(&self, pending: &Pending, rules: &Rules) -> Option<Fault> {
+    /// Why approvals that a submission has so far count for nothing: their approver has lost the role,
+    /// or is an author (REV-13). Each approver with the first reason.
+    pub fn lapses(&self, pending: &Pending, rules: &Rules) -> Vec<(String, Fault)> {
         let by = pending.approvers();
-        let mut faults = by
-            .iter()
-            .enumerate()
-            .flat_map(|(n, who)| self.approver(pending, (who, &by[..n]), rules));
-        faults.next()
+        let lapse = |(n, who): (usize, &String)| {
+            let faults = self.approver(pending, (who, &by[..n]), rules);
+            faults.into_iter().next().map(|fault| (who.clone(), fault))
+        };
+        by.iter().enumerate().filter_map(lapse).collect()
+    }
+
+    /// The first of these reasons.
+    pub fn lapsed(&self, pending: &Pending, rules: &Rules) -> Option<Fault> {
+        self.lapses(pending, rules).into_iter().next().map(|(_, fault)| fault)
     }
 
     /// Whether a submission is one of what is published.

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::Workspace;
 use super::version::missing_file;
 use crate::checkpoint::log::Log;
+use crate::document::utf8;
 use crate::document::validate::{Problem, Severity};
 use crate::govern::review::due::{Due, due};
 use crate::live::gathered::Gathered;
@@ -15,9 +16,11 @@ use crate::live::linked::{Published, Surroundings};
 use crate::live::{self, LiveFile, confusable, hashtags};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
+use crate::model::layout::limit;
 use crate::report::failure::Failure;
 use crate::resolve::Snapshot;
 use crate::status::stale_file;
+use crate::stewards::{self, Stewards, Stuck};
 use crate::vault::Vault;
 
 /// Of one code so many problems are in a report, unless all are asked for.
@@ -156,6 +159,28 @@ fn of_governance(vault: &Vault, is_wanted: impl Fn(&str) -> bool, found: &mut Ga
     for (path, problems) in others.into_iter().chain(named) {
         found.extend(&path, problems);
     }
+    let stewards = DocumentId::stewards().live_path();
+    if is_wanted(&stewards) {
+        found.extend(&stewards, stuck_scopes(vault, &stewards));
+    }
+}
+
+/// The scopes of the live stewards at which nothing could be approved.
+fn stuck_scopes(vault: &Vault, path: &str) -> Vec<Problem> {
+    let bytes = vault.files().read_optional(path, limit::DOCUMENT).ok().flatten();
+    let text = bytes.as_deref().and_then(|bytes| utf8(bytes).ok());
+    let stewards = text.and_then(|text| stewards::read(text).stewards);
+    let problem = |stuck: Stuck| Problem {
+        code: "scope-stuck",
+        severity: Severity::Warning,
+        line: None,
+        message: format!("{stuck}: what is submitted there cannot be approved"),
+        hint: Hint::call(
+            "assign those that are lacking with {}",
+            Call::new(Verb::StewardAssign).word("PRINCIPAL").word("ROLE"),
+        ),
+    };
+    stewards.iter().flat_map(Stewards::stuck).map(problem).collect()
 }
 
 /// The head, as far as it can be read: a vault whose log is broken still has live files to check.

@@ -134,7 +134,7 @@ const PROVOCATIONS: &[Provocation] = &[
 ];
 
 /// Not provoked here.
-const ELSEWHERE: [Code; 23] = [
+const ELSEWHERE: [Code; 24] = [
     // `mcp.rs`.
     Code::AnswerTooLarge,
     // `stage.rs`.
@@ -144,6 +144,8 @@ const ELSEWHERE: [Code; 23] = [
     // `fetched.rs`.
     Code::NotConfigured,
     Code::SourceFailed,
+    // `merged.rs`.
+    Code::NotLost,
     // `acknowledged.rs`.
     Code::NotMissing,
     // `prune.rs`.

@@ -152,9 +152,9 @@ fn every_verb_names_its_schema() {
     }
     let help = place.ctx("help --json").ok().json("ctx.help");
     let verbs: Vec<&str> = texts(&help["verbs"], "verb");
-    // The first prints an object for each access, the second needs an event without a line, and the
-    // third speaks a protocol: their own tests read them.
-    let elsewhere = ["trace follow", "audit acknowledge", "mcp"];
+    // The first prints an object for each access, the second needs an event without a line, the third a
+    // merge, and the last speaks a protocol: their own tests read them.
+    let elsewhere = ["trace follow", "audit acknowledge", "audit dismiss", "mcp"];
     for verb in verbs.iter().filter(|verb| !elsewhere.contains(*verb)) {
         let is_asked = asked.iter().any(|line| format!("{line} ").starts_with(&format!("{verb} ")));
         assert!(is_asked, "`ctx {verb} --json` is not tried");

@@ -142,7 +142,12 @@ fn who_submitted_a_text_on_a_branch_that_was_given_up_does_not_approve_it() {
     let listed = by("kim", "audit dismiss nodes/b --dry-run").ok();
     assert_snapshot!(listed.stdout, @"would dismiss: version 2 of nodes/b, submitted by bo@example.com");
     by("bo", "approve nodes/b").exits(3);
-    by("kim", "audit dismiss nodes/b --reason merged").ok();
+    let report = by("kim", "audit dismiss nodes/b --reason merged --json").ok();
+    let report = report.json("ctx.audit.dismiss");
+    let one = &report["dismissed"][0];
+    let found = [&one["id"], &one["version"], &one["submitter"], &report["own"]];
+    let expected = serde_json::json!(["nodes/b", 2, "bo@example.com", 0]);
+    assert_eq!(serde_json::json!(found), expected);
     by("bo", "approve nodes/b").ok();
     let again = by("kim", "audit dismiss nodes/b --reason merged").exits(1);
     assert_snapshot!(again.stderr, @"
@@ -175,6 +180,35 @@ fn two_reviewers_with_lost_submissions_dismiss_those_of_each_other() {
     by("kim", "audit dismiss stewards.yaml --reason merged").ok();
     by("kim", "approve stewards.yaml").exits(3);
     by("bo", "approve stewards.yaml").ok();
+    place.ctx("verify").ok();
+}
+
+/// An approval in part is older than the merge that brings the line of a lost submission.
+#[test]
+fn an_access_review_lists_approvals_of_principals_whose_submission_was_lost() {
+    let place = governed();
+    let by = |who: &str, line: &str| by(&place, who, line);
+    let two = "version: 1\nreview: {vault: {required: 2}}\n";
+    place.edit("stewards.yaml", "version: 1\n", two);
+    place.edit("stewards.yaml", "ana@example.com, role: editor", "ana@example.com, role: reviewer");
+    by("ana", "submit stewards.yaml").ok();
+    by("kim", "approve stewards.yaml").ok();
+    git(&place, "add -A");
+    git(&place, "commit -q -m two");
+    on_branch(&place, "theirs", &EDITED[..2]);
+    on_branch(
+        &place,
+        "ours",
+        &[("ana", "edit nodes/b"), ("ana", "submit nodes/b"), ("bo", "approve nodes/b")],
+    );
+    place.typed("").shell("git checkout -q theirs -- .context/audit").ok();
+    let listed = by("kim", "owners --access-review").ok().stdout;
+    let why = "lapsed: v2 of nodes/b: `bo@example.com` approved it, but submitted a version of it that its history has lost";
+    assert!(listed.contains(why), "{listed}");
+    by("kim", "audit dismiss nodes/b --reason merged").ok();
+    assert!(!by("kim", "owners --access-review").ok().stdout.contains("lapsed"));
+    by("kim", "approve nodes/b").ok();
+    place.ctx("head trust").ok();
     place.ctx("verify").ok();
 }
 

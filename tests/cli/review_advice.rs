@@ -50,7 +50,7 @@ fn what_awaits_with_an_approval_that_counts_no_more_is_proposed_again_as_it_was(
     assert_snapshot!(said.join("\n"), @"
     hint: its submitter runs `ctx withdraw nodes/a` and then `ctx retire nodes/a`, or a reviewer ends it with `ctx reject nodes/a --reason TEXT`
     hint: its submitter runs `ctx withdraw nodes/b` and then `ctx mv nodes/b nodes/d`, or a reviewer ends it with `ctx reject nodes/b --reason TEXT`
-    hint: its submitter runs `ctx withdraw --change autumn`, and submits each part again, this one with `ctx submit nodes/c --change autumn`; or a reviewer ends the change with `ctx reject nodes/c --reason TEXT`
+    hint: its submitter runs `ctx withdraw --change autumn`, and submits each part again, this one with `ctx submit nodes/c --change autumn` (with `--from FILE` if the text was handed in); or a reviewer ends the change with `ctx reject nodes/c --reason TEXT`
     ");
     for line in [
         "its submitter runs `ctx withdraw nodes/a` and then `ctx retire nodes/a`",

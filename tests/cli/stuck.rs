@@ -92,6 +92,9 @@ fn scopes_at_which_nothing_could_be_approved_are_named() {
             {"scope": "folder nodes/", "decided_by": "vault", "required": 4, "reviewers": 2, "editors": 3},
         ])
     );
+    let checked = place.ctx("validate stewards.yaml").ok().whole();
+    assert!(checked.contains("warning[scope-stuck]"), "{checked}");
+    assert!(checked.contains(law) && checked.contains(all), "{checked}");
     // A reviewer of the whole vault can change that.
     let text = place.read("stewards.yaml").replace(review, "").replace(folders, "");
     place.write("stewards.yaml", text);

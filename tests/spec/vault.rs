@@ -60,6 +60,7 @@ fn word(error: &IdError) -> &'static str {
         IdError::Segment(_) => "segment",
         IdError::NotNfc(_) => "not-nfc",
         IdError::Ending(_) => "ending",
+        IdError::Path(_) => "path",
         IdError::Reserved(_) => "reserved",
         IdError::Invisible { .. } => "invisible",
     }

@@ -11,6 +11,7 @@ use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
 use crate::model::timestamp::Timestamp;
 use crate::resolve::{CheckpointSource, Need};
+use crate::review::Fault;
 use crate::stewards::{Role, Scope, Stewards};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -33,8 +34,10 @@ pub(crate) struct Lapsed {
     pub(crate) id: DocumentId,
     /// The submission.
     pub(crate) version: Version,
-    /// Who approved it, and is no reviewer of it any more.
+    /// Who approved it.
     pub(crate) by: String,
+    /// Why that does not count, as a sentence.
+    pub(crate) why: String,
 }
 
 /// Gathers every principal of some stewards and of the change log, by name; of the log only what is
@@ -79,7 +82,7 @@ pub(crate) fn of(
     Ok(found.into_values().collect())
 }
 
-/// The approvals of what awaits a decision whose reviewers have lost the role; none in an
+/// The approvals of what awaits a decision that count for nothing any more; none in an
 /// ungoverned vault.
 ///
 /// # Errors
@@ -94,11 +97,13 @@ pub(crate) fn lapsed(vault: &Vault) -> Result<Vec<Lapsed>, PublishError> {
     for waiting in &queue.waiting {
         let track = &waiting.track;
         let Some(pending) = &track.pending else { continue };
-        for by in pending.approvers() {
-            if queue.rules.require(&by, Role::Reviewer, track.subjects(pending)).is_err() {
-                lapsed.push(Lapsed { id: track.id().clone(), version: pending.version, by });
-            }
-        }
+        let of = |(by, fault): (String, Fault)| Lapsed {
+            id: track.id().clone(),
+            version: pending.version,
+            by,
+            why: fault.message,
+        };
+        lapsed.extend(track.lapses(pending, &queue.rules).into_iter().map(of));
     }
     Ok(lapsed)
 }

@@ -24,17 +24,20 @@ pub(crate) fn submitted_again(id: &DocumentId, proposal: &Proposal, or_reject: b
         // A pack is retired by deleting its file.
         Action::Publish | Action::Retire => in_set(of(Verb::Submit)),
     };
-    let text = match (proposal.change.is_some(), or_reject) {
-        (false, false) => "its submitter runs {} and then {}",
-        (false, true) => "its submitter runs {} and then {}, or a reviewer ends it with {}",
-        (true, false) => "its submitter runs {}, and submits each part again, this one with {}",
-        (true, true) => {
-            "its submitter runs {}, and submits each part again, this one with {}; or a reviewer ends \
-             the change with {}"
-        }
+    let is_text = proposal.action == Action::Publish && !proposal.is_renewal && id.is_document();
+    let handed_in = if is_text { " (with `--from FILE` if the text was handed in)" } else { "" };
+    let first = match &proposal.change {
+        Some(_) => "its submitter runs {}, and submits each part again, this one with {}",
+        None => "its submitter runs {} and then {}",
     };
-    let reject = of(Verb::Reject).word("--reason").word("TEXT");
-    Hint::calls(text, [withdraw, again].into_iter().chain(or_reject.then_some(reject)))
+    let rejected = match (or_reject, &proposal.change) {
+        (false, _) => "",
+        (true, None) => ", or a reviewer ends it with {}",
+        (true, Some(_)) => "; or a reviewer ends the change with {}",
+    };
+    let reject = or_reject.then(|| of(Verb::Reject).word("--reason").word("TEXT"));
+    let calls = [withdraw, again].into_iter().chain(reject);
+    Hint::calls([first, handed_in, rejected].concat(), calls)
 }
 
 #[cfg(test)]
@@ -68,12 +71,12 @@ mod tests {
             ]
             .join("\n"),
             @"
-        its submitter runs `withdraw nodes/a` and then `submit nodes/a`
+        its submitter runs `withdraw nodes/a` and then `submit nodes/a` (with `--from FILE` if the text was handed in)
         its submitter runs `withdraw nodes/a` and then `submit nodes/a --renew`
         its submitter runs `withdraw nodes/a` and then `retire nodes/a`
         its submitter runs `withdraw nodes/a` and then `mv nodes/a nodes/b`
         its submitter runs `withdraw packs/p.yml` and then `submit packs/p.yml`
-        its submitter runs `withdraw --change autumn`, and submits each part again, this one with `submit nodes/a --change autumn`
+        its submitter runs `withdraw --change autumn`, and submits each part again, this one with `submit nodes/a --change autumn` (with `--from FILE` if the text was handed in)
         its submitter runs `withdraw --change autumn`, and submits each part again, this one with `retire nodes/a --change autumn`
         "
         );
