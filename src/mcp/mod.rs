@@ -4,14 +4,18 @@
 //!
 //! `lines` carries messages over standard input and output, `message` reads them, `server` answers them with `rmcp`,
 //! `tools` are what can be called, `identity` is who asks, as each request says, `answer` is what is
-//! sent and recorded, and `spelling` names tools where a command would name commands.
+//! sent and recorded, `http` serves many clients in place of one, `tokens` says for whom a bearer token
+//! stands, `metrics` counts, and `spelling` names tools where a command would name commands.
 
 mod answer;
+pub(crate) mod http;
 mod identity;
 mod lines;
 mod message;
+mod metrics;
 mod server;
 mod spelling;
+pub(crate) mod tokens;
 mod tools;
 
 use std::io::{self, Read, Write};

@@ -24,6 +24,7 @@ codes! {
     UnknownCheckpoint "unknown-checkpoint" 1, "No checkpoint has this number.";
     BundleInvalid "bundle-invalid" 1, "The file is not an evidence bundle, or its container or manifest was changed.";
     AnswerTooLarge "answer-too-large" 1, "The answer of a tool is larger than the token budget of the call.";
+    UnknownToken "unknown-token" 1, "The file of tokens has no token with this id.";
     UnknownTrace "unknown-trace" 1, "The access log has no such line.";
     UnknownHold "unknown-hold" 1, "No hold with this name is in force.";
     UnknownStaged "unknown-staged" 1, "No chain has this staged entry, or the principal may not see it.";
@@ -48,6 +49,7 @@ codes! {
     NoPrincipal "no-principal" 2, "No valid principal is configured.";
     NotConfigured "not-configured" 2, "The user's configuration names no program for this.";
     ConfigInvalid "config-invalid" 2, "The configuration cannot be read, or asks for what this vault cannot have.";
+    TokensInvalid "tokens-invalid" 2, "The file of tokens cannot be read, is in a vault, or may be read or changed by others.";
     IdInvalid "id-invalid" 2, "The text is not a valid id.";
     Misplaced "misplaced" 2, "No document can have this path: the layout, a rule of git or another vault leaves it out.";
     SelectorInvalid "selector-invalid" 2, "The selector is invalid.";
@@ -62,6 +64,7 @@ codes! {
     TooFewReviewers "too-few-reviewers" 3, "A governed vault needs reviewers for the whole vault.";
     WorkPending "work-pending" 3, "Submissions await a decision, so the mode cannot change.";
     VaultNotAllowed "vault-not-allowed" 3, "The URI names a vault that the configuration does not allow.";
+    Busy "busy" 4, "The server has as many calls at work as it may; nothing was done.";
     Locked "locked" 4, "Another process is writing to the vault.";
     Changed "changed" 4, "Another process changed a file during the command.";
     NotAsExpected "not-as-expected" 4, "The published version is not the one that the caller expects.";
@@ -71,6 +74,7 @@ codes! {
     Unremembered "unremembered" 4, "No intent record or trusted head explains these bytes or checkpoints.";
     HeadRollback "head-rollback" 4, "The log ends before the trusted head, or is not there.";
     HeadFork "head-fork" 4, "The log has another checkpoint in the place of the trusted head.";
+    TimedOut "timed-out" 5, "The call took longer than the server lets one take.";
     Io "io" 5, "Reading or writing failed.";
     SearchFailed "search-failed" 5, "The search back-end failed.";
     SourceFailed "source-failed" 5, "The program for a source failed; the attempt is recorded.";

@@ -35,6 +35,7 @@ pub(crate) mod spelling;
 pub mod staging;
 pub mod stewards;
 pub mod submission;
+pub mod token;
 pub mod trace;
 pub mod vault;
 pub mod verify;

@@ -32,7 +32,7 @@ impl Workspace<'_> {
         root: &Path,
         fallback: Option<&str>,
     ) -> Result<(Principal, &'static str), Failure> {
-        let option = || Some((self.options.principal.clone()?, "option"));
+        let option = || self.options.named().map(|(name, source)| (name.to_owned(), source));
         let var = || Some((self.environment.var("CTX_PRINCIPAL")?.to_owned(), "env"));
         let git = || Some((git_email(self.environment.git, root)?, "git"));
         let author = || Some((fallback?.to_owned(), "author"));

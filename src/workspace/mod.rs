@@ -139,6 +139,8 @@ pub struct Options {
     pub vault: Option<PathBuf>,
     /// Who acts.
     pub principal: Option<String>,
+    /// Whether a bearer token said so.
+    pub is_authenticated: bool,
     /// Seconds to wait for the write lock.
     pub lock_timeout: Option<u64>,
     /// The time, instead of the clock.
@@ -147,6 +149,14 @@ pub struct Options {
     pub labels: recording::GivenLabels,
     /// The command, as the logs say it.
     pub command: recording::Command,
+}
+
+impl Options {
+    /// Who acts, and what said so.
+    pub(crate) fn named(&self) -> Option<(&str, &'static str)> {
+        let source = if self.is_authenticated { "token" } else { "option" };
+        Some((self.principal.as_deref()?, source))
+    }
 }
 
 /// Where an operation works, and on whose behalf.

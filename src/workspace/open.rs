@@ -108,11 +108,11 @@ impl Workspace<'_> {
 
     /// Who reads the vault in a folder: as who acts, when it is asked.
     fn reader(&self, root: &Path) -> Reader {
-        let option = self.options.principal.clone();
+        let option = self.options.named().map(|(name, source)| (name.to_owned(), source));
         let var = self.environment.var("CTX_PRINCIPAL").map(str::to_owned);
         let (git, root) = (self.environment.git, root.to_owned());
         Reader::new(move || {
-            let option = option.clone().map(|name| (name, "option"));
+            let option = option.clone();
             let var = || Some((var.clone()?, "env"));
             let git = || Some((git_email(git, &root)?, "git"));
             let (name, source) = option.or_else(var).or_else(git)?;

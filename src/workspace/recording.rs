@@ -441,8 +441,8 @@ impl Workspace<'_> {
 
     /// Who asks, as far as reading asks; and which source said so.
     fn asking(&self, recording: &Recording) -> Option<(Principal, &'static str)> {
-        let option = self.options.principal.as_deref().map(|name| (name, "option"));
-        let named = option.or_else(|| Some((self.environment.var("CTX_PRINCIPAL")?, "env")));
+        let named =
+            self.options.named().or_else(|| Some((self.environment.var("CTX_PRINCIPAL")?, "env")));
         let named = named.and_then(|(name, source)| Some((name.parse().ok()?, source)));
         // Who was asked decided what was handed out.
         recording.reader.asked().cloned().or(named)

@@ -134,9 +134,14 @@ const PROVOCATIONS: &[Provocation] = &[
 ];
 
 /// Not provoked here.
-const ELSEWHERE: [Code; 24] = [
+const ELSEWHERE: [Code; 28] = [
     // `mcp.rs`.
     Code::AnswerTooLarge,
+    // `mcp_http.rs`.
+    Code::UnknownToken,
+    Code::TokensInvalid,
+    Code::Busy,
+    Code::TimedOut,
     // `stage.rs`.
     Code::UnknownStaged,
     Code::StagedEnded,

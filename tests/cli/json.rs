@@ -42,6 +42,10 @@ fn every_verb_names_its_schema() {
     let (discarded, compared) = (of("discard", &a), format!("stage diff {b} {a}"));
     let erased = format!("stage erase {b} --reason x");
     let promoted = format!("stage promote {c} --to nodes/promoted");
+    let token = place.ctx("mcp token add bo --tokens ../tokens.json --json").ok();
+    let token = token.json("ctx.mcp.token.add");
+    let token = token["token_id"].as_str().unwrap();
+    let revoke = format!("mcp token revoke {token} --tokens ../tokens.json");
     let mut asked = Vec::new();
     for (line, schema) in [
         ("status", "ctx.status"),
@@ -139,6 +143,9 @@ fn every_verb_names_its_schema() {
         (promoted.as_str(), "ctx.stage.promote"),
         (erased.as_str(), "ctx.stage.erase"),
         ("stage gc --dry-run", "ctx.stage.gc"),
+        ("mcp token add bo --tokens ../more.json", "ctx.mcp.token.add"),
+        ("mcp token list --tokens ../tokens.json", "ctx.mcp.token.list"),
+        (revoke.as_str(), "ctx.mcp.token.revoke"),
         ("help", "ctx.help"),
         ("help publish", "ctx.help"),
         ("help drift", "ctx.help"),

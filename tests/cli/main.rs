@@ -57,6 +57,7 @@ mod library;
 mod look;
 mod lost_lines;
 mod mcp;
+mod mcp_http;
 mod merged;
 mod moved;
 mod naming;

@@ -10,11 +10,11 @@ use sha2::{Digest as _, Sha256};
 use crate::harness::{Place, repository};
 
 /// The revisions that are tested, and the one in which each request says of itself what it is.
-const REVISIONS: [&str; 2] = ["2025-11-25", STATELESS];
-const STATELESS: &str = "2026-07-28";
+pub(crate) const REVISIONS: [&str; 2] = ["2025-11-25", STATELESS];
+pub(crate) const STATELESS: &str = "2026-07-28";
 
 /// A vault with links, a pack, instructions, several versions and a draft.
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     let place = Place::vault();
     place.write("CONTEXT.md", "Cite documents by URI.\n");
     place.write(
@@ -36,7 +36,7 @@ fn place() -> Place {
 }
 
 /// A request as a client of a revision makes it.
-fn request(revision: &str, id: u64, method: &str, mut params: Value) -> Value {
+pub(crate) fn request(revision: &str, id: u64, method: &str, mut params: Value) -> Value {
     if revision == STATELESS {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": STATELESS,
@@ -51,7 +51,7 @@ fn request(revision: &str, id: u64, method: &str, mut params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-fn opener(revision: &str) -> Vec<Value> {
+pub(crate) fn opener(revision: &str) -> Vec<Value> {
     if revision == STATELESS {
         return vec![request(revision, 0, "server/discover", json!({}))];
     }
@@ -71,7 +71,7 @@ fn said(place: &Place, lines: &str) -> Vec<Value> {
 }
 
 /// What it answers to messages, by their ids.
-fn answers(place: &Place, messages: &[Value]) -> BTreeMap<u64, Value> {
+pub(crate) fn answers(place: &Place, messages: &[Value]) -> BTreeMap<u64, Value> {
     let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
     let said = said(place, &lines);
     said.into_iter().map(|answer| (answer["id"].as_u64().unwrap(), answer)).collect()
@@ -106,7 +106,7 @@ fn failure(place: &Place, tool: &str, arguments: Value) -> (String, String) {
 }
 
 /// The lines of the access log.
-fn log(place: &Place) -> Vec<Value> {
+pub(crate) fn log(place: &Place) -> Vec<Value> {
     fn files(folder: &Path, found: &mut Vec<String>) {
         for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
             match path.is_dir() {
@@ -125,7 +125,7 @@ fn log(place: &Place) -> Vec<Value> {
 }
 
 /// One call of each tool.
-fn calls() -> Vec<(&'static str, Value)> {
+pub(crate) fn calls() -> Vec<(&'static str, Value)> {
     vec![
         ("context_init", json!({})),
         ("context_overview", json!({"selector": "#policy", "limit": 1})),

@@ -1,0 +1,182 @@
+//! `ctx mcp`.
+
+mod token;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Answer;
+use super::session::Session;
+use crate::mcp::http::{Settings, Told};
+use crate::mcp::{self, http};
+use crate::report::failure::{Code, Failure};
+use crate::workspace::recording::GivenLabels;
+use crate::workspace::{Environment, Options};
+
+/// Serve the vault to agents over the Model Context Protocol
+///
+/// Speaks the protocol on standard input and output, one message a line, until the input ends. Its
+/// tools answer what these commands do with `--json`: `context_init` (context), `context_overview`
+/// (list), `context_search` (search), `context_resolve` (resolve), `context_read` (read),
+/// `context_neighbors` (neighbors), `context_pack` (resolve pack:ID), `context_diff` (diff),
+/// `context_history` (history) and `context_verify` (verify). Nothing is written to the vault, and no
+/// draft is served.
+///
+/// Accesses are recorded as those of commands are, before each answer. Who asks is what each request
+/// says in `_meta`: `contextnest/session`, `contextnest/agent`, `contextnest/thread`,
+/// `contextnest/task` and `contextnest/node`. The principal is that of the process: --as,
+/// CTX_PRINCIPAL, or git's user.email.
+///
+/// With --http or --listen it serves many clients at /mcp, until SIGTERM or Ctrl-C. With --tokens the
+/// principal of each request is that of its bearer token. /healthz says whether the server takes
+/// requests, /metrics counts them for Prometheus. docs/deploy.md has a proxy, a service and a
+/// container.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:\n  ctx mcp --vault policies --as agent@example.com\n  \
+ctx mcp --http 127.0.0.1:8080 --tokens tokens.json\n  \
+ctx mcp token add bo@example.com --tokens tokens.json\n\n\
+A client starts the command itself, as with this entry of its configuration:\n  \
+{\"command\": \"ctx\", \"args\": [\"mcp\", \"--vault\", \"/home/ana/policies\"]}")]
+pub(super) struct Mcp {
+    #[command(subcommand)]
+    part: Option<Part>,
+    #[command(flatten)]
+    serving: Serving,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    Token(token::TokenArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct Serving {
+    /// Serve over HTTP at this loopback address; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "listen")]
+    http: Option<SocketAddr>,
+    /// Serve over HTTP at this address, which other machines may reach; needs --tokens
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "tokens")]
+    listen: Option<SocketAddr>,
+    #[command(flatten)]
+    over: OverHttp,
+}
+
+/// What is of HTTP only.
+#[derive(Debug, clap::Args)]
+struct OverHttp {
+    /// Take requests with a bearer token of this file only, for the principal of the token
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    /// Take requests for this host, besides those for this machine; needs --tokens
+    #[arg(long, value_name = "HOST", requires = "tokens")]
+    allow_host: Vec<String>,
+    /// Take requests of pages of this origin
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
+    /// Requests of one token in a minute [default: 600]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rate: Option<u32>,
+    /// Calls at the same time; others wait [default: 16]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    calls: Option<u16>,
+    /// Seconds after which a call gets an error [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: Option<u64>,
+}
+
+pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    if let Some(Part::Token(args)) = &args.part {
+        return token::run(args, session);
+    }
+    let GivenLabels { agent, session: id, thread, task, node } = &session.workspace.options.labels;
+    if [agent, id, thread, task, node].into_iter().any(Option::is_some) {
+        let message = "a label is one of each request, and not of the connection";
+        return Err(Failure::new(Code::Usage, message)
+            .hint("let the client send `contextnest/session` and so on in `_meta`"));
+    }
+    let settings = args.serving.settings(session)?;
+    // What no vault is, is said to who started the process.
+    let root = session.workspace.vault()?.root().to_owned();
+    session.ui.write_notes();
+    let mut environment = session.workspace.environment.duplicate();
+    environment.cwd.clone_from(&root);
+    let options = Options { vault: Some(root), ..session.workspace.options.clone() };
+    match settings {
+        Some(settings) => over_http(environment, options, &settings, session)?,
+        None => {
+            let served = mcp::serve(environment, options, session.stdin, session.ui.stream());
+            served.map_err(|why| {
+                Failure::new(Code::Io, format!("cannot write to the client: {why}"))
+            })?;
+        }
+    }
+    Ok(Answer::Yes)
+}
+
+fn over_http(
+    environment: Environment,
+    options: Options,
+    settings: &Settings,
+    session: &mut Session<'_>,
+) -> Result<(), Failure> {
+    if !settings.address.ip().is_loopback() {
+        let note = "warning: tokens and texts are not encrypted; put a proxy with TLS in front of \
+                    the server (docs/deploy.md)";
+        session.ui.note(note);
+    }
+    http::serve(environment, options, settings, &mut |told| {
+        match told {
+            Told::Listens(address) => session.ui.line(&address),
+            Told::Note(note) => session.ui.note(&note),
+        }
+        session.ui.flush();
+    })
+}
+
+impl Serving {
+    /// How HTTP is served; none where it is not.
+    fn settings(&self, session: &Session<'_>) -> Result<Option<Settings>, Failure> {
+        let Self { http, listen, over } = self;
+        let OverHttp { tokens, allow_host, allow_origin, rate, calls, timeout } = over;
+        let Some(address) = listen.or(*http) else {
+            let is_used = tokens.is_some()
+                || !allow_origin.is_empty()
+                || rate.is_some()
+                || calls.is_some()
+                || timeout.is_some();
+            return match is_used {
+                false => Ok(None),
+                true => {
+                    let message = "these options are those of a server over HTTP";
+                    Err(Failure::new(Code::Usage, message).hint("pass `--http 127.0.0.1:8080`"))
+                }
+            };
+        };
+        if listen.is_none() && !address.ip().is_loopback() {
+            let message = format!("other machines may reach `{address}`");
+            return Err(Failure::new(Code::Usage, message).hint(
+                "pass a loopback address such as `127.0.0.1:8080`, or `--listen` with `--tokens`",
+            ));
+        }
+        if rate.is_some() && tokens.is_none() {
+            let message = "`--rate` limits each token, but there are none";
+            return Err(Failure::new(Code::Usage, message).hint("pass `--tokens`"));
+        }
+        if tokens.is_some() && session.workspace.options.principal.is_some() {
+            let message = "the principal of a request is that of its token, not that of `--as`";
+            return Err(Failure::new(Code::Usage, message).hint("leave out `--as`"));
+        }
+        let cwd = &session.workspace.environment.cwd;
+        Ok(Some(Settings {
+            address,
+            tokens: tokens.as_ref().map(|path| cwd.join(path)),
+            hosts: allow_host.clone(),
+            origins: allow_origin.clone(),
+            rate: rate.unwrap_or(600),
+            calls: calls.unwrap_or(16).into(),
+            time: Duration::from_secs(timeout.unwrap_or(60)),
+        }))
+    }
+}
