@@ -5,7 +5,7 @@
 //! `lines` carries messages over standard input and output, `message` reads them, `server` answers them with `rmcp`,
 //! `tools` are what can be called, `identity` is who asks, as each request says, `answer` is what is
 //! sent and recorded, `http` serves many clients in place of one, `tokens` says for whom a bearer token
-//! stands, `metrics` counts, and `spelling` names tools where a command would name commands.
+//! stands, `metrics` counts, `vaults` are those that are served, and `spelling` names tools where a command would name commands.
 
 mod answer;
 pub(crate) mod http;
@@ -17,23 +17,26 @@ mod server;
 mod spelling;
 pub(crate) mod tokens;
 mod tools;
+mod vaults;
 
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
 use server::Server;
+pub(crate) use vaults::{Given, Vaults};
 
 use crate::workspace::{Environment, Options};
 
-/// Answers the messages of one client until its input ends. The vault is the folder that `options`
-/// names; labels are not taken from them, nor from the environment (MCP-7).
+/// Answers the messages of one client until its input ends. Labels are not taken from `options`, nor
+/// from the environment (MCP-7).
 ///
 /// # Errors
 /// The output cannot be written, or no thread can be started.
 pub(crate) fn serve(
     environment: Environment,
     options: Options,
+    vaults: Vaults,
     input: &mut (dyn Read + Send),
     output: &mut dyn Write,
 ) -> io::Result<()> {
@@ -48,7 +51,7 @@ pub(crate) fn serve(
         scope.spawn(move || lines::read(input, &sender));
         let gone = Arc::new(AtomicBool::new(false));
         let lines = lines::Lines::new(incoming, outgoing, Arc::clone(&gone));
-        let server = Server::new(environment, options, Arc::clone(&gone));
+        let server = Server::new((environment, options), vaults, Arc::clone(&gone));
         let server = scope.spawn(move || runtime.block_on(server.run(lines)));
         let written = printed.iter().try_for_each(|line: Vec<u8>| {
             output.write_all(&line)?;

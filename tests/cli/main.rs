@@ -58,6 +58,7 @@ mod look;
 mod lost_lines;
 mod mcp;
 mod mcp_http;
+mod mcp_vaults;
 mod merged;
 mod moved;
 mod naming;

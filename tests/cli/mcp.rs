@@ -65,15 +65,24 @@ pub(crate) fn opener(revision: &str) -> Vec<Value> {
 
 /// What the server answers to lines, in order.
 fn said(place: &Place, lines: &str) -> Vec<Value> {
-    let output = place.typed("mcp").stdin(lines).here().ok();
+    said_by(place, "mcp", lines)
+}
+
+fn said_by(place: &Place, command: &str, lines: &str) -> Vec<Value> {
+    let output = place.typed(command).stdin(lines).here().ok();
     assert_eq!(output.stderr, "");
     output.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// What it answers to messages, by their ids.
 pub(crate) fn answers(place: &Place, messages: &[Value]) -> BTreeMap<u64, Value> {
+    answers_of(place, "mcp", messages)
+}
+
+/// What a command of a server answers to messages, by their ids.
+pub(crate) fn answers_of(place: &Place, command: &str, messages: &[Value]) -> BTreeMap<u64, Value> {
     let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
-    let said = said(place, &lines);
+    let said = said_by(place, command, &lines);
     said.into_iter().map(|answer| (answer["id"].as_u64().unwrap(), answer)).collect()
 }
 
@@ -609,8 +618,9 @@ fn no_call_is_made_for_a_client_that_reads_no_answers() {
     }
     drop(to);
     child.wait().unwrap();
-    // The first answer finds out that the client is gone, while the next call may be at work.
-    assert!((1..5).contains(&log(&place).len()), "{}", log(&place).len());
+    // The first answer finds out that the client is gone. Some may wait to be written then, and one
+    // call may be at work.
+    assert!((1..10).contains(&log(&place).len()), "{}", log(&place).len());
 }
 
 #[test]

@@ -9,10 +9,10 @@ use std::time::Duration;
 use super::Answer;
 use super::session::Session;
 use crate::mcp::http::{Settings, Told};
-use crate::mcp::{self, http};
+use crate::mcp::{self, Given, Vaults, http};
 use crate::report::failure::{Code, Failure};
 use crate::workspace::recording::GivenLabels;
-use crate::workspace::{Environment, Options};
+use crate::workspace::{Environment, Options, Workspace};
 
 /// Serve the vault to agents over the Model Context Protocol
 ///
@@ -36,7 +36,8 @@ use crate::workspace::{Environment, Options};
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:\n  ctx mcp --vault policies --as agent@example.com\n  \
 ctx mcp --http 127.0.0.1:8080 --tokens tokens.json\n  \
-ctx mcp token add bo@example.com --tokens tokens.json\n\n\
+ctx mcp token add bo@example.com --tokens tokens.json\n  \
+ctx mcp --vault policies=/srv/policies --vault runbooks=/srv/runbooks\n\n\
 A client starts the command itself, as with this entry of its configuration:\n  \
 {\"command\": \"ctx\", \"args\": [\"mcp\", \"--vault\", \"/home/ana/policies\"]}")]
 pub(super) struct Mcp {
@@ -53,6 +54,11 @@ enum Part {
 
 #[derive(Debug, clap::Args)]
 struct Serving {
+    /// Serve the vault in this folder, not the nearest one above [env: CTX_VAULT]
+    ///
+    /// Repeated, each with a name, it serves several: every tool then takes the argument `vault`.
+    #[arg(long = "vault", id = "vault", value_name = "[NAME=]DIR")]
+    vaults: Vec<PathBuf>,
     /// Serve over HTTP at this loopback address; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "listen")]
     http: Option<SocketAddr>,
@@ -98,15 +104,15 @@ pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failu
     }
     let settings = args.serving.settings(session)?;
     // What no vault is, is said to who started the process.
-    let root = session.workspace.vault()?.root().to_owned();
+    let vaults = args.serving.vaults(session)?;
     session.ui.write_notes();
-    let mut environment = session.workspace.environment.duplicate();
-    environment.cwd.clone_from(&root);
-    let options = Options { vault: Some(root), ..session.workspace.options.clone() };
+    let environment = session.workspace.environment.duplicate();
+    let options = Options { vault: None, ..session.workspace.options.clone() };
     match settings {
-        Some(settings) => over_http(environment, options, &settings, session)?,
+        Some(settings) => over_http((environment, options), vaults, &settings, session)?,
         None => {
-            let served = mcp::serve(environment, options, session.stdin, session.ui.stream());
+            let (stdin, stdout) = (&mut *session.stdin, session.ui.stream());
+            let served = mcp::serve(environment, options, vaults, stdin, stdout);
             served.map_err(|why| {
                 Failure::new(Code::Io, format!("cannot write to the client: {why}"))
             })?;
@@ -116,8 +122,8 @@ pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failu
 }
 
 fn over_http(
-    environment: Environment,
-    options: Options,
+    on_behalf: (Environment, Options),
+    vaults: Vaults,
     settings: &Settings,
     session: &mut Session<'_>,
 ) -> Result<(), Failure> {
@@ -126,7 +132,7 @@ fn over_http(
                     the server (docs/deploy.md)";
         session.ui.note(note);
     }
-    http::serve(environment, options, settings, &mut |told| {
+    http::serve(on_behalf, vaults, settings, &mut |told| {
         match told {
             Told::Listens(address) => session.ui.line(&address),
             Told::Note(note) => session.ui.note(&note),
@@ -136,9 +142,25 @@ fn over_http(
 }
 
 impl Serving {
+    /// The vaults that are served, each of which is one.
+    fn vaults(&self, session: &Session<'_>) -> Result<Vaults, Failure> {
+        let Workspace { environment, options } = &session.workspace;
+        let root = |vault: Option<PathBuf>| {
+            let options = Options { vault, ..options.clone() };
+            let vault = Workspace { environment, options }.vault()?;
+            Ok::<_, Failure>(vault.root().to_owned())
+        };
+        if self.vaults.is_empty() {
+            return Vaults::of(vec![(None, root(None)?)]);
+        }
+        let given = self.vaults.iter().map(|option| Given::of(option));
+        let found = given.map(|Given { name, dir }| Ok((name, root(Some(dir))?)));
+        Vaults::of(found.collect::<Result<_, Failure>>()?)
+    }
+
     /// How HTTP is served; none where it is not.
     fn settings(&self, session: &Session<'_>) -> Result<Option<Settings>, Failure> {
-        let Self { http, listen, over } = self;
+        let Self { http, listen, over, .. } = self;
         let OverHttp { tokens, allow_host, allow_origin, rate, calls, timeout } = over;
         let Some(address) = listen.or(*http) else {
             let is_used = tokens.is_some()

@@ -38,6 +38,7 @@ use self::sessions::Sessions;
 use super::metrics::{Gauge, Metrics};
 use super::server::{Limits, Server};
 use super::tokens::{Tokens, vault_around};
+use super::vaults::Vaults;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::{Environment, Options, Workspace};
@@ -89,8 +90,8 @@ pub(crate) enum Told {
 /// # Errors
 /// An option is invalid, the file of tokens cannot be read, or the address is not to be had.
 pub(crate) fn serve(
-    environment: Environment,
-    options: Options,
+    (environment, options): (Environment, Options),
+    vaults: Vaults,
     settings: &Settings,
     tell: &mut dyn FnMut(Told),
 ) -> Result<(), Failure> {
@@ -122,7 +123,7 @@ pub(crate) fn serve(
         .map_err(|why| Failure::new(Code::Io, format!("cannot start the server: {why}")))?;
     let metrics = Arc::new(Metrics::default());
     let limits = Limits { calls: Arc::new(Semaphore::new(settings.calls)), time: settings.time };
-    let server = Server::limited(environment, options, Arc::clone(&metrics), limits);
+    let server = Server::limited((environment, options), vaults, Arc::clone(&metrics), limits);
     let (sender, notes) = mpsc::channel(1);
     let served = runtime.block_on(async {
         let sessions = Sessions::new();
