@@ -30,6 +30,7 @@ ACTIONS = {
     "acknowledge": {"acknowledged", "reason"},
     "dismiss": {"dismissed", "reason"},
     "comment": {"version", "text"},
+    "draft": {"draft"},
 }
 STEPS = ("submit", "approve-in-part", "reject", "withdraw", "ratify", "emergency")
 ACTIONS |= {step: {"versions"} for step in STEPS}

@@ -298,6 +298,15 @@ impl Logs {
         self.having(&[b"\"action\":\"comment\"".to_vec()], &Some, found)
     }
 
+    /// The same of drafts that were written.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn drafts(&self, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
+        self.having(&[b"\"action\":\"draft\"".to_vec()], &Some, found)
+    }
+
     /// Opens a file of a writer; gives its name, too.
     pub(super) fn file(&self, writer: &WriterId, first: u64) -> io::Result<(String, LogFile)> {
         let name = writer.file(first);

@@ -74,6 +74,11 @@ pub enum Change {
         /// The remark.
         text: String,
     },
+    /// A draft was written: a live file that no version holds.
+    Draft {
+        /// The file.
+        draft: DraftRef,
+    },
     /// What was trusted of the vault was deleted.
     HeadForget {
         /// What was trusted.
@@ -182,6 +187,15 @@ pub struct StagedEnd {
     pub hash: String,
 }
 
+/// A live file of a document as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DraftRef {
+    /// The document.
+    pub id: String,
+    /// The hash of its bytes.
+    pub sha256: String,
+}
+
 /// A version of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionRef {
@@ -288,6 +302,7 @@ impl Change {
             Self::Dismiss { dismissed, .. } => {
                 dismissed.iter().map(|version| version.id.as_str()).collect()
             }
+            Self::Draft { draft } => vec![draft.id.as_str()],
             other => match other.staged() {
                 Some(step) => step.staged.iter().map(String::as_str).collect(),
                 None => other.versions().iter().map(|version| version.id.as_str()).collect(),
@@ -330,6 +345,7 @@ impl Change {
             Self::Ratify(_) => "ratify",
             Self::Emergency(_) => "emergency",
             Self::Comment { .. } => "comment",
+            Self::Draft { .. } => "draft",
             Self::Pin(_) => "pin",
             Self::Unpin(_) => "unpin",
             Self::Promote(_) => "promote",

@@ -54,7 +54,7 @@ pub(crate) use append::append;
 pub use bind::BindLines;
 pub(crate) use canonical::MemberFault;
 pub use chain::{Keep, Logs, Verified};
-pub use change::{Change, LostLines, ReviewStep, StagedEnd, StagedStep, VersionRef};
+pub use change::{Change, DraftRef, LostLines, ReviewStep, StagedEnd, StagedStep, VersionRef};
 pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
 pub use cut::{Cut, Cuts, Pruned, Pruning};

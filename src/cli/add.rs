@@ -3,16 +3,16 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, editor, event};
-use crate::document::edit::Edit;
 use crate::document::frontmatter::NodeType;
-use crate::govern::{self, Author, NewDocument, Request, Which};
+use crate::govern::{self, Author, NewDocument, Request, Upon, Which};
 use crate::model::id::DocumentId;
-use crate::report::event::{Added, DraftReport};
+use crate::report::draft::DraftReport;
+use crate::report::event::Added;
 use crate::report::failure::{Code, Failure};
 use crate::vault::Vault;
 use crate::words::argument;
 use crate::workspace::argument::{node_type, tags, text_or_input};
-use crate::workspace::create;
+use crate::workspace::call::draft::Fields;
 use crate::workspace::governance::is_governed;
 
 /// Create a document and publish it
@@ -81,24 +81,21 @@ fn publish(
     (vault, id): (&Vault, DocumentId),
     (body, author): (&str, Author),
 ) -> Result<Answer, Failure> {
-    let mut edit = Edit::default();
-    if let Some(title) = &args.title {
-        edit = edit.text("title", title);
-    }
+    let tags = if args.tags.is_empty() { None } else { Some(tags(&args.tags)?) };
     let node_type = args.node_type.as_deref().map_or(Ok(NodeType::Document), node_type)?;
-    edit = edit.text("type", node_type.as_str());
-    if !args.tags.is_empty() {
-        edit = edit.list("tags", tags(&args.tags)?);
-    }
-    edit = edit.text("status", "draft").text("author", author.principal.as_str());
-    let text = edit
-        .apply(body)
+    let fields = Fields { title: args.title.clone(), node_type: Some(node_type), tags };
+    let text = fields
+        .of_new(body, author.principal.as_str())
         .map_err(|why| Failure::new(Code::Refused, why.to_string()).hint(why.hint()))?;
     if args.draft || is_governed(vault)? {
-        govern::check_place(vault, &id)?;
-        let path = create::draft(vault, (&id, &text), &author, args.expect.read()?)?;
+        let mode = args.expect.mode(false)?;
+        let about = (args.note.as_deref(), mode);
+        let compose = |_: Option<&str>, _: &str| Ok(text.clone());
+        let draft = session.call.write_draft(vault, (&id, Upon::Nothing), about, compose)?;
+        session.tell();
+        let path = draft.path.as_str();
         if session.ui.json {
-            session.ui.report(&DraftReport { id: &id, path: &path, status: "draft" });
+            session.ui.report(&DraftReport::new(&id, &draft));
         } else {
             session.ui.line(&format!("created {path} as a draft"));
             let verb = if is_governed(vault)? { "submit" } else { "publish" };

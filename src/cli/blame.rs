@@ -7,16 +7,11 @@ use super::as_of::AsOf;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::{shown, table};
-use crate::chain::replay;
-use crate::evidence::blame::Blame;
 use crate::model::number::Version;
-use crate::report::blame::{BlameReport, BlameSectionsReport, Blamed, OriginReport};
-use crate::report::failure::{Code, Failure};
-use crate::resolve::{Need, Snapshot};
-use crate::uri::Class;
+use crate::report::blame::{BlameReport, BlameSectionsReport, OriginReport};
+use crate::report::failure::Failure;
 use crate::words::count;
-use crate::workspace::lines::lines;
-use crate::workspace::version::published;
+use crate::workspace::call::blame;
 
 /// Print who made each line of a published text, in which version and when
 ///
@@ -44,36 +39,15 @@ pub(super) struct BlameArgs {
 
 pub(super) fn run(args: &BlameArgs, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let source = session.source(&vault, Need::Versions)?;
-    let at = args.at.checkpoint(session, &vault, &source)?;
-    let named = session.workspace.named_at(&vault, &source, &args.id)?.at(at)?;
-    let snapshot = Snapshot::of(&vault, &source, named.checkpoint)?;
-    let served = published(&vault, &snapshot, &named.id)?;
-    let section = named.anchor.map(|anchor| served.section(&anchor)).transpose()?;
-    let history = replay::load(vault.files(), &named.id)?;
-    let blame = Blame::of(vault.files(), &served, &history)?;
-    let seals = source.seals(&vault, &named.id, &history)?;
-    let blamed = Blamed { served: &served, blame: &blame, seals: &seals };
-    session.recording.class = Some(Class::Direct);
-    session.recording.query = Some(args.id.clone());
+    let source = session.source(&vault, blame::NEED)?;
+    let attributed = session.call.blame((&vault, &source), &args.id, args.at.moment())?;
     if args.sections {
-        session.recording.listed = Some(1);
-        sections(session, &blamed.sections(section.as_ref()));
+        let report = session.call.blame_sections(&attributed);
+        sections(session, &report);
         return Ok(Answer::Yes);
     }
-    let range = match (&args.lines, &section) {
-        (None, None) => 0..blame.attribution.lines(),
-        (None, Some(section)) => Blame::lines_of(&served.text, section.range.clone()),
-        (Some(range), None) => lines(range, blame.attribution.lines())?,
-        (Some(_), Some(section)) => {
-            let message = format!("`#{}` and `-L` both choose lines", section.anchor);
-            return Err(Failure::new(Code::Usage, message).hint("give one of them only"));
-        }
-    };
-    let start = range.start;
-    let report = blamed.lines(range, section.as_ref());
     let is_whole = !session.ui.json;
-    session.release(served.lines(start..start + report.lines.len(), is_whole));
+    let report = session.call.blame_lines(&attributed, args.lines.as_deref(), is_whole)?;
     match session.ui.json {
         true => session.ui.report(&report),
         false => text(session, &report),

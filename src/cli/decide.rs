@@ -2,12 +2,11 @@
 
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::govern::Mode;
-use crate::govern::review::{self, Decision, Refusing};
-use crate::model::id::DocumentId;
+use crate::govern::{Mode, Outcome, review};
 use crate::report::event::{Approved, Rejected, Withdrawn};
-use crate::report::failure::{Code, Failure};
+use crate::report::failure::Failure;
 use crate::report::review::CommentReport;
+use crate::workspace::call::submit::{Decided, Deciding};
 use crate::workspace::version;
 
 /// Which submissions are decided.
@@ -88,47 +87,35 @@ pub(super) struct Comment {
 }
 
 pub(super) fn approve(args: &Approve, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let what = ("approve", None);
-    decided(&args.about, session, what, review::approve)
+    decided(&args.about, session, Deciding::Approve)
         .map(|outcome| event::print(session, &outcome, args.about.dry_run, Approved))
 }
 
 pub(super) fn reject(args: &Reject, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let (about, what) = (&args.about, ("reject", Some(args.reason.as_str())));
-    decided(about, session, what, |vault, decision| review::reject(vault, decision, &args.reason))
+    decided(&args.about, session, Deciding::Reject(&args.reason))
         .map(|outcome| event::print(session, &outcome, args.about.dry_run, Rejected))
 }
 
 pub(super) fn withdraw(args: &Withdraw, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let how = Refusing::Withdraw(args.reason.as_deref());
-    let what = ("withdraw", args.reason.as_deref());
-    decided(&args.about, session, what, |vault, decision| review::withdraw(vault, decision, how))
+    decided(&args.about, session, Deciding::Withdraw(args.reason.as_deref()))
         .map(|outcome| event::print(session, &outcome, args.about.dry_run, Withdrawn))
 }
 
 fn decided(
     about: &About,
     session: &mut Session<'_>,
-    what: (&str, Option<&str>),
-    decide: impl Fn(
-        &crate::vault::Vault,
-        &Decision<'_>,
-    ) -> Result<crate::govern::Outcome, crate::govern::PublishError>,
-) -> Result<crate::govern::Outcome, Failure> {
+    deciding: Deciding<'_>,
+) -> Result<Outcome, Failure> {
     let vault = session.acting(&about.acting)?;
-    let workspace = &session.call.workspace;
-    let author = workspace.author(&vault, about.note.as_deref(), None)?;
-    let ids = about.ids.iter().map(|text| workspace.named(&vault, text));
-    let ids: Vec<DocumentId> = ids.collect::<Result<_, _>>()?;
-    let number = about.version.as_deref().map(version::number).transpose()?;
-    if number.is_some() && ids.len() != 1 {
-        return Err(Failure::new(Code::Usage, "`--version` needs the id of one document"));
-    }
-    let mode = Mode { dry_run: about.dry_run, ..Mode::default() };
-    let change = about.change.as_deref();
-    let decision = Decision { author: &author, ids: &ids, change, version: number, mode };
-    let outcome = decide(&vault, &decision)?;
-    session.notify(&vault, &outcome, what);
+    let decided = Decided {
+        ids: &about.ids,
+        change: about.change.as_deref(),
+        version: about.version.as_deref().map(version::number).transpose()?,
+        note: about.note.as_deref(),
+        mode: Mode { dry_run: about.dry_run, ..Mode::default() },
+    };
+    let outcome = session.call.decide(&vault, &decided, deciding)?;
+    session.tell();
     Ok(outcome)
 }
 

@@ -22,6 +22,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
             "head",
             "history",
             "blame",
+            "check",
             "show",
             "checkpoint",
             "checkout",

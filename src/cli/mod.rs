@@ -7,6 +7,7 @@ mod add;
 mod as_of;
 mod audit;
 mod blame;
+mod check;
 mod checkout;
 mod checkpoint;
 mod color;
@@ -198,6 +199,7 @@ enum Verb {
     Head(head::Head),
     History(history::History),
     Blame(blame::BlameArgs),
+    Check(check::Check),
     Show(show::Show),
     Checkpoint(checkpoint::Checkpoint),
     Checkout(checkout::Checkout),
@@ -246,6 +248,7 @@ impl Verb {
                 | Self::Graph(_)
                 | Self::History(_)
                 | Self::Blame(_)
+                | Self::Check(_)
                 | Self::Show(_)
                 | Self::Checkpoint(_)
                 | Self::Checkout(_)
@@ -372,6 +375,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Head(args) => head::run(&args, session),
         Verb::History(args) => history::run(&args, session),
         Verb::Blame(args) => blame::run(&args, session),
+        Verb::Check(args) => check::run(&args, session),
         Verb::Show(args) => show::run(&args, session),
         Verb::Checkpoint(args) => checkpoint::run(&args, session),
         Verb::Checkout(args) => checkout::run(&args, session),

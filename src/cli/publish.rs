@@ -7,7 +7,6 @@ use crate::govern::{Author, Mode, PublishError, Request, Which, publish};
 use crate::report::event::Published;
 use crate::report::failure::{Code, Failure};
 use crate::vault::Vault;
-use crate::workspace::Workspace;
 
 /// Publish documents as new versions under one checkpoint
 ///
@@ -63,7 +62,7 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
     } else if args.changed {
         Which::Changed
     } else {
-        named(workspace, &vault, &args.ids)?
+        workspace.artifacts(&vault, &args.ids)?
     };
     if args.ids.is_empty() && !args.all && !args.changed {
         return Err(nothing_named(session, &vault, author));
@@ -82,26 +81,6 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
         }
     })?;
     Ok(event::print(session, &outcome, args.dry_run, Published))
-}
-
-/// The documents and folders that arguments name. A name of nothing is left to the event, which
-/// refuses it.
-pub(super) fn named(
-    workspace: &Workspace<'_>,
-    vault: &Vault,
-    texts: &[String],
-) -> Result<Which, Failure> {
-    let (mut ids, mut folders) = (Vec::new(), Vec::new());
-    for text in texts {
-        match workspace.folder_of(vault, text) {
-            Some(folder) => folders.push(folder),
-            None => ids.push(workspace.named(vault, text)?),
-        }
-    }
-    Ok(match folders.is_empty() {
-        true => Which::Ids(ids),
-        false => Which::Within { ids, folders },
-    })
 }
 
 /// Shows a person what could be published, and names the options.

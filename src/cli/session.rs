@@ -95,6 +95,14 @@ impl<'w> Session<'w> {
                     "staged results cannot be read: {}; run `ctx verify`",
                     shown(&why)
                 )),
+                Note::NoChange(why) => {
+                    self.ui.warn(&format!("the change log lacks this command: {}", shown(&why)));
+                }
+                Note::NotNotified(why) => {
+                    let why = shown(&why);
+                    let what = "recorded, but the notification failed";
+                    self.ui.note(&format!("warning: {what}: {why}"));
+                }
                 Note::NoContent(why) => self.ui.note(&format!("warning: {}", shown(&why))),
             }
         }
@@ -161,11 +169,8 @@ impl<'w> Session<'w> {
 
     /// Tells the program of the user's configuration what was submitted or decided.
     pub(super) fn notify(&mut self, vault: &Vault, outcome: &Outcome, what: (&str, Option<&str>)) {
-        if let Err(why) = self.workspace.notify(vault, outcome, what) {
-            let why = shown(&why).into_owned();
-            self.ui.note(&format!("warning: recorded, but the notification failed: {why}"));
-        }
-        self.warn_of_settings(vault);
+        self.call.notify(vault, outcome, what);
+        self.tell();
     }
 
     /// Warns of keys of the user's configuration that nothing reads: a program that they were to name

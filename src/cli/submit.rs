@@ -3,17 +3,11 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event, progress};
+use crate::govern::Which;
 use crate::govern::review::{Submission, submit};
-use crate::govern::{NewDocument, Which};
-use crate::live;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
 use crate::report::event::Submitted;
 use crate::report::failure::{Code, Failure};
-use crate::vault::Vault;
-use crate::workspace::Workspace;
 use crate::workspace::argument::file_or_input;
-use crate::workspace::name::is_uri;
 
 /// Submit texts for review; a reviewer publishes them
 ///
@@ -70,27 +64,9 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
     let author = workspace.author(&vault, args.note.as_deref(), None)?;
     let which = match args.changed {
         true => Which::Changed,
-        false => super::publish::named(workspace, &vault, &args.ids)?,
+        false => workspace.artifacts(&vault, &args.ids)?,
     };
-    let which = match (which, args.ids.as_slice(), &from) {
-        (Which::Ids(ids), [text], Some(_)) => {
-            Which::Ids(vec![new_document(workspace, &vault, &ids[0], text)?])
-        }
-        (which, ..) => which,
-    };
-    let from = match (from, &which) {
-        (None, _) => None,
-        (Some(text), _) if text.trim_start_matches('\u{feff}').trim().is_empty() => {
-            return Err(Failure::new(Code::Usage, "the text to submit is empty")
-                .hint(Hint::call("{} withdraws a document", Call::new(Verb::Retire).word("ID"))));
-        }
-        (Some(text), Which::Ids(ids)) if ids.len() == 1 => {
-            Some(NewDocument { id: ids[0].clone(), text })
-        }
-        (Some(_), _) => {
-            return Err(Failure::new(Code::Usage, "`--from` needs the id of one document"));
-        }
-    };
+    let (which, from) = workspace.to_submit(&vault, (which, &args.ids), from)?;
     if args.ids.is_empty() && !args.changed {
         return Err(Failure::new(Code::Usage, "no document to submit is named")
             .hint("`--changed` submits every change to what is published")
@@ -106,19 +82,4 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
     let outcome = progress::watch(session, &vault, || submit(&vault, &submission))?;
     session.notify(&vault, &outcome, ("submit", None));
     Ok(event::print(session, &outcome, args.dry_run, Submitted))
-}
-
-/// The id of a text that is handed in: where nothing has the id yet, a path stands for the file that it
-/// names, as for other commands that make a document.
-fn new_document(
-    workspace: &Workspace<'_>,
-    vault: &Vault,
-    id: &DocumentId,
-    text: &str,
-) -> Result<DocumentId, Failure> {
-    match id.is_document() && !live::is_known(vault, id) {
-        true if is_uri(text) => Ok(DocumentId::of_new(id.as_str())?),
-        true => workspace.new_id(vault, text),
-        false => Ok(id.clone()),
-    }
 }

@@ -18,6 +18,8 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("config-invalid", "Correct the line that the error names in `.context/config.yaml`. `ctx read .context/config.yaml` prints the published version. If the error names a search program, correct CTX_SEARCH_COMMAND or `~/.config/contextnest/config.yaml`."),
     ("config-spelling", "Make the change by hand: in `.context/config.yaml` for example `versions: {checkpoint_log: full}`, in `stewards.yaml` an assignment. Run `ctx publish FILE`, then the command again if something is left to do."),
     ("conflict-markers", "Keep one side or join both, and delete the lines `<<<<<<<`, `=======` and `>>>>>>>`. For an example in a block of code, add the document to `hidden_text: {exclude: ['nodes/a.md']}` in `.context/config.yaml`."),
+    ("consent-declined", "A tool call was refused by the user of the client. Ask them; a person can run the command, as `ctx approve ID --version N`."),
+    ("consent-unavailable", "The client of `ctx mcp` has not the capability `elicitation`. Use one that has it, or let a person run the command, as `ctx approve ID --version N`."),
     ("dependency-cycle", "Remove one of the URIs in the cycle from `depends_on` under `source`. `ctx neighbors ID --kind depends_on` shows what a published source depends on."),
     ("dependency-kind", "`source.depends_on` takes sources only. Link the document in the text instead, or give it `type: source` and a `source` block."),
     ("dependency-missing", "Publish the source that is missing, correct the URI, or remove it from `source.depends_on`."),

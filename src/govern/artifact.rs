@@ -300,7 +300,7 @@ impl Transaction<'_> {
         let created = first.map_or(self.at, |entry| entry.edited_at);
         let stamp = Stamp { stage: self.stage(id), ..self.stamp(version, created) };
         let next = stamp.next(id, live, &document, None, mode);
-        let next = next.map_err(|why| Refusal::spelling(&path, &why))?;
+        let next = next.map_err(|why| Refusal::of_spelling(&path, &why))?;
         let change =
             if self.submits.is_some() { Change::Step(Step::Submit) } else { base.change() };
         let mut item = self.next_version(id, &base, &next.sealed, change)?;

@@ -11,6 +11,7 @@ mod after;
 mod artifact;
 mod bound;
 mod cycles;
+mod draft;
 mod governance;
 mod in_force;
 mod moved;
@@ -25,6 +26,7 @@ mod transaction;
 use rayon::prelude::*;
 
 pub(crate) use after::RECORD_CHANGE;
+pub use draft::{Draft, DraftRequest, Upon, draft};
 pub(crate) use governance::sealed_config;
 pub use governance::{propose_governance_file, set_governance_file};
 pub(crate) use in_force::{RulesUpon, head_named, rules_upon};
@@ -100,6 +102,14 @@ pub enum PublishError {
     /// A file of this name exists.
     #[error("`{0}` exists already")]
     Exists(String),
+    /// The live file holds something else than what the writer has read.
+    #[error("{}", unread(.path, *.found))]
+    Unread {
+        /// Path of the file.
+        path: String,
+        /// Whether there is a file.
+        found: bool,
+    },
     /// The id is where this layout has no documents.
     #[error("`{path}` is not where this vault's layout has documents")]
     Misplaced {
@@ -149,6 +159,15 @@ pub enum PublishError {
     /// Writing failed; what was written has been taken back.
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+fn unread(path: &str, found: bool) -> String {
+    match found {
+        true => {
+            format!("`{path}` has changes that no version holds, and that the writer has not read")
+        }
+        false => format!("there is no file `{path}`, but the writer has read one"),
+    }
 }
 
 impl From<SettleError> for PublishError {

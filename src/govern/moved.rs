@@ -260,7 +260,7 @@ impl Transaction<'_> {
         let stamp = self.stamp(Version::FIRST, self.at);
         let mode = self.vault.config().frontmatter;
         let next = stamp.next(new, live, &document?, origin.as_deref(), mode);
-        let next = next.map_err(|why| Refusal::spelling(&path, &why))?;
+        let next = next.map_err(|why| Refusal::of_spelling(&path, &why))?;
         let mut published = self.next_version(new, &Base::nothing(), &next.sealed, Change::New)?;
         published.warnings = warnings;
         let mut retired = self.retirement(old, &base)?;

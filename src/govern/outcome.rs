@@ -36,7 +36,7 @@ impl Refusal {
     }
 
     /// A frontmatter that cannot be edited in place.
-    pub(super) fn spelling(path: &str, why: &EditError) -> Self {
+    pub(crate) fn of_spelling(path: &str, why: &EditError) -> Self {
         Self::new(path, "frontmatter-spelling", why.to_string(), why.hint())
     }
 

@@ -76,7 +76,7 @@ impl Transaction<'_> {
         let version = base.next();
         let edit = Edit::retirement(version, self.at);
         let text = if id.is_document() {
-            edit.apply(sealed).map_err(|why| Refusal::spelling(&id.live_path(), &why))?
+            edit.apply(sealed).map_err(|why| Refusal::of_spelling(&id.live_path(), &why))?
         } else {
             String::new()
         };

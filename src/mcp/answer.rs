@@ -5,7 +5,8 @@
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
-use super::spelling::spell;
+use super::offer::Profile;
+use super::spelling;
 use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 use crate::report::{Report, to_json_compact};
@@ -87,11 +88,11 @@ impl Answer {
 
 /// What is sent of a failure: its code, what happened, and how to mend it. A client that sent a long
 /// argument is not sent it back.
-pub(super) fn failed(mut failure: Failure) -> CallToolResult {
+pub(super) fn failed(mut failure: Failure, profile: Profile) -> CallToolResult {
     if failure.message.len() > MESSAGE {
         failure.message = format!("{} ...", beginning(&failure.message, MESSAGE));
     }
-    let report = failure.report(spell);
+    let report = failure.report(spelling::of(profile));
     let structured = serde_json::from_str(&to_json_compact(&report, &[], None));
     let mut result = CallToolResult::error(vec![ContentBlock::text(report.to_string())]);
     result.structured_content = structured.ok();
@@ -124,6 +125,10 @@ fn said(note: &Note) -> Option<String> {
         ),
         Note::NoStaging(why) => {
             format!("staged results cannot be read: {}; `context_verify` says more", shown(why))
+        }
+        Note::NoChange(why) => format!("the change log lacks this call: {}", shown(why)),
+        Note::NotNotified(why) => {
+            format!("it is recorded, but the notification failed: {}", shown(why))
         }
         Note::Setting(unknown) => shown(unknown).into_owned(),
         Note::NoContent(why) => shown(why).into_owned(),

@@ -71,6 +71,8 @@ pub(super) struct Lines {
     asked: HashSet<RequestId>,
     /// The last of those that the client waits for no more, the last one first.
     cancelled: VecDeque<RequestId>,
+    /// What the client is asked, and has not answered yet.
+    asking: Vec<RequestId>,
     /// Whether the client reads no answers any more.
     gone: Arc<AtomicBool>,
 }
@@ -83,7 +85,8 @@ impl Lines {
         gone: Arc<AtomicBool>,
     ) -> Self {
         let (asked, cancelled) = (HashSet::new(), VecDeque::new());
-        Self { incoming, outgoing, is_open: false, asked, cancelled, gone }
+        let asking = Vec::new();
+        Self { incoming, outgoing, is_open: false, asked, cancelled, asking, gone }
     }
 
     /// Answers a request, or asks the client.
@@ -94,6 +97,9 @@ impl Lines {
             _ => None,
         };
         answered.iter().for_each(|id| _ = self.asked.remove(*id));
+        if let ServerJsonRpcMessage::Request(question) = message {
+            self.asking.push(question.id.clone());
+        }
         self.write(message)
     }
 
@@ -144,7 +150,12 @@ impl Lines {
                     self.cancelled.push_front(id.clone());
                 }
             }
-            _ => {}
+            ClientJsonRpcMessage::Response(answer) => {
+                self.asking.retain(|asked| *asked != answer.id);
+            }
+            ClientJsonRpcMessage::Error(refusal) => {
+                self.asking.retain(|asked| Some(asked) != refusal.id.as_ref());
+            }
         }
     }
 
@@ -200,6 +211,12 @@ impl Transport<RoleServer> for Lines {
                 return None;
             }
             let Some(line) = line else {
+                // What the client was asked is not answered any more.
+                if let Some(id) = self.asking.pop() {
+                    let ended =
+                        rmcp::ErrorData::internal_error("the input of the client ended", None);
+                    return Some(ClientJsonRpcMessage::error(ended, Some(id)));
+                }
                 // Answers come between two calls of this function; the last one ends the wait.
                 return if self.asked.is_empty() { None } else { std::future::pending().await };
             };

@@ -2,17 +2,22 @@
 //! (`spec/mcp.md`). A tool asks the same call as the command with its verb; no rule of the domain is
 //! here, and no JSON shape.
 //!
-//! `lines` carries messages over standard input and output, `message` reads them, `server` answers them with `rmcp`,
-//! `tools` are what can be called, `identity` is who asks, as each request says, `answer` is what is
-//! sent and recorded, `http` serves many clients in place of one, `tokens` says for whom a bearer token
-//! stands, `metrics` counts, `vaults` are those that are served, and `spelling` names tools where a command would name commands.
+//! `lines` carries messages over standard input and output, `message` reads them, `server` answers them
+//! with `rmcp`, and `calls` makes the calls. `tools` are what can be called, and `offer` those of a
+//! profile; `identity` is who asks, as each request says, `consent` asks a human, `answer` is what is
+//! sent and recorded. `http` serves many clients in place of one, `tokens` says for whom a bearer token
+//! stands, `metrics` counts, `vaults` are those that are served, and `spelling` names tools where a
+//! command would name commands.
 
 mod answer;
+mod calls;
+mod consent;
 pub(crate) mod http;
 mod identity;
 mod lines;
 mod message;
 mod metrics;
+mod offer;
 mod server;
 mod spelling;
 pub(crate) mod tokens;
@@ -23,20 +28,32 @@ use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
-use server::Server;
+use offer::Offer;
+pub(crate) use offer::{Choice, Profile};
+use server::{Server, World};
 pub(crate) use vaults::{Given, Vaults};
 
+use crate::report::failure::{Code, Failure};
 use crate::workspace::{Environment, Options};
 
 /// Answers the messages of one client until its input ends. Labels are not taken from `options`, nor
-/// from the environment (MCP-7).
+/// from the environment (MCP-7). The tools are those of `choice`.
 ///
 /// # Errors
-/// The output cannot be written, or no thread can be started.
+/// The choice names no tool, the output cannot be written, or no thread can be started.
 pub(crate) fn serve(
-    environment: Environment,
-    options: Options,
-    vaults: Vaults,
+    (environment, options): (Environment, Options),
+    (vaults, choice): (Vaults, &Choice),
+    input: &mut (dyn Read + Send),
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
+    let world = World { environment, options, vaults, offer: Offer::of(choice)? };
+    serve_lines(world, input, output)
+        .map_err(|why| Failure::new(Code::Io, format!("cannot write to the client: {why}")))
+}
+
+fn serve_lines(
+    world: World,
     input: &mut (dyn Read + Send),
     output: &mut dyn Write,
 ) -> io::Result<()> {
@@ -51,7 +68,7 @@ pub(crate) fn serve(
         scope.spawn(move || lines::read(input, &sender));
         let gone = Arc::new(AtomicBool::new(false));
         let lines = lines::Lines::new(incoming, outgoing, Arc::clone(&gone));
-        let server = Server::new((environment, options), vaults, Arc::clone(&gone));
+        let server = Server::new(world, Arc::clone(&gone));
         let server = scope.spawn(move || runtime.block_on(server.run(lines)));
         let written = printed.iter().try_for_each(|line: Vec<u8>| {
             output.write_all(&line)?;

@@ -1,25 +1,53 @@
 //! The calls that hints name, as tools; what no tool does is named as the command that a person
 //! types.
 
+use serde_json::{Value, json};
+
+use super::offer::Profile;
 use crate::model::hint::{Argument, Call, Verb};
+use crate::report::Spell;
 use crate::report::spelling::command_line;
 
-/// A call as the tool to call, with its argument; one that no tool makes as a command.
-pub(super) fn spell(call: &Call) -> String {
-    let tool = match call.verb {
-        Verb::Diff => Some(("context_diff", "id")),
-        Verb::History => Some(("context_history", "id")),
-        Verb::List => Some(("context_overview", "selector")),
-        Verb::PackList => Some(("context_init", "")),
-        Verb::Read => Some(("context_read", "id")),
-        Verb::Resolve => Some(("context_resolve", "selector")),
-        Verb::Verify => Some(("context_verify", "")),
-        _ => None,
-    };
+/// How calls are spelled for who has the tools of a profile.
+pub(super) fn of(profile: Profile) -> Spell {
+    match profile {
+        Profile::Reader => |call| spell(call, Profile::Reader),
+        Profile::Author => |call| spell(call, Profile::Author),
+        Profile::Reviewer => |call| spell(call, Profile::Reviewer),
+    }
+}
+
+/// The tool of a verb, with the name of its argument, and the first profile that has it.
+fn tool(verb: Verb) -> Option<(&'static str, &'static str, Profile)> {
+    use Profile::{Author, Reader, Reviewer};
+    Some(match verb {
+        Verb::Diff => ("context_diff", "id", Reader),
+        Verb::History => ("context_history", "id", Reader),
+        Verb::List => ("context_overview", "selector", Reader),
+        Verb::PackList => ("context_init", "", Reader),
+        Verb::Read => ("context_read", "id", Reader),
+        Verb::Resolve => ("context_resolve", "selector", Reader),
+        Verb::Verify => ("context_verify", "", Reader),
+        Verb::Submit => ("context_submit", "ids", Author),
+        Verb::Withdraw => ("context_withdraw", "ids", Author),
+        Verb::Restore => ("context_restore", "id", Author),
+        Verb::Review => ("context_review", "", Reviewer),
+        Verb::ReviewShow => ("context_review", "id", Reviewer),
+        Verb::Reject => ("context_reject", "ids", Reviewer),
+        Verb::Publish => ("context_publish", "id", Reviewer),
+        _ => return None,
+    })
+}
+
+/// A call as the tool to call, with its argument; one that no tool of the profile makes as a command.
+fn spell(call: &Call, profile: Profile) -> String {
+    let tool = tool(call.verb).filter(|(.., first)| *first <= profile);
+    let with = |tool: &str, name: &str, value: Value| format!("`{tool}` with `{name}`: {value}");
     match (tool, call.arguments.as_slice()) {
-        (Some((tool, _)), []) => format!("`{tool}`"),
-        (Some((tool, name)), [Argument::Value(value)]) if !name.is_empty() => {
-            format!("`{tool}` with `{name}`: {}", serde_json::Value::from(value.as_str()))
+        (Some((tool, ..)), []) => format!("`{tool}`"),
+        (Some((tool, "ids", _)), [Argument::Value(value)]) => with(tool, "ids", json!([value])),
+        (Some((tool, name, _)), [Argument::Value(value)]) if !name.is_empty() => {
+            with(tool, name, json!(value))
         }
         _ => format!("`{}` (a command for a person)", command_line(call)),
     }
@@ -31,10 +59,19 @@ mod tests {
 
     #[test]
     fn a_hint_names_a_tool_or_a_command_for_a_person() {
+        let spell = |call: &Call| spell(call, Profile::Reader);
         assert_eq!(spell(&Verb::Verify.into()), "`context_verify`");
         let read = Call::new(Verb::Read).value("nodes/a \"b\"");
         assert_eq!(spell(&read), "`context_read` with `id`: \"nodes/a \\\"b\\\"\"");
         let recover = Call::new(Verb::Recover).word("--dry-run");
         assert_eq!(spell(&recover), "`ctx recover --dry-run` (a command for a person)");
+    }
+
+    #[test]
+    fn a_hint_names_no_tool_that_the_profile_lacks() {
+        let submit = Call::new(Verb::Submit).value("nodes/a");
+        assert_eq!(of(Profile::Author)(&submit), "`context_submit` with `ids`: [\"nodes/a\"]");
+        let reader = of(Profile::Reader)(&submit);
+        assert_eq!(reader, "`ctx submit nodes/a` (a command for a person)");
     }
 }

@@ -129,6 +129,15 @@ impl Vaults {
         tool
     }
 
+    /// The folder of each.
+    pub(super) fn roots(&self) -> impl Iterator<Item = &PathBuf> {
+        let (one, named) = match self {
+            Self::One(root) => (Some(root), [].as_slice()),
+            Self::Named(vaults) => (None, vaults.as_slice()),
+        };
+        one.into_iter().chain(named.iter().map(|(_, root)| root))
+    }
+
     /// What models are told of several vaults.
     pub(super) fn instructions(&self) -> &'static str {
         match self {

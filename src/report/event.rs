@@ -344,18 +344,3 @@ events! {
     /// The answer of `steward remove`.
     StewardRemoved "steward.remove";
 }
-
-/// The answer of `add --draft`.
-#[derive(Debug, Serialize)]
-pub struct DraftReport<'d> {
-    /// The new document.
-    pub id: &'d DocumentId,
-    /// Its file.
-    pub path: &'d str,
-    /// Its status.
-    pub status: &'static str,
-}
-
-impl Report for DraftReport<'_> {
-    const SCHEMA: &'static str = "add";
-}

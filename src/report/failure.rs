@@ -61,6 +61,8 @@ codes! {
     ApprovalLapsed "approval-lapsed" 3, "A reviewer who approved the submission before may not approve it any more, so that it has to be submitted again.";
     ApprovedAlready "approved-already" 3, "The principal approved the submission already; it waits for another reviewer, or for other parts of its change.";
     NotTheSubmitter "not-the-submitter" 3, "Only who submitted a text can withdraw it.";
+    ConsentUnavailable "consent-unavailable" 3, "The call needs the consent of a human, and the client cannot ask for it.";
+    ConsentDeclined "consent-declined" 3, "The human who was asked did not agree, so nothing was changed.";
     TooFewReviewers "too-few-reviewers" 3, "A governed vault needs reviewers for the whole vault.";
     WorkPending "work-pending" 3, "Submissions await a decision, so the mode cannot change.";
     VaultNotAllowed "vault-not-allowed" 3, "The URI names a vault that the configuration does not allow.";

@@ -192,9 +192,17 @@ pub(crate) fn staged_block(
     text: &str,
 ) -> String {
     let mark = Mark::of(hashes.iter().copied());
-    let begin = facts
-        .iter()
-        .fold(Line::new("staged").word("uri", name), |line, (key, value)| line.text(key, value));
+    block(Line::new("staged").word("uri", name), facts, &mark, text)
+}
+
+/// A draft or a submission for who wrote it, between two such lines.
+#[cfg(feature = "mcp")]
+pub(crate) fn own_block((id, facts): (&str, &[(&str, &str)]), hash: &Digest, text: &str) -> String {
+    block(Line::new("draft").text("id", id), facts, &Mark::of([hash]), text)
+}
+
+fn block(line: Line, facts: &[(&str, &str)], mark: &Mark, text: &str) -> String {
+    let begin = facts.iter().fold(line, |line, (key, value)| line.text(key, value));
     let (text, escaped) = hidden::shown(text);
     let begin = if escaped > 0 { begin.word("escaped", escaped) } else { begin };
     let line_end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };

@@ -1,7 +1,6 @@
-//! Making files that no event holds yet: drafts and packs.
+//! Making files that no event holds yet: packs.
 
 use super::Workspace;
-use crate::govern::Author;
 use crate::live;
 use crate::model::id::DocumentId;
 use crate::pack::{self, Pack};
@@ -18,20 +17,6 @@ pub(crate) fn file_of(name: &str) -> Result<DocumentId, Failure> {
             .hint("a name has no `/` and does not begin with a dot"));
     }
     Ok(file)
-}
-
-/// Writes a draft into a file that does not exist yet.
-pub(crate) fn draft(
-    vault: &Vault,
-    (id, text): (&DocumentId, &str),
-    author: &Author,
-    expect: Expect,
-) -> Result<String, Failure> {
-    let _lock = vault.lock(&author.holder())?;
-    check(vault, &[id], expect)?;
-    let path = id.live_path();
-    vault.files().create_durable(&path, text.as_bytes())?;
-    Ok(path)
 }
 
 /// Refuses a write without an event, under the lock, if something else is published than expected.

@@ -146,8 +146,10 @@ fn is_readable(change: &Change, told: &Told, files: &Files) -> bool {
                         && is_version_readable(&one.id, one.version, told, files)
                 })
         }
-        // Paths of files, versions that no history has, and what a user wrote about accesses or events.
+        // Paths of files, live files that no version holds, versions that no history has, and what a user
+        // wrote about accesses or events.
         Change::Recover { .. }
+        | Change::Draft { .. }
         | Change::Hold { .. }
         | Change::Lift { .. }
         | Change::Dismiss { .. }

@@ -22,7 +22,7 @@ use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Snapshot, Withheld};
 use crate::stewards::codeowners::{Imported, Mapped};
 use crate::stewards::in_force::StewardsAt;
-use crate::stewards::{Role, Scope, Stewards, Stewardship, Who, edit, in_force, read};
+use crate::stewards::{Role, Scope, ScopeKind, Stewards, Stewardship, Who, edit, in_force, read};
 use crate::vault::Vault;
 
 /// The most assignments that one import makes.
@@ -45,6 +45,49 @@ pub(crate) enum Assigning {
     To(Role),
     /// No role.
     Nothing,
+}
+
+/// The role that a word names.
+///
+/// # Errors
+/// There is no such role.
+pub(crate) fn role(word: &str) -> Result<Role, Failure> {
+    Role::from_word(word).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{word}` is not a role"))
+            .hint("roles are `viewer`, `editor` and `reviewer`")
+    })
+}
+
+/// The principal or group that an argument names.
+///
+/// # Errors
+/// It can name no principal.
+pub(crate) fn holder(name: &str, is_group: bool) -> Result<Who, Failure> {
+    if is_group {
+        return Ok(Who::Group(name.to_owned()));
+    }
+    let principal = name
+        .parse()
+        .map_err(|why| Failure::new(Code::Usage, format!("`{name}` is not a principal: {why}")))?;
+    Ok(Who::Principal(principal))
+}
+
+/// The scope that a folder, a tag or an id names; that of the vault where there is none.
+///
+/// # Errors
+/// It names none.
+pub(crate) fn scope(
+    folder: Option<&str>,
+    tag: Option<&str>,
+    document: Option<&DocumentId>,
+) -> Result<Scope, Failure> {
+    let (kind, name) = match (folder, tag, document) {
+        (Some(folder), ..) => (ScopeKind::Folder, folder),
+        (_, Some(tag), _) => (ScopeKind::Tag, tag),
+        (.., Some(id)) => (ScopeKind::Document, id.as_str()),
+        (None, None, None) => (ScopeKind::Vault, ""),
+    };
+    Scope::parse(kind, name).map_err(|why| Failure::new(Code::Usage, why.to_string()))
 }
 
 impl Workspace<'_> {

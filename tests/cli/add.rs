@@ -77,7 +77,8 @@ fn a_draft_is_only_a_file() {
       "schema_version": 2,
       "id": "nodes/other",
       "path": "nodes/other.md",
-      "status": "draft"
+      "status": "draft",
+      "live_hash": "sha256:7e2e7492616db1e2903425670a797cbf46f43431741d1a9b2c67b16e792a8f0e"
     }
     -- stderr
     "#);

@@ -268,7 +268,7 @@ fn blame_refuses_what_it_does_not_take() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: `#review` and `-L` both choose lines
+    error[usage]: `#review` and a range of lines both choose lines
     hint: give one of them only
 
     blame nodes/returns@1 --at 2

@@ -134,7 +134,7 @@ const PROVOCATIONS: &[Provocation] = &[
 ];
 
 /// Not provoked here.
-const ELSEWHERE: [Code; 28] = [
+const ELSEWHERE: [Code; 30] = [
     // `mcp.rs`.
     Code::AnswerTooLarge,
     // `mcp_http.rs`.
@@ -142,6 +142,9 @@ const ELSEWHERE: [Code; 28] = [
     Code::TokensInvalid,
     Code::Busy,
     Code::TimedOut,
+    // `mcp_writing.rs`.
+    Code::ConsentUnavailable,
+    Code::ConsentDeclined,
     // `stage.rs`.
     Code::UnknownStaged,
     Code::StagedEnded,

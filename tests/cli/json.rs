@@ -78,6 +78,7 @@ fn every_verb_names_its_schema() {
         ("demo ../demo", "ctx.demo"),
         ("search x", "ctx.search"),
         ("neighbors nodes/a", "ctx.neighbors"),
+        ("check nodes/a@1", "ctx.check"),
         ("graph", "ctx.graph"),
         ("graph --hubs 3", "ctx.graph.hubs"),
         ("head", "ctx.head"),

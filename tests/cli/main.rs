@@ -59,6 +59,7 @@ mod lost_lines;
 mod mcp;
 mod mcp_http;
 mod mcp_vaults;
+mod mcp_writing;
 mod merged;
 mod moved;
 mod naming;

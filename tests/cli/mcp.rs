@@ -145,13 +145,15 @@ pub(crate) fn calls() -> Vec<(&'static str, Value)> {
         ("context_pack", json!({"id": "desk", "budget": 400})),
         ("context_diff", json!({"id": "nodes/returns", "v1": 1, "v2": 2})),
         ("context_history", json!({"id": "nodes/returns"})),
+        ("context_blame", json!({"id": "nodes/fees"})),
+        ("context_check", json!({"uris": ["contextnest://nodes/returns@1"]})),
         ("context_verify", json!({"ids": ["nodes/returns"]})),
     ]
 }
 
 /// Compares with a file of `fixtures/mcp`, or replaces it.
 #[track_caller]
-fn compare(name: &str, found: &Value) {
+pub(crate) fn compare(name: &str, found: &Value) {
     let path = repository().join("fixtures/mcp").join(name);
     let found = serde_json::to_string_pretty(found).unwrap() + "\n";
     if std::env::var_os("CTX_UPDATE_DOCS").is_some() {
@@ -226,6 +228,22 @@ fn each_tool_gives_the_report_of_its_verb() {
             "context_history",
             json!({"id": "nodes/returns", "limit": 1}),
             "history nodes/returns -n 1",
+        ),
+        ("context_blame", json!({"id": "nodes/returns"}), "blame nodes/returns"),
+        (
+            "context_blame",
+            json!({"id": "nodes/returns@1", "lines": "2,3"}),
+            "blame nodes/returns@1 -L 2,3",
+        ),
+        (
+            "context_blame",
+            json!({"id": "nodes/returns#exceptions", "sections": true}),
+            "blame nodes/returns#exceptions --sections",
+        ),
+        (
+            "context_check",
+            json!({"uris": ["contextnest://nodes/returns@1", "nodes/fees@2#none", "nodes/fees"]}),
+            "check contextnest://nodes/returns@1 'nodes/fees@2#none' nodes/fees",
         ),
         ("context_verify", json!({}), "verify"),
     ] {
@@ -380,7 +398,7 @@ fn malformed_messages_are_answered_and_end_nothing() {
         json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "context_publish"}}),
         json!({"jsonrpc": "2.0", "id": 4, "method": "no/such"}),
         json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call",
-               "params": {"name": "context_read", "arguments": {"id": "nodes/fees", "draft": true}}}),
+               "params": {"name": "context_read", "arguments": {"id": "nodes/fees", "live": true}}}),
     );
     let answers = said(&place, &lines);
     let told: Vec<(Value, Value)> = answers
@@ -405,7 +423,7 @@ fn malformed_messages_are_answered_and_end_nothing() {
     let text = refused["result"]["content"][0]["text"].as_str().unwrap();
     assert!(
         text.starts_with(
-            "error[usage]: the arguments of `context_read` are invalid: unknown field `draft`"
+            "error[usage]: the arguments of `context_read` are invalid: unknown field `live`"
         ),
         "{text}"
     );

@@ -9,19 +9,25 @@ use std::time::Duration;
 use super::Answer;
 use super::session::Session;
 use crate::mcp::http::{Settings, Told};
-use crate::mcp::{self, Given, Vaults, http};
+use crate::mcp::{self, Choice, Given, Profile, Vaults, http};
 use crate::report::failure::{Code, Failure};
 use crate::workspace::recording::GivenLabels;
 use crate::workspace::{Environment, Options, Workspace};
 
 /// Serve the vault to agents over the Model Context Protocol
 ///
-/// Speaks the protocol on standard input and output, one message a line, until the input ends. Its
-/// tools answer what these commands do with `--json`: `context_init` (context), `context_overview`
-/// (list), `context_search` (search), `context_resolve` (resolve), `context_read` (read),
-/// `context_neighbors` (neighbors), `context_pack` (resolve pack:ID), `context_diff` (diff),
-/// `context_history` (history) and `context_verify` (verify). Nothing is written to the vault, and no
-/// draft is served.
+/// Speaks the protocol on standard input and output, one message a line, until the input ends. The
+/// tools of a reader answer what these commands do with `--json`: `context_init` (context),
+/// `context_overview` (list), `context_search` (search), `context_resolve` (resolve), `context_read`
+/// (read), `context_neighbors` (neighbors), `context_pack` (resolve pack:ID), `context_diff` (diff),
+/// `context_history` (history), `context_blame` (blame), `context_check` (check) and `context_verify`
+/// (verify). They write nothing to the vault, and serve no draft but to who wrote it.
+///
+/// --profile author adds the tools that write drafts and submissions: `context_create`,
+/// `context_update`, `context_submit`, `context_withdraw` and `context_restore`. --profile reviewer
+/// adds `context_review`, `context_approve`, `context_reject`, `context_publish` and
+/// `context_assign_steward`. Approvals and assignments ask the human at the client for consent, and are
+/// refused where the client cannot ask. What a principal may do follows from their role.
 ///
 /// Accesses are recorded as those of commands are, before each answer. Who asks is what each request
 /// says in `_meta`: `contextnest/session`, `contextnest/agent`, `contextnest/thread`,
@@ -35,6 +41,8 @@ use crate::workspace::{Environment, Options, Workspace};
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:\n  ctx mcp --vault policies --as agent@example.com\n  \
+ctx mcp --profile author --as ana@example.com\n  \
+ctx mcp --tools context_init,context_resolve,context_read\n  \
 ctx mcp --http 127.0.0.1:8080 --tokens tokens.json\n  \
 ctx mcp token add bo@example.com --tokens tokens.json\n  \
 ctx mcp --vault policies=/srv/policies --vault runbooks=/srv/runbooks\n\n\
@@ -66,7 +74,44 @@ struct Serving {
     #[arg(long, value_name = "ADDRESS:PORT", requires = "tokens")]
     listen: Option<SocketAddr>,
     #[command(flatten)]
+    offered: Offered,
+    #[command(flatten)]
     over: OverHttp,
+}
+
+/// Which tools are offered.
+#[derive(Debug, clap::Args)]
+struct Offered {
+    /// Offer the tools of `reader`, `author` or `reviewer`
+    ///
+    /// An author has the tools of a reader, too, and a reviewer has all tools.
+    #[arg(long, value_enum, default_value = "reader")]
+    profile: ProfileArg,
+    /// Offer only these tools of the profile, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    tools: Vec<String>,
+    /// Offer only the tools of the profile that change nothing
+    #[arg(long)]
+    read_only: bool,
+}
+
+/// A profile as an option names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ProfileArg {
+    Reader,
+    Author,
+    Reviewer,
+}
+
+impl Offered {
+    fn choice(&self) -> Choice {
+        let profile = match self.profile {
+            ProfileArg::Reader => Profile::Reader,
+            ProfileArg::Author => Profile::Author,
+            ProfileArg::Reviewer => Profile::Reviewer,
+        };
+        Choice { profile, names: self.tools.clone(), read_only: self.read_only }
+    }
 }
 
 /// What is of HTTP only.
@@ -108,14 +153,13 @@ pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failu
     session.ui.write_notes();
     let environment = session.workspace.environment.duplicate();
     let options = Options { vault: None, ..session.workspace.options.clone() };
+    let choice = args.serving.offered.choice();
+    let offered = (vaults, &choice);
     match settings {
-        Some(settings) => over_http((environment, options), vaults, &settings, session)?,
+        Some(settings) => over_http((environment, options), offered, &settings, session)?,
         None => {
             let (stdin, stdout) = (&mut *session.stdin, session.ui.stream());
-            let served = mcp::serve(environment, options, vaults, stdin, stdout);
-            served.map_err(|why| {
-                Failure::new(Code::Io, format!("cannot write to the client: {why}"))
-            })?;
+            mcp::serve((environment, options), offered, stdin, stdout)?;
         }
     }
     Ok(Answer::Yes)
@@ -123,7 +167,7 @@ pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failu
 
 fn over_http(
     on_behalf: (Environment, Options),
-    vaults: Vaults,
+    offered: (Vaults, &Choice),
     settings: &Settings,
     session: &mut Session<'_>,
 ) -> Result<(), Failure> {
@@ -132,7 +176,7 @@ fn over_http(
                     the server (docs/deploy.md)";
         session.ui.note(note);
     }
-    http::serve(on_behalf, vaults, settings, &mut |told| {
+    http::serve(on_behalf, offered, settings, &mut |told| {
         match told {
             Told::Listens(address) => session.ui.line(&address),
             Told::Note(note) => session.ui.note(&note),

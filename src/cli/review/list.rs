@@ -4,9 +4,9 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
 use crate::report::failure::Failure;
-use crate::report::review::{QueueReport, QueuedReport};
-use crate::resolve::Need;
+use crate::report::review::QueuedReport;
 use crate::words::count;
+use crate::workspace::call::review;
 
 /// So many steps that may be incomplete are named.
 const MOST_INCOMPLETE: usize = 10;
@@ -16,16 +16,9 @@ pub(super) fn run(
     session: &mut Session<'_>,
 ) -> Result<Answer, Failure> {
     let vault = session.acting(acting)?;
-    let principal = session.workspace.principal(vault.root(), None);
-    let principal = match all {
-        true => principal.ok(),
-        false => Some(principal?),
-    };
-    let principal = principal.map(|(principal, _)| principal);
-    let source = session.source(&vault, Need::Versions)?;
-    let queue = crate::govern::review::queue(&vault, &source, principal.as_ref())?;
-    let report = QueueReport::new(&queue, principal.as_ref(), all);
-    session.recording.listed = Some(report.waiting.len());
+    let source = session.source(&vault, review::NEED)?;
+    let queued = session.call.queue((&vault, &source), all)?;
+    let report = queued.report();
     if session.ui.json {
         session.ui.report(&report);
         return Ok(Answer::Yes);

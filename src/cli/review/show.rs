@@ -9,7 +9,6 @@ use crate::report::failure::Failure;
 use crate::report::submission::{
     ChangedLine, EmergencyReport, EndReport, HunkReport, SubmissionReport,
 };
-use crate::uri::Class;
 use crate::words::count;
 
 /// Show the changes of one submission, and who may approve it
@@ -37,13 +36,8 @@ pub(super) struct Show {
 
 pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
-    let id = session.workspace.named(&vault, &args.id)?;
-    let log = session.log(&vault)?;
-    let submitted = session.workspace.submission((&vault, &log), &id, args.version)?;
-    session.recording.class = Some(Class::Direct);
-    session.recording.query = Some(args.id.clone());
-    session.recording.listed = Some(1);
-    let submitted = session.release(submitted);
+    let submitted = session.call.submission(&vault, &args.id, args.version)?;
+    session.tell();
     let report = SubmissionReport::new(&submitted, session.ui.spell());
     if session.ui.json {
         session.ui.report(&report);

@@ -5,10 +5,10 @@ use crate::cli::session::Session;
 use crate::cli::{Acting, Answer, event};
 use crate::govern::Mode;
 use crate::report::event::{StewardAssigned, StewardRemoved};
-use crate::report::failure::{Code, Failure};
-use crate::stewards::{Role, Scope, ScopeKind, Who};
+use crate::report::failure::Failure;
+use crate::stewards::Scope;
 use crate::vault::Vault;
-use crate::workspace::stewards::Assigning;
+use crate::workspace::stewards::{self, Assigning};
 
 /// At which scope.
 #[derive(Clone, Debug, clap::Args)]
@@ -84,10 +84,7 @@ pub(super) struct Remove {
 }
 
 pub(super) fn assign(args: &Assign, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let role = Role::from_word(&args.role).ok_or_else(|| {
-        Failure::new(Code::Usage, format!("`{}` is not a role", args.role))
-            .hint("roles are `viewer`, `editor` and `reviewer`")
-    })?;
+    let role = stewards::role(&args.role)?;
     run((&args.who, &args.change), Assigning::To(role), session)
 }
 
@@ -101,12 +98,7 @@ fn run(
     session: &mut Session<'_>,
 ) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
-    let who = match args.group {
-        true => Who::Group(name.to_owned()),
-        false => Who::Principal(name.parse().map_err(|why| {
-            Failure::new(Code::Usage, format!("`{name}` is not a principal: {why}"))
-        })?),
-    };
+    let who = stewards::holder(name, args.group)?;
     let scope = scope(args, &vault, session)?;
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let has_edits = super::has_edits(session, &vault)?;
@@ -130,11 +122,5 @@ fn run(
 fn scope(args: &Change, vault: &Vault, session: &Session<'_>) -> Result<Scope, Failure> {
     let ScopeArgs { folder, tag, document, .. } = &args.scope;
     let id = document.as_ref().map(|text| session.workspace.named(vault, text)).transpose()?;
-    let (kind, name) = match (folder, tag, &id) {
-        (Some(folder), ..) => (ScopeKind::Folder, folder.as_str()),
-        (_, Some(tag), _) => (ScopeKind::Tag, tag.as_str()),
-        (.., Some(id)) => (ScopeKind::Document, id.as_str()),
-        (None, None, None) => (ScopeKind::Vault, ""),
-    };
-    Scope::parse(kind, name).map_err(|why| Failure::new(Code::Usage, why.to_string()))
+    stewards::scope(folder.as_deref(), tag.as_deref(), id.as_ref())
 }

@@ -93,7 +93,7 @@ impl Transaction<'_> {
             true => {
                 let edit = Edit::step(base.next(), &self.at.to_string(), "draft", step);
                 let text = edit.apply(text);
-                text.map_err(|why| refused(Refusal::spelling(&id.live_path(), &why)))?
+                text.map_err(|why| refused(Refusal::of_spelling(&id.live_path(), &why)))?
             }
             false => text.to_owned(),
         };

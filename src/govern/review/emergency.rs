@@ -44,7 +44,8 @@ pub fn retire_at_once(
             let step = ReviewEdit::Emergency { reason };
             let at = transaction.at.to_string();
             let edit = Edit::step(base.next(), &at, "draft", &step);
-            let text = edit.apply(sealed).map_err(|why| Refusal::spelling(&id.live_path(), &why));
+            let text =
+                edit.apply(sealed).map_err(|why| Refusal::of_spelling(&id.live_path(), &why));
             let item = text
                 .and_then(|text| transaction.next_version(id, base, &text.into(), Change::Retired));
             let mut item = item.map_err(|refusal| PublishError::Refused(vec![refusal]))?;

@@ -116,7 +116,7 @@ impl Transaction<'_> {
         let step = ReviewEdit::Submit { base, action, change: change.as_deref() };
         let edit = Edit::step(reviewed.base.next(), &self.at.to_string(), "draft", &step);
         let sealed = reviewed.base.sealed.as_deref().unwrap_or_default();
-        let made = edit.apply(sealed).map_err(|why| Refusal::spelling(&id.live_path(), &why));
+        let made = edit.apply(sealed).map_err(|why| Refusal::of_spelling(&id.live_path(), &why));
         let made = made.and_then(|text| {
             self.next_version(id, &reviewed.base, &text.into(), Change::Step(Step::Submit))
         });

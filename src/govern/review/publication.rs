@@ -47,7 +47,7 @@ impl Transaction<'_> {
                 let step = ReviewEdit::Approve { by, at: self.at };
                 let edit = Edit::step(version, &self.at.to_string(), status, &step);
                 let text = edit.apply(&pending.last.1);
-                text.map_err(|why| refused(Refusal::spelling(&id.live_path(), &why)))?.into()
+                text.map_err(|why| refused(Refusal::of_spelling(&id.live_path(), &why)))?.into()
             }
             false => {
                 outcome.stuck.extend(self.check_governance(id, &pending.text)?);
@@ -184,7 +184,7 @@ impl Transaction<'_> {
         let stamp = Stamp { stage, ..self.stamp(Version::FIRST, self.at) };
         let mode = self.vault.config().frontmatter;
         let next = stamp.next(new, live, &document, origin.as_deref(), mode);
-        let next = next.map_err(|why| Refusal::spelling(&path, &why))?;
+        let next = next.map_err(|why| Refusal::of_spelling(&path, &why))?;
         let mut item = self.next_version(new, &Base::nothing(), &next.sealed, Change::New)?;
         let read = |id: &DocumentId| {
             let read = self.vault.files().read_optional(&id.live_path(), limit::DOCUMENT);

@@ -188,7 +188,7 @@ impl Transaction<'_> {
     }
 
     /// Refuses documents that the principal may not know of as it refuses those that do not exist.
-    fn check_editable(&self, ids: &[DocumentId]) -> Result<(), PublishError> {
+    pub(in crate::govern) fn check_editable(&self, ids: &[DocumentId]) -> Result<(), PublishError> {
         let Some(readers) = Readers::of_log(self.vault, self.chronicle)? else { return Ok(()) };
         for id in ids.iter().filter(|id| self.vault.files().exists(&id.history_path())) {
             if is_readable(self.vault, &readers, id) {

@@ -35,8 +35,10 @@ use self::guard::Guard;
 use self::owners::Owners;
 use self::patient::Patient;
 use self::sessions::Sessions;
+use super::calls::Limits;
 use super::metrics::{Gauge, Metrics};
-use super::server::{Limits, Server};
+use super::offer::{Choice, Offer};
+use super::server::{Server, World};
 use super::tokens::{Tokens, vault_around};
 use super::vaults::Vaults;
 use crate::model::timestamp::Timestamp;
@@ -91,7 +93,7 @@ pub(crate) enum Told {
 /// An option is invalid, the file of tokens cannot be read, or the address is not to be had.
 pub(crate) fn serve(
     (environment, options): (Environment, Options),
-    vaults: Vaults,
+    (vaults, choice): (Vaults, &Choice),
     settings: &Settings,
     tell: &mut dyn FnMut(Told),
 ) -> Result<(), Failure> {
@@ -123,7 +125,8 @@ pub(crate) fn serve(
         .map_err(|why| Failure::new(Code::Io, format!("cannot start the server: {why}")))?;
     let metrics = Arc::new(Metrics::default());
     let limits = Limits { calls: Arc::new(Semaphore::new(settings.calls)), time: settings.time };
-    let server = Server::limited((environment, options), vaults, Arc::clone(&metrics), limits);
+    let world = World { environment, options, vaults, offer: Offer::of(choice)? };
+    let server = Server::limited(world, Arc::clone(&metrics), limits);
     let (sender, notes) = mpsc::channel(1);
     let served = runtime.block_on(async {
         let sessions = Sessions::new();

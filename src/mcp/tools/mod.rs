@@ -1,15 +1,28 @@
 //! The tools: one type of arguments each, from which its schema is made, and one question (MCP-3).
 
+mod approve;
+mod assign_steward;
+mod author;
+mod blame;
+mod check;
+mod create;
 mod diff;
 mod history;
 mod init;
 mod neighbors;
 mod overview;
 mod pack;
+mod publish;
 mod read;
+mod reject;
 mod resolve;
+mod restore;
+mod review;
 mod search;
+mod submit;
+mod update;
 mod verify;
+mod withdraw;
 
 use std::sync::Arc;
 
@@ -21,14 +34,17 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::answer::{Answer, BUDGET};
+use super::consent::Asking;
+use super::offer::Profile;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need};
 use crate::vault::Vault;
 use crate::workspace::call::Call;
 use crate::workspace::moment::Moment;
 
-/// The tools of a reader, in the order in which they are listed.
-pub(super) static READER: [Tool; 10] = [
+/// Every tool, in the order in which they are listed: those of a reader, then those of an author, and
+/// of a reviewer.
+pub(super) static ALL: &[Tool] = &[
     Tool::of::<init::Init>(),
     Tool::of::<overview::Overview>(),
     Tool::of::<search::Search>(),
@@ -38,12 +54,37 @@ pub(super) static READER: [Tool; 10] = [
     Tool::of::<pack::Pack>(),
     Tool::of::<diff::Diff>(),
     Tool::of::<history::History>(),
+    Tool::of::<blame::Blame>(),
+    Tool::of::<check::Check>(),
     Tool::of::<verify::Verify>(),
+    Tool::of::<create::Create>(),
+    Tool::of::<update::Update>(),
+    Tool::of::<submit::Submit>(),
+    Tool::of::<withdraw::Withdraw>(),
+    Tool::of::<restore::Restore>(),
+    Tool::of::<review::Review>(),
+    Tool::of::<approve::Approve>(),
+    Tool::of::<reject::Reject>(),
+    Tool::of::<publish::Publish>(),
+    Tool::of::<assign_steward::AssignSteward>(),
 ];
 
-/// The tool with a name.
-pub(super) fn find(name: &str) -> Option<&'static Tool> {
-    READER.iter().find(|tool| tool.name == name)
+/// What a call may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Nothing.
+    Reads,
+    /// It adds to the vault.
+    Adds,
+    /// It takes the place of what was there.
+    Replaces,
+}
+
+impl Effect {
+    /// Whether it changes anything.
+    pub(super) fn changes(self) -> bool {
+        self != Self::Reads
+    }
 }
 
 /// A tool.
@@ -54,6 +95,14 @@ pub(super) struct Tool {
     pub(super) verb: &'static str,
     /// Reads its arguments and asks.
     pub(super) run: fn(&mut Call<'_>, JsonObject) -> Result<Answer, Failure>,
+    /// What a human is asked before a call, of a tool that asks.
+    pub(super) asks: Option<Asks>,
+    /// Whether it is a tool of governed vaults only.
+    pub(super) is_governed: bool,
+    /// The first profile that has it.
+    pub(super) profile: Profile,
+    /// What it may change.
+    pub(super) effect: Effect,
     title: &'static str,
     description: &'static str,
     schema: fn() -> JsonObject,
@@ -61,6 +110,9 @@ pub(super) struct Tool {
 
 /// Below it a number of 64 bits has no neighbours that are the same integer.
 const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// What a human is asked before a call with these arguments; none where it needs no consent.
+pub(super) type Asks = fn(&mut Call<'_>, JsonObject) -> Result<Option<Asking>, Failure>;
 
 /// The arguments of a tool.
 trait Question: DeserializeOwned + JsonSchema {
@@ -72,6 +124,19 @@ trait Question: DeserializeOwned + JsonSchema {
     const TITLE: &'static str;
     /// When a model is to use it, in at most 60 words.
     const DESCRIPTION: &'static str;
+    /// The first profile that has it.
+    const PROFILE: Profile = Profile::Reader;
+    /// What it may change.
+    const EFFECT: Effect = Effect::Reads;
+    /// Whether a human is asked before some calls.
+    const ASKS: bool = false;
+    /// Whether it is a tool of governed vaults only.
+    const GOVERNED: bool = false;
+
+    /// What a human is asked before the call; none where the call needs no consent.
+    fn asks(&self, _: &mut Call<'_>) -> Result<Option<Asking>, Failure> {
+        Ok(None)
+    }
 
     /// Asks.
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure>;
@@ -83,6 +148,13 @@ impl Tool {
             name: Q::NAME,
             verb: Q::VERB,
             run: |call, arguments| read::<Q>(arguments)?.ask(call),
+            asks: match Q::ASKS {
+                true => Some(|call, arguments| read::<Q>(arguments)?.asks(call)),
+                false => None,
+            },
+            is_governed: Q::GOVERNED,
+            profile: Q::PROFILE,
+            effect: Q::EFFECT,
             title: Q::TITLE,
             description: Q::DESCRIPTION,
             schema: schema::<Q>,
@@ -92,9 +164,9 @@ impl Tool {
     /// What clients are told of it.
     pub(super) fn described(&self) -> Described {
         let annotations = ToolAnnotations::with_title(self.title)
-            .read_only(true)
-            .destructive(false)
-            .idempotent(true)
+            .read_only(!self.effect.changes())
+            .destructive(self.effect == Effect::Replaces)
+            .idempotent(!self.effect.changes())
             .open_world(false);
         Described::new(self.name, self.description, Arc::new((self.schema)()))
             .with_title(self.title)
@@ -209,7 +281,7 @@ mod tests {
     #[test]
     fn descriptions_are_short_and_arguments_described_and_strict() {
         let mut length = 0;
-        for tool in &READER {
+        for tool in ALL {
             let described = tool.described();
             let words = tool.description.split_whitespace().count();
             assert!(words <= 60, "{}: {words} words", tool.name);
@@ -218,7 +290,9 @@ mod tests {
             for (name, property) in properties.and_then(Value::as_object).into_iter().flatten() {
                 assert!(property.get("description").is_some(), "{}: {name}", tool.name);
             }
-            length += serde_json::to_string(&described).unwrap().len();
+            if tool.profile == Profile::Reader {
+                length += serde_json::to_string(&described).unwrap().len();
+            }
         }
         assert!(length.div_ceil(4) <= 4_000, "{} tokens", length.div_ceil(4));
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, At, Question, limit, places};
-use crate::report::failure::Failure;
+use crate::report::failure::{Code, Failure};
 use crate::workspace::call::{Call, read};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -18,6 +18,9 @@ pub(super) struct Read {
     /// List the sections with their anchors and sizes instead of the text
     #[serde(default)]
     outline: bool,
+    /// Read your own draft or submission of the document instead, which nobody else is handed
+    #[serde(default)]
+    draft: bool,
     /// The most tokens of the answer, if more than 25,000
     #[serde(default)]
     budget: Option<u64>,
@@ -33,6 +36,9 @@ impl Question for Read {
         context_history for older versions.";
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        if self.draft {
+            return self.own(call);
+        }
         let (vault, source) = places(call, read::NEED)?;
         let reading = call.read((&vault, &source), &self.id, At::moment(self.at.as_ref())?)?;
         let limit = limit(self.budget);
@@ -47,5 +53,19 @@ impl Question for Read {
             limit,
             "set `outline` to see the sections, and read one by `#ANCHOR`, or raise `budget`",
         )
+    }
+}
+
+impl Read {
+    /// What the principal wrote that is not published.
+    fn own(&self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        if self.at.is_some() || self.outline {
+            let message = "`draft` excludes `at` and `outline`: a draft is in no checkpoint";
+            return Err(Failure::new(Code::Usage, message).hint("leave them out"));
+        }
+        let vault = call.vault()?;
+        let own = call.own_text(&vault, &self.id)?;
+        Answer::with_texts(call, &own.report(), (&["text"], &own.block()))
+            .within(limit(self.budget), "raise `budget`")
     }
 }

@@ -63,6 +63,9 @@ impl From<PublishError> for Failure {
                 "edit the file and run {}, or choose another id",
                 Verb::Publish,
             )),
+            PublishError::Unread { .. } => Self::new(Code::UnpublishedChanges, message)
+                .hint("name the hash of the file that the last answer about your draft has")
+                .hint("changes of another principal are not overwritten: submit the text instead"),
             PublishError::Misplaced { .. } => Self::new(Code::Misplaced, message).hint(
                 "documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml",
             ),

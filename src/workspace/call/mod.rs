@@ -5,20 +5,31 @@
 //! a command as text or `--json`, a tool as text and structured content. What left is recorded by
 //! [`Call::record`], before its first byte does (`spec/audit.md`, AUDIT-5).
 //!
-//! `read`, `resolve`, `search`, `list`, `history`, `neighbors`, `diff`, `map` and `verify` are the
-//! questions of the verbs of these names (`map` is that of `context`). `beside` is what stands with an
+//! `read`, `resolve`, `search`, `list`, `history`, `blame`, `check`, `neighbors`, `diff`, `map`,
+//! `review` and `verify` are the questions of the verbs of these names (`map` is that of `context`). `submit`, `draft` and `write` are acts:
+//! what is submitted and decided, and what a principal writes that is not published, which `own` reads.
+//! `beside` is what stands with an
 //! answer of staged results.
 
 pub(crate) mod beside;
+pub(crate) mod blame;
+pub(crate) mod check;
 pub(crate) mod diff;
+pub(crate) mod draft;
 pub(crate) mod history;
 pub(crate) mod list;
 pub(crate) mod map;
 pub(crate) mod neighbors;
+#[cfg(feature = "mcp")]
+pub(crate) mod own;
 pub(crate) mod read;
 pub(crate) mod resolve;
+pub(crate) mod review;
 pub(crate) mod search;
+pub(crate) mod submit;
 mod verify;
+#[cfg(feature = "mcp")]
+pub(crate) mod write;
 
 use super::Workspace;
 use super::recording::{NotRecorded, Printed, Recording};
@@ -63,6 +74,10 @@ pub(crate) enum Note {
     Unreadable(usize, CheckpointNumber),
     /// A key of the user's configuration that nothing reads, in words.
     Setting(String),
+    /// The change log lacks what was done, and why.
+    NoChange(String),
+    /// The program of the user's configuration was not told, and why.
+    NotNotified(String),
     /// A staging chain of this source is damaged.
     DamagedChain(DocumentId),
     /// Staged results cannot be read, and why.

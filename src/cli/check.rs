@@ -1,0 +1,48 @@
+//! `ctx check`.
+
+use super::Answer;
+use super::session::Session;
+use super::ui::shown;
+use crate::report::check::CheckedReport;
+use crate::report::failure::Failure;
+use crate::workspace::call::check;
+
+/// Check whether cited documents are current, superseded or retired
+///
+/// Compares each pinned URI with what is published now. `superseded` names the published version, and
+/// says whether the text that is cited, the body or a section, is the same there. A document that was
+/// moved is retired under its old id. The exit code is 1 unless all of them are current.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx check contextnest://nodes/policies/returns@2\n  \
+ctx check contextnest://nodes/policies/returns@1#exceptions nodes/policies/returns@2 --json")]
+pub(super) struct Check {
+    /// Pinned URIs, or `ID@CHECKPOINT`, with `#ANCHOR` for a section
+    #[arg(value_name = "URI", required = true)]
+    uris: Vec<String>,
+}
+
+pub(super) fn run(args: &Check, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let source = session.source(&vault, check::NEED)?;
+    let report = session.call.check((&vault, &source), &args.uris)?;
+    session.tell();
+    let answer = if report.is_current() { Answer::Yes } else { Answer::No };
+    match session.ui.json {
+        true => session.ui.report(&report),
+        false => session.ui.table(&report.uris.iter().map(row).collect::<Vec<_>>()),
+    }
+    Ok(answer)
+}
+
+fn row(one: &CheckedReport) -> Vec<String> {
+    let about = match (&one.current, &one.reason) {
+        (Some(now), _) if Some(now.version) != one.version => {
+            let text = if now.same_text { "the text is the same" } else { "the text differs" };
+            let uri = now.uri.as_deref().map(|uri| format!(", {}", shown(uri)));
+            format!("by v{}, {text}{}", now.version, uri.unwrap_or_default())
+        }
+        (_, Some(reason)) => shown(reason).into_owned(),
+        _ => String::new(),
+    };
+    vec![one.state.as_str().to_owned(), shown(&one.uri).into_owned(), about]
+}

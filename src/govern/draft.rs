@@ -1,0 +1,213 @@
+//! Drafts: live files that say `status: draft`, written by a program for a principal who has no
+//! editor (`spec/mcp.md`, MCP-18). No version holds them, and a verifier takes them for no drift.
+
+use super::governance::Includes;
+use super::transaction::Transaction;
+use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, check_place, event};
+use crate::document::edit::EditError;
+use crate::document::live_form::LiveForm;
+use crate::document::text::normalise;
+use crate::document::{Document, utf8};
+use crate::model::digest::Digest;
+use crate::model::hint::Hint;
+use crate::model::id::DocumentId;
+use crate::model::layout::limit;
+use crate::model::number::Version;
+use crate::model::principal::PrincipalKey;
+use crate::stewards::Role;
+use crate::txn::Live;
+use crate::vault::Vault;
+use crate::vault::replace::Fingerprint;
+use crate::vault::write::Written;
+
+/// What a draft is to take the place of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upon {
+    /// Nothing: the document is new.
+    Nothing,
+    /// The live file with this hash, or, without one, a live file whose text a version holds.
+    Live(Option<Digest>),
+}
+
+/// A draft that is to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct DraftRequest<'d> {
+    /// Who, and when.
+    pub author: &'d Author,
+    /// The document.
+    pub id: &'d DocumentId,
+    /// What it takes the place of.
+    pub upon: Upon,
+    /// How.
+    pub mode: Mode,
+}
+
+/// A draft that was written.
+#[derive(Debug)]
+pub struct Draft {
+    /// Its file.
+    pub path: String,
+    /// The hash of its bytes.
+    pub hash: Digest,
+    /// The published version that it is an edit of.
+    pub based_on: Option<Version>,
+    /// Whether the file is no draft, but what is published.
+    pub is_published: bool,
+    /// What a command before it had left.
+    pub outcome: Outcome,
+}
+
+/// Writes a draft. `compose` makes its text of the one that it is an edit of: that of the live file
+/// that the caller named, else the published one; none for a new document.
+///
+/// # Errors
+/// Nothing was written: the principal is no editor, the live file has changes that the caller did not
+/// name, or the text would not be a draft.
+pub fn draft(
+    vault: &Vault,
+    request: &DraftRequest<'_>,
+    compose: impl Fn(Option<&str>) -> Result<String, EditError>,
+) -> Result<Draft, PublishError> {
+    let DraftRequest { author, id, upon, mode } = *request;
+    let subjects = [id];
+    let (includes, gate) = (Includes::Only(&[]), Gate::Live);
+    let what = Event { author, mode, subjects: &subjects, includes, gate };
+    let written = std::cell::RefCell::new(None);
+    let mut outcome = event(vault, &what, |transaction, outcome| {
+        transaction.check_editable(std::slice::from_ref(id))?;
+        let file = transaction.drafted(id, upon, &compose)?;
+        outcome.behind.extend(file.live.clone().map(|live| (id.clone(), live)));
+        *written.borrow_mut() = Some(file);
+        Ok(())
+    })?;
+    // Another process wrote to it meanwhile, or it cannot be written.
+    let left_alone = outcome.committed.as_mut().and_then(|committed| committed.left_alone.pop());
+    if let Some((_, why)) = left_alone {
+        return Err(why.into());
+    }
+    let path = id.live_path();
+    if !mode.dry_run {
+        vault.files().sync(&[Written::Named(&path)])?;
+    }
+    let file = written
+        .into_inner()
+        .ok_or_else(|| PublishError::UnknownId { id: id.clone(), near: None })?;
+    let Drafted { hash, based_on, is_published, .. } = file;
+    Ok(Draft { path, hash, based_on, is_published, outcome })
+}
+
+/// A draft as it is to be written.
+struct Drafted {
+    /// None where the file has the text already.
+    live: Option<Live>,
+    hash: Digest,
+    based_on: Option<Version>,
+    is_published: bool,
+}
+
+impl Transaction<'_> {
+    fn drafted(
+        &self,
+        id: &DocumentId,
+        upon: Upon,
+        compose: &impl Fn(Option<&str>) -> Result<String, EditError>,
+    ) -> Result<Drafted, PublishError> {
+        let path = id.live_path();
+        let refused = |refusal: Refusal| PublishError::Refused(vec![refusal]);
+        let last_sealed = self.last_sealed([id]).get(id).copied();
+        let base = self.base(id, last_sealed).map_err(refused)?;
+        let form = base.sealed.as_deref().map(LiveForm::of);
+        let bytes = self.vault.files().read_optional(&path, limit::DOCUMENT)?;
+        if upon == Upon::Nothing {
+            check_place(self.vault, id)?;
+            if base.last.is_some() {
+                return Err(PublishError::Exists(id.to_string()));
+            }
+        }
+        let live = match &bytes {
+            Some(bytes) => Some(utf8(bytes).map_err(|why| {
+                refused(Refusal::new(&path, why.code(), why.to_string(), why.hint()))
+            })?),
+            None => None,
+        };
+        // What awaits a decision is handed to its submitter only.
+        let last = match base.retired {
+            true => base.last.as_ref().map(|(.., text)| text.clone()),
+            false if base.sealed.is_none() && base.last.is_some() => self.own_submission(id)?,
+            false => None,
+        };
+        let last = last.as_deref();
+        if upon != Upon::Nothing && bytes.is_none() && form.is_none() && last.is_none() {
+            return Err(self.unknown(id));
+        }
+        let is_held = |live: &str| {
+            form.as_ref().is_some_and(|form| form.is_of(live))
+                || last.is_some_and(|last| form.is_none() && *normalise(live) == *last)
+        };
+        let found = bytes.as_deref().map(Digest::of);
+        let edited = match (upon, live) {
+            (Upon::Live(Some(named)), _) if found != Some(named) => {
+                return Err(PublishError::Unread { path, found: found.is_some() });
+            }
+            (Upon::Live(Some(_)), live) => live,
+            (Upon::Live(None), Some(live)) if !is_held(live) => {
+                return Err(PublishError::Unread { path, found: true });
+            }
+            _ => None,
+        };
+        let published = form.as_ref().map(LiveForm::text);
+        let text = compose(edited.or(published).or(last).map(normalise).as_deref());
+        let text = text.map_err(|why| refused(Refusal::of_spelling(&path, &why)))?;
+        if text.len() as u64 > limit::DOCUMENT {
+            let message = "the text is larger than 16 MiB".to_owned();
+            let hint = "split the document";
+            return Err(refused(Refusal::new(path, "too-large", message, hint)));
+        }
+        let is_published = form.as_ref().is_some_and(|form| form.is_of(&text));
+        self.check_draft(id, &text, form.as_ref().filter(|_| !is_published))?;
+        let live = match &bytes {
+            Some(old) if old == text.as_bytes() => None,
+            Some(old) => {
+                Some(Live::Replace { old: Fingerprint::of(old), new: text.as_str().into() })
+            }
+            None => Some(Live::Create(text.clone().into_bytes())),
+        };
+        let based_on = self.state.get(id.as_str()).and_then(|mark| mark.version);
+        Ok(Drafted { live, hash: Digest::of(text.as_bytes()), based_on, is_published })
+    }
+
+    /// The text that awaits a decision, if the principal submitted it.
+    fn own_submission(&self, id: &DocumentId) -> Result<Option<String>, PublishError> {
+        let pending = self.reviewed(id)?.track.pending;
+        let me = self.author.principal.key();
+        Ok(pending.filter(|one| PrincipalKey::of(&one.by) == me).map(|one| one.text))
+    }
+
+    /// Refuses a text that a verifier would take for an edit of what is published, and a principal who
+    /// is no editor of it.
+    fn check_draft(
+        &self,
+        id: &DocumentId,
+        text: &str,
+        form: Option<&LiveForm<'_>>,
+    ) -> Result<(), PublishError> {
+        let path = id.live_path();
+        let refused = |refusal: Refusal| PublishError::Refused(vec![refusal]);
+        let document = Document::of_live(text)
+            .map_err(|why| refused(Refusal::new(&path, why.code(), why.to_string(), why.hint())))?;
+        let mode = self.vault.config().frontmatter;
+        if form.is_some_and(|form| !form.is_draft(&document, mode)) {
+            let message = "its frontmatter cannot say that it is a draft".to_owned();
+            let hint = Hint::from("submit the text instead, which leaves the file as it is");
+            return Err(refused(Refusal::new(path, "frontmatter-spelling", message, hint)));
+        }
+        if self.in_force.is_governed {
+            let me = self.author.principal.as_str();
+            let published = form.map(|form| (id, form.text()));
+            let texts = published.into_iter().chain([(id, text)]);
+            let fit = self.rules().require(me, Role::Editor, texts);
+            fit.map_err(super::review::ReviewError::from)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,303 @@
+//! One call of a tool: who makes it, on which vault, whether a human agrees, and its record.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData};
+use rmcp::model::{Implementation, JsonObject};
+use rmcp::service::{RequestContext, RoleServer};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
+use super::answer::{failed, noted};
+use super::consent::{Asking, Questions, Reply};
+use super::identity::Identity;
+use super::metrics::{Metrics, Outcome};
+use super::offer::Offer;
+use super::tools::{Asks, Tool};
+use super::vaults::Vaults;
+use crate::model::principal::Principal;
+use crate::report::failure::{Code, Failure};
+use crate::workspace::call::Call;
+use crate::workspace::governance::is_governed;
+use crate::workspace::recording::Command;
+use crate::workspace::{Environment, Options, Workspace};
+
+/// How much is done at the same time, and for how long.
+pub(super) struct Limits {
+    /// The calls that may be at work.
+    pub(super) calls: Arc<Semaphore>,
+    /// The longest time of a call, with its wait for others.
+    pub(super) time: Duration,
+}
+
+/// What all calls of a server share.
+pub(super) struct Shared {
+    pub(super) environment: Environment,
+    pub(super) options: Options,
+    pub(super) vaults: Vaults,
+    /// The tools.
+    pub(super) offer: Offer,
+    /// What humans are asked.
+    pub(super) questions: Questions,
+    /// Whether the client reads no answers any more.
+    pub(super) gone: Arc<AtomicBool>,
+    /// None for one client, whose calls are made one after the other.
+    pub(super) limits: Option<Limits>,
+    pub(super) metrics: Arc<Metrics>,
+}
+
+/// A call, and who makes it.
+pub(super) struct Requested {
+    pub(super) tool: &'static Tool,
+    pub(super) arguments: JsonObject,
+    pub(super) meta: JsonObject,
+    pub(super) client: Option<Implementation>,
+    /// Who was authenticated; none where the process acts for its user.
+    pub(super) principal: Option<Principal>,
+}
+
+impl Requested {
+    /// The arguments as the log says them.
+    fn words(&self) -> String {
+        serde_jcs::to_string(&self.arguments).unwrap_or_default()
+    }
+}
+
+/// What became of a call, and how it is counted.
+type Done<T> = Result<T, (CallToolResult, Outcome)>;
+
+impl Shared {
+    /// Answers a call, after a human agreed to it where that is needed.
+    pub(super) async fn answer(
+        self: &Arc<Self>,
+        requested: Arc<Requested>,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let mut agreed = None;
+        if requested.tool.asks.is_some() {
+            let about = Arc::clone(&requested);
+            // A call that is answered with a question is not counted: the call with the answer is.
+            let began = Instant::now();
+            match self.at_work(context, move |shared| shared.asking(&about)).await {
+                Ok(Ok(asking)) => agreed = asking,
+                Ok(Err(failed)) => {
+                    return self.counted(&requested, began, Ok(Err(failed)));
+                }
+                Err(outcome) => {
+                    return self.counted(&requested, began, Err(outcome));
+                }
+            }
+        }
+        if let Some(asking) = &agreed {
+            let words = requested.words();
+            let (call, random) = ((request, words.as_str()), self.environment.random);
+            match self.questions.ask(asking, call, context, random).await {
+                Ok(Reply::Agreed) => {}
+                Ok(Reply::ToAsk(question)) => return Ok(question),
+                Err(failure) => {
+                    let about = Arc::clone(&requested);
+                    let refuse = move |shared: &Self| shared.refuse(&about, failure);
+                    let began = Instant::now();
+                    let refused = self.at_work(context, refuse).await;
+                    return self.counted(&requested, began, refused);
+                }
+            }
+        }
+        let about = Arc::clone(&requested);
+        let call = move |shared: &Self| shared.call(&about, agreed.as_ref());
+        let began = Instant::now();
+        let called = self.at_work(context, call).await;
+        self.counted(&requested, began, called)
+    }
+
+    /// The result of a call, which is counted.
+    fn counted(
+        &self,
+        requested: &Requested,
+        began: Instant,
+        done: Result<Done<CallToolResult>, Outcome>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let outcome = match &done {
+            Ok(Ok(_)) => Outcome::Answered,
+            Ok(Err((_, outcome))) | Err(outcome) => *outcome,
+        };
+        self.metrics.called(requested.tool.name, outcome, began.elapsed());
+        match done {
+            Ok(Ok(result)) => Ok(result.into()),
+            Ok(Err((failed, _))) => Ok(failed.into()),
+            Err(outcome) => self.without_answer(outcome).map(CallToolResponse::from),
+        }
+    }
+
+    /// Does work for a call beside the connection, as far as the limits let it. What the client does not
+    /// wait for any more is not begun: nothing is read, and nothing recorded.
+    async fn at_work<T: Send + 'static>(
+        self: &Arc<Self>,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&Self) -> Done<T> + Send + 'static,
+    ) -> Result<Done<T>, Outcome> {
+        let (shared, cancelled) = (Arc::clone(self), context.ct.clone());
+        let counted = self.metrics.calls.one();
+        let work = move || {
+            let _counted = counted;
+            let waits = !cancelled.is_cancelled() && !shared.gone.load(Ordering::Relaxed);
+            waits.then(|| work(&shared))
+        };
+        // One that is cancelled while it waits is not begun.
+        let done = context.ct.run_until_cancelled(self.limited(work)).await;
+        let done = done.unwrap_or(Err(Outcome::Cancelled));
+        done.and_then(|done| done.ok_or(Outcome::Cancelled))
+    }
+
+    /// Does work that may take long, as far as the limits let it.
+    ///
+    /// # Errors
+    /// It was not done, or not in time, or ended by a fault.
+    async fn limited<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Outcome> {
+        let Some(limits) = &self.limits else {
+            return tokio::task::spawn_blocking(work).await.map_err(|_| Outcome::Fault);
+        };
+        let end = Instant::now() + limits.time;
+        let wait = timeout_at(end, Arc::clone(&limits.calls).acquire_owned());
+        let Ok(Ok(permit)) = wait.await else { return Err(Outcome::Busy) };
+        let work = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work()
+        });
+        match timeout_at(end, work).await {
+            Ok(done) => done.map_err(|_| Outcome::Fault),
+            // It goes on, with its permit, and is recorded if it hands something out.
+            Err(_) => Err(Outcome::TimedOut),
+        }
+    }
+
+    /// The result of a call that has no answer of a tool.
+    fn without_answer(&self, outcome: Outcome) -> Result<CallToolResult, ErrorData> {
+        let failure = match outcome {
+            Outcome::Busy => Failure::new(Code::Busy, "the server has too many calls at work")
+                .hint("call again after some seconds"),
+            Outcome::TimedOut => Failure::new(Code::TimedOut, "the call took too long")
+                .hint("ask for less: fewer documents, a lower `limit`, or one section"),
+            Outcome::Cancelled => {
+                return Err(ErrorData::internal_error("the call was cancelled", None));
+            }
+            _ => {
+                let message = "the call failed by a fault of the server; please report it";
+                return Err(ErrorData::internal_error(message, None));
+            }
+        };
+        Ok(failed(failure, self.offer.profile))
+    }
+
+    /// Works on a call with its arguments. That governance refuses it is recorded.
+    fn work<T>(
+        &self,
+        requested: &Requested,
+        act: impl FnOnce(&mut Call<'_>, JsonObject) -> Result<T, Failure>,
+    ) -> Done<T> {
+        self.on_behalf(requested, act).map_err(|failure| {
+            let outcome = if failure.code.exit() == 3 { Outcome::Refused } else { Outcome::Failed };
+            (failed(failure, self.offer.profile), outcome)
+        })
+    }
+
+    fn on_behalf<T>(
+        &self,
+        requested: &Requested,
+        act: impl FnOnce(&mut Call<'_>, JsonObject) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let identity = Identity::of(&requested.meta, requested.client.as_ref())?;
+        let mut environment = identity.environment(&self.environment);
+        let command = Command {
+            verb: requested.tool.verb.to_owned(),
+            argv: vec![requested.tool.name.to_owned(), requested.words()],
+            client: identity.client,
+            ..Command::default()
+        };
+        let mut arguments = requested.arguments.clone();
+        let root = self.vaults.take(&mut arguments)?;
+        environment.cwd.clone_from(root);
+        let vault = Some(root.clone());
+        let options = self.options.clone();
+        let mut options = Options { vault, labels: identity.labels, command, ..options };
+        if let Some(principal) = &requested.principal {
+            options.principal = Some(principal.as_str().to_owned());
+            options.is_authenticated = true;
+        }
+        environment.check_vars()?;
+        let workspace = Workspace { environment: &environment, options };
+        let labels = workspace.labels()?;
+        let mut call = Call::new(workspace, labels);
+        match act(&mut call, arguments) {
+            Ok(done) => Ok(done),
+            Err(failure) => {
+                // Nothing of the vault leaves; a refusal by governance is recorded.
+                if failure.code.exit() == 3 {
+                    call.record(&[], Some(failure.code))?;
+                }
+                Err(noted(&call, call.workspace.explained(failure)))
+            }
+        }
+    }
+
+    /// What a human is to be asked before a call.
+    fn asking(&self, requested: &Requested) -> Done<Option<Asking>> {
+        let Some(asks) = requested.tool.asks else { return Ok(None) };
+        self.work(requested, asks)
+    }
+
+    /// Refuses a call.
+    fn refuse(&self, requested: &Requested, failure: Failure) -> Done<CallToolResult> {
+        self.work(requested, |call, _| {
+            call.vault()?;
+            Err(failure)
+        })
+    }
+
+    /// One call, recorded before its answer leaves. `agreed`: what a human agreed to.
+    fn call(&self, requested: &Requested, agreed: Option<&Asking>) -> Done<CallToolResult> {
+        let tool = requested.tool;
+        self.work(requested, |call, arguments| {
+            if let Some(asks) = tool.asks {
+                call.vault()?;
+                check(call, asks, (&arguments, agreed))?;
+            }
+            let answer = (tool.run)(call, arguments)?;
+            call.record(&answer.bytes(), None)?;
+            Ok(answer.result())
+        })
+    }
+
+    /// Whether one of the vaults is governed; a vault that cannot be read may be.
+    pub(super) fn is_governed(&self) -> bool {
+        let is_governed = |root: &std::path::PathBuf| {
+            let options = Options { vault: Some(root.clone()), ..self.options.clone() };
+            let workspace = Workspace { environment: &self.environment, options };
+            workspace.vault().and_then(|vault| is_governed(&vault)).unwrap_or(true)
+        };
+        self.vaults.roots().any(is_governed)
+    }
+}
+
+/// Refuses a call whose question is not the one that a human agreed to: something changed since.
+fn check(
+    call: &Call<'_>,
+    asks: Asks,
+    (arguments, agreed): (&JsonObject, Option<&Asking>),
+) -> Result<(), Failure> {
+    let options = call.workspace.options.clone();
+    let workspace = Workspace { environment: call.workspace.environment, options };
+    // What is read for the question is not handed out.
+    let now = asks(&mut Call::new(workspace, call.labels.clone()), arguments.clone())?;
+    if now.as_ref() == agreed {
+        return Ok(());
+    }
+    let message = "what the user was asked about changed meanwhile; nothing was done";
+    Err(Failure::new(Code::Changed, message).hint("call again, so that the user is asked again"))
+}

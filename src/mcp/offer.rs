@@ -1,0 +1,146 @@
+//! Which tools a server offers: those of a profile, or some of them (MCP-16).
+
+use super::tools::{ALL, Tool};
+use crate::report::failure::{Code, Failure};
+use crate::words::nearest;
+
+/// Whom a server is for; each profile has the tools of the one before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Profile {
+    /// Who reads what is published.
+    #[default]
+    Reader,
+    /// Who writes drafts and submits them.
+    Author,
+    /// Who decides about submissions, and publishes.
+    Reviewer,
+}
+
+impl Profile {
+    /// Its word.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Reader => "reader",
+            Self::Author => "author",
+            Self::Reviewer => "reviewer",
+        }
+    }
+}
+
+/// What the user says of the tools to offer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Choice {
+    /// Those of this profile.
+    pub(crate) profile: Profile,
+    /// Of them only these; all where there is none.
+    pub(crate) names: Vec<String>,
+    /// Of them only those that change nothing.
+    pub(crate) read_only: bool,
+}
+
+/// The tools that a server offers, in the order in which it lists them.
+pub(super) struct Offer {
+    /// The profile that they are of.
+    pub(super) profile: Profile,
+    tools: Vec<&'static Tool>,
+}
+
+impl Offer {
+    /// The tools of a choice.
+    ///
+    /// # Errors
+    /// A name is none of them.
+    pub(super) fn of(choice: &Choice) -> Result<Self, Failure> {
+        let is_offered = |tool: &&Tool| {
+            tool.profile <= choice.profile && !(choice.read_only && tool.effect.changes())
+        };
+        for name in &choice.names {
+            check(name, choice, is_offered)?;
+        }
+        let is_named =
+            |tool: &&Tool| choice.names.is_empty() || choice.names.iter().any(|n| n == tool.name);
+        let tools = ALL.iter().filter(is_offered).filter(is_named).collect();
+        Ok(Self { profile: choice.profile, tools })
+    }
+
+    /// Each tool.
+    pub(super) fn tools(&self) -> impl Iterator<Item = &'static Tool> {
+        self.tools.iter().copied()
+    }
+
+    /// The tool with a name.
+    pub(super) fn find(&self, name: &str) -> Option<&'static Tool> {
+        self.tools().find(|tool| tool.name == name)
+    }
+}
+
+/// Refuses a name that a choice has no tool of.
+fn check(
+    name: &str,
+    choice: &Choice,
+    is_offered: impl Fn(&&'static Tool) -> bool,
+) -> Result<(), Failure> {
+    let Some(tool) = ALL.iter().find(|tool| tool.name == name) else {
+        let known = ALL.iter().map(|tool| tool.name);
+        let hint = match nearest(name, known.clone()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("tools are {}", known.collect::<Vec<_>>().join(", ")),
+        };
+        return Err(Failure::new(Code::Usage, format!("`{name}` is no tool")).hint(hint));
+    };
+    if is_offered(&tool) {
+        return Ok(());
+    }
+    let profile = tool.profile.as_str();
+    Err(match tool.profile > choice.profile {
+        true => {
+            let message =
+                format!("`{name}` is no tool of the profile `{}`", choice.profile.as_str());
+            Failure::new(Code::Usage, message).hint(format!("`--profile {profile}` has it"))
+        }
+        false => Failure::new(Code::Usage, format!("`{name}` changes the vault"))
+            .hint("leave `--read-only` out, or do not name it"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(choice: &Choice) -> Vec<&'static str> {
+        Offer::of(choice).unwrap().tools().map(|tool| tool.name).collect()
+    }
+
+    #[test]
+    fn each_profile_begins_with_the_tools_of_the_one_before() {
+        let of = |profile| names(&Choice { profile, ..Choice::default() });
+        let all = [of(Profile::Reader), of(Profile::Author), of(Profile::Reviewer)];
+        assert!(all[0].len() < all[1].len() && all[1].len() < all[2].len());
+        assert!(all[1].starts_with(&all[0]) && all[2].starts_with(&all[1]));
+        assert_eq!(all[2].len(), ALL.len());
+    }
+
+    #[test]
+    fn a_reader_has_no_tool_that_changes_the_vault_and_read_only_has_none() {
+        let reader = Choice::default();
+        assert!(Offer::of(&reader).unwrap().tools().all(|tool| !tool.effect.changes()));
+        let strict = Choice { profile: Profile::Reviewer, read_only: true, names: Vec::new() };
+        let strict = names(&strict);
+        assert!(strict.contains(&"context_review") && !strict.contains(&"context_reject"));
+    }
+
+    #[test]
+    fn tools_are_chosen_by_name_and_keep_their_order() {
+        let choice = |names: &[&str]| Choice {
+            names: names.iter().map(ToString::to_string).collect(),
+            ..Choice::default()
+        };
+        assert_eq!(
+            names(&choice(&["context_read", "context_init"])),
+            ["context_init", "context_read"]
+        );
+        let refused = |name| Offer::of(&choice(&[name])).err().unwrap().message;
+        insta::assert_snapshot!(refused("context_reed"), @"`context_reed` is no tool");
+        insta::assert_snapshot!(refused("context_reject"), @"`context_reject` is no tool of the profile `reader`");
+    }
+}

@@ -1,0 +1,54 @@
+//! `context_blame`: the version that each line of a text comes from.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, At, Question, limit, places};
+use crate::report::failure::{Code, Failure};
+use crate::workspace::call::{Call, blame};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Blame {
+    /// Id, ID@CHECKPOINT or contextnest:// URI of a document, with #ANCHOR for one of its sections
+    id: String,
+    /// Answer as of this checkpoint number, or the last one at this RFC 3339 time
+    #[serde(default)]
+    at: Option<At>,
+    /// Only these lines, as START,END or START,+COUNT
+    #[serde(default)]
+    lines: Option<String>,
+    /// Count the lines of each version by section instead
+    #[serde(default)]
+    sections: bool,
+    /// The most tokens of the answer, if more than 25,000
+    #[serde(default)]
+    budget: Option<u64>,
+}
+
+impl Question for Blame {
+    const NAME: &'static str = "context_blame";
+    const VERB: &'static str = "blame";
+    const TITLE: &'static str = "Where lines come from";
+    const DESCRIPTION: &'static str = "Says for each line of a published document which version \
+        added it, who wrote that and who approved it. Use it to find when and by whom a rule was \
+        introduced. Narrow it by #ANCHOR or lines; set sections for an overview.";
+
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        if self.sections && self.lines.is_some() {
+            return Err(Failure::new(Code::Usage, "`sections` and `lines` exclude each other")
+                .hint("give one of them only"));
+        }
+        let (vault, source) = places(call, blame::NEED)?;
+        let at = At::moment(self.at.as_ref())?;
+        let attributed = call.blame((&vault, &source), &self.id, at)?;
+        let limit = limit(self.budget);
+        let smaller = "name a section or `lines`, set `sections`, or raise `budget`";
+        if self.sections {
+            let report = call.blame_sections(&attributed);
+            return Answer::of(call, &report).within(limit, smaller);
+        }
+        let report = call.blame_lines(&attributed, self.lines.as_deref(), false)?;
+        Answer::of(call, &report).within(limit, smaller)
+    }
+}

@@ -1,0 +1,33 @@
+//! `context_check`: whether citations are current.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, Question, limit, places};
+use crate::report::failure::Failure;
+use crate::workspace::call::{Call, check};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Check {
+    /// Pinned URIs as answers have them in `uri`, at most 500
+    uris: Vec<String>,
+    /// The most tokens of the answer, if more than 25,000
+    #[serde(default)]
+    budget: Option<u64>,
+}
+
+impl Question for Check {
+    const NAME: &'static str = "context_check";
+    const VERB: &'static str = "check";
+    const TITLE: &'static str = "Check citations";
+    const DESCRIPTION: &'static str = "Says of pinned URIs that you cited or kept whether each is \
+        current, superseded (by which version, and whether the cited text changed) or retired. Use \
+        it before you rely on something that you read earlier.";
+
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let (vault, source) = places(call, check::NEED)?;
+        let report = call.check((&vault, &source), &self.uris)?;
+        Answer::of(call, &report).within(limit(self.budget), "check fewer, or raise `budget`")
+    }
+}

@@ -1,0 +1,75 @@
+//! `context_create`: a new document, as a draft or a submission.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::author::{Written, digest, fields, version};
+use super::{Answer, Effect, Profile, Question};
+use crate::report::failure::Failure;
+use crate::workspace::call::Call;
+use crate::workspace::call::write::{Submitting, Writing};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Create {
+    /// Id of the new document: its path in the vault without `.md`, as `nodes/policies/returns`
+    id: String,
+    /// Body in Markdown
+    body: String,
+    /// Title; the first heading of the body if left out
+    #[serde(default)]
+    title: Option<String>,
+    /// Type: document, snippet, glossary, persona, prompt, source, tool, reference or skill
+    #[serde(default, rename = "type")]
+    node_type: Option<String>,
+    /// Tags
+    #[serde(default)]
+    tags: Option<Vec<String>>,
+    /// Submit it for review instead of writing a draft
+    #[serde(default)]
+    submit: bool,
+    /// With submit: publish it only together with the others of this change
+    #[serde(default)]
+    change: Option<String>,
+    /// Note for reviewers, with submit
+    #[serde(default)]
+    note: Option<String>,
+}
+
+impl Question for Create {
+    const NAME: &'static str = "context_create";
+    const VERB: &'static str = "add";
+    const TITLE: &'static str = "Write a new document";
+    const DESCRIPTION: &'static str = "Writes a new document as a draft, which nothing serves to \
+        others, or with submit as a submission that a reviewer approves. An existing id is refused: \
+        use context_update. Drafts are changed with context_update, and submitted with \
+        context_submit.";
+    const PROFILE: Profile = Profile::Author;
+    const EFFECT: Effect = Effect::Adds;
+
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let vault = call.vault()?;
+        let fields = fields(self.title, self.node_type.as_deref(), self.tags.as_deref())?;
+        let writing = Writing {
+            id: &self.id,
+            fields: &fields,
+            body: Some(&self.body),
+            live: digest(None)?,
+            expect: version(None),
+            note: self.note.as_deref(),
+        };
+        let change = self.change.as_deref();
+        super::author::check_submit(self.submit, change)?;
+        match self.submit {
+            true => {
+                let how = Submitting { change, ..Submitting::default() };
+                let outcome = call.create_submission(&vault, &writing, how)?;
+                Written::submitted(call, &outcome)
+            }
+            false => {
+                let (id, draft) = call.create_draft(&vault, &writing)?;
+                Written::draft(call, (&id, &draft))
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What a principal wrote that is not published: the draft in a live file, as the change log says who
+//! wrote it, or a submission (MCP-18). It is handed to this principal only.
+
+use super::Call;
+use crate::audit::{Change, Event, Logs, Part, Text, Traced, changes};
+use crate::govern::review;
+use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::model::layout::limit;
+use crate::model::number::Version;
+use crate::model::principal::PrincipalKey;
+use crate::report::draft::{DraftState, DraftTextReport};
+use crate::report::failure::{Code, Failure};
+use crate::uri::Class;
+use crate::vault::Vault;
+use crate::workspace::Workspace;
+use crate::workspace::recording::of_log;
+use crate::workspace::version::{any_text_of, recorded};
+
+/// A text of a principal that is not published.
+pub(crate) struct OwnText {
+    id: DocumentId,
+    state: DraftState,
+    text: String,
+    version: Option<Version>,
+    hash: Digest,
+}
+
+impl OwnText {
+    /// The report.
+    pub(crate) fn report(&self) -> DraftTextReport<'_> {
+        DraftTextReport {
+            id: &self.id,
+            path: self.id.live_path(),
+            state: self.state,
+            version: self.version,
+            live_hash: (self.state == DraftState::Draft).then(|| self.hash.to_string()),
+            text: &self.text,
+        }
+    }
+
+    /// The text between two lines that say what it is.
+    pub(crate) fn block(&self) -> String {
+        let facts = [("state", self.state.as_str())];
+        crate::resolve::portion::own_block((self.id.as_str(), &facts), &self.hash, &self.text)
+    }
+}
+
+impl Workspace<'_> {
+    /// The live file of a document, if its bytes are those that this principal wrote as a draft, as
+    /// the change log says.
+    ///
+    /// # Errors
+    /// The file or the log cannot be read, or there is no principal.
+    pub(crate) fn own_draft(
+        &self,
+        vault: &Vault,
+        id: &DocumentId,
+    ) -> Result<Option<(Vec<u8>, Digest)>, Failure> {
+        let bytes = vault.files().read_optional(&id.live_path(), limit::DOCUMENT)?;
+        let Some(bytes) = bytes else { return Ok(None) };
+        let hash = Digest::of(&bytes);
+        let (me, _) = self.principal(vault.root(), None)?;
+        let (me, sha256) = (me.key(), hash.to_string());
+        let mut is_mine = false;
+        let logs = of_log(Logs::of_changes(vault))?;
+        let read = logs.drafts(&mut |line| {
+            let Event::Change(Change::Draft { draft }) = &line.event else { return };
+            let by = line.request.principal.as_deref().map(PrincipalKey::of);
+            is_mine |= draft.id == id.as_str() && draft.sha256 == sha256 && by == Some(me.clone());
+        });
+        of_log(read)?;
+        Ok(is_mine.then_some((bytes, hash)))
+    }
+
+    /// Refuses a live file that the principal neither wrote as a draft nor names by its hash: what
+    /// they have not read they do not submit or publish.
+    ///
+    /// # Errors
+    /// It is another one.
+    pub(crate) fn check_own(
+        &self,
+        vault: &Vault,
+        id: &DocumentId,
+        named: Option<Digest>,
+    ) -> Result<(), Failure> {
+        let path = id.live_path();
+        let bytes = vault.files().read_optional(&path, limit::DOCUMENT)?;
+        let is_named = named.is_some() && bytes.as_deref().map(Digest::of) == named;
+        if is_named || named.is_none() && self.own_draft(vault, id)?.is_some() {
+            return Ok(());
+        }
+        let message = match (&bytes, named) {
+            (None, _) => format!("there is no file `{path}`"),
+            (Some(_), Some(_)) => format!("`{path}` is not the file with this hash"),
+            (Some(_), None) => format!("`{path}` is not as you wrote it"),
+        };
+        let failure = Failure::new(Code::UnpublishedChanges, message);
+        Err(failure.hint("a draft of yours is the one that you wrote last; otherwise name the hash of the file that you have read"))
+    }
+}
+
+impl Call<'_> {
+    /// What this principal wrote of a document that is not published: the draft in its live file, else
+    /// their submission that awaits a decision.
+    ///
+    /// # Errors
+    /// There is neither, or it is another principal's.
+    pub(crate) fn own_text(&mut self, vault: &Vault, id: &str) -> Result<OwnText, Failure> {
+        let named = self.workspace.named(vault, id)?;
+        self.recording.class = Some(Class::Direct);
+        self.recording.query = Some(id.to_owned());
+        if let Some((bytes, hash)) = self.workspace.own_draft(vault, &named)? {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            self.recording.listed = Some(1);
+            return Ok(OwnText { id: named, state: DraftState::Draft, text, version: None, hash });
+        }
+        self.own_submission(vault, &named)?.ok_or_else(|| none_of_yours(vault, &named))
+    }
+
+    fn own_submission(
+        &mut self,
+        vault: &Vault,
+        id: &DocumentId,
+    ) -> Result<Option<OwnText>, Failure> {
+        let (me, _) = self.workspace.principal(vault.root(), None)?;
+        let Ok(about) = review::about(vault, id, &me) else { return Ok(None) };
+        let pending = about.waiting.track.pending;
+        let Some(pending) = pending.filter(|one| PrincipalKey::of(&one.by) == me.key()) else {
+            return Ok(None);
+        };
+        let log = self.log(vault)?;
+        let chronicle = log.sound()?;
+        let (text, history) = any_text_of(vault, &chronicle, id, pending.version)?;
+        let ground = (vault.files(), &chronicle);
+        let found = recorded(ground, id, (pending.version, &history), (&text, &text));
+        let found = found.map(|text| Text { part: Some(Part::Submission), ..text });
+        let text = self.release(Traced::new(text, found.into_iter().collect()));
+        let hash = Digest::of(text.as_bytes());
+        let (state, version) = (DraftState::Submitted, Some(pending.version));
+        Ok(Some(OwnText { id: id.clone(), state, text, version, hash }))
+    }
+}
+
+fn none_of_yours(vault: &Vault, id: &DocumentId) -> Failure {
+    if !changes::is_begun(vault) {
+        let message = "this vault records no changes, so that it is not known who wrote a draft";
+        return Failure::new(Code::NotBegun, message);
+    }
+    Failure::new(Code::NotSubmitted, format!("you have no draft or submission of `{id}`"))
+        .hint("a draft is yours while its file is as you wrote it")
+}

@@ -1,0 +1,71 @@
+//! What awaits a decision: all of it, or one submission as its reviewer reads it.
+
+use super::{Call, Places};
+use crate::evidence::submission::Submitted;
+use crate::govern::review::{self, Queue};
+use crate::model::number::Version;
+use crate::model::principal::Principal;
+use crate::report::failure::Failure;
+use crate::report::review::QueueReport;
+use crate::resolve::Need;
+use crate::uri::Class;
+use crate::vault::Vault;
+
+/// What it takes to list what awaits a decision.
+pub(crate) const NEED: Need = Need::Versions;
+
+/// What awaits a decision, and who asks.
+pub(crate) struct Queued {
+    queue: Queue,
+    principal: Option<Principal>,
+    all: bool,
+}
+
+impl Call<'_> {
+    /// What this principal may decide, or everything that awaits a decision.
+    ///
+    /// # Errors
+    /// The vault is not governed, or the log cannot be relied on.
+    pub(crate) fn queue(
+        &mut self,
+        (vault, source): Places<'_>,
+        all: bool,
+    ) -> Result<Queued, Failure> {
+        let principal = self.workspace.principal(vault.root(), None);
+        let principal = match all {
+            true => principal.ok(),
+            false => Some(principal?),
+        };
+        let principal = principal.map(|(principal, _)| principal);
+        let queue = review::queue(vault, source, principal.as_ref())?;
+        let queued = Queued { queue, principal, all };
+        self.recording.listed = Some(queued.report().waiting.len());
+        Ok(queued)
+    }
+
+    /// One submission, decided or not, as its reviewer reads it.
+    ///
+    /// # Errors
+    /// There is none, the principal has no role there, or the chain does not vouch for a text.
+    pub(crate) fn submission(
+        &mut self,
+        vault: &Vault,
+        id: &str,
+        version: Option<Version>,
+    ) -> Result<Submitted, Failure> {
+        let named = self.workspace.named(vault, id)?;
+        let log = self.log(vault)?;
+        let submitted = self.workspace.submission((vault, &log), &named, version)?;
+        self.recording.class = Some(Class::Direct);
+        self.recording.query = Some(id.to_owned());
+        self.recording.listed = Some(1);
+        Ok(self.release(submitted))
+    }
+}
+
+impl Queued {
+    /// The report.
+    pub(crate) fn report(&self) -> QueueReport<'_> {
+        QueueReport::new(&self.queue, self.principal.as_ref(), self.all)
+    }
+}
