@@ -7,6 +7,7 @@ use std::time::Duration;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData};
 use rmcp::model::{Implementation, JsonObject};
 use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
@@ -23,6 +24,9 @@ use crate::workspace::call::Call;
 use crate::workspace::governance::is_governed;
 use crate::workspace::recording::Command;
 use crate::workspace::{Environment, Options, Workspace};
+
+/// The most tokens of an answer over HTTP, whatever the call asks for.
+const MOST_TOKENS: f64 = 250_000.0;
 
 /// How much is done at the same time, and for how long.
 pub(super) struct Limits {
@@ -93,6 +97,11 @@ impl Shared {
         }
         if let Some(asking) = &agreed {
             let words = requested.words();
+            // Who asks is a part of what is asked: no answer counts for another principal.
+            let words = match &requested.principal {
+                Some(principal) => format!("{principal:?} {words}"),
+                None => words,
+            };
             let (call, random) = ((request, words.as_str()), self.environment.random);
             match self.questions.ask(asking, call, context, random).await {
                 Ok(Reply::Agreed) => {}
@@ -128,8 +137,21 @@ impl Shared {
         match done {
             Ok(Ok(result)) => Ok(result.into()),
             Ok(Err((failed, _))) => Ok(failed.into()),
-            Err(outcome) => self.without_answer(outcome).map(CallToolResponse::from),
+            Err(outcome) => {
+                self.without_answer(requested.tool, outcome).map(CallToolResponse::from)
+            }
         }
+    }
+
+    /// Refuses an answer that would be too large to be kept for many clients, each of which may read
+    /// it slowly.
+    fn check_budget(&self, arguments: &JsonObject) -> Result<(), Failure> {
+        let budget = arguments.get("budget").and_then(Value::as_f64);
+        if self.limits.is_none() || budget.is_none_or(|budget| budget <= MOST_TOKENS) {
+            return Ok(());
+        }
+        let message = format!("over HTTP an answer has at most {MOST_TOKENS} tokens");
+        Err(Failure::new(Code::Usage, message).hint("pass a lower `budget`"))
     }
 
     /// Does work for a call beside the connection, as far as the limits let it. What the client does not
@@ -178,10 +200,15 @@ impl Shared {
     }
 
     /// The result of a call that has no answer of a tool.
-    fn without_answer(&self, outcome: Outcome) -> Result<CallToolResult, ErrorData> {
+    fn without_answer(&self, tool: &Tool, outcome: Outcome) -> Result<CallToolResult, ErrorData> {
         let failure = match outcome {
             Outcome::Busy => Failure::new(Code::Busy, "the server has too many calls at work")
                 .hint("call again after some seconds"),
+            Outcome::TimedOut if tool.effect.changes() => {
+                let message = "the call took too long; what it changes may be done all the same";
+                Failure::new(Code::TimedOut, message)
+                    .hint("read the document, or list what was submitted, before you call again")
+            }
             Outcome::TimedOut => Failure::new(Code::TimedOut, "the call took too long")
                 .hint("ask for less: fewer documents, a lower `limit`, or one section"),
             Outcome::Cancelled => {
@@ -221,6 +248,7 @@ impl Shared {
             ..Command::default()
         };
         let mut arguments = requested.arguments.clone();
+        self.check_budget(&arguments)?;
         let root = self.vaults.take(&mut arguments)?;
         environment.cwd.clone_from(root);
         let vault = Some(root.clone());

@@ -201,7 +201,12 @@ fn each_revision_is_answered_as_over_standard_streams() {
         }
     }
     let lines = log(&place);
-    assert!(lines.iter().all(|line| line["principal"] == "ana@example.com"));
+    for line in &lines {
+        assert_eq!(
+            (&line["principal"], &line["client"]),
+            (&json!("ana@example.com"), &json!("tester/1"))
+        );
+    }
     let (code, said) = server.stop();
     assert_eq!((code, said.as_str()), (0, ""));
 }
@@ -491,6 +496,9 @@ fn hostile_bytes_end_no_server() {
     for method in ["PUT", "PATCH", "TRACE", "CONNECT", "X"] {
         assert!([400, 404, 405].contains(&server.ask(method, "/mcp", &[], "").status), "{method}");
     }
+    let large = json!({"id": "nodes/fees", "budget": 1e12});
+    let refused = server.call("", "context_read", &large).json();
+    assert_eq!(refused["result"]["structuredContent"]["code"], "usage");
     assert_eq!(server.get("/healthz").body, "ok\n");
     let (code, said) = server.stop();
     assert_eq!((code, said.as_str()), (0, ""));
@@ -569,7 +577,8 @@ fn a_server_that_ends_answers_the_calls_at_work() {
     let server = Server::start(&place, "--as ana@example.com --calls 1");
     let reply = thread::scope(|scope| {
         let asked = scope.spawn(|| server.call("", "context_verify", &json!({})));
-        thread::sleep(Duration::from_millis(30));
+        let at_work = "\nctx_mcp_calls_in_flight 1\n";
+        while !asked.is_finished() && !server.get("/metrics").body.contains(at_work) {}
         server.signal("-TERM");
         asked.join().unwrap()
     });
