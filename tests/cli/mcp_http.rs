@@ -4,10 +4,11 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 
 use crate::harness::{Place, Run};
@@ -35,8 +36,26 @@ impl Server {
         )
     }
 
+    /// The same behind words of a shell.
+    fn start_behind(run: &Run<'_>, shell: &str) -> Self {
+        let command = run.command();
+        let mut behind = Command::new("sh");
+        behind.args(["-c", &format!("{shell}; exec \"$0\" \"$@\"")]);
+        behind.arg(command.get_program()).args(command.get_args()).env_clear();
+        let set = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        behind.envs(set).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::spawned(behind)
+    }
+
     fn run(run: &Run<'_>) -> Self {
-        let mut child = run.command().spawn().unwrap();
+        Self::spawned(run.command())
+    }
+
+    fn spawned(mut command: Command) -> Self {
+        // Some tests open more connections than a process may have files by default.
+        let most = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: most.maximum, ..most }).unwrap();
+        let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let address = line.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp\n"));
@@ -551,7 +570,10 @@ fn a_thousand_calls_at_the_same_time_are_answered() {
 #[test]
 fn clients_that_send_nothing_keep_no_other_client_out() {
     let place = place();
-    let server = Server::start(&place, "--as ana@example.com");
+    // Also where the process may have few files.
+    let line = format!("mcp --http 127.0.0.1:0 --vault {}", place.root().display());
+    let run = place.typed(&line);
+    let server = Server::start_behind(&run, "ulimit -n 300");
     let silent: Vec<TcpStream> = (0..600)
         .map(|n| {
             let mut stream = server.connect();

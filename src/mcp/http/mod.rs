@@ -24,6 +24,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -208,9 +209,20 @@ async fn ended(front: &Front) {
     let _ = timeout(SENDING, until_none(&front.metrics.connections)).await;
 }
 
+/// How many connections there may be: a call needs files, too.
+fn connections() -> usize {
+    let files = getrlimit(Resource::Nofile);
+    // What the user of a machine gets by default is less than a server may have.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
+    let files = getrlimit(Resource::Nofile)
+        .current
+        .map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX));
+    CONNECTIONS.min(files / 2).max(1)
+}
+
 /// Takes connections, until it is aborted.
 async fn accept(listener: TcpListener, front: Arc<Front>, ends: watch::Receiver<bool>) {
-    let open = Connections::new(CONNECTIONS);
+    let open = Connections::new(connections());
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
