@@ -39,8 +39,8 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ("Help", &["help"]),
 ];
 
-/// The verbs of front ends for programs.
-const SERVING: &[&str] = if cfg!(feature = "mcp") { &["mcp"] } else { &[] };
+/// The verbs for agents and other programs.
+const SERVING: &[&str] = if cfg!(feature = "mcp") { &["mcp", "skill"] } else { &["skill"] };
 
 /// Options that some verbs have no use for.
 const UNUSED: [(&str, &[&str]); 2] = [("demo", &["vault"]), ("help", &["vault"])];

@@ -52,6 +52,7 @@ mod review;
 mod search;
 mod session;
 mod show;
+mod skill;
 mod source;
 mod stage;
 mod status;
@@ -211,6 +212,7 @@ enum Verb {
     Recover(recover::Recover),
     #[cfg(feature = "mcp")]
     Mcp(mcp::Mcp),
+    Skill(skill::Skill),
     Index(index::Index),
     Stage(stage::Stage),
     Steward(steward::Steward),
@@ -240,6 +242,7 @@ impl Verb {
                 | Self::List(_)
                 | Self::Read(_)
                 | Self::Resolve(_)
+                | Self::Skill(_)
                 | Self::Review(_)
                 | Self::Search(_)
                 | Self::Context(_)
@@ -387,6 +390,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Recover(args) => recover::run(&args, session),
         #[cfg(feature = "mcp")]
         Verb::Mcp(args) => mcp::run(&args, session),
+        Verb::Skill(args) => skill::run(&args, session),
         Verb::Index(args) => index::run(&args, session),
         Verb::Stage(args) => stage::run(&args, session),
         Verb::Steward(args) => steward::run(&args, session),

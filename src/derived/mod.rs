@@ -7,6 +7,7 @@
 
 mod context;
 mod list;
+pub(crate) mod skill;
 
 use std::collections::BTreeSet;
 

@@ -32,6 +32,7 @@ pub mod retention;
 pub mod review;
 pub mod sarif;
 pub mod search;
+pub mod skill;
 pub mod source;
 pub(crate) mod spelling;
 pub mod staging;

@@ -110,6 +110,11 @@ impl Portion<'_> {
         Text { range: range.as_ref().map(as_bytes), part, ..recorded }
     }
 
+    /// The text without lines around it.
+    pub(crate) fn handed_out(&self) -> Traced<String> {
+        Traced::new(self.text().into_owned(), vec![self.recorded()])
+    }
+
     /// The text between two lines, with a mark of its own: outside of a block.
     pub(crate) fn handed_out_alone(&self) -> Traced<String> {
         Traced::new(self.alone(), vec![self.recorded()])

@@ -41,6 +41,7 @@ pub(crate) mod retention;
 pub(crate) mod revision;
 pub(crate) mod search;
 mod sight;
+pub(crate) mod skill;
 pub(crate) mod source;
 pub(crate) mod staged;
 pub(crate) mod staging;

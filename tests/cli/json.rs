@@ -147,6 +147,7 @@ fn every_verb_names_its_schema() {
         ("mcp token add bo --tokens ../more.json", "ctx.mcp.token.add"),
         ("mcp token list --tokens ../tokens.json", "ctx.mcp.token.list"),
         (revoke.as_str(), "ctx.mcp.token.revoke"),
+        ("skill install", "ctx.skill.install"),
         ("help", "ctx.help"),
         ("help publish", "ctx.help"),
         ("help drift", "ctx.help"),

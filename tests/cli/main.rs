@@ -93,6 +93,7 @@ mod reviewed_fixture;
 mod search;
 mod sections;
 mod shared;
+mod skill;
 mod source;
 mod source_diff;
 mod stage;

@@ -16,9 +16,11 @@ pub(crate) const NEED: Need = Need::Fields;
 
 /// What a map is made of.
 pub(crate) struct Mapped<'v> {
-    snapshot: Snapshot<'v>,
+    /// The checkpoint.
+    pub(crate) snapshot: Snapshot<'v>,
     overview: Overview,
-    packs: Packs,
+    /// The packs that the checkpoint seals.
+    pub(crate) packs: Packs,
     /// `CONTEXT.md`, if the checkpoint seals one that may be served.
     pub(crate) instructions: Option<Served>,
 }

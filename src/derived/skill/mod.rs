@@ -1,0 +1,195 @@
+//! What teaches an agent to use a vault: a `SKILL.md`, and a section of `AGENTS.md`
+//! (`spec/derived.md`, DERIV-11). Both are made from what one checkpoint publishes, and end with a
+//! line that has the hash of what is before it, so that a file that was edited by hand is known, and
+//! never written over.
+//!
+//! `text` are the words; [`bring`] puts them into the files of a project.
+
+mod text;
+
+use crate::model::digest::Digest;
+use crate::model::layout::limit;
+use crate::vault::files::{FileError, Files};
+
+pub(crate) use text::{About, PackLine, texts};
+
+/// How the first line of a section of ours reads.
+const BEGIN: &str = "<!-- generated-by: ctx skill install -->";
+/// How the last line of a text of ours begins.
+const END: &str = "<!-- end of generated-by: ctx skill install; ";
+
+/// A text of ours, and the file that it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Taught {
+    /// Path in the project.
+    pub(crate) path: String,
+    /// The text, with its last line.
+    pub(crate) text: String,
+    /// Whether other text may be in the file before and after it.
+    pub(crate) is_section: bool,
+}
+
+/// What becomes of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It has the text already.
+    Unchanged,
+    /// There is no such file.
+    Create(String),
+    /// It gets these bytes in place of those.
+    Replace(String, String),
+    /// What is there was edited by hand, or is of another program.
+    Edited(&'static str),
+}
+
+impl Change {
+    /// The name in output.
+    pub(crate) fn as_str(&self) -> &'static str {
+        match self {
+            Self::Unchanged => "unchanged",
+            Self::Create(_) => "created",
+            Self::Replace(..) => "changed",
+            Self::Edited(_) => "edited",
+        }
+    }
+}
+
+impl Taught {
+    /// A text with a last line that says that it is ours, and its hash.
+    fn sealed(path: String, text: &str, is_section: bool) -> Self {
+        let begin = if is_section { format!("{BEGIN}\n") } else { String::new() };
+        let text = format!("{begin}{text}");
+        let end = end_of(&text);
+        Self { path, text: text + &end, is_section }
+    }
+
+    /// What its file would become, by what it is now.
+    fn change(&self, old: Option<&str>) -> Change {
+        match old {
+            None => Change::Create(self.text.clone()),
+            Some(old) if self.is_section => self.in_place(old),
+            Some(old) if old == self.text => Change::Unchanged,
+            Some(old) if is_sealed(old) => Change::Replace(old.to_owned(), self.text.clone()),
+            Some(_) => Change::Edited("it was edited by hand, or is of another program"),
+        }
+    }
+
+    /// The same of a section: in place of the one that is there, else at the end.
+    fn in_place(&self, old: &str) -> Change {
+        let (before, rest) =
+            match (lines_with(old, BEGIN).as_slice(), lines_with(old, END).as_slice()) {
+                ([], []) => {
+                    let gap = match old {
+                        "" => "",
+                        old if old.ends_with("\n\n") => "",
+                        old if old.ends_with('\n') => "\n",
+                        _ => "\n\n",
+                    };
+                    return Change::Replace(old.to_owned(), format!("{old}{gap}{}", self.text));
+                }
+                ([begin], [end]) if begin < end => old.split_at(*begin),
+                _ => return Change::Edited("the lines around its section were edited by hand"),
+            };
+        let end = lines_with(rest, END).first().copied().unwrap_or_default();
+        let length = rest[end..].find('\n').map_or(rest.len(), |found| end + found + 1);
+        let (section, after) = rest.split_at(length);
+        match section {
+            section if section == self.text => Change::Unchanged,
+            section if is_sealed(section) => {
+                Change::Replace(old.to_owned(), format!("{before}{}{after}", self.text))
+            }
+            _ => Change::Edited("its section was edited by hand"),
+        }
+    }
+}
+
+/// Where lines begin that begin with these words.
+fn lines_with(text: &str, words: &str) -> Vec<usize> {
+    let found = text.match_indices(words).map(|(at, _)| at);
+    found.filter(|at| *at == 0 || text.as_bytes()[at - 1] == b'\n').collect()
+}
+
+/// The last line of a text.
+fn end_of(text: &str) -> String {
+    format!("{END}{} -->\n", Digest::of(text.as_bytes()))
+}
+
+/// Whether a text is one of ours, as we wrote it.
+fn is_sealed(text: &str) -> bool {
+    let end = text.rfind(END).filter(|end| lines_with(text, END).contains(end));
+    end.is_some_and(|end| text[end..] == end_of(&text[..end]))
+}
+
+/// What becomes of each file of a project.
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn plan(files: &Files, taught: &[Taught]) -> Result<Vec<Change>, FileError> {
+    let change = |one: &Taught| {
+        let old = files.read_optional(&one.path, limit::DOCUMENT)?;
+        let old = old.map(String::from_utf8).transpose();
+        Ok(match old {
+            Ok(old) => one.change(old.as_deref()),
+            Err(_) => Change::Edited("it is not UTF-8"),
+        })
+    };
+    taught.iter().map(change).collect()
+}
+
+/// Writes a file as a plan says. One that another program changed meanwhile is left as it is.
+///
+/// # Errors
+/// It cannot be written.
+pub(crate) fn bring(files: &Files, one: &Taught, change: &Change) -> Result<(), FileError> {
+    match change {
+        Change::Create(text) => files.create_durable(&one.path, text.as_bytes()),
+        Change::Replace(old, text) => files.replace(&one.path, old.as_bytes(), text.as_bytes()),
+        Change::Unchanged | Change::Edited(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(text: &str) -> Taught {
+        Taught::sealed("AGENTS.md".to_owned(), text, true)
+    }
+
+    fn replaced(change: Change) -> String {
+        match change {
+            Change::Replace(_, new) => new,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_section_is_put_at_the_end_and_then_in_its_place() {
+        let (one, two) = (section("one\n"), section("two\n"));
+        let first = replaced(one.change(Some("# Agents\n")));
+        assert_eq!(first, format!("# Agents\n\n{}", one.text));
+        assert_eq!(one.change(Some(&first)), Change::Unchanged);
+        let more = format!("{first}\nmore\n");
+        assert_eq!(replaced(two.change(Some(&more))), format!("# Agents\n\n{}\nmore\n", two.text));
+        assert_eq!(replaced(one.change(Some("x"))), format!("x\n\n{}", one.text));
+        assert_eq!(replaced(one.change(Some(""))), one.text);
+    }
+
+    #[test]
+    fn what_was_edited_by_hand_stays() {
+        let one = section("one\n");
+        let edited =
+            |old: &str| assert!(matches!(one.change(Some(old)), Change::Edited(_)), "{old}");
+        edited(&one.text.replace("one", "mine"));
+        edited(&one.text.replace(BEGIN, "<!-- mine -->"));
+        edited(&one.text.replace(END, "<!-- mine "));
+        edited(&format!("{}{}", one.text, one.text));
+        edited(&format!("{}{BEGIN}\n", one.text));
+        let whole = Taught::sealed("SKILL.md".to_owned(), "one\n", false);
+        for old in
+            ["", "mine\n", &format!("{}mine\n", whole.text), &whole.text.replace("one", "two")]
+        {
+            assert!(matches!(whole.change(Some(old)), Change::Edited(_)), "{old}");
+        }
+    }
+}
