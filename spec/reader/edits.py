@@ -92,6 +92,8 @@ class Edit:
         elif not node.text:
             end = colon
         between = self.head[colon : node.start.index]
+        if "#" in between:
+            raise Refused("not-exact")
         if between and not between.strip(" \t") and value.startswith(" ") and end > colon:
             value = between + value[1:]
         self.spans.append((colon, end, value))

@@ -230,8 +230,16 @@ class Track:
         document = None if self.is_rule else parsed(text)
         return document.body if document else text
 
-    def content(self, text, others=()):  # REV-12
-        return text if self.is_rule else without(live_form(text), [*OF_STEPS, *FIELDS, *others])
+    def content(self, text):  # REV-12
+        fields = [*OF_STEPS, *FIELDS, "author", "created_at"]
+        return text if self.is_rule else without(live_form(text), fields)
+
+    def is_renewal(self):  # REV-12
+        pending = self.pending
+        if not self.published or self.is_rule:
+            return bool(self.published) and self.published[1] == pending["text"]
+        said = {"base": self.published[0], "change": pending["change"]}
+        return step_edit(self.published[1], pending["version"], pending["at"], "submitted", **said) == pending["text"]
 
     def submit(self, entry, text):
         by = key_of(entry.edited_by)
@@ -242,7 +250,7 @@ class Track:
             new = {name: getattr(fields, name) for name in new}
         if new["action"] == "publish":
             self.bodies.setdefault(self.body(text), set()).add(by)
-            self.written.setdefault(self.content(text, ["author", "created_at"]), set()).add(by)
+            self.written.setdefault(self.content(text), set()).add(by)
         self.submitters.add(by)
         self.pending = new | {
             "version": entry.version, "at": entry.edited_at, "text": text, "approvers": [],
@@ -279,9 +287,8 @@ class Track:
         is_published = self.published and self.body(self.published[1]) == body
         if who in self.bodies.get(body, ()) and not is_published:
             return True
-        is_renewal = self.published and self.content(self.published[1]) == self.content(pending["text"])
-        by_written = self.written.get(self.content(pending["text"], ["author", "created_at"]), ())
-        if who in by_written and not is_renewal:
+        by_written = self.written.get(self.content(pending["text"]), ())
+        if who in by_written and not self.is_renewal():
             return True
         if self.is_rule:
             return False

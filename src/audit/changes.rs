@@ -49,6 +49,16 @@ impl Default for Recorder {
 }
 
 impl Recorder {
+    /// The same for what another command of this user made, and was interrupted before its line: the
+    /// principal is whom the history names.
+    #[must_use]
+    pub(crate) fn of_interrupted(&self, made_by: &str) -> Self {
+        let mut recorder = self.clone();
+        recorder.request.principal = Some(made_by.to_owned());
+        "history".clone_into(&mut recorder.request.principal_source);
+        recorder
+    }
+
     /// The same where a configuration may say that no words are recorded; where it cannot be read
     /// (none), none are.
     #[must_use]
@@ -226,9 +236,18 @@ pub(crate) fn forget(vault: &Vault) -> io::Result<()> {
     Ok(())
 }
 
+/// What is recorded with the event of an interrupted command.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    /// The line that comes before that of the event.
+    pub(crate) change: Option<Change>,
+    /// Who made the event, as the histories say.
+    pub(crate) made_by: Option<String>,
+}
+
 /// Records the event that this user committed last, if its line is missing because the command was
 /// interrupted or could not write it, after the line that it is to have `beside` it. Only the intent
-/// record shows whose event it was.
+/// record shows that it was this user's event; which principal made it, the histories say.
 ///
 /// # Errors
 /// It was not recorded.
@@ -236,7 +255,7 @@ pub(crate) fn catch_up(
     (vault, chronicle): (&Vault, &Chronicle<'_>),
     recorder: &Recorder,
     now: Timestamp,
-    beside: &dyn Fn(&Checkpoint) -> Result<Option<Change>, ChangeError>,
+    beside: &dyn Fn(&Checkpoint) -> Result<Beside, ChangeError>,
 ) -> Result<(), ChangeError> {
     let Some(intent) = trust::begun_last(vault) else { return Ok(()) };
     let number = intent.upon.checkpoint.next();
@@ -245,7 +264,9 @@ pub(crate) fn catch_up(
         return Ok(());
     }
     let head = HeadRef::of(&intent.upon);
-    if let Some(change) = beside(checkpoint)? {
+    let Beside { change, made_by } = beside(checkpoint)?;
+    let recorder = &made_by.map_or_else(|| recorder.clone(), |by| recorder.of_interrupted(&by));
+    if let Some(change) = change {
         append(vault, recorder, now, head.clone(), change)?;
     }
     append(vault, recorder, now, head, Change::of_event(checkpoint, true)).map(|_| ())

@@ -68,7 +68,8 @@ struct Acknowledge {
 /// the same text. This dismisses such submissions of a document, of ids that moves link with it too,
 /// but not your own: it appends a line that names them, who dismisses them and why. In it a reviewer
 /// of the whole vault says that these principals may approve what is submitted from now on, whatever
-/// was in the lost texts. Look first with `ctx trace list --document ID` at what they were.
+/// was in the lost texts. --dry-run lists them first. A document that stewards keep from you keeps
+/// its lost submissions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
 ctx audit dismiss nodes/policies/returns --dry-run\n  \
@@ -133,12 +134,16 @@ fn dismiss(args: &Dismiss, session: &mut Session<'_>) -> Result<Answer, Failure>
     let verb = if args.dry_run { "would dismiss" } else { "dismissed" };
     for one in &report.dismissed {
         let VersionRef { id, version, .. } = &one.version;
-        let by = &one.submitter;
-        session.ui.line(&format!("{verb}: version {version} of {id}, submitted by {by}"));
+        let (by, at) = (&one.submitter, &one.at);
+        session.ui.line(&format!("{verb}: version {version} of {id}, submitted by {by} at {at}"));
     }
     if report.own > 0 {
         let own = count(report.own, "submission");
         session.ui.note(&format!("{own} of your own may only be dismissed by another reviewer"));
+    }
+    if report.hidden > 0 {
+        let hidden = count(report.hidden, "submission");
+        session.ui.note(&format!("{hidden} of documents that you may not read stay lost"));
     }
     Ok(Answer::Yes)
 }

@@ -69,7 +69,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("not-begun", "Run `ctx audit begin`: then each change of the vault is recorded, also that accesses were pruned. Run the command again."),
     ("not-configured", "Add the entry that the message shows to `~/.config/contextnest/config.yaml`, with the absolute path of a program of yours. A vault can never name one."),
     ("not-governed", "The vault is ungoverned: `ctx publish ID` publishes without a review. `ctx govern on` makes the vault governed."),
-    ("not-lost", "`ctx trace list --document ID` shows the submissions of the document; only what a merge gave up is dismissed, and by another reviewer than who submitted it."),
+    ("not-lost", "`ctx audit dismiss ID --dry-run` lists the lost submissions of the document, if there are any; only what a merge gave up is dismissed, and by another reviewer than who submitted it."),
     ("not-missing", "`ctx verify` lists the events without a line (`audit-missing`), each with its checkpoint. Name one of these."),
     ("not-published", "Publish it with `ctx publish ID`, or leave it as a draft. To move a document that was never published or is retired, rename its file."),
     ("not-submitted", "`ctx review --all` lists what awaits a decision. The submission may be decided already: `ctx history ID` shows it. `ctx submit ID` submits the text again."),

@@ -63,7 +63,7 @@ impl EditError {
             Self::Metadata => "rename the `metadata` field, or give it fields",
             Self::NotExact => {
                 "write status, version, updated_at and checksum as plain `key: value` lines, \
-                 without anchors"
+                 without anchors, and comments on lines of their own before the key"
             }
         }
     }

@@ -167,11 +167,9 @@ pub(crate) fn rules_upon(
     })
 }
 
-/// The head that a line of a change log names, or the last checkpoint where the log lacks that one.
-pub(crate) fn head_named(chronicle: &Chronicle<'_>, line: &Line) -> CheckpointNumber {
-    let named = line.request.head.as_ref().and_then(|head| {
-        let held = chronicle.checkpoint(CheckpointNumber(head.checkpoint)).ok()?;
-        (held.hash.to_string() == head.hash).then_some(held.number)
-    });
-    named.unwrap_or_else(|| chronicle.head_number())
+/// The head that a line of a change log names, if the log holds that checkpoint.
+pub(crate) fn head_named(chronicle: &Chronicle<'_>, line: &Line) -> Option<CheckpointNumber> {
+    let head = line.request.head.as_ref()?;
+    let held = chronicle.checkpoint(CheckpointNumber(head.checkpoint)).ok()?;
+    (held.hash.to_string() == head.hash).then_some(held.number)
 }

@@ -34,6 +34,8 @@ pub struct AuditDismissed {
     pub dismissed: Vec<DismissedSubmission>,
     /// How many submissions of this principal stay: another reviewer has to dismiss these.
     pub own: usize,
+    /// How many are of documents that this principal may not read, and stay.
+    pub hidden: usize,
     /// Why.
     pub reason: String,
     /// Who dismissed them.
@@ -50,6 +52,8 @@ pub struct DismissedSubmission {
     pub version: VersionRef,
     /// Who submitted it.
     pub submitter: String,
+    /// When.
+    pub at: String,
 }
 
 impl Report for AuditDismissed {

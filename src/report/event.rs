@@ -235,7 +235,7 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         let of = |verb| Call::new(verb).value(id.as_str());
         if *is_by_loss {
             let text = format!(
-                "no steward may approve {id}: its reviewers submitted versions that a merge gave up;"
+                "no steward may approve {id}, because reviewers submitted versions of it that a merge gave up;"
             );
             let dismiss = of(Verb::AuditDismiss).word("--reason").word("TEXT");
             let hint = " {} by another reviewer of the vault lets a reviewer approve again";

@@ -1,6 +1,6 @@
 //! Who is an author of a submission, and may not approve it (paper, Proposition 2).
 
-use super::content::{content_hash, written_hash};
+use super::content::written_hash;
 use super::rules::Rules;
 use super::track::{Pending, Track, body_hash};
 use crate::document::Document;
@@ -56,9 +56,7 @@ impl Track {
             return Some(Barred::SameBody);
         }
         // With the published body the frontmatter is what was written.
-        let content = |text: &str| content_hash(self.id(), text);
-        let is_renewal =
-            || published.is_some_and(|last| content(&last.text) == content(&pending.text));
+        let is_renewal = || self.renews((pending.version, pending.at), &pending.text);
         // Who wrote the same content wrote the same body.
         let mut is_written_by = || {
             own.peek().is_some() && {

@@ -3,13 +3,14 @@
 
 use super::author::Barred;
 use super::rules::{Rules, Unfit};
-use super::track::{Pending, StepKind, Track, decision, fields_of};
+use super::track::{Pending, StepKind, Track, body_hash, decision, fields_of};
 use crate::chain::history::Entry;
 use crate::document::edit::Edit;
 use crate::document::review::{Action, ReviewEdit, ReviewState};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
+use crate::model::timestamp::Timestamp;
 use crate::stewards::Role;
 
 /// What is wrong with an approval.
@@ -143,14 +144,35 @@ impl Track {
         if !action.is_retirement() || !self.id().is_document() {
             return None;
         }
-        let change = pending.change.as_deref();
-        let submit = ReviewEdit::Submit { base, action, change };
-        let edit = Edit::step(pending.version, &pending.at.to_string(), "draft", &submit);
-        let expected = published.and_then(|last| edit.apply(&last.text).ok());
-        match expected.as_ref() == Some(&pending.text) {
+        match self.is_published_text((pending.version, pending.at), &pending.text) {
             true => None,
             false => altered("what is to be retired is not the published text"),
         }
+    }
+
+    /// Whether a submission of this version and time is the published text as it is, to be approved
+    /// again: then no principal is an author of it by what they submitted before (REV-12).
+    pub(crate) fn renews(&self, at: (Version, Timestamp), text: &str) -> bool {
+        let Some(published) = self.published.as_ref().filter(|_| self.id().is_document()) else {
+            return self.published.as_ref().is_some_and(|published| published.text == text);
+        };
+        let action = fields_of(text).and_then(|fields| fields.action);
+        // The step that submits is compared byte for byte: in the lines that it sets, comments and
+        // values could otherwise say what no other principal has seen.
+        action == Some(Action::Publish)
+            && body_hash(self.id(), &published.text) == body_hash(self.id(), text)
+            && self.is_published_text(at, text)
+    }
+
+    /// Whether a text is the step that submits the published one, of this version and time.
+    fn is_published_text(&self, (version, at): (Version, Timestamp), text: &str) -> bool {
+        let Some(published) = &self.published else { return false };
+        let Some(fields) = fields_of(text) else { return false };
+        let Some(action) = &fields.action else { return false };
+        let (base, change) = (published.version, fields.change.as_deref());
+        let submit = ReviewEdit::Submit { base, action, change };
+        let edit = Edit::step(version, &at.to_string(), "draft", &submit);
+        edit.apply(&published.text).as_deref() == Ok(text)
     }
 
     /// Judges a version that is published or retired by this entry and text, before it is taken.

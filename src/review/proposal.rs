@@ -1,6 +1,5 @@
 //! What a submission proposes, as far as its submitter has to say it to submit it once more.
 
-use super::content::content_hash;
 use super::track::{Pending, Track};
 use crate::document::review::Action;
 
@@ -19,11 +18,8 @@ impl Proposal {
     /// What a submission of an artifact proposes.
     pub fn of(track: &Track, pending: &Pending) -> Self {
         let action = pending.action.clone().unwrap_or_default();
-        let content = |text: &str| content_hash(track.id(), text);
-        let is_text = track.id().is_document() && action == Action::Publish;
-        let published = track.published.as_ref().filter(|_| is_text);
         let is_renewal =
-            published.is_some_and(|last| content(&last.text) == content(&pending.text));
+            track.id().is_document() && track.renews((pending.version, pending.at), &pending.text);
         Self { action, is_renewal, change: pending.change.clone() }
     }
 }

@@ -6,6 +6,7 @@ use crate::audit::missing::Missing;
 use crate::audit::{Change, ChangeError, HeadRef, VersionRef, changes};
 use crate::govern::review::{self, Lost, rules_in_force};
 use crate::govern::{self, Mode, Outcome, PublishError};
+use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
@@ -187,7 +188,15 @@ impl Workspace<'_> {
                 Failure::new(Code::NotASteward, message).hint("`ctx steward list` shows who is")
             );
         }
+        let id = &self.nameable(vault, id.clone())?;
         let found = review::lost(vault, &chronicle, id)?;
+        if found.is_empty() && !live::is_known(vault, id) {
+            return Err(Failure::unknown_id(id.as_str(), None));
+        }
+        // Who may not read a document does not answer for who wrote it.
+        let (found, hidden): (Vec<Lost>, Vec<Lost>) = found
+            .into_iter()
+            .partition(|one| one.id == *id || self.nameable(vault, one.id.clone()).is_ok());
         let (own, others): (Vec<Lost>, Vec<Lost>) =
             found.into_iter().partition(|one| PrincipalKey::of(&one.by) == principal.key());
         if others.is_empty() {
@@ -200,7 +209,8 @@ impl Workspace<'_> {
             self.record_under_lock(vault, Some(change))?;
         }
         let (id, own, principal) = (id.to_string(), own.len(), principal.to_string());
-        Ok(AuditDismissed { id, dismissed, own, reason, principal, dry_run: !is_done })
+        let hidden = hidden.len();
+        Ok(AuditDismissed { id, dismissed, own, hidden, reason, principal, dry_run: !is_done })
     }
 
     /// The lines of this user that the vault lacks, and that are forgotten where its log is trusted as
@@ -242,10 +252,10 @@ impl Workspace<'_> {
 }
 
 fn dismissed(lost: Lost) -> DismissedSubmission {
-    let Lost { id, version, chain_hash, by: submitter } = lost;
+    let Lost { id, version, chain_hash, by: submitter, at } = lost;
     let (id, chain_hash) = (id.to_string(), chain_hash.to_string());
     let version = VersionRef { id, version: version.0, chain_hash, target: None };
-    DismissedSubmission { version, submitter }
+    DismissedSubmission { version, submitter, at: at.to_string() }
 }
 
 fn nothing_lost(id: &DocumentId, own: usize) -> Failure {
@@ -255,7 +265,7 @@ fn nothing_lost(id: &DocumentId, own: usize) -> Failure {
     };
     let failure = Failure::new(Code::NotLost, message);
     match own {
-        0 => failure.hint("`ctx review` lists what awaits a decision"),
+        0 => failure,
         _ => failure.hint("another reviewer of the whole vault has to dismiss them"),
     }
 }

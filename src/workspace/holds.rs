@@ -71,7 +71,9 @@ impl<'c> Keepers<'c> {
     /// that it and the line of the hold name as their heads. It follows the hold, and a copy of the
     /// vault as it was before knows no later rules.
     fn counts(&self, line: &Line, (placed, hold): (&Line, &Hold)) -> bool {
-        let head_of = |line: &Line| head_named(self.chronicle, line);
+        // A head of another branch is the last one here.
+        let last = self.chronicle.head_number();
+        let head_of = |line: &Line| head_named(self.chronicle, line).unwrap_or(last);
         let named = head_of(line).max(head_of(placed));
         let mut upon = self.upon.borrow_mut();
         let rules =

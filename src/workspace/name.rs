@@ -145,7 +145,7 @@ impl Workspace<'_> {
             };
         }
         if let Some(id) = text.parse::<DocumentId>().ok().filter(|id| is_known(vault, id)) {
-            return Ok(id);
+            return self.alone_in(vault, text, id);
         }
         match (self.of_path(vault, text), text.strip_suffix('/')) {
             (Some(id), _) => Ok(id),
@@ -160,6 +160,21 @@ impl Workspace<'_> {
             }
             (None, _) => Ok(text.parse()?),
         }
+    }
+
+    /// An id that a text is, unless the text is the path of another document's file, too: a file
+    /// `a.md.md` has the id `a.md`.
+    fn alone_in(&self, vault: &Vault, text: &str, id: DocumentId) -> Result<DocumentId, Failure> {
+        let is_path = id.is_document() && text.ends_with(layout::ENDING);
+        let other = is_path.then(|| self.of_path(vault, text)).flatten();
+        let Some(other) = other.filter(|other| *other != id) else { return Ok(id) };
+        let message = format!(
+            "`{text}` is the file of `{other}`, and the id of the file `{}`",
+            id.live_path()
+        );
+        Err(Failure::new(Code::Usage, message)
+            .hint(format!("name the first one `{other}`, and the other `contextnest://{id}`"))
+            .hint(format!("better rename `{}`", id.live_path())))
     }
 
     /// Like [`Workspace::named`], but `ID@N` names the document at checkpoint N and `ID#anchor` a

@@ -67,6 +67,10 @@ pub(crate) fn replace_value(
         Some("") if value.span.is_empty() => colon,
         _ => end_of(value).max(colon),
     };
+    // A comment between the key and its value is of the author, and no part of the value.
+    if yaml.get(colon..value.span.start.max(colon)).is_none_or(|gap| gap.contains('#')) {
+        return Err(NotExact);
+    }
     let kept = yaml.get(..end).ok_or(NotExact)?.trim_end().len();
     Ok(Splice { range: colon..kept.max(colon), text: format!(" {new}") })
 }

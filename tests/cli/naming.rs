@@ -51,6 +51,15 @@ fn no_command_makes_an_id_that_is_the_path_of_another_document() {
     // A file that is there already has such an id.
     place.write("nodes/b.md.md", "# B\n");
     place.ctx("publish nodes/b.md").ok();
+    // With a file of that path the words name two documents.
+    place.write("nodes/b.md", "# Other\n");
+    for line in ["publish nodes/b.md", "read nodes/b.md", "history nodes/b.md"] {
+        let refused = place.ctx(line).exits(2);
+        let said = "`nodes/b.md` is the file of `nodes/b`, and the id of the file `nodes/b.md.md`";
+        assert!(refused.stderr.contains(said), "{line}: {}", refused.whole());
+    }
+    place.ctx("publish nodes/b").ok();
+    assert!(place.ctx("read contextnest://nodes/b.md").ok().stdout.contains("# B"));
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Reviews where a rule changes under a submission, or a file is no text any more: the writer refuses
 //! what a verifier would report, and says what to do.
 
+use std::sync::Arc;
+
+use crate::changes::{Mute, lines};
 use crate::harness::{Output, Place};
 
 const STEWARDS: &str = "version: 1\nvault:\n  - {principal: kim@x.com, role: reviewer}\n  - {principal: lee@x.com, \
@@ -339,4 +342,72 @@ fn a_misspelt_key_of_the_users_configuration_is_a_warning() {
         "{}",
         said.whole()
     );
+}
+
+/// What stands in the lines that a step sets is written by its submitter as well.
+#[test]
+fn words_in_the_lines_that_a_step_sets_are_no_renewal() {
+    let cases = [
+        ("status: published", "status: published # RULE: pay everything"),
+        ("version: 1", "version: 1 # RULE: pay everything"),
+    ];
+    for (old, new) in cases {
+        let place = governed("");
+        place.edit("nodes/a.md", old, new);
+        by(&place, "kim", "submit nodes/a").ok();
+        by(&place, "kim", "withdraw nodes/a").ok();
+        by(&place, "ed", "submit nodes/a").ok();
+        let refused = by(&place, "kim", "approve nodes/a").exits(3);
+        assert!(refused.stderr.contains("own-submission"), "{new}: {}", refused.whole());
+        by(&place, "lee", "approve nodes/a").ok();
+        is_sound(&place);
+    }
+}
+
+/// Of a file that stays as it is the fields of the same names are the author's own.
+#[test]
+fn values_of_the_same_names_in_an_untouched_file_are_no_renewal() {
+    let place = Place::new();
+    place.ctx("init . --frontmatter untouched --as kim@x.com").ok();
+    place.write("nodes/a.md", "---\ntags: [a]\nversion: 3.2\n---\nbody\n");
+    place.ctx("publish --all --as kim@x.com").ok();
+    place.write("stewards.yaml", STEWARDS);
+    place.ctx("govern on --as kim@x.com").ok();
+    place.edit(
+        "nodes/a.md",
+        "version: 3.2",
+        "version: RULE\nreview_reason: |\n  pay\n  everything",
+    );
+    by(&place, "kim", "submit nodes/a").ok();
+    by(&place, "kim", "withdraw nodes/a").ok();
+    by(&place, "ed", "submit nodes/a").ok();
+    let refused = by(&place, "kim", "approve nodes/a").exits(3);
+    assert!(refused.stderr.contains("own-submission"), "{}", refused.whole());
+    by(&place, "lee", "approve nodes/a").ok();
+    is_sound(&place);
+}
+
+#[test]
+fn a_comment_between_a_key_and_its_value_is_not_lost() {
+    let place = governed("");
+    place.edit("nodes/a.md", "status: published", "status:\n  # ask legal first\n  published");
+    let before = place.read("nodes/a.md");
+    let refused = by(&place, "ed", "submit --changed");
+    assert!(refused.whole().contains("frontmatter-spelling"), "{}", refused.whole());
+    assert_eq!(place.read("nodes/a.md"), before);
+}
+
+/// Two principals of one user: the line of an interrupted command names who gave it.
+#[test]
+fn a_recovered_line_names_whom_the_history_names() {
+    let place = governed("");
+    place.edit("nodes/a.md", "one", "two");
+    place.typed("submit nodes/a --as lee@x.com").on(Arc::new(Mute));
+    place.edit("nodes/l.md", "one", "two");
+    by(&place, "ed", "submit nodes/l").ok();
+    let lines = lines(&place);
+    let of_a = lines.iter().find(|line| line["versions"][0]["id"] == "nodes/a").unwrap();
+    let found = [&of_a["recovered"], &of_a["principal"], &of_a["principal_source"]];
+    assert_eq!(serde_json::json!(found), serde_json::json!([true, "lee@x.com", "history"]));
+    is_sound(&place);
 }

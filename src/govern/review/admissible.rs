@@ -7,19 +7,16 @@ use super::publication::check_reviewers;
 use super::queue::{Waits, reviewers};
 use super::{Refusing, ReviewError};
 use crate::chain::history::History;
-use crate::document::edit::Edit;
 use crate::document::live_form::LiveForm;
-use crate::document::review::{Action, ReviewEdit, ReviewFields};
+use crate::document::review::{Action, ReviewFields};
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
-use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
-use crate::review::{Rules, Track, fields_of};
+use crate::review::{Rules, Track};
 use crate::stewards::Role;
 use crate::txn::Item;
 use crate::txn::stamp::is_submitted;
-use crate::yaml::Node;
 
 /// How submissions are compared with what awaits a decision.
 pub(super) struct Checks<'c> {
@@ -167,7 +164,7 @@ impl Transaction<'_> {
         let doubt = how.waits.unrecorded(track);
         let is_known = doubt.is_none();
         let is_same_set = pending.change == item.set;
-        if is_same_set && !replaces && is_known && self.is_same(&item.id, track, text, fresh) {
+        if is_same_set && !replaces && is_known && self.is_same(item, track, fresh) {
             return Ok(false);
         }
         if !is_mine && !how.supersede {
@@ -193,14 +190,10 @@ impl Transaction<'_> {
     }
 
     /// Whether a submission is the one that awaits a decision already.
-    fn is_same(
-        &self,
-        id: &DocumentId,
-        track: &Track,
-        text: &str,
-        fresh: Option<&NewDocument>,
-    ) -> bool {
+    fn is_same(&self, item: &Item, track: &Track, fresh: Option<&NewDocument>) -> bool {
         let Some(pending) = &track.pending else { return false };
+        let (id, version) = (&item.id, item.version);
+        let text = item.submitted.as_deref().unwrap_or_default();
         let action = if id.is_document() { action_of(id, text) } else { Some(Action::Publish) };
         if !id.is_document() {
             return pending.text == text;
@@ -212,8 +205,8 @@ impl Transaction<'_> {
             return true;
         }
         // Of a renewal the published text is submitted, and not the file.
-        if self.is_renewal(track, text) {
-            return self.is_renewal(track, &pending.text);
+        if track.renews((version, self.at), text) {
+            return track.renews((pending.version, pending.at), &pending.text);
         }
         let read = || self.vault.files().read_optional(&id.live_path(), limit::DOCUMENT).ok()?;
         let bytes = match fresh {
@@ -229,22 +222,6 @@ impl Transaction<'_> {
                 .is_ok_and(|document| is_submitted(id, &live, &document, &pending.text)),
             None => is_submitted(id, live, &document, &pending.text),
         }
-    }
-
-    /// Whether a submission is the published text, as it is.
-    fn is_renewal(&self, track: &Track, text: &str) -> bool {
-        let Some(published) = &track.published else { return false };
-        let Some(fields) = fields_of(text).filter(|fields| fields.base.is_some()) else {
-            return false;
-        };
-        let (Some(base), Some(action)) = (fields.base, &fields.action) else { return false };
-        let step = ReviewEdit::Submit { base, action, change: fields.change.as_deref() };
-        let Ok(document) = Document::parse(text) else { return false };
-        let number = document.frontmatter.get("version").and_then(Node::number);
-        let at = document.frontmatter.get("updated_at").and_then(Node::text);
-        let (Some(number), Some(at)) = (number, at) else { return false };
-        let edit = Edit::step(Version(number), at, "draft", &step);
-        edit.apply(&published.text).as_deref() == Ok(text)
     }
 }
 

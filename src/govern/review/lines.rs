@@ -10,7 +10,7 @@ use super::lost::{Dismissed, Submitted};
 use crate::audit::{Change, Event, HeadRef, Line, Logs};
 use crate::chain::replay;
 use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
+use crate::model::id::{DocumentId, fold};
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
@@ -27,6 +27,8 @@ pub(super) struct StepLines {
     /// The ids that submissions of moves link, in both directions: of the branch that a merge gave up,
     /// too.
     pub(super) moves: BTreeMap<DocumentId, BTreeSet<DocumentId>>,
+    /// The artifacts by their folded ids, once that was asked for.
+    folded: OnceLock<BTreeMap<String, Vec<DocumentId>>>,
     /// The submissions that reviewers dismissed, once that was asked for.
     pub(super) dismissed: OnceLock<Dismissed>,
 }
@@ -131,6 +133,18 @@ impl StepLines {
     /// What lines say of an artifact.
     pub(super) fn of(&self, id: &DocumentId) -> Option<&OfArtifact> {
         self.of.get(id.as_str())
+    }
+
+    /// The artifacts that lines name and whose ids differ from this one in case or Unicode form at most.
+    pub(super) fn alike(&self, id: &DocumentId) -> &[DocumentId] {
+        let folded = self.folded.get_or_init(|| {
+            let mut folded: BTreeMap<String, Vec<DocumentId>> = BTreeMap::new();
+            for id in self.of.keys().filter_map(|id| id.parse::<DocumentId>().ok()) {
+                folded.entry(fold(id.as_str())).or_default().push(id);
+            }
+            folded
+        });
+        folded.get(&fold(id.as_str())).map_or(&[], Vec::as_slice)
     }
 
     /// What lines say of each artifact, in byte order.

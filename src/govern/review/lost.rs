@@ -62,21 +62,24 @@ pub(super) struct Dismissed(BTreeMap<(String, u64, Digest), BTreeSet<PrincipalKe
 
 impl Dismissed {
     /// Reads what lines dismiss. Those count whose principal was a reviewer of the whole vault by the
-    /// rules upon their head.
+    /// rules upon their head, and is one now: who lost the role could date a line back.
     fn read(vault: &Vault, chronicle: &Chronicle<'_>) -> Self {
         let mut found = Self::default();
         let mut known: BTreeMap<CheckpointNumber, Option<Rules>> = BTreeMap::new();
+        let last = chronicle.head_number();
         let logs = Logs::of_changes(vault);
         // Where they cannot be read nothing is dismissed.
         let _ = logs.and_then(|logs| {
             logs.dismissals(&mut |line| {
-                let number = head_named(chronicle, &line);
-                let rules = known
-                    .entry(number)
-                    .or_insert_with(|| rules_upon(vault, chronicle, number).map(|upon| upon.rules));
-                if let (Some(rules), Some(who)) = (rules, line.request.principal.as_deref())
-                    && rules.is_reviewer_of_vault(who)
-                {
+                let Some(number) = head_named(chronicle, &line) else { return };
+                let Some(who) = line.request.principal.as_deref() else { return };
+                let mut is_reviewer = |number| {
+                    let rules = known.entry(number).or_insert_with(|| {
+                        rules_upon(vault, chronicle, number).map(|upon| upon.rules)
+                    });
+                    rules.as_ref().is_some_and(|rules| rules.is_reviewer_of_vault(who))
+                };
+                if is_reviewer(number) && is_reviewer(last) {
                     found.take(&line, who);
                 }
             })
@@ -112,6 +115,8 @@ pub struct Lost {
     pub chain_hash: Digest,
     /// The submitter.
     pub by: String,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// The submissions because of which principals may not approve texts of an artifact.
@@ -135,6 +140,7 @@ pub fn lost(
         version: Version(one.version),
         chain_hash: one.chain_hash,
         by: one.by.clone(),
+        at: one.at,
     });
     Ok(named.collect())
 }
@@ -187,6 +193,8 @@ impl StepLines {
         while let Some(id) = open.pop() {
             if found.insert(id.clone()) {
                 open.extend(self.moves.get(id).into_iter().flatten());
+                // Two ids that differ in case or Unicode form only are never both in a vault.
+                open.extend(self.alike(id));
             }
         }
         found

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Author;
 use super::super::governance::{recorder_of, was_recorded};
-use crate::audit::{Change, ChangeError, Event, Logs, Recorder, ReviewStep, VersionRef, changes};
+use crate::audit::changes::{self, Beside};
+use crate::audit::{Change, ChangeError, Event, Logs, Recorder, ReviewStep, VersionRef};
 use crate::chain::history::Entry;
 use crate::chain::replay;
 use crate::chain::vouched;
@@ -73,7 +74,8 @@ pub(in super::super) fn catch_up(
     if was_recorded(vault, chronicle) {
         let recorder = recorder_of(vault, chronicle, author);
         let head = Head::of(chronicle);
-        for change in left_out(vault, &ids)? {
+        for (made_by, change) in left_out(vault, &ids)? {
+            let recorder = recorder.of_interrupted(&made_by);
             changes::other(vault, Some(&head), &recorder, author.now, change)?;
         }
     }
@@ -96,8 +98,9 @@ pub(crate) fn catch_up_event(
     now: Timestamp,
 ) -> Result<(), ChangeError> {
     changes::catch_up((vault, chronicle), recorder, now, &|checkpoint| {
+        let made_by = maker_of(vault, checkpoint);
         if !super::super::is_governed(vault, chronicle).unwrap_or(true) {
-            return Ok(None);
+            return Ok(Beside { change: None, made_by });
         }
         let mut versions = emergencies(vault, checkpoint);
         if !versions.is_empty() {
@@ -105,7 +108,19 @@ pub(crate) fn catch_up_event(
             versions.retain(|version| !recorded.contains(&version.chain_hash));
         }
         let step = ReviewStep { versions, recovered: true, ..ReviewStep::default() };
-        Ok((!step.versions.is_empty()).then_some(Change::Emergency(step)))
+        let change = (!step.versions.is_empty()).then_some(Change::Emergency(step));
+        Ok(Beside { change, made_by })
+    })
+}
+
+/// Who made the event of a checkpoint: whom the histories name as the editor of its versions.
+fn maker_of(vault: &Vault, checkpoint: &Checkpoint) -> Option<String> {
+    let mut ids = checkpoint.set.iter().map(|(id, _)| id).chain(&checkpoint.removed);
+    ids.find_map(|id| {
+        let history = replay::load(vault.files(), id).ok()?;
+        let mut entries = history.entries().rev();
+        let made = entries.find(|entry| entry.event_at() == Some(checkpoint.at))?;
+        Some(made.edited_by.clone())
     })
 }
 
@@ -136,10 +151,14 @@ fn emergencies(vault: &Vault, checkpoint: &Checkpoint) -> Vec<VersionRef> {
     retired.filter_map(version).collect()
 }
 
-/// The changes that the last versions of these histories are, but for those that have a line.
-fn left_out(vault: &Vault, ids: &BTreeSet<DocumentId>) -> Result<Vec<Change>, ChangeError> {
+/// The changes that the last versions of these histories are, but for those that have a line, each with
+/// who made it.
+fn left_out(
+    vault: &Vault,
+    ids: &BTreeSet<DocumentId>,
+) -> Result<Vec<(String, Change)>, ChangeError> {
     let recorded = recorded(vault)?;
-    let mut by_step = BySet::new();
+    let mut by_step: BTreeMap<_, Vec<VersionRef>> = BTreeMap::new();
     for id in ids {
         let Ok(history) = replay::load(vault.files(), id) else { continue };
         let Some(entry) = history.entries().next_back() else { continue };
@@ -153,11 +172,16 @@ fn left_out(vault: &Vault, ids: &BTreeSet<DocumentId>) -> Result<Vec<Change>, Ch
             let target = target_of(pending.and_then(|pending| pending.action.as_ref()));
             let (id, version) = (id.to_string(), entry.version.0);
             let version = VersionRef { id, version, chain_hash, target };
-            by_step.entry((step, set)).or_default().push(version);
+            let made_by = entry.edited_by.clone();
+            by_step.entry((made_by, step, set)).or_default().push(version);
         }
     }
-    let line = |((step, change), versions)| {
-        change_of(step, ReviewStep { versions, change, recovered: true, ..ReviewStep::default() })
+    let line = |((made_by, step, change), versions)| {
+        let step = change_of(
+            step,
+            ReviewStep { versions, change, recovered: true, ..ReviewStep::default() },
+        );
+        (made_by, step)
     };
     Ok(by_step.into_iter().map(line).collect())
 }
