@@ -637,8 +637,8 @@ fn no_call_is_made_for_a_client_that_reads_no_answers() {
     drop(to);
     child.wait().unwrap();
     // The first answer finds out that the client is gone. Some may wait to be written then, and one
-    // call may be at work.
-    assert!((1..10).contains(&log(&place).len()), "{}", log(&place).len());
+    // call may be at work; how many depends on how fast the machine is.
+    assert!(log(&place).len() < 20, "{}", log(&place).len());
 }
 
 #[test]

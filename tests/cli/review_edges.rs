@@ -402,7 +402,8 @@ fn a_comment_between_a_key_and_its_value_is_not_lost() {
 fn a_recovered_line_names_whom_the_history_names() {
     let place = governed("");
     place.edit("nodes/a.md", "one", "two");
-    place.typed("submit nodes/a --as lee@x.com").on(Arc::new(Mute));
+    let muted = place.typed("submit nodes/a --as lee@x.com").on(Arc::new(Mute));
+    assert_eq!(muted.exit, 5, "{}", muted.whole());
     place.edit("nodes/l.md", "one", "two");
     by(&place, "ed", "submit nodes/l").ok();
     let lines = lines(&place);
