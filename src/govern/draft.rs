@@ -119,6 +119,9 @@ impl Transaction<'_> {
         let form = base.sealed.as_deref().map(LiveForm::of);
         let bytes = self.vault.files().read_optional(&path, limit::DOCUMENT)?;
         if upon == Upon::Nothing {
+            let text = compose(None).map_err(|why| refused(Refusal::of_spelling(&path, &why)))?;
+            // Who makes no document is not told which ids are taken.
+            self.check_draft(id, &text, None)?;
             check_place(self.vault, id)?;
             if base.last.is_some() {
                 return Err(PublishError::Exists(id.to_string()));

@@ -677,3 +677,55 @@ fn tools_and_questions_are_as_recorded() {
     }
     crate::mcp::compare("reviewer.json", &recorded);
 }
+
+#[test]
+fn what_a_principal_may_not_read_is_not_there_for_any_tool() {
+    let place = Place::vault();
+    place.write("nodes/open.md", "# Open\n\nfor all\n");
+    place.write("nodes/hr/pay.md", "---\ntitle: Wages\n---\nconfidential sums\n");
+    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
+    place.ctx("publish --all --as kim@x.com").ok();
+    let folders = "folders:\n  nodes/hr/:\n    - {principal: kim@x.com, role: reviewer}\n    - \
+                   {principal: bo@x.com, role: editor}\n";
+    place.write("stewards.yaml", format!("{STEWARDS}{folders}"));
+    place.ctx("govern on --as kim@x.com").ok();
+    let update = json!({"id": "nodes/hr/pay", "body": "confidential raise\n", "submit": true});
+    by(&place, "bo", "context_update", update);
+    by(&place, "bo", "context_create", json!({"id": "nodes/hr/plan", "body": "confidential plan"}));
+    let before = place.tree();
+    let mut client = Client::connect(&place, "ana", STATELESS, true);
+    for id in ["nodes/hr/pay", "nodes/hr/plan"] {
+        for (tool, arguments) in [
+            ("context_read", json!({"id": id})),
+            ("context_read", json!({"id": id, "draft": true})),
+            ("context_blame", json!({"id": id})),
+            ("context_check", json!({"uris": [format!("contextnest://{id}@1")]})),
+            ("context_create", json!({"id": id, "body": "x"})),
+            ("context_create", json!({"id": id, "body": "x", "submit": true})),
+            ("context_update", json!({"id": id, "body": "x"})),
+            ("context_update", json!({"id": id, "title": "x", "submit": true})),
+            ("context_update", json!({"id": id, "title": "x", "submit": true, "supersede": true})),
+            ("context_submit", json!({"ids": [id]})),
+            ("context_submit", json!({"ids": [id], "renew": true})),
+            ("context_restore", json!({"id": id})),
+            ("context_restore", json!({"id": id, "version": 1})),
+            ("context_withdraw", json!({"ids": [id]})),
+            ("context_review", json!({"all": true})),
+            ("context_review", json!({"id": id})),
+            ("context_review", json!({"id": id, "version": 2})),
+            ("context_approve", json!({"id": id, "version": 2})),
+            ("context_reject", json!({"ids": [id], "reason": "x"})),
+            ("context_publish", json!({"id": id})),
+            ("context_publish", json!({"id": id, "version": 2})),
+        ] {
+            let answer = client.call(tool, &arguments, &json!({}), true);
+            let text = answer.to_string();
+            let is_told =
+                ["confidential", "Wages", "bo@x.com"].iter().any(|word| text.contains(word));
+            assert!(!is_told, "{tool} {arguments}: {text}");
+            assert_ne!(answer["result"]["resultType"], "input_required", "{tool} {arguments}");
+        }
+    }
+    client.end();
+    assert!(before == place.tree());
+}

@@ -6,7 +6,7 @@ use crate::audit::Traced;
 use crate::chain::history::History;
 use crate::document::edit::EditError;
 use crate::document::live_form::LiveForm;
-use crate::govern::review::{self, Submission};
+use crate::govern::review::{self, ReviewError, Submission};
 use crate::govern::{
     Draft, Mode, NewDocument, Outcome, PublishError, Refusal, Request, Upon, Which,
 };
@@ -15,6 +15,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
+use crate::stewards::Role;
 use crate::txn::expect::Expect;
 use crate::vault::Vault;
 use crate::workspace::governance::is_governed;
@@ -84,10 +85,16 @@ impl Call<'_> {
         how: Submitting<'_>,
     ) -> Result<Outcome, Failure> {
         let id = self.workspace.new_id(vault, writing.id)?;
-        crate::govern::check_place(vault, &id)?;
         let (me, _) = self.workspace.principal(vault.root(), None)?;
         let text = writing.fields.of_new(writing.body.unwrap_or_default(), me.as_str());
         let text = text.map_err(|why| spelling(&id, &why))?;
+        let log = self.log(vault)?;
+        let rules = review::rules_in_force(vault, &log.sound()?)?;
+        let rules = rules.ok_or(PublishError::Ungoverned)?;
+        // Who makes no document is not told which ids are taken.
+        let fit = rules.require(me.as_str(), Role::Editor, [(&id, text.as_str())]);
+        fit.map_err(|why| Failure::from(ReviewError::from(why)))?;
+        crate::govern::check_place(vault, &id)?;
         let which = Which::Ids(vec![id.clone()]);
         let from = Some(NewDocument { id, text });
         self.submit(vault, (which, from), (writing.note, writing.mode()), how)
@@ -220,7 +227,7 @@ impl Call<'_> {
         writing: &Writing<'_>,
         version: Option<Version>,
     ) -> Result<(DocumentId, Draft), Failure> {
-        let id = self.workspace.recorded_id(vault, writing.id)?;
+        let id = self.workspace.readable_id(vault, writing.id)?;
         check_document(&id)?;
         let log = self.log(vault)?;
         let chronicle = log.sound()?;
