@@ -11,6 +11,7 @@
 
 mod answer;
 mod calls;
+mod clients;
 mod consent;
 pub(crate) mod http;
 mod identity;
@@ -28,6 +29,7 @@ use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
+pub(crate) use clients::{Client, Started};
 use offer::Offer;
 pub(crate) use offer::{Choice, Profile};
 use server::{Server, World};

@@ -11,6 +11,7 @@ pub mod audit;
 pub mod blame;
 pub mod check;
 pub mod checkpoint;
+pub mod client;
 pub mod document;
 pub mod draft;
 pub mod event;

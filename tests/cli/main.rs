@@ -57,6 +57,7 @@ mod library;
 mod look;
 mod lost_lines;
 mod mcp;
+mod mcp_config;
 mod mcp_http;
 mod mcp_vaults;
 mod mcp_writing;

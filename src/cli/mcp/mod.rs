@@ -1,5 +1,6 @@
 //! `ctx mcp`.
 
+mod config;
 mod token;
 
 use std::net::SocketAddr;
@@ -44,6 +45,7 @@ use crate::workspace::{Environment, Options, Workspace};
 ctx mcp --profile author --as ana@example.com\n  \
 ctx mcp --tools context_init,context_resolve,context_read\n  \
 ctx mcp --http 127.0.0.1:8080 --tokens tokens.json\n  \
+ctx mcp config claude-code\n  \
 ctx mcp token add bo@example.com --tokens tokens.json\n  \
 ctx mcp --vault policies=/srv/policies --vault runbooks=/srv/runbooks\n\n\
 A client starts the command itself, as with this entry of its configuration:\n  \
@@ -57,6 +59,7 @@ pub(super) struct Mcp {
 
 #[derive(Debug, clap::Subcommand)]
 enum Part {
+    Config(config::Config),
     Token(token::TokenArgs),
 }
 
@@ -103,6 +106,17 @@ enum ProfileArg {
     Reviewer,
 }
 
+impl ProfileArg {
+    /// The value of `--profile`, where it is not the default.
+    fn as_option(self) -> Option<&'static str> {
+        match self {
+            Self::Reader => None,
+            Self::Author => Some("author"),
+            Self::Reviewer => Some("reviewer"),
+        }
+    }
+}
+
 impl Offered {
     fn choice(&self) -> Choice {
         let profile = match self.profile {
@@ -138,8 +152,10 @@ struct OverHttp {
 }
 
 pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    if let Some(Part::Token(args)) = &args.part {
-        return token::run(args, session);
+    match &args.part {
+        Some(Part::Config(args)) => return config::run(args, session),
+        Some(Part::Token(args)) => return token::run(args, session),
+        None => {}
     }
     let GivenLabels { agent, session: id, thread, task, node } = &session.workspace.options.labels;
     if [agent, id, thread, task, node].into_iter().any(Option::is_some) {
