@@ -13,7 +13,6 @@ from untouched import live_form
 FIELDS = """review review_base review_action review_target change approved_by approved_at
 rejected_by review_reason""".split()
 WORDS = "submitted approved rejected withdrawn emergency ratified".split()
-OF_STEPS = ["status", "version", "updated_at"]
 EVENT, OTHER = "event", "other"
 STEPS = "submitted approved-in-part rejected withdrawn ratified".split()
 
@@ -119,17 +118,27 @@ def step_edit(text, version, at, step, **said):
     return found
 
 
-def without(text, fields):  # REV-12
-    """A text without fields; the text where its frontmatter cannot be edited."""
+def without(text, is_left_out):  # REV-12
+    """A text without the values of some fields, and without their lines if nothing else stands on
+    them; the text where its fields cannot be read."""
     try:
-        edit = Edit(text, f.Document(text))
-        for name in fields:
-            edit.remove(name)
-        found = edit.result()
-        edit.check(f.Document(text), found, {})
+        document = f.Document(text)
+        edit = Edit(text, document)
     except f.Refused:
         return text
-    return found
+    head, out, at = edit.head, "", 0
+    for key, node in edit.items:
+        start, end = max(key.end.index, node.start.index), max(key.end.index, node.end.index)
+        end = start + len(head[start:end].rstrip())
+        if start < at or head[start : start + 1] in tuple("&*!") or not is_left_out(key.text, node):
+            continue
+        line, rest = head.rfind("\n", 0, key.start.index) + 1, head.find("\n", end)
+        rest = len(head) if rest < 0 else rest + 1
+        before = head[line:start]
+        is_alone = not any(c in before for c in "#&!{,") and not head[end:rest].strip()
+        first, last = (line, rest) if is_alone else (start, end)
+        out, at = out + head[at:first], last
+    return out + head[at:] + "\0" + document.body
 
 
 def act_of(entry):  # REV-9
@@ -231,8 +240,26 @@ class Track:
         return document.body if document else text
 
     def content(self, text):  # REV-12
-        fields = [*OF_STEPS, *FIELDS, "author", "created_at"]
-        return text if self.is_rule else without(live_form(text), fields)
+        """What the submitter of a text wrote: without all values that publishing may write, without a
+        title too, whether it leaves the file alone, and only without those that it sets in any case."""
+        if self.is_rule:
+            return text, text, False, text
+        live = live_form(text)
+        is_untouched = live != text
+        always = {"status", "version", "updated_at", "checksum", *FIELDS}
+
+        def is_written(key, node):
+            is_default = key == "type" and node.kind == "text" and node.text == "document"
+            return key in always or key in ("author", "created_at") or is_default
+
+        whole = live if is_untouched else without(live, lambda key, _: key in always)
+        untitled = without(live, lambda key, node: is_written(key, node) or key == "title")
+        return without(live, is_written), untitled, is_untouched, whole
+
+    def is_same(self, now, before):
+        last = self.content(self.published[1]) if self.published else (None,) * 4
+        is_same = [now[n] == before[n] != last[n] for n in (0, 1, 3)]
+        return is_same[0] or is_same[2] or is_same[1] and now[2] != before[2]
 
     def is_renewal(self):  # REV-12
         pending = self.pending
@@ -250,7 +277,7 @@ class Track:
             new = {name: getattr(fields, name) for name in new}
         if new["action"] == "publish":
             self.bodies.setdefault(self.body(text), set()).add(by)
-            self.written.setdefault(self.content(text), set()).add(by)
+            self.written.setdefault(self.body(text), []).append((by, self.content(text)))
         self.submitters.add(by)
         self.pending = new | {
             "version": entry.version, "at": entry.edited_at, "text": text, "approvers": [],
@@ -287,8 +314,9 @@ class Track:
         is_published = self.published and self.body(self.published[1]) == body
         if who in self.bodies.get(body, ()) and not is_published:
             return True
-        by_written = self.written.get(self.content(pending["text"]), ())
-        if who in by_written and not self.is_renewal():
+        now, written = self.content(pending["text"]), self.written.get(body, [])
+        is_written = any(by == who and self.is_same(now, before) for by, before in written)
+        if is_written and not self.is_renewal():
             return True
         if self.is_rule:
             return False

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::answer::{failed, noted};
-use super::consent::{Asking, Questions, Reply};
+use super::consent::{Asked, Asking, Questions, Reply};
 use super::identity::Identity;
 use super::metrics::{Metrics, Outcome};
 use super::offer::Offer;
@@ -27,6 +27,9 @@ use crate::workspace::{Environment, Options, Workspace};
 
 /// The most tokens of an answer over HTTP, whatever the call asks for.
 const MOST_TOKENS: f64 = 250_000.0;
+
+/// Failures whose details have texts of documents: a failure hands out none.
+const WITH_TEXTS: [Code; 2] = [Code::NotAsExpected, Code::SubmissionChanged];
 
 /// How much is done at the same time, and for how long.
 pub(super) struct Limits {
@@ -102,8 +105,9 @@ impl Shared {
                 Some(principal) => format!("{principal:?} {words}"),
                 None => words,
             };
-            let (call, random) = ((request, words.as_str()), self.environment.random);
-            match self.questions.ask(asking, call, context, random).await {
+            let asked = Asked { request, words: &words, of: requested.principal.as_ref() };
+            let random = self.environment.random;
+            match self.questions.ask(asking, &asked, context, random).await {
                 Ok(Reply::Agreed) => {}
                 Ok(Reply::ToAsk(question)) => return Ok(question),
                 Err(failure) => {
@@ -262,10 +266,17 @@ impl Shared {
         let workspace = Workspace { environment: &environment, options };
         let labels = workspace.labels()?;
         let mut call = Call::new(workspace, labels);
-        match act(&mut call, arguments) {
+        let named = match requested.tool.effect.changes() {
+            true => check_names(&call.workspace, &arguments),
+            false => Ok(()),
+        };
+        match named.and_then(|()| act(&mut call, arguments)) {
             Ok(done) => Ok(done),
-            Err(failure) => {
+            Err(mut failure) => {
                 // Nothing of the vault leaves; a refusal by governance is recorded.
+                if WITH_TEXTS.contains(&failure.code) {
+                    failure.details.clear();
+                }
                 if failure.code.exit() == 3 {
                     call.record(&[], Some(failure.code))?;
                 }
@@ -311,6 +322,20 @@ impl Shared {
         };
         self.vaults.roots().any(is_governed)
     }
+}
+
+/// Refuses a change of what the principal may not be told of, before anything is said about it.
+fn check_names(workspace: &Workspace<'_>, arguments: &JsonObject) -> Result<(), Failure> {
+    let one = ["id", "document"].into_iter().filter_map(|name| arguments.get(name)?.as_str());
+    let several = arguments.get("ids").and_then(Value::as_array).into_iter().flatten();
+    let vault = workspace.vault()?;
+    for text in one.chain(several.filter_map(Value::as_str)) {
+        // What is no name at all is refused by the call.
+        if let Ok(id) = workspace.named(&vault, text) {
+            workspace.nameable(&vault, id)?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a call whose question is not the one that a human agreed to: something changed since.

@@ -18,15 +18,24 @@ use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
 use serde_json::Value;
 
 use crate::model::digest::Digest;
+use crate::model::principal::{Principal, PrincipalKey};
+use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 
 /// So long a question waits for its answer.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// The most questions that wait for their answers; then the oldest is forgotten.
-const MOST: usize = 256;
+/// The most questions that wait for their answers, and of one principal; then the oldest of these is
+/// forgotten.
+const MOST: usize = 4_096;
+const MOST_OF_ONE: usize = 32;
 /// The name of the question, and of its one field.
 const CONSENT: &str = "consent";
 const AGREE: &str = "agree";
+
+/// A name in a question: between quotation marks, so that no name reads like words of the server.
+pub(super) fn quoted(name: &str) -> String {
+    Value::from(shown(name)).to_string()
+}
 
 /// What a human is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,8 +74,18 @@ pub(super) struct Questions {
 #[derive(Debug)]
 struct Question {
     state: String,
+    /// Whose call it is about; none where the process acts for its user.
+    of: Option<PrincipalKey>,
     digest: Digest,
     until: Instant,
+}
+
+/// A call that a question is about.
+pub(super) struct Asked<'a> {
+    pub(super) request: &'a CallToolRequestParams,
+    /// Its arguments, and for whom it is made.
+    pub(super) words: &'a str,
+    pub(super) of: Option<&'a Principal>,
 }
 
 /// What became of a question.
@@ -79,11 +98,17 @@ pub(super) enum Reply {
 
 impl Questions {
     /// Keeps a question in mind; gives the state by which the next call names it.
-    fn keep(&self, digest: Digest, state: String) -> String {
+    fn keep(&self, digest: Digest, of: Option<PrincipalKey>, state: String) -> String {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        // No principal pushes out the questions of others.
+        let (mut kept, now) = (0, Instant::now());
+        waiting.retain(|question| {
+            kept += usize::from(question.of == of);
+            question.until > now && (question.of != of || kept < MOST_OF_ONE)
+        });
         waiting.truncate(MOST - 1);
-        let until = Instant::now() + PATIENCE;
-        waiting.push_front(Question { state: state.clone(), digest, until });
+        let until = now + PATIENCE;
+        waiting.push_front(Question { state: state.clone(), of, digest, until });
         state
     }
 
@@ -104,7 +129,7 @@ impl Questions {
     pub(super) async fn ask(
         &self,
         asking: &Asking,
-        (request, arguments): (&CallToolRequestParams, &str),
+        asked: &Asked<'_>,
         context: &RequestContext<RoleServer>,
         random: fn() -> [u8; 16],
     ) -> Result<Reply, Failure> {
@@ -122,7 +147,8 @@ impl Questions {
         if !is_stateless {
             return ask_now(asking, context).await.map(|()| Reply::Agreed);
         }
-        let digest = asking.digest(&request.name, arguments);
+        let Asked { request, words, of } = asked;
+        let digest = asking.digest(&request.name, words);
         let state = request.request_state.as_deref();
         let answer = request.input_responses.as_ref().and_then(|all| all.get(CONSENT));
         if let (Some(state), Some(answer)) = (state, answer)
@@ -134,7 +160,7 @@ impl Questions {
         let mut requests = InputRequests::new();
         requests.insert(CONSENT.to_owned(), InputRequest::Elicitation(asking.request()));
         let state: String = random().iter().map(|byte| format!("{byte:02x}")).collect();
-        let state = self.keep(digest, state);
+        let state = self.keep(digest, of.map(Principal::key), state);
         let result = InputRequiredResult::new(Some(requests), Some(state));
         Ok(Reply::ToAsk(result.into()))
     }
@@ -188,11 +214,11 @@ mod tests {
         let questions = Questions::default();
         let (one, other) = (asking("one"), asking("other"));
         let digest = |asking: &Asking| asking.digest("context_approve", "{}");
-        let state = questions.keep(digest(&one), "s".to_owned());
+        let state = questions.keep(digest(&one), None, "s".to_owned());
         assert!(!questions.take("guessed", digest(&one)));
         assert!(questions.take(&state, digest(&one)));
         assert!(!questions.take(&state, digest(&one)));
-        let state = questions.keep(digest(&one), "t".to_owned());
+        let state = questions.keep(digest(&one), None, "t".to_owned());
         assert!(!questions.take(&state, digest(&other)));
         assert!(!questions.take(&state, digest(&one)), "a wrong use ends it");
         assert_ne!(one.digest("context_approve", "{}"), one.digest("context_publish", "{}"));
@@ -203,11 +229,14 @@ mod tests {
     fn so_many_questions_wait_and_no_more() {
         let questions = Questions::default();
         let digest = asking("one").digest("", "");
-        for n in 0..MOST + 10 {
-            questions.keep(digest, n.to_string());
+        let of = |name: &str| Some(PrincipalKey::of(name));
+        questions.keep(digest, of("kim"), "of kim".to_owned());
+        for n in 0..MOST_OF_ONE + 10 {
+            questions.keep(digest, of("ana"), n.to_string());
         }
-        assert_eq!(questions.waiting.lock().unwrap().len(), MOST);
+        assert_eq!(questions.waiting.lock().unwrap().len(), MOST_OF_ONE + 1);
         assert!(!questions.take("9", digest) && questions.take("10", digest));
+        assert!(questions.take("of kim", digest));
     }
 
     #[test]

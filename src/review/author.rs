@@ -1,6 +1,6 @@
 //! Who is an author of a submission, and may not approve it (paper, Proposition 2).
 
-use super::content::written_hash;
+use super::content::Content;
 use super::rules::Rules;
 use super::track::{Pending, Track, body_hash};
 use crate::document::Document;
@@ -55,13 +55,13 @@ impl Track {
         if own.peek().is_some() && !is_published() {
             return Some(Barred::SameBody);
         }
-        // With the published body the frontmatter is what was written.
         let is_renewal = || self.renews((pending.version, pending.at), &pending.text);
-        // Who wrote the same content wrote the same body.
+        // With the published body the frontmatter is what was written.
         let mut is_written_by = || {
             own.peek().is_some() && {
-                let written = written_hash(self.id(), &pending.text);
-                own.any(|one| one.hash(self.id()) == written)
+                let content = |text: &str| Content::of(self.id(), text);
+                let (now, before) = (content(&pending.text), published.map(|p| content(&p.text)));
+                own.any(|one| now.is_of(one.content(self.id()), before))
             }
         };
         if is_written_by() && !is_renewal() {
@@ -189,7 +189,8 @@ mod tests {
     fn a_text_is_compared_in_the_same_way_whether_it_or_its_hash_is_kept() {
         let id: crate::model::id::DocumentId = "nodes/a".parse().unwrap();
         let who = PrincipalKey::of("ana@example.com");
-        let hash = |text: &str, is_kept| Written::of(who.clone(), (&id, text), is_kept).hash(&id);
+        let hash =
+            |text: &str, is_kept| Written::of(who.clone(), (&id, text), is_kept).content(&id);
         let (one, step) = ("---\ntitle: c\n---\nb\n", "---\ntitle: c\nversion: 2\n---\nb\n");
         assert_eq!(hash(one, true), hash(step, false));
         assert_ne!(hash(one, true), hash("---\ntitle: d\n---\nb\n", false));

@@ -1,61 +1,171 @@
-//! What the text of a submission is in content: whether two texts are the same but for what the steps
-//! of a review, and publishing, write into them (`spec/review.md`, REV-12).
+//! What the submitter of a text wrote: what is left of it without the values that steps of a review
+//! and publishing set (`spec/review.md`, REV-12).
 
-use crate::document::edit::Edit;
+use crate::document::Document;
 use crate::document::live_form::LiveForm;
 use crate::document::review::FIELDS;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::yaml::Node;
+use crate::yaml::edit::end_of;
 
-/// The fields that every step sets, beside those of the review.
-const OF_STEPS: [&str; 3] = ["status", "version", "updated_at"];
+/// The fields whose values steps and publishing set, whatever they were, beside those of the review.
+const SET: [&str; 4] = ["status", "version", "updated_at", "checksum"];
 /// The fields that publishing inserts, and which differ with the submitter.
 const INSERTED: [&str; 2] = ["author", "created_at"];
 
-/// The hash of what the submitter of a text wrote: of all bytes but for the fields that a step sets, and
-/// those that publishing inserts: who submits an unchanged file after another principal has another
-/// text by these alone.
-pub(super) fn written_hash(id: &DocumentId, text: &str) -> Digest {
-    hash_without(id, text, &[&OF_STEPS, &FIELDS, &INSERTED])
+/// What a submitter wrote, as hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Content {
+    /// Without all values that publishing may have written: who submits the same file after another
+    /// principal has another text by these alone.
+    written: Digest,
+    /// Without a title, too, which publishing takes from the body where it edits files.
+    untitled: Digest,
+    /// Whether publishing does not edit the file.
+    is_untouched: bool,
+    /// Only without the values that it sets in any case; of a file that it does not edit, every byte.
+    whole: Digest,
 }
 
-/// A text whose frontmatter cannot be edited is hashed whole. Of a file that publishing does not edit
-/// its own bytes count.
-fn hash_without(id: &DocumentId, text: &str, fields: &[&[&'static str]]) -> Digest {
-    if !id.is_document() {
-        return Digest::of(text.as_bytes());
+impl Content {
+    /// That of a text.
+    pub(super) fn of(id: &DocumentId, text: &str) -> Self {
+        if !id.is_document() {
+            let whole = Digest::of(text.as_bytes());
+            return Self { written: whole, untitled: whole, is_untouched: false, whole };
+        }
+        let form = LiveForm::of(text);
+        let live = form.text();
+        let is_set = |key: &str| SET.contains(&key) || FIELDS.contains(&key);
+        let is_inserted = |key: &str, value: &Node| {
+            INSERTED.contains(&key) || key == "type" && value.text() == Some("document")
+        };
+        let hash = |is_left_out: &dyn Fn(&str, &Node) -> bool| {
+            Digest::of(without(live, is_left_out).as_bytes())
+        };
+        let is_written = |key: &str, value: &Node| is_set(key) || is_inserted(key, value);
+        let is_untouched = form.is_untouched();
+        Self {
+            written: hash(&is_written),
+            untitled: hash(&|key, value| is_written(key, value) || key == "title"),
+            is_untouched,
+            whole: match is_untouched {
+                true => Digest::of(live.as_bytes()),
+                false => hash(&|key, _| is_set(key)),
+            },
+        }
     }
-    let form = LiveForm::of(text);
-    let edit = Edit::default().without_others(&fields.concat());
-    let made = edit.apply(form.text());
-    Digest::of(made.as_deref().unwrap_or(form.text()).as_bytes())
+
+    /// Whether a text has the words of another one that the published text has not.
+    pub(super) fn is_of(self, other: Self, published: Option<Self>) -> bool {
+        let is_new = |of: fn(Self) -> Digest| published.map(of) != Some(of(self));
+        let differ = self.is_untouched != other.is_untouched;
+        self.written == other.written && is_new(|one| one.written)
+            || self.whole == other.whole && is_new(|one| one.whole)
+            || differ && self.untitled == other.untitled && is_new(|one| one.untitled)
+    }
+}
+
+/// A text without the values of some fields: a line goes with its value if nothing else stands on it,
+/// so that a comment stays, and an anchor. Where the fields cannot be read, the whole text.
+fn without(text: &str, is_left_out: &dyn Fn(&str, &Node) -> bool) -> String {
+    let Ok(document) = Document::parse(text) else { return text.to_owned() };
+    let body = &text[document.parts.body..];
+    let yaml = document.parts.frontmatter.clone().map_or("", |block| &text[block]);
+    let root = document.frontmatter.root.as_ref();
+    let (mut out, mut at) = (String::new(), 0);
+    for (key, value) in root.and_then(Node::entries).unwrap_or_default() {
+        let name = key.text().unwrap_or_default();
+        let (start, end) = (value.span.start.max(key.span.end), end_of(value).max(key.span.end));
+        let is_read = start >= at && end >= start && end <= yaml.len();
+        if !is_read || value.decorated || !is_left_out(name, value) {
+            continue;
+        }
+        let line = yaml[..key.span.start].rfind('\n').map_or(0, |found| found + 1).max(at);
+        let rest = yaml[end..].find('\n').map_or(yaml.len(), |found| end + found + 1);
+        let is_alone = !yaml[line..start].contains(['#', '&', '!', '{', ','])
+            && yaml[end..rest].trim().is_empty();
+        let (from, to) = if is_alone { (line, rest) } else { (start, end) };
+        out.push_str(&yaml[at..from]);
+        at = to;
+    }
+    out.push_str(&yaml[at..]);
+    out + "\0" + body
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn id() -> DocumentId {
+        "nodes/a".parse().unwrap()
+    }
+
+    /// Whether a text has the words of an earlier one that the published text has not.
+    fn is_same(earlier: &str, text: &str, published: &str) -> bool {
+        let content = |text: &str| Content::of(&id(), text);
+        content(text).is_of(content(earlier), Some(content(published)))
+    }
+
+    const PUBLISHED: &str =
+        "---\ntitle: T\nstatus: published\nversion: 1\nauthor: ana\ncreated_at: '1'\n---\nbody\n";
+
     #[test]
     fn a_text_is_the_same_but_for_what_steps_and_publishing_write() {
-        let id = "nodes/a".parse().unwrap();
-        let text = |fields: &str| format!("---\ntitle: A\n{fields}---\nbody\n");
-        let published = text("status: published\nversion: 1\nauthor: ana\n");
-        let submitted = text(
-            "status: draft\nversion: 2\nauthor: ana\nreview: submitted\nreview_base: 1\nchange: x\n",
-        );
-        assert_eq!(written_hash(&id, &published), written_hash(&id, &submitted));
-        let by_another = text("status: draft\nversion: 3\nauthor: sam\n");
-        assert_eq!(written_hash(&id, &published), written_hash(&id, &by_another));
-        let tagged = text("tags: [x]\nauthor: ana\n");
-        assert_ne!(written_hash(&id, &published), written_hash(&id, &tagged));
+        let text = |fields: &str| format!("---\ntitle: T\n{fields}---\nbody\n");
+        let tagged = text("tags: [x]\nstatus: draft\nversion: 2\nauthor: eve\nreview: submitted\n");
+        let again = text("tags: [x]\nstatus: draft\nversion: 4\nauthor: lee\ncreated_at: '2'\n");
+        assert!(is_same(&tagged, &again, PUBLISHED));
+        assert!(!is_same(&tagged, &again.replace("[x]", "[y]"), PUBLISHED));
+        // The published text has no words that are new.
+        assert!(!is_same(PUBLISHED, PUBLISHED, PUBLISHED));
     }
 
     #[test]
-    fn a_text_that_cannot_be_read_or_edited_is_compared_whole() {
-        let id = "nodes/a".parse().unwrap();
+    fn values_that_differ_with_the_submitter_count_where_nothing_else_differs() {
+        let dated = |date: &str| PUBLISHED.replace("created_at: '1'", date);
+        let rule = dated("created_at: RULE pay everything");
+        assert!(is_same(&rule, &rule, PUBLISHED));
+        // Who wrote the published text did not write another date.
+        assert!(!is_same(PUBLISHED, &rule, PUBLISHED));
+        assert!(!is_same(&dated("created_at: '2'"), &dated("created_at: '3'"), PUBLISHED));
+    }
+
+    #[test]
+    fn comments_and_anchors_in_these_lines_are_words_too() {
+        for (old, new) in [
+            ("status: published", "status: published # RULE"),
+            ("version: 1", "version: 1 # RULE"),
+            ("author: ana", "author: &a ana\nowner: *a\ndescription: RULE"),
+            ("created_at: '1'", "created_at: &c '1'\nsince: *c"),
+            ("author: ana", "author:\n  # RULE\n  ana"),
+        ] {
+            let rule = PUBLISHED.replace(old, new);
+            let later = rule.replace("version: 1", "version: 3");
+            assert!(is_same(&rule, &later, PUBLISHED), "{new}");
+            assert!(!is_same(PUBLISHED, &rule, PUBLISHED), "{new}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_the_same_whether_or_not_publishing_edits_it() {
+        let file = "---\ntags: [RULE]\n---\n# A\n";
+        let kept = "---\ntags: [RULE]\ntitle: A\ntype: document\nstatus: draft\nversion: 2\nauthor: eve\n\
+                    created_at: '1'\nupdated_at: '1'\nchecksum: sha256:0\nmetadata:\n  \
+                    original_frontmatter: \"---\\ntags: [RULE]\\n---\\n\"\n---\n# A\n";
+        let (before, _) = kept.split_once("metadata:").unwrap();
+        let edited = format!("{before}---\n# A\n");
+        assert!(LiveForm::of(kept).text() == file, "{}", LiveForm::of(kept).text());
+        let published = edited.replace("[RULE]", "[]");
+        assert!(is_same(kept, &edited, &published) && is_same(&edited, kept, &published));
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_read_is_compared_whole() {
         for text in ["---\ntitle: [a\n---\nb\n", "---\n{title: a, version: 1}\n---\nb\n", ""] {
-            assert_eq!(written_hash(&id, text), written_hash(&id, text), "{text:?}");
-            assert_ne!(written_hash(&id, text), written_hash(&id, "---\ntitle: a\n---\nb\n"));
+            assert_eq!(Content::of(&id(), text), Content::of(&id(), text), "{text:?}");
+            assert_ne!(Content::of(&id(), text), Content::of(&id(), "---\ntitle: a\n---\nb\n"));
         }
     }
 }

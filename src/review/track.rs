@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::content::written_hash;
+use super::content::Content;
 use crate::chain::diff;
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, EntryState, History, TextStorage};
@@ -47,27 +47,27 @@ pub struct Track {
     origins: BTreeSet<DocumentId>,
 }
 
-/// So many bytes of submitted texts are kept; of further ones the hash is taken at once.
+/// So many bytes of submitted texts are kept; of further ones the hashes are taken at once.
 const KEPT: usize = 1 << 20;
 
-/// A text that was submitted. What its submitter wrote of it is compared by a hash that costs much to
+/// A text that was submitted. What its submitter wrote of it is compared by hashes that cost much to
 /// take, and that hardly any question needs.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     /// Who submitted it.
     pub(super) by: PrincipalKey,
-    text: Result<String, Digest>,
+    text: Result<String, Content>,
 }
 
 impl Written {
     pub(super) fn of(by: PrincipalKey, (id, text): (&DocumentId, &str), is_kept: bool) -> Self {
-        let text = if is_kept { Ok(text.to_owned()) } else { Err(written_hash(id, text)) };
+        let text = if is_kept { Ok(text.to_owned()) } else { Err(Content::of(id, text)) };
         Self { by, text }
     }
 
-    /// The hash of what its submitter wrote of it.
-    pub(super) fn hash(&self, id: &DocumentId) -> Digest {
-        self.text.as_ref().map_or_else(|hash| *hash, |text| written_hash(id, text))
+    /// What its submitter wrote of it.
+    pub(super) fn content(&self, id: &DocumentId) -> Content {
+        self.text.as_ref().map_or_else(|content| *content, |text| Content::of(id, text))
     }
 }
 

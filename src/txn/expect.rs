@@ -2,7 +2,7 @@
 //! what is published (`spec/transactions.md`, section 4).
 
 use crate::chain::diff;
-use crate::chain::history::Entry;
+use crate::chain::history::{Entry, EntryState};
 use crate::chain::replay;
 use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
@@ -182,9 +182,15 @@ impl Moved {
     fn of(vault: &Vault, id: &DocumentId, from: Option<Version>, to: Version) -> Self {
         let mut moved = Self { id: id.clone(), from, to, between: Vec::new(), diff: None };
         let Ok(history) = replay::load(vault.files(), id) else { return moved };
-        let since = |entry: &&Entry| from.is_some_and(|from| entry.version > from);
+        // What only awaits a decision, or was rejected, is not for every reader.
+        let was_event = |entry: &Entry| entry.state != EntryState::Unpublished;
+        let since =
+            |entry: &&Entry| was_event(entry) && from.is_some_and(|from| entry.version > from);
         moved.between = history.entries().filter(since).cloned().collect();
-        let text = |version| vouched::vouched(vault.files(), id, &history, version).ok();
+        let text = |version| {
+            history.entry(version).filter(|entry| was_event(entry))?;
+            vouched::vouched(vault.files(), id, &history, version).ok()
+        };
         if let Some((from, to)) =
             from.filter(|n| *n > Version::NONE).zip(Some(to).filter(|n| *n > Version::NONE))
             && let Some((before, after)) = text(from).zip(text(to))

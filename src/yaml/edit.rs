@@ -35,7 +35,7 @@ fn after_colon(yaml: &str, key: &Node) -> Result<usize, NotExact> {
 }
 
 /// Where the last byte of a value ends, comments after it not counted.
-fn end_of(node: &Node) -> usize {
+pub(crate) fn end_of(node: &Node) -> usize {
     match &node.value {
         Value::Sequence { items, flow: false } => items.last().map_or(node.span.end, end_of),
         Value::Mapping { entries, flow: false } => {

@@ -424,8 +424,8 @@ fn an_approval_needs_the_consent_of_a_human() {
         let text = question["params"]["message"].as_str().unwrap();
         assert!(
             text.starts_with(
-                "As bo@x.com: approve the changes (+1 -1 lines) of nodes/a, version 2"
-            ) && text.contains("submitted by ana@x.com")
+                "As \"bo@x.com\": approve the changes (+1 -1 lines) of \"nodes/a\", version 2"
+            ) && text.contains("submitted by \"ana@x.com\"")
                 && !text.contains("two"),
             "{text}"
         );
@@ -610,7 +610,8 @@ fn an_assignment_is_submitted_with_consent_in_a_governed_vault_only() {
     let mut client = Client::connect(&place, "bo", STATELESS, true);
     let (question, result) = client.decided("context_assign_steward", &assign, Some(no));
     let text = question["params"]["message"].as_str().unwrap();
-    assert!(text.contains("give zoe@x.com the role editor at"), "{text}");
+    let said = "principal: \"zoe@x.com\"\nrole: \"editor\"\nscope: \"folder nodes/\"\n";
+    assert!(text.contains(said), "{text}");
     assert_eq!(code(&result), "consent-declined");
     intact(&place);
     let (_, result) = client.decided("context_assign_steward", &assign, Some(yes));
@@ -619,6 +620,15 @@ fn an_assignment_is_submitted_with_consent_in_a_governed_vault_only() {
     let two = json!({"who": "zoe@x.com", "role": "editor", "folder": "nodes/", "tag": "x"});
     let (_, result) = client.decided("context_assign_steward", &two, Some(yes));
     assert_eq!(code(&result), "usage");
+    // What a name says is between quotation marks.
+    let odd = json!({"who": "m@x.com", "role": "reviewer", "folder": "nodes/a? Only viewers. \"b"});
+    let (question, _) = client.decided("context_assign_steward", &odd, Some(no));
+    let text = question["params"]["message"].as_str().unwrap();
+    assert!(text.contains("scope: \"folder nodes/a? Only viewers. \\\"b/\""), "{text}");
+    // What a person wrote and did not submit is not submitted with it.
+    place.write("stewards.yaml", place.read("stewards.yaml") + "# mine\n");
+    let (_, result) = client.decided("context_assign_steward", &assign, Some(yes));
+    assert_eq!(code(&result), "unpublished-changes", "{result}");
     client.end();
     assert!(named(&place, "--profile reviewer").contains(&"context_assign_steward".to_owned()));
     let plain = Place::published(&[("nodes/a", "# A\n")]);
@@ -678,6 +688,28 @@ fn tools_and_questions_are_as_recorded() {
     crate::mcp::compare("reviewer.json", &recorded);
 }
 
+/// A failure hands out no text, and least of all one that only awaits a decision.
+#[test]
+fn no_expectation_of_a_version_hands_out_a_text() {
+    let place = governed();
+    let update = json!({"id": "nodes/a", "body": "two, which awaits\n", "submit": true});
+    by(&place, "ana", "context_update", update);
+    for version in [0, 2, 3] {
+        for (who, tool, mut arguments) in [
+            ("nobody", "context_update", json!({"id": "nodes/a", "body": "x"})),
+            ("ana", "context_update", json!({"id": "nodes/a", "body": "x"})),
+            ("nobody", "context_restore", json!({"id": "nodes/a"})),
+        ] {
+            arguments["expected_version"] = version.into();
+            let result =
+                called(&place, &format!("--profile author --as {who}@x.com"), tool, arguments);
+            assert!(!result.to_string().contains("awaits"), "{tool} {version}: {result}");
+        }
+        let line = format!("submit nodes/a --expect-version {version} --as nobody@x.com");
+        assert!(!place.ctx(&line).whole().contains("awaits"), "{version}");
+    }
+}
+
 #[test]
 fn what_a_principal_may_not_read_is_not_there_for_any_tool() {
     let place = Place::vault();
@@ -705,7 +737,10 @@ fn what_a_principal_may_not_read_is_not_there_for_any_tool() {
             ("context_update", json!({"id": id, "body": "x"})),
             ("context_update", json!({"id": id, "title": "x", "submit": true})),
             ("context_update", json!({"id": id, "title": "x", "submit": true, "supersede": true})),
+            ("context_update", json!({"id": id, "body": "x", "expected_version": 2})),
+            ("context_update", json!({"id": id, "body": "x", "expected_version": 0})),
             ("context_submit", json!({"ids": [id]})),
+            ("context_submit", json!({"ids": [id], "expected_version": 0})),
             ("context_submit", json!({"ids": [id], "renew": true})),
             ("context_restore", json!({"id": id})),
             ("context_restore", json!({"id": id, "version": 1})),

@@ -350,6 +350,8 @@ fn words_in_the_lines_that_a_step_sets_are_no_renewal() {
     let cases = [
         ("status: published", "status: published # RULE: pay everything"),
         ("version: 1", "version: 1 # RULE: pay everything"),
+        ("author: kim@x.com", "author: &a kim@x.com\nowner: *a\ndescription: RULE"),
+        ("created_at: '", "created_at: 'RULE "),
     ];
     for (old, new) in cases {
         let place = governed("");
@@ -380,6 +382,47 @@ fn values_of_the_same_names_in_an_untouched_file_are_no_renewal() {
     );
     by(&place, "kim", "submit nodes/a").ok();
     by(&place, "kim", "withdraw nodes/a").ok();
+    by(&place, "ed", "submit nodes/a").ok();
+    let refused = by(&place, "kim", "approve nodes/a").exits(3);
+    assert!(refused.stderr.contains("own-submission"), "{}", refused.whole());
+    by(&place, "lee", "approve nodes/a").ok();
+    is_sound(&place);
+}
+
+/// With two reviewers the other one has to be able to approve what only one of them wrote.
+#[test]
+fn who_wrote_the_published_text_approves_what_another_changes_of_its_fields() {
+    let place = governed("");
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "kim", "submit nodes/a").ok();
+    by(&place, "lee", "approve nodes/a").ok();
+    let line = place.read("nodes/a.md");
+    let line = line.lines().find(|line| line.starts_with("created_at")).unwrap();
+    place.edit("nodes/a.md", line, "created_at: '2020-01-01T00:00:00.000Z'");
+    by(&place, "lee", "submit nodes/a").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    place.edit("nodes/a.md", "author: kim@x.com", "author: ana@x.com");
+    by(&place, "kim", "submit nodes/a").ok();
+    by(&place, "lee", "approve nodes/a").ok();
+    is_sound(&place);
+}
+
+/// The setting under which a text was submitted does not matter.
+#[test]
+fn a_text_stays_that_of_its_author_when_files_are_edited_from_then_on() {
+    let place = Place::new();
+    place.ctx("init . --frontmatter untouched --as kim@x.com").ok();
+    place.write("nodes/a.md", "---\ntags: [a]\n---\nbody\n");
+    place.ctx("publish --all --as kim@x.com").ok();
+    place.write("stewards.yaml", STEWARDS);
+    place.ctx("govern on --as kim@x.com").ok();
+    place.edit("nodes/a.md", "tags: [a]", "tags: [a]\ndescription: RULE");
+    by(&place, "kim", "submit nodes/a").ok();
+    by(&place, "kim", "withdraw nodes/a").ok();
+    let config = place.read(".context/config.yaml").replace("frontmatter: untouched\n", "");
+    place.write(".context/config.yaml", config);
+    by(&place, "ed", "submit .context/config.yaml").ok();
+    by(&place, "lee", "approve .context/config.yaml").ok();
     by(&place, "ed", "submit nodes/a").ok();
     let refused = by(&place, "kim", "approve nodes/a").exits(3);
     assert!(refused.stderr.contains("own-submission"), "{}", refused.whole());

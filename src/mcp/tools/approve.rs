@@ -6,11 +6,11 @@ use serde::Deserialize;
 use super::author::event;
 use super::{Answer, Asking, Effect, Profile, Question};
 use crate::govern::Mode;
+use crate::mcp::consent::quoted;
 use crate::mcp::spelling;
 use crate::model::digest::Digest;
 use crate::model::hint::{Call as Words, Verb};
 use crate::model::number::Version;
-use crate::model::visible::shown;
 use crate::report::event::Approved;
 use crate::report::failure::Failure;
 use crate::report::spelling::command_line;
@@ -92,14 +92,14 @@ pub(super) fn asking(
     let what = match (one.action, one.target) {
         ("emergency", _) => "the emergency retirement of".to_owned(),
         ("retire", _) => "the retirement of".to_owned(),
-        ("move", Some(target)) => format!("the move to {} of", shown(target.as_str())),
+        ("move", Some(target)) => format!("the move to {} of", quoted(target.as_str())),
         _ => format!("the changes (+{} -{} lines) of", one.lines_added, one.lines_removed),
     };
-    let (me, by) = (submitted.principal.as_str(), shown(one.by));
+    let (me, by) = (submitted.principal.as_str(), quoted(one.by));
     let published = outcome.checkpoint.as_ref().map(|_| &outcome.items);
     let then = match published {
         Some(items) => {
-            let named = items.iter().take(MOST).map(|item| shown(item.id.as_str()));
+            let named = items.iter().take(MOST).map(|item| quoted(item.id.as_str()));
             let named: Vec<_> = named.collect();
             let more = match items.len().saturating_sub(MOST) {
                 0 => String::new(),
@@ -110,12 +110,12 @@ pub(super) fn asking(
         None if one.action == "emergency" => "It is ratified, and stays retired.".to_owned(),
         None => "It takes effect after further approvals.".to_owned(),
     };
-    let id = shown(one.id.as_str());
+    let id = quoted(one.id.as_str());
     let show = command_line(&Words::new(Verb::ReviewShow).value(one.id.as_str()));
     let text = format!(
         "As {}: approve {what} {id}, version {}, submitted by {by}, {}? {then} \
-         `{show}` shows it.",
-        shown(me),
+         This shows it: {show}",
+        quoted(me),
         one.version,
         one.at,
     );

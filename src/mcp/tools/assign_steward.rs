@@ -5,10 +5,12 @@ use serde::Deserialize;
 
 use super::author::event;
 use super::{Answer, Asking, Effect, Profile, Question};
-use crate::govern::{Mode, Outcome, PublishError};
+use crate::govern::{Mode, Outcome, PublishError, review};
+use crate::mcp::consent::quoted;
 use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
 use crate::model::layout::{STEWARDS, limit};
-use crate::model::visible::shown;
+use crate::model::principal::PrincipalKey;
 use crate::report::event::StewardAssigned;
 use crate::report::failure::{Code, Failure};
 use crate::stewards::Scope;
@@ -66,19 +68,27 @@ impl Question for AssignSteward {
         let log = call.log(&vault)?;
         let is_edited = call.workspace.stewards_at(&vault, &log, None)?.is_edited;
         let live = vault.files().read_optional(STEWARDS, limit::DOCUMENT)?;
-        let more = match is_edited && live.is_some() {
-            true => " The file has other changes that are not published, which are submitted too.",
-            false => "",
-        };
         let (me, _) = call.workspace.principal(vault.root(), None)?;
-        let group = if self.group { "the group " } else { "" };
+        let pending = review::about(&vault, &DocumentId::stewards(), &me).ok();
+        let pending = pending.and_then(|about| about.waiting.track.pending);
+        let is_own = pending.is_some_and(|pending| {
+            let is_mine = PrincipalKey::of(&pending.by) == me.key();
+            is_mine && live.as_deref() == Some(pending.text.as_bytes())
+        });
+        // What this principal submitted already is submitted again with it.
+        if is_edited && live.is_some() && !is_own {
+            let message = format!("`{STEWARDS}` has other changes that are not published");
+            return Err(Failure::new(Code::UnpublishedChanges, message)
+                .hint("a person submits these, or undoes them, before"));
+        }
+        let holder = if self.group { "group" } else { "principal" };
         let text = format!(
-            "As {}: give {group}{} the role {} at {}? It changes stewards.yaml, which is submitted \
-             for review.{more}",
-            shown(me.as_str()),
-            shown(&self.who),
-            shown(&self.role),
-            shown(&scope.to_string()),
+            "Assign this role, as {}?\n{holder}: {}\nrole: {}\nscope: {}\nIt changes stewards.yaml, \
+             which is submitted for review.",
+            quoted(me.as_str()),
+            quoted(&self.who),
+            quoted(&self.role),
+            quoted(&scope.to_string()),
         );
         let about = Digest::of(&live.unwrap_or_default()).to_string();
         Ok(Some(Asking { text, about }))
