@@ -10,7 +10,7 @@ use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
-use crate::model::principal::PrincipalKey;
+use crate::model::principal::{Principal, PrincipalKey};
 use crate::report::audit::{AuditAcknowledged, AuditDismissed, DismissedSubmission};
 use crate::report::failure::{Code, Failure};
 use crate::staging;
@@ -140,12 +140,7 @@ impl Workspace<'_> {
                 .hint("`ctx verify` lists the events without a line"));
         };
         if !acknowledgers.has(principal.as_str()) {
-            let message = format!(
-                "`{principal}` is no reviewer of the vault, and may not acknowledge a missing line"
-            );
-            return Err(
-                Failure::new(Code::NotASteward, message).hint("`ctx steward list` shows who is")
-            );
+            return Err(no_reviewer(&principal, "acknowledge a missing line"));
         }
         let (checkpoint, hash) = (number.0, hash.to_string());
         if is_done {
@@ -181,12 +176,7 @@ impl Workspace<'_> {
             return Err(PublishError::Ungoverned.into());
         };
         if !rules.is_reviewer_of_vault(principal.as_str()) {
-            let message = format!(
-                "`{principal}` is no reviewer of the vault, and may not dismiss lost submissions"
-            );
-            return Err(
-                Failure::new(Code::NotASteward, message).hint("`ctx steward list` shows who is")
-            );
+            return Err(no_reviewer(&principal, "dismiss lost submissions"));
         }
         let id = &self.nameable(vault, id.clone())?;
         let found = review::lost(vault, &chronicle, id)?;
@@ -249,6 +239,11 @@ impl Workspace<'_> {
         let id = DocumentId::config();
         Ok(govern::propose_governance_file(vault, &id, &author, mode, with_setting)?)
     }
+}
+
+fn no_reviewer(who: &Principal, what: &str) -> Failure {
+    let message = format!("`{who}` is no reviewer of the vault, and may not {what}");
+    Failure::new(Code::NotASteward, message).hint("`ctx steward list` shows who is")
 }
 
 fn dismissed(lost: Lost) -> DismissedSubmission {

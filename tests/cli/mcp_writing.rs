@@ -501,7 +501,7 @@ fn an_answer_counts_for_its_question_and_once() {
     let (a, b) = (json!({"id": "nodes/a", "version": 2}), json!({"id": "nodes/b", "version": 1}));
     let answer = json!({"consent": yes()});
     let is_asked = |answer: &Value| answer["result"]["resultType"] == "input_required";
-    // An answer that nobody was asked for.
+    // An answer to no question.
     for state in [json!(null), json!(""), json!("0".repeat(32))] {
         let mut more = json!({"inputResponses": answer});
         if !state.is_null() {

@@ -1,7 +1,7 @@
 //! The file of bearer tokens: which principal a token stands for, and until when (MCP-11).
 //!
 //! A token is 256 random bits; the file has its SHA-256 only. `file` reads and replaces the file,
-//! `watch` is what a server knows of it, read anew when it changes.
+//! `watch` is what a server knows of it, read again when it changes.
 
 mod file;
 mod watch;

@@ -1,4 +1,4 @@
-//! What a server knows of the file of tokens. It is read anew when it changes, so that a token is
+//! What a server knows of the file of tokens. It is read again when it changes, so that a token is
 //! revoked without a restart; while it cannot be read, no token stands for anyone.
 
 use std::collections::HashMap;

@@ -75,7 +75,7 @@ fn decided<'d>(ids: &'d [String], version: Version, note: Option<&'d str>) -> De
 }
 
 /// What a human is asked before a submission is approved. It is refused here where it would be
-/// afterwards: nobody is asked in vain.
+/// afterwards: no human is asked in vain.
 pub(super) fn asking(
     call: &mut Call<'_>,
     vault: &Vault,
