@@ -120,6 +120,15 @@ impl Uri {
         Self::new(id, Some(checkpoint))
     }
 
+    /// The same without a checkpoint.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn unpinned(mut self) -> Self {
+        if let Target::Document { checkpoint, .. } = &mut self.target {
+            *checkpoint = None;
+        }
+        self
+    }
+
     fn new(id: DocumentId, checkpoint: Option<CheckpointNumber>) -> Self {
         Target::Document { id, checkpoint, anchor: None }.into()
     }

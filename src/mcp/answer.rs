@@ -42,8 +42,7 @@ impl Answer {
         report: &impl Report,
         (names, texts): (&[&str], &str),
     ) -> Self {
-        let json = json_of(call, report);
-        let structured: Value = serde_json::from_str(&json).unwrap_or_default();
+        let structured: Value = serde_json::from_str(&json_of(call, report)).unwrap_or_default();
         let mut about = structured.clone();
         leave_out(&mut about, names);
         Self { text: format!("{about}\n\n{texts}"), structured }
@@ -60,12 +59,7 @@ impl Answer {
     /// # Errors
     /// It is; `smaller` says how to ask for less.
     pub(super) fn within(self, limit: u64, smaller: &'static str) -> Result<Self, Failure> {
-        let tokens = self.tokens();
-        if tokens <= limit {
-            return Ok(self);
-        }
-        let message = format!("the answer has {tokens} tokens, but may have {limit}");
-        Err(Failure::new(Code::AnswerTooLarge, message).hint(smaller))
+        check_tokens(self.tokens(), limit, smaller).map(|()| self)
     }
 
     /// The bytes that are recorded of it: content and structured content in JCS form (RFC 8785).
@@ -86,17 +80,42 @@ impl Answer {
     }
 }
 
+/// The JSON of a report without its texts, the members with these names.
+pub(super) fn about(call: &Call<'_>, report: &impl Report, names: &[&str]) -> Value {
+    let mut about = serde_json::from_str(&json_of(call, report)).unwrap_or_default();
+    leave_out(&mut about, names);
+    about
+}
+
+/// Refuses an answer with more tokens than one may have; `smaller` says how to ask for less.
+///
+/// # Errors
+/// It has.
+pub(super) fn check_tokens(tokens: u64, limit: u64, smaller: &'static str) -> Result<(), Failure> {
+    if tokens <= limit {
+        return Ok(());
+    }
+    let message = format!("the answer has {tokens} tokens, but may have {limit}");
+    Err(Failure::new(Code::AnswerTooLarge, message).hint(smaller))
+}
+
 /// What is sent of a failure: its code, what happened, and how to mend it. A client that sent a long
 /// argument is not sent it back.
-pub(super) fn failed(mut failure: Failure, profile: Profile) -> CallToolResult {
+pub(super) fn failed(failure: Failure, profile: Profile) -> CallToolResult {
+    let (text, structured) = told(failure, profile);
+    let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+    result.structured_content = structured;
+    result
+}
+
+/// A failure as text, and as JSON.
+pub(super) fn told(mut failure: Failure, profile: Profile) -> (String, Option<Value>) {
     if failure.message.len() > MESSAGE {
         failure.message = format!("{} ...", beginning(&failure.message, MESSAGE));
     }
     let report = failure.report(spelling::of(profile));
-    let structured = serde_json::from_str(&to_json_compact(&report, &[], None));
-    let mut result = CallToolResult::error(vec![ContentBlock::text(report.to_string())]);
-    result.structured_content = structured.ok();
-    result
+    let json = to_json_compact(&report, &[], None);
+    (report.to_string(), serde_json::from_str(&json).ok())
 }
 
 /// A failure with what is to be said beside it: that something is not there may be the fault of a

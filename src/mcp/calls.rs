@@ -55,14 +55,29 @@ pub(super) struct Shared {
     pub(super) metrics: Arc<Metrics>,
 }
 
-/// A call, and who makes it.
-pub(super) struct Requested {
-    pub(super) tool: &'static Tool,
-    pub(super) arguments: JsonObject,
+/// Who makes a request.
+pub(super) struct Asker {
+    /// What the request says of itself.
     pub(super) meta: JsonObject,
     pub(super) client: Option<Implementation>,
     /// Who was authenticated; none where the process acts for its user.
     pub(super) principal: Option<Principal>,
+}
+
+/// What is requested, as the log says it.
+pub(super) struct Said {
+    pub(super) verb: &'static str,
+    /// The name of the tool, or the method.
+    pub(super) name: &'static str,
+    /// The arguments in JCS form.
+    pub(super) words: String,
+}
+
+/// A call, and who makes it.
+pub(super) struct Requested {
+    pub(super) tool: &'static Tool,
+    pub(super) arguments: JsonObject,
+    pub(super) asker: Asker,
 }
 
 impl Requested {
@@ -73,7 +88,7 @@ impl Requested {
 }
 
 /// What became of a call, and how it is counted.
-type Done<T> = Result<T, (CallToolResult, Outcome)>;
+type Done<T, E = CallToolResult> = Result<T, (E, Outcome)>;
 
 impl Shared {
     /// Answers a call, after a human agreed to it where that is needed.
@@ -101,11 +116,12 @@ impl Shared {
         if let Some(asking) = &agreed {
             let words = requested.words();
             // Who asks is a part of what is asked: no answer counts for another principal.
-            let words = match &requested.principal {
+            let principal = requested.asker.principal.as_ref();
+            let words = match principal {
                 Some(principal) => format!("{principal:?} {words}"),
                 None => words,
             };
-            let asked = Asked { request, words: &words, of: requested.principal.as_ref() };
+            let asked = Asked { request, words: &words, of: principal };
             let random = self.environment.random;
             match self.questions.ask(asking, &asked, context, random).await {
                 Ok(Reply::Agreed) => {}
@@ -142,7 +158,8 @@ impl Shared {
             Ok(Ok(result)) => Ok(result.into()),
             Ok(Err((failed, _))) => Ok(failed.into()),
             Err(outcome) => {
-                self.without_answer(requested.tool, outcome).map(CallToolResponse::from)
+                let failure = without_answer(outcome, requested.tool.effect.changes())?;
+                Ok(failed(failure, self.offer.profile).into())
             }
         }
     }
@@ -160,11 +177,11 @@ impl Shared {
 
     /// Does work for a call beside the connection, as far as the limits let it. What the client does not
     /// wait for any more is not begun: nothing is read, and nothing recorded.
-    async fn at_work<T: Send + 'static>(
+    pub(super) async fn at_work<T: Send + 'static>(
         self: &Arc<Self>,
         context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&Self) -> Done<T> + Send + 'static,
-    ) -> Result<Done<T>, Outcome> {
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, Outcome> {
         let (shared, cancelled) = (Arc::clone(self), context.ct.clone());
         let counted = self.metrics.calls.one();
         let work = move || {
@@ -203,62 +220,51 @@ impl Shared {
         }
     }
 
-    /// The result of a call that has no answer of a tool.
-    fn without_answer(&self, tool: &Tool, outcome: Outcome) -> Result<CallToolResult, ErrorData> {
-        let failure = match outcome {
-            Outcome::Busy => Failure::new(Code::Busy, "the server has too many calls at work")
-                .hint("call again after some seconds"),
-            Outcome::TimedOut if tool.effect.changes() => {
-                let message = "the call took too long; what it changes may be done all the same";
-                Failure::new(Code::TimedOut, message)
-                    .hint("read the document, or list what was submitted, before you call again")
-            }
-            Outcome::TimedOut => Failure::new(Code::TimedOut, "the call took too long")
-                .hint("ask for less: fewer documents, a lower `limit`, or one section"),
-            Outcome::Cancelled => {
-                return Err(ErrorData::internal_error("the call was cancelled", None));
-            }
-            _ => {
-                let message = "the call failed by a fault of the server; please report it";
-                return Err(ErrorData::internal_error(message, None));
-            }
-        };
-        Ok(failed(failure, self.offer.profile))
-    }
-
     /// Works on a call with its arguments. That governance refuses it is recorded.
     fn work<T>(
         &self,
         requested: &Requested,
         act: impl FnOnce(&mut Call<'_>, JsonObject) -> Result<T, Failure>,
     ) -> Done<T> {
-        self.on_behalf(requested, act).map_err(|failure| {
-            let outcome = if failure.code.exit() == 3 { Outcome::Refused } else { Outcome::Failed };
+        let Requested { tool, arguments, asker } = requested;
+        let said = Said { verb: tool.verb, name: tool.name, words: requested.words() };
+        let worked = self.on_behalf((asker, said), arguments.clone(), |call, arguments| {
+            if tool.effect.changes() {
+                check_names(&call.workspace, &arguments)?;
+            }
+            act(call, arguments)
+        });
+        worked.map_err(|failure| {
+            let outcome = outcome_of(&failure);
             (failed(failure, self.offer.profile), outcome)
         })
     }
 
-    fn on_behalf<T>(
+    /// Works on a request, about the vault that its arguments name.
+    ///
+    /// # Errors
+    /// As `act`; or the request does not say who asks as it has to, or what it is about.
+    pub(super) fn on_behalf<T>(
         &self,
-        requested: &Requested,
+        (asker, said): (&Asker, Said),
+        mut arguments: JsonObject,
         act: impl FnOnce(&mut Call<'_>, JsonObject) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let identity = Identity::of(&requested.meta, requested.client.as_ref())?;
+        let identity = Identity::of(&asker.meta, asker.client.as_ref())?;
         let mut environment = identity.environment(&self.environment);
         let command = Command {
-            verb: requested.tool.verb.to_owned(),
-            argv: vec![requested.tool.name.to_owned(), requested.words()],
+            verb: said.verb.to_owned(),
+            argv: vec![said.name.to_owned(), said.words],
             client: identity.client,
             ..Command::default()
         };
-        let mut arguments = requested.arguments.clone();
         self.check_budget(&arguments)?;
         let root = self.vaults.take(&mut arguments)?;
         environment.cwd.clone_from(root);
         let vault = Some(root.clone());
         let options = self.options.clone();
         let mut options = Options { vault, labels: identity.labels, command, ..options };
-        if let Some(principal) = &requested.principal {
+        if let Some(principal) = &asker.principal {
             options.principal = Some(principal.as_str().to_owned());
             options.is_authenticated = true;
         }
@@ -266,11 +272,7 @@ impl Shared {
         let workspace = Workspace { environment: &environment, options };
         let labels = workspace.labels()?;
         let mut call = Call::new(workspace, labels);
-        let named = match requested.tool.effect.changes() {
-            true => check_names(&call.workspace, &arguments),
-            false => Ok(()),
-        };
-        match named.and_then(|()| act(&mut call, arguments)) {
+        match act(&mut call, arguments) {
             Ok(done) => Ok(done),
             Err(mut failure) => {
                 // Nothing of the vault leaves; a refusal by governance is recorded.
@@ -322,6 +324,36 @@ impl Shared {
         };
         self.vaults.roots().any(is_governed)
     }
+}
+
+/// How a failure is counted.
+pub(super) fn outcome_of(failure: &Failure) -> Outcome {
+    if failure.code.exit() == 3 { Outcome::Refused } else { Outcome::Failed }
+}
+
+/// Why a request has no answer.
+///
+/// # Errors
+/// It was cancelled, or ended by a fault.
+pub(super) fn without_answer(outcome: Outcome, changes: bool) -> Result<Failure, ErrorData> {
+    Ok(match outcome {
+        Outcome::Busy => Failure::new(Code::Busy, "the server has too many calls at work")
+            .hint("call again after some seconds"),
+        Outcome::TimedOut if changes => {
+            let message = "the call took too long; what it changes may be done all the same";
+            Failure::new(Code::TimedOut, message)
+                .hint("read the document, or list what was submitted, before you call again")
+        }
+        Outcome::TimedOut => Failure::new(Code::TimedOut, "the call took too long")
+            .hint("ask for less: fewer documents, a lower `limit`, or one section"),
+        Outcome::Cancelled => {
+            return Err(ErrorData::internal_error("the call was cancelled", None));
+        }
+        _ => {
+            let message = "the call failed by a fault of the server; please report it";
+            return Err(ErrorData::internal_error(message, None));
+        }
+    })
 }
 
 /// Refuses a change of what the principal may not be told of, before anything is said about it.

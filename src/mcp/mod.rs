@@ -5,7 +5,8 @@
 //! `lines` carries messages over standard input and output, `message` reads them, `server` answers them
 //! with `rmcp`, and `calls` makes the calls. `tools` are what can be called, and `offer` those of a
 //! profile; `identity` is who asks, as each request says, `consent` asks a human, `answer` is what is
-//! sent and recorded. `http` serves many clients in place of one, `tokens` says for whom a bearer token
+//! sent and recorded. `resources` are documents by their URIs; `requests` answers what is no call of a
+//! tool. `http` serves many clients in place of one, `tokens` says for whom a bearer token
 //! stands, `metrics` counts, `vaults` are those that are served, and `spelling` names tools where a
 //! command would name commands.
 
@@ -19,6 +20,8 @@ mod lines;
 mod message;
 mod metrics;
 mod offer;
+mod requests;
+mod resources;
 mod server;
 mod spelling;
 pub(crate) mod tokens;

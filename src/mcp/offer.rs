@@ -68,6 +68,11 @@ impl Offer {
         self.tools.iter().copied()
     }
 
+    /// Whether resources are offered: only with the tool that reads the same.
+    pub(super) fn has_resources(&self) -> bool {
+        self.find("context_read").is_some()
+    }
+
     /// The tool with a name.
     pub(super) fn find(&self, name: &str) -> Option<&'static Tool> {
         self.tools().find(|tool| tool.name == name)

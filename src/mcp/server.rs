@@ -7,14 +7,16 @@ use hyper::http::request::Parts;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorData, Implementation,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    CompleteRequestParams, CompleteResult, ConstString, CustomRequest, CustomResult, ErrorData,
+    Implementation, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
+    ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities,
+    ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer, ServiceExt as _};
 
-use super::calls::{Limits, Requested, Shared};
+use super::calls::{Asker, Limits, Requested, Shared};
 use super::consent::Questions;
 use super::lines::Lines;
 use super::metrics::Metrics;
@@ -92,6 +94,14 @@ impl Server {
         Self { shared: Arc::new(shared) }
     }
 
+    /// Refuses a method of resources where the server offers none.
+    fn check_resources<M: ConstString>(&self) -> Result<(), ErrorData> {
+        match self.shared.offer.has_resources() {
+            true => Ok(()),
+            false => Err(ErrorData::method_not_found::<M>()),
+        }
+    }
+
     /// Answers until the input ends.
     pub(super) async fn run(self, lines: Lines) {
         // That the client was gone before it said who it is, is no failure of the server.
@@ -108,11 +118,12 @@ fn instructions(profile: Profile) -> String {
     format!("{INSTRUCTIONS}{of_authors}{of_reviewers}")
 }
 
-/// The principal that the carrier of a request authenticated.
-fn principal(context: &RequestContext<RoleServer>) -> Option<Principal> {
+/// Who makes a request: what it says, and the principal that its carrier authenticated.
+fn asker(context: &RequestContext<RoleServer>) -> Asker {
     let carried = context.extensions.get::<Parts>();
     let caller = carried.and_then(|parts| parts.extensions.get::<Caller>());
-    caller.and_then(|caller| caller.principal.clone())
+    let principal = caller.and_then(|caller| caller.principal.clone());
+    Asker { meta: context.meta.0.0.clone(), client: context.client_info(), principal }
 }
 
 impl ServerHandler for Server {
@@ -120,11 +131,13 @@ impl ServerHandler for Server {
         let implementation = Implementation::new("contextnest", env!("CARGO_PKG_VERSION"))
             .with_title("ContextNest")
             .with_description("Serves a governed knowledge vault");
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(implementation)
-            .with_instructions(
-                instructions(self.shared.offer.profile) + self.shared.vaults.instructions(),
-            )
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        if self.shared.offer.has_resources() {
+            capabilities.resources = Some(ResourcesCapability::default());
+        }
+        ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(
+            instructions(self.shared.offer.profile) + self.shared.vaults.instructions(),
+        )
     }
 
     async fn list_tools(
@@ -159,20 +172,21 @@ impl ServerHandler for Server {
         let requested = Arc::new(Requested {
             tool,
             arguments: request.arguments.clone().unwrap_or_default(),
-            meta: context.meta.0.0.clone(),
-            client: context.client_info(),
-            principal: principal(&context),
+            asker: asker(&context),
         });
         self.shared.answer(requested, &request, &context).await
     }
 
-    // What the server does not offer is no method of it: the library answers these with nothing.
     async fn list_resources(
         &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+        self.check_resources::<ListResourcesRequestMethod>()?;
+        let asker = asker(&context);
+        let cursor = request.and_then(|request| request.cursor);
+        let list = move |shared: &Shared| shared.resources(&asker, cursor.as_deref());
+        self.shared.answered("resources/list", &context, list).await
     }
 
     async fn list_resource_templates(
@@ -180,8 +194,23 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+        self.check_resources::<ListResourceTemplatesRequestMethod>()?;
+        Ok(self.shared.resource_templates())
     }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.check_resources::<ReadResourceRequestMethod>()?;
+        let asker = asker(&context);
+        let read = move |shared: &Shared| shared.resource(&asker, &request.uri);
+        let read = self.shared.answered("resources/read", &context, read).await;
+        read.map(ReadResourceResponse::from)
+    }
+
+    // What the server does not offer is no method of it: the library answers these with nothing.
 
     async fn list_prompts(
         &self,
@@ -207,7 +236,13 @@ impl ServerHandler for Server {
         // What is no message of its own method is taken for one of an unknown method.
         let method = request.method;
         Err(match method.as_str() {
-            "tools/call" | "tools/list" | "initialize" | "server/discover" => {
+            "tools/call"
+            | "tools/list"
+            | "initialize"
+            | "server/discover"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read" => {
                 let message = format!("the parameters of `{method}` are not those of the protocol");
                 ErrorData::invalid_params(message, None)
             }

@@ -108,6 +108,34 @@ impl Vaults {
         })
     }
 
+    /// The names of several vaults, which stand before what is of one of them; one nameless place of
+    /// a single vault.
+    pub(super) fn places(&self) -> Vec<Option<&str>> {
+        match self {
+            Self::Named(vaults) if vaults.len() > 1 => {
+                vaults.iter().map(|(name, _)| Some(name.as_str())).collect()
+            }
+            _ => vec![None],
+        }
+    }
+
+    /// The vault of a name that stands before something, in the order of [`Self::places`], and what
+    /// it stands before; none where it has to stand there and names none.
+    pub(super) fn parted<'t>(&self, text: &'t str) -> Option<(Option<&str>, &'t str)> {
+        let places = self.places();
+        if places == [None] {
+            return Some((None, text));
+        }
+        let (name, rest) = text.split_once('/')?;
+        let place = places.into_iter().find(|place| *place == Some(name))?;
+        Some((place, rest))
+    }
+
+    /// The arguments of a request that is about a vault.
+    pub(super) fn arguments(place: Option<&str>) -> JsonObject {
+        place.map(|name| (ARGUMENT.to_owned(), name.into())).into_iter().collect()
+    }
+
     /// A tool as clients are told of it: with the argument that names a vault.
     pub(super) fn described(&self, mut tool: Tool) -> Tool {
         let Self::Named(vaults) = self else { return tool };

@@ -15,6 +15,8 @@ pub mod instructions;
 mod linked;
 pub mod listing;
 mod map;
+#[cfg(feature = "mcp")]
+mod named;
 pub(crate) mod overview;
 pub mod packs;
 pub mod plan;

@@ -59,6 +59,7 @@ mod lost_lines;
 mod mcp;
 mod mcp_config;
 mod mcp_http;
+mod mcp_resources;
 mod mcp_vaults;
 mod mcp_writing;
 mod merged;

@@ -22,7 +22,8 @@ use crate::workspace::{Environment, Options, Workspace};
 /// `context_overview` (list), `context_search` (search), `context_resolve` (resolve), `context_read`
 /// (read), `context_neighbors` (neighbors), `context_pack` (resolve pack:ID), `context_diff` (diff),
 /// `context_history` (history), `context_blame` (blame), `context_check` (check) and `context_verify`
-/// (verify). They write nothing to the vault, and serve no draft but to who wrote it.
+/// (verify). They write nothing to the vault, and serve no draft but to who wrote it. Published
+/// documents and packs are resources, too, by their contextnest:// URIs.
 ///
 /// --profile author adds the tools that write drafts and submissions: `context_create`,
 /// `context_update`, `context_submit`, `context_withdraw` and `context_restore`. --profile reviewer

@@ -26,6 +26,7 @@ mod withdraw;
 
 use std::sync::Arc;
 
+pub(super) use overview::Page;
 use rmcp::model::{JsonObject, Tool as Described, ToolAnnotations};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -268,7 +269,10 @@ fn limit(budget: Option<u64>) -> u64 {
 }
 
 /// The vault of a call, and its checkpoints.
-fn places(call: &mut Call<'_>, need: Need) -> Result<(Vault, CheckpointSource), Failure> {
+pub(super) fn places(
+    call: &mut Call<'_>,
+    need: Need,
+) -> Result<(Vault, CheckpointSource), Failure> {
     let vault = call.vault()?;
     let source = call.source(&vault, need, &mut |_, _| ())?;
     Ok((vault, source))

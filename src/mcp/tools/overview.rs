@@ -7,9 +7,12 @@ use super::{Answer, At, Question, limit, places};
 use crate::model::number::CheckpointNumber;
 use crate::report::Paged;
 use crate::report::failure::{Code, Failure};
+use crate::words::beginning;
 use crate::workspace::call::{Call, list};
 use crate::workspace::moment::Moment;
 
+/// So many bytes of what is no cursor are said back.
+const LONGEST: usize = 64;
 /// How many documents a page has, where the call does not say.
 const PAGE: usize = 50;
 
@@ -73,9 +76,10 @@ impl Question for Overview {
 }
 
 /// Where a page begins: so many documents further, in the list of a checkpoint.
-struct Page {
-    checkpoint: CheckpointNumber,
-    skipped: usize,
+#[derive(Clone, Copy, Debug)]
+pub(in crate::mcp) struct Page {
+    pub(in crate::mcp) checkpoint: CheckpointNumber,
+    pub(in crate::mcp) skipped: usize,
 }
 
 impl std::fmt::Display for Page {
@@ -85,14 +89,18 @@ impl std::fmt::Display for Page {
 }
 
 impl Page {
-    fn read(cursor: &str) -> Result<Self, Failure> {
+    pub(in crate::mcp) fn read(cursor: &str) -> Result<Self, Failure> {
         let parts = cursor.split_once(':');
         let page = parts.and_then(|(checkpoint, skipped)| {
             Some(Self { checkpoint: checkpoint.parse().ok()?, skipped: skipped.parse().ok()? })
         });
-        page.ok_or_else(|| {
-            Failure::new(Code::Usage, format!("`{cursor}` is no cursor"))
-                .hint("pass `next_cursor` of an answer as it is")
-        })
+        page.ok_or_else(|| Self::none(cursor))
+    }
+
+    /// What is no cursor of a list.
+    pub(in crate::mcp) fn none(cursor: &str) -> Failure {
+        let cursor = beginning(cursor, LONGEST);
+        Failure::new(Code::Usage, format!("`{cursor}` is no cursor"))
+            .hint("pass `next_cursor` of an answer as it is")
     }
 }

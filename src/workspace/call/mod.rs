@@ -19,6 +19,8 @@ pub(crate) mod draft;
 pub(crate) mod history;
 pub(crate) mod list;
 pub(crate) mod map;
+#[cfg(feature = "mcp")]
+pub(crate) mod names;
 pub(crate) mod neighbors;
 #[cfg(feature = "mcp")]
 pub(crate) mod own;

@@ -1,0 +1,253 @@
+//! Resources: what is published, by `contextnest://` URIs (MCP-24, MCP-25). A resource is read by
+//! the call of `context_read`, and recorded as that.
+
+use rmcp::model::{
+    CacheScope, ListResourceTemplatesResult, ListResourcesResult, MetaObject, ReadResourceResult,
+    Resource, ResourceContents, ResourceTemplate,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::answer::{BUDGET, about, check_tokens};
+use super::calls::{Asker, Said, Shared};
+use super::tools::{Page, places};
+use super::vaults::Vaults;
+use crate::report::failure::{Code, Failure};
+use crate::resolve::Listed;
+use crate::resolve::packs::SealedPack;
+use crate::resolve::tokens::Tokenizer;
+use crate::uri::{MAX_URI_BYTES, SCHEME, Uri};
+use crate::words::beginning;
+use crate::workspace::call::{Call, names, read};
+use crate::workspace::name::is_uri;
+
+/// What is read is a text between two lines of Markdown.
+const MARKDOWN: &str = "text/markdown";
+/// The most resources of a page.
+const PAGE: usize = 100;
+/// The most bytes of a title and of a description.
+const TITLE: usize = 200;
+const DESCRIPTION: usize = 400;
+/// The member of `_meta` that says where a text comes from.
+const PROVENANCE: &str = "contextnest/report";
+/// What a resource that is not there is told by, whatever the reason.
+const NOT_THERE: &str = "no resource has this URI";
+
+impl Shared {
+    /// A page of the resources of the vaults, one vault after the other.
+    ///
+    /// # Errors
+    /// The cursor is none, or what is published cannot be read.
+    pub(super) fn resources(
+        &self,
+        asker: &Asker,
+        cursor: Option<&str>,
+    ) -> Result<ListResourcesResult, Failure> {
+        let places = self.vaults.places();
+        let (place, page) = match cursor {
+            None => (places.first().copied().flatten(), None),
+            Some(cursor) => self.place_of(cursor)?,
+        };
+        let said = said("list", "resources/list", &json!({"cursor": cursor}));
+        let arguments = Vaults::arguments(place);
+        let listed = self.on_behalf((asker, said), arguments, |call, _| {
+            let page = listed(call, place, page)?;
+            call.record(&bytes(&json!({"resources": page.resources})), None)?;
+            Ok(page)
+        });
+        let listed = listed.map_err(|failure| match (failure.code, cursor) {
+            (Code::UnknownCheckpoint, Some(cursor)) => Page::none(cursor),
+            _ => failure,
+        })?;
+        let prefix = |name: &str| format!("{name}/");
+        let after = places.iter().skip_while(|other| **other != place).nth(1).copied().flatten();
+        let next = match listed.next {
+            Some(page) => Some(place.map(prefix).unwrap_or_default() + &page.to_string()),
+            None => after.map(prefix),
+        };
+        let mut result = ListResourcesResult::with_all_items(listed.resources)
+            .with_ttl_ms(0)
+            .with_cache_scope(CacheScope::Private);
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    /// The vault of a cursor, and the page; none for the first one.
+    fn place_of(&self, cursor: &str) -> Result<(Option<&str>, Option<Page>), Failure> {
+        match self.vaults.parted(cursor) {
+            Some((place @ Some(_), "")) => Ok((place, None)),
+            Some((place, page)) => Ok((place, Some(Page::read(page)?))),
+            None => Err(Page::none(cursor)),
+        }
+    }
+
+    /// The forms of URIs that can be read.
+    pub(super) fn resource_templates(&self) -> ListResourceTemplatesResult {
+        let vault = if self.vaults.places() == [None] { "" } else { "{vault}/" };
+        let template = |form: &str, name: &str, title: &str, description: &str| {
+            ResourceTemplate::new(format!("{SCHEME}{vault}{form}"), name)
+                .with_title(title)
+                .with_description(description)
+                .with_mime_type(MARKDOWN)
+        };
+        let templates = vec![
+            template("{+id}", "document", "A document", "The published text of a document"),
+            template(
+                "{+id}#{anchor}",
+                "section",
+                "A section",
+                "A section of a published document, by the anchor of its heading",
+            ),
+            template(
+                "{+id}@{checkpoint}",
+                "pinned-document",
+                "A document at a checkpoint",
+                "The text of a document that a checkpoint seals, which never changes",
+            ),
+            template(
+                "{+id}@{checkpoint}#{anchor}",
+                "pinned-section",
+                "A section at a checkpoint",
+                "A section of a document as a checkpoint seals it, which never changes",
+            ),
+        ];
+        ListResourceTemplatesResult::with_all_items(templates)
+            .with_ttl_ms(0)
+            .with_cache_scope(CacheScope::Private)
+    }
+
+    /// One resource.
+    ///
+    /// # Errors
+    /// Nothing that the reader may read is published under this URI.
+    pub(super) fn resource(&self, asker: &Asker, uri: &str) -> Result<ReadResourceResult, Failure> {
+        let (place, inner) = self.inner(uri).ok_or_else(not_there)?;
+        let said = said("read", "resources/read", &json!({"uri": uri}));
+        let read = self.on_behalf((asker, said), Vaults::arguments(place), |call, _| {
+            let contents = contents(call, uri, &inner)?;
+            call.record(&bytes(&json!({"contents": [&contents]})), None)?;
+            Ok(contents)
+        });
+        let contents = read.map_err(|failure| match failure.code {
+            // Whether there is a draft, a retired document, or one of others, is not told.
+            Code::UnknownId | Code::ForeignVault | Code::VaultNotAllowed => {
+                Failure { details: failure.details, ..not_there() }
+            }
+            _ => failure,
+        })?;
+        let result = ReadResourceResult::new(vec![contents]);
+        Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
+    }
+
+    /// The vault of a URI, and the URI as that vault reads it: where there are several, the name of
+    /// one stands before the path.
+    pub(super) fn inner(&self, uri: &str) -> Option<(Option<&str>, String)> {
+        if !is_uri(uri) || uri.len() > 2 * MAX_URI_BYTES {
+            return None;
+        }
+        let (place, rest) = self.vaults.parted(&uri[SCHEME.len()..])?;
+        Some((place, format!("{SCHEME}{rest}")))
+    }
+}
+
+fn not_there() -> Failure {
+    Failure::new(Code::UnknownId, NOT_THERE)
+        .hint("`resources/list` and `context_overview` list what is published")
+}
+
+/// What is requested, as the log says it. Parameters that are null are left out.
+pub(super) fn said(verb: &'static str, name: &'static str, params: &Value) -> Said {
+    let mut params = params.clone();
+    if let Value::Object(members) = &mut params {
+        members.retain(|_, value| !value.is_null());
+    }
+    Said { verb, name, words: serde_jcs::to_string(&params).unwrap_or_default() }
+}
+
+/// The bytes that are recorded of what is sent.
+pub(super) fn bytes(sent: &impl Serialize) -> Vec<u8> {
+    // Only numbers that JSON has no form for could fail, and there are none.
+    serde_jcs::to_vec(sent).unwrap_or_default()
+}
+
+struct List {
+    resources: Vec<Resource>,
+    next: Option<Page>,
+}
+
+/// A page of the resources of one vault.
+fn listed(call: &mut Call<'_>, place: Option<&str>, page: Option<Page>) -> Result<List, Failure> {
+    let (vault, source) = places(call, names::NEED)?;
+    let skipped = page.map_or(0, |page| page.skipped);
+    let at = page.map(|page| page.checkpoint);
+    let found = call.names((&vault, &source), at, (skipped, PAGE))?;
+    let documents = found.documents.iter().map(|(uri, listed)| of_document(place, uri, listed));
+    let packs = found.packs.iter().map(|(uri, pack)| of_pack(place, uri, pack));
+    let resources = documents.chain(packs).collect();
+    let next = found.next.map(|skipped| Page { checkpoint: found.checkpoint, skipped });
+    Ok(List { resources, next })
+}
+
+/// A URI with the name of its vault before the path, where there are several.
+pub(super) fn named(place: Option<&str>, uri: &Uri) -> String {
+    let uri = uri.to_string();
+    match place {
+        None => uri,
+        Some(name) => format!("{SCHEME}{name}/{}", &uri[SCHEME.len()..]),
+    }
+}
+
+fn of_document(place: Option<&str>, uri: &Uri, listed: &Listed) -> Resource {
+    let fields = &listed.metadata;
+    let resource = Resource::new(named(place, uri), listed.id.as_str())
+        .with_title(beginning(listed.title(), TITLE))
+        .with_mime_type(MARKDOWN);
+    let about = json!({
+        "contextnest/version": listed.version,
+        "contextnest/type": fields.node_type.as_str(),
+    });
+    let resource = resource.with_meta(meta(about));
+    match &fields.description {
+        Some(text) => resource.with_description(beginning(text, DESCRIPTION)),
+        None => resource,
+    }
+}
+
+fn of_pack(place: Option<&str>, uri: &Uri, sealed: &SealedPack) -> Resource {
+    let pack = &sealed.pack;
+    let title = pack.label.as_deref().unwrap_or(&pack.id);
+    let about = json!({"contextnest/version": sealed.version, "contextnest/pack": pack.id});
+    let resource = Resource::new(named(place, uri), sealed.file.as_str())
+        .with_title(beginning(title, TITLE))
+        .with_mime_type(MARKDOWN)
+        .with_meta(meta(about));
+    match &pack.description {
+        Some(text) => resource.with_description(beginning(text, DESCRIPTION)),
+        None => resource,
+    }
+}
+
+fn meta(value: Value) -> MetaObject {
+    let mut meta = MetaObject::default();
+    if let Value::Object(members) = value {
+        meta.0 = members;
+    }
+    meta
+}
+
+/// The text that a URI names, between its two lines, with the report of it.
+fn contents(call: &mut Call<'_>, uri: &str, inner: &str) -> Result<ResourceContents, Failure> {
+    let (vault, source) = places(call, read::NEED)?;
+    let reading = call.read((&vault, &source), inner, None)?;
+    let text = reading.portion().alone();
+    let report = call.release(reading.report());
+    let about = json!({PROVENANCE: about(call, &report, &["body"])});
+    let count = |text: &str| Tokenizer::default().count(text);
+    let tokens = count(&text) + count(&about.to_string());
+    check_tokens(
+        tokens,
+        BUDGET,
+        "read a section by `#ANCHOR`, or call `context_read` with `outline` or a `budget`",
+    )?;
+    Ok(ResourceContents::text(text, uri).with_mime_type(MARKDOWN).with_meta(meta(about)))
+}

@@ -1,0 +1,70 @@
+//! What of a vault has a name that may be read by it: a page of its documents and packs.
+
+use super::{Call, Places};
+use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
+use crate::report::failure::Failure;
+use crate::resolve::packs::SealedPack;
+use crate::resolve::{Listed, Need, Snapshot};
+use crate::uri::Uri;
+
+/// What it takes to answer: an index makes it cheap, so that one is made.
+pub(crate) const NEED: Need = Need::Fields;
+
+/// A page of what a checkpoint publishes: documents in byte order of their ids, then packs in that of
+/// their files.
+pub(crate) struct Page {
+    /// The checkpoint.
+    pub(crate) checkpoint: CheckpointNumber,
+    /// Documents that a URI can name.
+    pub(crate) documents: Vec<(Uri, Listed)>,
+    /// Packs.
+    pub(crate) packs: Vec<(Uri, SealedPack)>,
+    /// Where the next page begins; none of the last one.
+    pub(crate) next: Option<usize>,
+}
+
+impl Call<'_> {
+    /// At most `most` names after the first `skipped`, at a checkpoint or the last one. What is
+    /// withheld is left out.
+    ///
+    /// # Errors
+    /// The log cannot be relied on.
+    pub(crate) fn names(
+        &mut self,
+        (vault, source): Places<'_>,
+        at: Option<CheckpointNumber>,
+        (skipped, most): (usize, usize),
+    ) -> Result<Page, Failure> {
+        let snapshot = Snapshot::of(vault, source, at)?;
+        self.count_unreadable(&snapshot);
+        let ids = snapshot.ids_below("")?;
+        let end = skipped.saturating_add(most);
+        let here = ids.get(skipped..end.min(ids.len())).unwrap_or_default();
+        let mut documents = Vec::with_capacity(here.len());
+        for id in here.iter().filter_map(|id| id.parse::<DocumentId>().ok()) {
+            match (snapshot.uri_of_newest(&id), snapshot.listed(&id)) {
+                (Some(uri), Some(Ok(listed))) => documents.push((uri, listed)),
+                (_, Some(Err(_))) => self.recording.withheld += 1,
+                _ => {}
+            }
+        }
+        let (mut packs, mut all) = (Vec::new(), ids.len());
+        if end >= ids.len() {
+            // They are few, and read only where the documents end.
+            let usable = snapshot.packs().map(|packs| packs.usable).unwrap_or_default();
+            all += usable.len();
+            let first = skipped.saturating_sub(ids.len());
+            let room = end.saturating_sub(skipped.max(ids.len()));
+            packs = usable
+                .into_iter()
+                .skip(first)
+                .take(room)
+                .filter_map(|pack| Some((snapshot.uri_of_newest(&pack.file)?, pack)))
+                .collect();
+        }
+        self.recording.listed = Some(documents.len() + packs.len());
+        let next = (end < all).then_some(end);
+        Ok(Page { checkpoint: snapshot.checkpoint(), documents, packs, next })
+    }
+}
