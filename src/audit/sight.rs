@@ -23,6 +23,13 @@ impl Sight {
         Self(Some(Arc::new(see)))
     }
 
+    /// Of what this lets through, only the lines that `keep` is true of.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub(crate) fn only(self, keep: impl Fn(&Line) -> bool + Send + Sync + 'static) -> Self {
+        Self::limited(move |line, folder| self.of(line, folder).filter(|line| keep(line)))
+    }
+
     /// Whether some lines are not there, or not whole.
     pub(crate) fn is_limited(&self) -> bool {
         self.0.is_some()

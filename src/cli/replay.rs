@@ -5,21 +5,15 @@ mod output;
 use super::Answer;
 use super::color::Paint;
 use super::session::Session;
-use super::trace::{
-    LogPlace, labelled, naming, note_pruned, of_writer, trace_id, unknown_access, unknown_trace,
-    warn_of,
-};
+use super::trace::{LogPlace, labelled, naming, note_pruned, of_writer, trace_id, warn_of};
 use super::ui::shown;
-use crate::audit::{Event, FaultKind, Line, Logs, TraceId};
-use crate::evidence::replay::replay;
-use crate::evidence::staged::StagedTexts;
-use crate::model::id::DocumentId;
+use crate::audit::{FaultKind, Line};
 use crate::report::failure::{Code, Failure};
-use crate::report::trace::{ReplayOutputReport, ReplayReport, ReplayedRow};
+use crate::report::trace::{ReplayOutputReport, ReplayedRow};
 use crate::resolve::{CheckpointSource, Need};
 use crate::vault::Vault;
 use crate::words::count;
-use crate::workspace::recording::of_log;
+use crate::workspace::call::replay::{Made, Replayed, lines};
 
 /// Make the texts of an access again, and compare them with the log
 ///
@@ -30,8 +24,8 @@ use crate::workspace::recording::of_log;
 /// `--session` takes every access of a session. Exit code 1 unless all texts are the same.
 ///
 /// `--output` compares the whole output instead: `read`, `resolve`, `show`, `blame`, `context` and a
-/// `diff` of two versions are run again as of the checkpoint that was the last one then. The result
-/// is `cannot tell` for other commands, for what went to a terminal, and where other bytes are no
+/// `diff` of two versions are run again as of the checkpoint that was the last one then, and so are
+/// calls of the tools of `ctx mcp` that answer the same. The result is `cannot tell` for others, for what went to a terminal, and where other bytes are no
 /// proof of a change: those of another version of ctx, or of a search.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -64,48 +58,23 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     let vault = session.workspace.vault()?;
     let logs = args.place.seen(&vault, session)?;
     let lost = args.place.lost_accesses(&vault, &logs)?;
-    let (lines, mut faults) = match &name {
-        Some(name) => (of_log(logs.find(name))?, Vec::new()),
-        None => {
-            let filter = labelled(session);
-            let mut found: Vec<Line> = Vec::new();
-            let is_wanted = |line: &Line| match line.event {
-                Event::Access(_) => true,
-                Event::Hydration(ref result) => !args.output && result.error.is_none(),
-                Event::Listing(_) => args.output,
-                _ => false,
-            };
-            let keep = |line: Line| is_wanted(&line).then_some(line);
-            // That all is the same says that no line of the session was replaced.
-            let found_line = &mut |line| found.push(line);
-            let faults = of_log(logs.matching_verified(&filter, &keep, found_line))?;
-            (found, faults)
-        }
+    let filter = labelled(session);
+    let which = match &name {
+        Some(name) => Replayed::Trace(name),
+        None => Replayed::Session(&filter),
     };
-    if lines.is_empty() {
+    let made = if args.output { Made::Output } else { Made::Texts };
+    let found = lines(&vault, &logs, (which, made));
+    if found.as_ref().is_err_and(|why| why.code == Code::UnknownTrace) {
         args.place.note_elsewhere(&vault, session);
     }
-    match &name {
-        Some(name) if lines.is_empty() => {
-            let change = is_change(&vault, &logs, name);
-            let unknown = || naming(unknown_trace(&[logs], name), &lost);
-            return Err(change.unwrap_or_else(unknown));
-        }
-        Some(name) => {
-            let has_texts = |line: &Line| match &line.event {
-                Event::Access(_) => true,
-                Event::Hydration(result) => result.error.is_none(),
-                _ => false,
-            };
-            if !args.output && !lines.iter().any(has_texts) {
-                return Err(no_texts(name, lines[0].event.as_str()));
-            }
-        }
-        None => note_pruned(session, &logs, None),
+    if name.is_none() {
+        note_pruned(session, &logs, None);
     }
-    if lines.is_empty() {
-        return Err(naming(unknown_access(&logs), &lost));
-    }
+    let (lines, mut faults) = found.map_err(|why| match why.code {
+        Code::Usage => why,
+        _ => naming(why, &lost),
+    })?;
     match &name {
         Some(name) => faults.extend(of_writer(&lost, name).cloned()),
         None => faults.extend(lost),
@@ -122,17 +91,7 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         });
     }
     let source = session.source(&vault, Need::Versions)?;
-    // Whose session it is sees its staged entries.
-    let (workspace, labels) = (&session.workspace, session.workspace.labels()?);
-    let staged_of = |id: &DocumentId| workspace.visible_staged(&vault, &labels, id);
-    let staged = StagedTexts::new(&staged_of);
-    let of_line = |line: &Line| {
-        let trace = line.trace().to_string();
-        replay((&vault, &source), &staged, line)
-            .into_iter()
-            .map(move |replayed| (trace.clone(), replayed))
-    };
-    let report = ReplayReport::new(lines.iter().flat_map(of_line).collect());
+    let report = session.call.replay((&vault, &source), &lines)?;
     if session.ui.json {
         session.ui.report(&report);
     } else {
@@ -144,19 +103,6 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         ));
     }
     Ok(if report.same == report.texts.len() { whole } else { Answer::No })
-}
-
-/// That a line is a change, which no access log has.
-fn is_change(vault: &Vault, logs: &Logs, name: &TraceId) -> Option<Failure> {
-    let changes = Logs::of_changes(vault).ok()?.seen_by(logs.sight().clone());
-    let found = changes.find(name).ok()?;
-    found.first().map(|line| no_texts(name, line.event.as_str()))
-}
-
-/// That a line says of no text that it was handed out.
-fn no_texts(name: &TraceId, event: &str) -> Failure {
-    let message = format!("`{name}` is no access, but a line `{event}`: it handed out no text");
-    Failure::new(Code::Usage, message).hint(format!("`ctx trace show {name}` prints it"))
 }
 
 /// Compares whole outputs. Further lines of one answer have the same.

@@ -103,6 +103,13 @@ impl<'w> Session<'w> {
                     let what = "recorded, but the notification failed";
                     self.ui.note(&format!("warning: {what}: {why}"));
                 }
+                Note::LogFaults(faults) => {
+                    let what = count(faults, "fault");
+                    self.ui.note(&format!(
+                        "warning: the log has {what}, so accesses may be missing; \
+                         run `ctx trace verify`"
+                    ));
+                }
                 Note::NoContent(why) => self.ui.note(&format!("warning: {}", shown(&why))),
             }
         }

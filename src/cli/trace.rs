@@ -16,14 +16,18 @@ use std::io;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, groups};
-use crate::audit::{Fault, Filter, Follower, Logs, Sight, TraceId};
+use crate::audit::{Fault, Filter, Follower, Logs, Sight};
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::TraceRow;
 use crate::vault::Vault;
 use crate::words::count;
+use crate::workspace::call::Note;
 use crate::workspace::recording::{GivenLabels, of_log};
+pub(super) use crate::workspace::traces::{
+    naming, of_writer, trace_id, unknown_access, unknown_trace,
+};
 use crate::workspace::version::number;
 
 use collect::Collect;
@@ -254,57 +258,6 @@ fn time(text: &str) -> Result<Timestamp, Failure> {
     })
 }
 
-/// The name of an access on the command line.
-pub(super) fn trace_id(text: &str) -> Result<TraceId, Failure> {
-    text.parse().map_err(|why| {
-        Failure::new(Code::Usage, format!("`{text}` is not the name of an access: {why}"))
-    })
-}
-
-/// That the log has no line that was asked for; one that was altered is none.
-pub(super) fn unknown_access(logs: &Logs) -> Failure {
-    if let Some(failure) = unlisted(std::slice::from_ref(logs)) {
-        return failure;
-    }
-    let message = match logs.sight().is_limited() {
-        true => "no such access is recorded that you may read",
-        false => "no such access is recorded",
-    };
-    Failure::new(Code::UnknownTrace, message)
-        .hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered")
-}
-
-/// The same failure with what is wrong with the logs: a line that is asked for may be one that they
-/// lack.
-pub(super) fn naming(mut failure: Failure, lost: &[Fault]) -> Failure {
-    let name = |fault: &Fault| {
-        format!("{}: {}: {}", fault.kind.as_str(), shown(&fault.file), shown(&fault.why))
-    };
-    failure.details.extend(lost.iter().take(MOST_NAMED).map(name));
-    failure
-}
-
-/// So many faults are named with a failure.
-const MOST_NAMED: usize = 20;
-
-/// Of some faults, those of the writer whose line a trace names.
-pub(super) fn of_writer<'f>(
-    faults: &'f [Fault],
-    name: &'f TraceId,
-) -> impl Iterator<Item = &'f Fault> {
-    let is_of = |fault: &&Fault| {
-        fault.file.rsplit('/').next().is_some_and(|file| file.starts_with(&name.writer))
-    };
-    faults.iter().filter(is_of)
-}
-
-/// That a line which was not found may be in a folder that could not be listed.
-fn unlisted(all: &[Logs]) -> Option<Failure> {
-    let fault = all.iter().flat_map(Logs::unlisted).next()?;
-    let Fault { file, why, .. } = fault;
-    Some(Failure::new(Code::Io, format!("the access log `{}`: {why}", shown(file))))
-}
-
 /// Says that not every change is shown, where that is so.
 fn note_limited(session: &mut Session<'_>, sight: &Sight) {
     if sight.is_limited() {
@@ -317,10 +270,8 @@ pub(super) fn warn_of(session: &mut Session<'_>, faults: &[Fault]) -> Answer {
     if faults.is_empty() {
         return Answer::Yes;
     }
-    let what = count(faults.len(), "fault");
-    session.ui.note(&format!(
-        "warning: the log has {what}, so accesses may be missing; run `ctx trace verify`"
-    ));
+    session.note(Note::LogFaults(faults.len()));
+    session.tell();
     match faults.iter().any(|fault| fault.kind.is_damage()) {
         true => Answer::No,
         false => Answer::Yes,
@@ -388,27 +339,5 @@ pub(super) fn note_pruned(session: &mut Session<'_>, logs: &Logs, from: Option<T
         session.ui.note(&format!(
             "note: accesses before {before} were pruned (`ctx trace show {by}`), and may be missing here"
         ));
-    }
-}
-
-/// That no line has a name; a line that was pruned had it.
-pub(super) fn unknown_trace(all: &[Logs], name: &TraceId) -> Failure {
-    match all.iter().find_map(|logs| logs.cuts().covers(name)) {
-        Some(cut) => {
-            let message = format!("the access `{name}` was pruned");
-            let hint = format!("`ctx trace show {}` shows who pruned it", shown(&cut.by));
-            Failure::new(Code::UnknownTrace, message).hint(hint)
-        }
-        None => {
-            if let Some(failure) = unlisted(all) {
-                return failure;
-            }
-            let is_limited = all.iter().any(|logs| logs.sight().is_limited());
-            let which = if is_limited { " that you may read" } else { "" };
-            let message = format!("no access `{name}` is recorded{which}");
-            Failure::new(Code::UnknownTrace, message).hint(
-                "`ctx trace list` lists them; `ctx trace verify` names lines that were altered",
-            )
-        }
     }
 }

@@ -11,7 +11,7 @@ use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 use crate::report::{Report, to_json_compact};
 use crate::resolve::tokens::Tokenizer;
-use crate::words::beginning;
+use crate::words::{beginning, count};
 use crate::workspace::call::{Call, Note};
 
 /// The most tokens of an answer, where the call does not ask for more.
@@ -148,6 +148,10 @@ fn said(note: &Note) -> Option<String> {
         Note::NoChange(why) => format!("the change log lacks this call: {}", shown(why)),
         Note::NotNotified(why) => {
             format!("it is recorded, but the notification failed: {}", shown(why))
+        }
+        Note::LogFaults(faults) => {
+            let what = count(*faults, "fault");
+            format!("the access log has {what}: accesses may be missing here")
         }
         Note::Setting(unknown) => shown(unknown).into_owned(),
         Note::NoContent(why) => shown(why).into_owned(),

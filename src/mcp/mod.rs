@@ -7,9 +7,11 @@
 //! profile; `identity` is who asks, as each request says, `consent` asks a human, `answer` is what is
 //! sent and recorded. `resources` are documents by their URIs; `requests` answers what is no call of a
 //! tool. `http` serves many clients in place of one, `tokens` says for whom a bearer token
-//! stands, `metrics` counts, `vaults` are those that are served, and `spelling` names tools where a
+//! stands, `metrics` counts, `vaults` are those that are served, `again` makes a recorded call again,
+//! and `spelling` names tools where a
 //! command would name commands.
 
+mod again;
 mod answer;
 mod calls;
 mod clients;
@@ -32,6 +34,7 @@ use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
+pub(crate) use again::again;
 pub(crate) use clients::{Client, Started};
 use offer::Offer;
 pub(crate) use offer::{Choice, Profile};

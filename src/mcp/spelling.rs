@@ -7,6 +7,7 @@ use super::offer::Profile;
 use crate::model::hint::{Argument, Call, Verb};
 use crate::report::Spell;
 use crate::report::spelling::command_line;
+use crate::workspace::source::ALL as ALL_SOURCES;
 
 /// How calls are spelled for who has the tools of a profile.
 pub(super) fn of(profile: Profile) -> Spell {
@@ -31,6 +32,8 @@ fn tool(verb: Verb) -> Option<(&'static str, &'static str, Profile)> {
         Verb::Submit => ("context_submit", "ids", Author),
         Verb::Withdraw => ("context_withdraw", "ids", Author),
         Verb::Restore => ("context_restore", "id", Author),
+        Verb::SourceRecord => ("context_source_record", "", Author),
+        Verb::StageList => ("context_stage_list", "", Author),
         Verb::Review => ("context_review", "", Reviewer),
         Verb::ReviewShow => ("context_review", "id", Reviewer),
         Verb::Reject => ("context_reject", "ids", Reviewer),
@@ -44,6 +47,9 @@ fn spell(call: &Call, profile: Profile) -> String {
     let tool = tool(call.verb).filter(|(.., first)| *first <= profile);
     let with = |tool: &str, name: &str, value: Value| format!("`{tool}` with `{name}`: {value}");
     match (tool, call.arguments.as_slice()) {
+        (None, []) if call.verb == Verb::SourceList => {
+            with("context_overview", "selector", json!(ALL_SOURCES))
+        }
         (Some((tool, ..)), []) => format!("`{tool}`"),
         (Some((tool, "ids", _)), [Argument::Value(value)]) => with(tool, "ids", json!([value])),
         (Some((tool, name, _)), [Argument::Value(value)]) if !name.is_empty() => {

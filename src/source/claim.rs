@@ -10,6 +10,37 @@ use crate::words::beginning;
 /// The most bytes of an error that are recorded.
 pub(crate) const MAX_ERROR: usize = 4096;
 
+/// The longest duration that is recorded: the largest number that a line of a log holds.
+pub(crate) const MAX_DURATION_MS: u64 = (1 << 53) - 1;
+
+/// The name of a tool.
+///
+/// # Errors
+/// It is empty.
+pub(crate) fn tool(text: &str) -> Result<String, &'static str> {
+    match text.trim().is_empty() {
+        true => Err("expected names of tools with one comma between them, none empty"),
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// A type and a subtype, with parameters.
+///
+/// # Errors
+/// The text is none.
+pub(crate) fn media_type(text: &str) -> Result<String, &'static str> {
+    let form = "expected a media type such as `application/json`";
+    let (kind, rest) = text.split_once('/').ok_or(form)?;
+    let is_printable = text.len() <= 256 && text.bytes().all(|b| (0x20..0x7f).contains(&b));
+    let is_word = |word: &str| {
+        let of_word = |b: u8| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b);
+        !word.is_empty() && word.bytes().all(of_word)
+    };
+    let subtype = rest.split(';').next().unwrap_or_default().trim_end();
+    let is_one = is_printable && is_word(kind) && is_word(subtype);
+    is_one.then(|| text.to_owned()).ok_or(form)
+}
+
 /// What a caller states.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claim {

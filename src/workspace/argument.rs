@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::audit::TraceId;
 use crate::document;
 use crate::document::frontmatter::NodeType;
 use crate::model::layout::limit;
@@ -74,4 +75,14 @@ pub(crate) fn tags(tags: &[String]) -> Result<Vec<Tag>, Failure> {
             })
         })
         .collect()
+}
+
+/// Names of hydrations.
+pub(crate) fn traces(texts: &[String]) -> Result<Vec<TraceId>, Failure> {
+    let trace = |text: &String| {
+        text.parse().map_err(|why| {
+            Failure::new(Code::Usage, format!("`{text}` is not the name of a hydration: {why}"))
+        })
+    };
+    texts.iter().map(trace).collect()
 }

@@ -47,6 +47,7 @@ pub(crate) mod staged;
 pub(crate) mod staging;
 pub(crate) mod stewards;
 pub(crate) mod submission;
+pub(crate) mod traces;
 mod unknown;
 pub(crate) mod validate;
 pub(crate) mod version;

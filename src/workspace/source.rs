@@ -141,16 +141,17 @@ impl From<ClaimError> for Failure {
             ClaimError::OtherServer { .. } | ClaimError::ServerMissing { .. } => {
                 (Code::Usage, "name the server that the source declares".to_owned())
             }
-            ClaimError::NoServer { .. } => (Code::Usage, "leave `--server` out".to_owned()),
+            ClaimError::NoServer { .. } => (Code::Usage, "name no server".to_owned()),
             ClaimError::Tool { declared, .. } => {
                 (Code::Usage, format!("its tools are {}", declared.join(", ")))
             }
             ClaimError::OtherSource { .. } => {
                 (Code::Usage, "name results of the sources in `source.depends_on`".to_owned())
             }
-            ClaimError::UnknownTrace(_) => {
-                (Code::UnknownTrace, "record the dependency first; that prints its name".to_owned())
-            }
+            ClaimError::UnknownTrace(_) => (
+                Code::UnknownTrace,
+                "record the dependency first; the answer has its name".to_owned(),
+            ),
             ClaimError::Log(_) => return Self::new(Code::Io, why.to_string()),
         };
         Self::new(code, why.to_string()).hint(hint)
@@ -231,7 +232,7 @@ impl Workspace<'_> {
         match labels.session_implicit {
             false => Ok(labels),
             true => Err(Failure::new(Code::Usage, format!("{what} needs a named session"))
-                .hint("name the session of the agent, with `--session` or CTX_SESSION")),
+                .hint("name the session of the agent: a command takes `--session` or CTX_SESSION, a call of a tool `contextnest/session` in `_meta`")),
         }
     }
 

@@ -157,7 +157,7 @@ fn what_the_source_does_not_say_is_refused() {
     ];
     let all: Vec<String> = cases.iter().map(|line| said(line)).collect();
     assert_snapshot!(named(&place, &all.join("\n")), @"
-    2 error[usage]: a hydration needs a named session | hint: name the session of the agent, with `--session` or CTX_SESSION
+    2 error[usage]: a hydration needs a named session | hint: name the session of the agent: a command takes `--session` or CTX_SESSION, a call of a tool `contextnest/session` in `_meta`
     2 error: the following required arguments were not provided: |   --tools <NAME,...> |  | Usage: ctx source record --tools <NAME,...> --session <ID> --server <NAME> <ID> |  | For more information, try '--help'.
     2 error[usage]: `sources/users` declares the server `jira`, and none is given | hint: name the server that the source declares
     2 error[usage]: `sources/users` declares the server `jira`, not `hr` | hint: name the server that the source declares
@@ -168,11 +168,11 @@ fn what_the_source_does_not_say_is_refused() {
     1 error[unknown-id]: no document has the id `sources/none` | hint: `ctx list` lists published documents, `ctx status` all of them
     2 error: invalid value 'json' for '--media-type <TYPE>': expected a media type such as `application/json` |  | For more information, try '--help'.
     2 error[usage]: `x` is not the name of a hydration: expected 8 hexadecimal digits, `-` and a number, as in `0a1b2c3d-17`
-    1 error[unknown-trace]: no hydration `00000000-1` of this session is recorded in this vault | hint: record the dependency first; that prints its name
-    1 error[unknown-trace]: no hydration `WRITER-2` of this session is recorded in this vault | hint: record the dependency first; that prints its name
+    1 error[unknown-trace]: no hydration `00000000-1` of this session is recorded in this vault | hint: record the dependency first; the answer has its name
+    1 error[unknown-trace]: no hydration `WRITER-2` of this session is recorded in this vault | hint: record the dependency first; the answer has its name
     2 error[usage]: `WRITER-1` is a hydration of `sources/users`, which `sources/users` does not depend on | hint: name results of the sources in `source.depends_on`
-    1 error[unknown-trace]: no hydration `WRITER-1` of this session is recorded in this vault | hint: record the dependency first; that prints its name
-    1 error[unknown-trace]: no hydration `WRITER-1` of this session is recorded in this vault | hint: record the dependency first; that prints its name
+    1 error[unknown-trace]: no hydration `WRITER-1` of this session is recorded in this vault | hint: record the dependency first; the answer has its name
+    1 error[unknown-trace]: no hydration `WRITER-1` of this session is recorded in this vault | hint: record the dependency first; the answer has its name
     ");
     assert_eq!(lines(&place).len(), 2, "none of them is recorded");
 }

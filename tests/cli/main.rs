@@ -60,6 +60,7 @@ mod mcp;
 mod mcp_config;
 mod mcp_http;
 mod mcp_resources;
+mod mcp_staged;
 mod mcp_vaults;
 mod mcp_writing;
 mod merged;

@@ -148,6 +148,7 @@ pub(crate) fn calls() -> Vec<(&'static str, Value)> {
         ("context_blame", json!({"id": "nodes/fees"})),
         ("context_check", json!({"uris": ["contextnest://nodes/returns@1"]})),
         ("context_verify", json!({"ids": ["nodes/returns"]})),
+        ("context_replay", json!({})),
     ]
 }
 
@@ -171,10 +172,18 @@ fn each_revision_is_answered_as_recorded() {
         let mut messages = opener(revision);
         messages.push(request(revision, 1, "tools/list", json!({})));
         for ((tool, arguments), id) in calls().into_iter().zip(2..) {
-            let params = json!({"name": tool, "arguments": arguments});
+            let mut params = json!({"name": tool, "arguments": arguments});
+            if tool == "context_pack" || tool == "context_replay" {
+                params["_meta"] = json!({"contextnest/session": "s-1"});
+            }
             messages.push(request(revision, id, "tools/call", params));
         }
-        let answers = answers(&place, &messages);
+        let mut answers = answers(&place, &messages);
+        let replayed = answers.values_mut().last().unwrap();
+        let trace = replayed["result"]["structuredContent"]["texts"][0]["trace"].to_string();
+        let writer = trace.trim_matches('"').split('-').next().unwrap();
+        *replayed =
+            serde_json::from_str(&replayed.to_string().replace(writer, "00000000")).unwrap();
         let asked = messages.iter().filter(|message| message.get("id").is_some());
         let exchange: Vec<Value> = asked
             .map(|message| {

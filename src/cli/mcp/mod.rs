@@ -21,15 +21,16 @@ use crate::workspace::{Environment, Options, Workspace};
 /// tools of a reader answer what these commands do with `--json`: `context_init` (context),
 /// `context_overview` (list), `context_search` (search), `context_resolve` (resolve), `context_read`
 /// (read), `context_neighbors` (neighbors), `context_pack` (resolve pack:ID), `context_diff` (diff),
-/// `context_history` (history), `context_blame` (blame), `context_check` (check) and `context_verify`
-/// (verify). They write nothing to the vault, and serve no draft but to who wrote it. Published
-/// documents and packs are resources, too, by their contextnest:// URIs.
+/// `context_history` (history), `context_blame` (blame), `context_check` (check), `context_verify`
+/// (verify) and `context_replay` (replay). They write nothing to the vault, and serve no draft but to
+/// who wrote it. Published documents and packs are resources, too, by their contextnest:// URIs.
 ///
 /// --profile author adds the tools that write drafts and submissions: `context_create`,
-/// `context_update`, `context_submit`, `context_withdraw` and `context_restore`. --profile reviewer
-/// adds `context_review`, `context_approve`, `context_reject`, `context_publish` and
-/// `context_assign_steward`. Approvals and assignments ask the human at the client for consent, and are
-/// refused where the client cannot ask. What a principal may do follows from their role.
+/// `context_update`, `context_submit`, `context_withdraw`, `context_restore`, `context_source_record`
+/// and `context_stage_list`. --profile reviewer adds `context_review`, `context_approve`,
+/// `context_reject`, `context_publish`, `context_assign_steward` and `context_stage_promote`.
+/// Approvals, assignments and promotions ask the human at the client for consent, and are refused
+/// where the client cannot ask. What a principal may do follows from their role.
 ///
 /// Accesses are recorded as those of commands are, before each answer. Who asks is what each request
 /// says in `_meta`: `contextnest/session`, `contextnest/agent`, `contextnest/thread`,

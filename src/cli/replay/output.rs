@@ -1,8 +1,8 @@
-//! `ctx replay --output`: a recorded command is run again on the vault as it was at the recorded
-//! head, and its output compared with the log (AUDIT-17).
+//! `ctx replay --output`: a recorded command, or call of a tool, is run again on the vault as it was at
+//! the recorded head, and its output compared with the log (AUDIT-17).
 //!
-//! The words of a line are not trusted. They are read by the parser of the command line, and only
-//! verbs that print what a checkpoint holds are run: without a terminal, variables, git, a search
+//! The words of a line are not trusted. They are read by the parser of the command line, or as the
+//! arguments of a tool, and only verbs that print what a checkpoint holds are run: without a terminal, variables, git, a search
 //! program, or any folder of the user, so that nothing is written and nothing else is run.
 
 use std::io;
@@ -136,7 +136,6 @@ fn again(session: &Session<'_>, vault: &Vault, line: &Line) -> Result<Printed, O
             None => "its command line is not shown to you",
         }));
     };
-    let cli = parse(argv)?;
     let log = log_at_head(vault, line)?;
     let cwd = args.cwd.as_deref().unwrap_or_default();
     if !Path::new(cwd).components().all(|part| matches!(part, Component::Normal(_))) {
@@ -158,22 +157,33 @@ fn again(session: &Session<'_>, vault: &Vault, line: &Line) -> Result<Printed, O
         now: Some(line.at.clone()),
         ..Options::default()
     };
+    let mut call = Call::new(Workspace { environment: &environment, options }, Labels::default());
+    call.pinned = Some(log);
+    #[cfg(feature = "mcp")]
+    if let Some(made) = crate::mcp::again(&mut call, argv) {
+        let bytes = made.map_err(cannot_tell)?;
+        return Ok(Printed::new(&bytes, &call));
+    }
+    let cli = parse(argv)?;
     let (mut stdout, mut stderr, mut stdin) = (io::sink(), io::sink(), io::empty());
     let mut ui = Ui::new(&mut stdout, &mut stderr, Terminal::default());
     ui.json = cli.global.json;
     ui.hold();
-    let mut call = Call::new(Workspace { environment: &environment, options }, Labels::default());
-    call.pinned = Some(log);
     let mut inner = Session { ui, call, stdin: &mut stdin };
     if let Err(failure) = dispatch(cli.verb, &mut inner) {
         return Err(cannot_tell(format!("the command fails now: {}", failure.message)));
     }
-    let output = inner.ui.held();
-    Ok(Printed {
-        bytes: output.len() as u64,
-        sha256: Digest::of(output).to_string(),
-        withheld: inner.recording.withheld as u64,
-    })
+    Ok(Printed::new(inner.ui.held(), &inner.call))
+}
+
+impl Printed {
+    fn new(output: &[u8], call: &Call<'_>) -> Self {
+        Self {
+            bytes: output.len() as u64,
+            sha256: Digest::of(output).to_string(),
+            withheld: call.recording.withheld as u64,
+        }
+    }
 }
 
 /// Reads the words of a line as a command that may be run again.

@@ -1,19 +1,15 @@
 //! `ctx source record`.
 
-use crate::audit::{Cached, Hydration, TraceId};
+use crate::audit::{Cached, Hydration};
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::model::stage::StagePolicy;
-use crate::report::failure::{Code, Failure};
-use crate::report::source::SourceRecordReport;
-use crate::resolve::{Need, Snapshot};
+use crate::report::failure::Failure;
+use crate::source::claim::{MAX_DURATION_MS, media_type, tool};
 use crate::source::{Claim, Received, SourceCall};
+use crate::workspace::argument::traces;
 use crate::workspace::source::{Recorded, call_of};
-use crate::workspace::version::published;
-
-/// The largest number that a line of a log holds.
-const MOST: u64 = (1 << 53) - 1;
 
 /// Record what a source gave, in the session that fetched it
 ///
@@ -41,7 +37,7 @@ pub(super) struct Record {
     #[arg(long, value_enum)]
     cache: Option<CacheStatus>,
     /// How long it took, in milliseconds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MOST))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_DURATION_MS))]
     duration_ms: Option<u64>,
     /// What went wrong; the first 4096 bytes are recorded
     #[arg(long, value_name = "TEXT")]
@@ -72,28 +68,6 @@ impl From<CacheStatus> for Cached {
     }
 }
 
-/// The name of a tool.
-fn tool(text: &str) -> Result<String, &'static str> {
-    match text.trim().is_empty() {
-        true => Err("expected names of tools with one comma between them, none empty"),
-        false => Ok(text.to_owned()),
-    }
-}
-
-/// A type and a subtype, with parameters.
-pub(super) fn media_type(text: &str) -> Result<String, &'static str> {
-    let form = "expected a media type such as `application/json`";
-    let (kind, rest) = text.split_once('/').ok_or(form)?;
-    let is_printable = text.len() <= 256 && text.bytes().all(|b| (0x20..0x7f).contains(&b));
-    let is_word = |word: &str| {
-        let of_word = |b: u8| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b);
-        !word.is_empty() && word.bytes().all(of_word)
-    };
-    let subtype = rest.split(';').next().unwrap_or_default().trim_end();
-    let is_one = is_printable && is_word(kind) && is_word(subtype);
-    is_one.then(|| text.to_owned()).ok_or(form)
-}
-
 impl Record {
     fn claim(&self) -> Result<Claim, Failure> {
         Ok(Claim {
@@ -106,16 +80,6 @@ impl Record {
             depends_on: traces(&self.depends_on)?,
         })
     }
-}
-
-/// Names of hydrations on the command line.
-pub(super) fn traces(texts: &[String]) -> Result<Vec<TraceId>, Failure> {
-    let trace = |text: &String| {
-        text.parse().map_err(|why| {
-            Failure::new(Code::Usage, format!("`{text}` is not the name of a hydration: {why}"))
-        })
-    };
-    texts.iter().map(trace).collect()
 }
 
 /// Says whether a result is kept.
@@ -141,36 +105,19 @@ fn not_kept(call: &SourceCall<'_>, recorded: &Hydration) -> &'static str {
 }
 
 pub(super) fn run(args: &Record, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let labels = session.workspace.named_session("a hydration")?;
+    session.workspace.named_session("a hydration")?;
     let claim = args.claim()?;
     let vault = session.vault()?;
-    let id = session.workspace.known_id(&vault, &args.id)?;
-    let id = session.workspace.nameable(&vault, id)?;
-    let source = session.source(&vault, Need::Versions)?;
-    let head = Snapshot::of(&vault, &source, None)?;
-    let served = published(&vault, &head, &id)?;
-    let call = call_of(&served)?;
-    session.workspace.check_claim(&vault, &call, (&claim, &labels))?;
-    let is_kept = session.workspace.staged_for((&vault, &source), &call)?.is_some();
-    let received = Received::read(session.stdin, is_kept)?;
-    let named = labels.session.clone().unwrap_or_default();
-    let recorded = session.workspace.record_hydration(
-        (&vault, &source),
-        (&session.recording, labels),
-        (&call, claim),
-        received,
-    )?;
-    let trace = recorded.trace.to_string();
+    let stdin = &mut *session.stdin;
+    let receive = |is_kept| Received::read(stdin, is_kept);
+    let made = session.call.record_result(&vault, (&args.id, claim), receive);
+    session.tell();
+    let made = made?;
     if session.ui.json {
-        session.ui.report(&SourceRecordReport {
-            trace,
-            session: &named,
-            hydration: &recorded.hydration,
-            staged: recorded.staged.as_deref(),
-        });
+        session.ui.report(&made.report());
     } else {
-        session.ui.line(&trace);
-        note_staged(session, &call, &recorded);
+        session.ui.line(&made.recorded.trace.to_string());
+        note_staged(session, &call_of(&made.served)?, &made.recorded);
     }
     Ok(Answer::Yes)
 }

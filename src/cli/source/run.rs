@@ -28,7 +28,7 @@ pub(super) struct Run {
     /// Id or file of a published source
     id: String,
     /// Record what the result is, as in `application/json`
-    #[arg(long, value_name = "TYPE", value_parser = super::record::media_type)]
+    #[arg(long, value_name = "TYPE", value_parser = crate::source::claim::media_type)]
     media_type: Option<String>,
 }
 

@@ -1,15 +1,12 @@
 //! `ctx stage list`.
 
-use super::warn_of_damage;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::report::failure::Failure;
 use crate::report::staging::{StagedListReport, StagedReport};
-use crate::resolve::{Need, Snapshot};
 use crate::words::count;
-use crate::workspace::source::no_source;
-use crate::workspace::staging::Listed;
+use crate::workspace::call::stage::Listing;
 
 /// List staged entries, the oldest first
 ///
@@ -31,34 +28,21 @@ pub(super) struct List {
 
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let source = args.source.as_ref();
-    let source = source.map(|id| session.workspace.readable_id(&vault, id)).transpose()?;
-    let of_session = match session.labels.session_implicit || args.every_session {
-        true => None,
-        false => session.labels.session.as_deref(),
+    let named = session.labels.session.clone().filter(|_| !session.labels.session_implicit);
+    let named = named.filter(|_| !args.every_session);
+    let listing = Listing {
+        source: args.source.as_deref(),
+        session: named.as_deref(),
+        own: false,
+        ended: args.all,
     };
-    let listed = Listed { source: source.as_ref(), session: of_session, ended: args.all };
-    let view = session.workspace.staged_listed(&vault, &session.labels, listed)?;
-    let mut visible = view.visible();
-    visible.retain(|entry| {
-        (args.all || entry.is_live())
-            && of_session.is_none_or(|session| entry.entry.session.as_deref() == Some(session))
-    });
-    let elsewhere = view.own_elsewhere(source.as_ref());
-    let damaged = view.damaged().filter(|id| source.as_ref().is_none_or(|source| *id == source));
-    let answer = warn_of_damage(session, damaged);
-    session.recording.listed = Some(visible.len());
-    let staged: Vec<StagedReport> =
-        visible.into_iter().map(|entry| StagedReport::of(entry, view.is_own(entry))).collect();
-    if let Some(source) = source.filter(|_| staged.is_empty()) {
-        let checkpoints = session.source(&vault, Need::Versions)?;
-        let head = Snapshot::of(&vault, &checkpoints, None)?;
-        no_source(&head, &source).map_or(Ok(()), Err)?;
-    }
+    let (report, is_damaged) = session.ask(|call, _| call.staged(&vault, listing))?;
+    let answer = if is_damaged { Answer::No } else { Answer::Yes };
     if session.ui.json {
-        session.ui.report(&StagedListReport { staged, own_elsewhere: elsewhere });
+        session.ui.report(&report);
         return Ok(answer);
     }
+    let StagedListReport { staged, own_elsewhere: elsewhere } = report;
     if staged.is_empty() {
         session.ui.note("note: no staged entry that you may see");
     }

@@ -12,9 +12,9 @@ pub(super) use list::row;
 use super::Answer;
 use super::session::Session;
 use crate::model::id::DocumentId;
-use crate::report::failure::{Code, Failure};
-use crate::staging::{StagedName, parse_name};
+use crate::report::failure::Failure;
 use crate::workspace::call::Note;
+use crate::workspace::call::stage::staged_name as name;
 
 /// List, show, promote and remove staged results of sources
 ///
@@ -82,12 +82,4 @@ pub(super) fn warn_of_damage<'d>(
     }
     session.tell();
     answer
-}
-
-/// The name of an entry as an argument.
-fn name(text: &str) -> Result<StagedName, Failure> {
-    parse_name(text).map_err(|why| {
-        let text = super::ui::shown(text).into_owned();
-        Failure::new(Code::Usage, format!("`{text}` names no staged entry: {why}"))
-    })
 }

@@ -1,15 +1,11 @@
 //! `ctx stage promote`.
 
-use super::name;
 use crate::cli::session::Session;
 use crate::cli::{Acting, Answer, event};
-use crate::document::frontmatter::NodeType;
-use crate::model::id::DocumentId;
-use crate::report::event::{Added, EventReport, Submitted};
+use crate::govern::Mode;
+use crate::report::event::{Added, Submitted};
 use crate::report::failure::Failure;
-use crate::report::staging::StagedPromoteReport;
-use crate::workspace::argument::{node_type, tags};
-use crate::workspace::staging::Target;
+use crate::workspace::call::stage::Promoting;
 
 /// Make a document of a staged entry
 ///
@@ -44,37 +40,21 @@ pub(super) struct Promote {
 
 pub(super) fn run(args: &Promote, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
-    let name = name(&args.entry)?;
-    let workspace = &session.call.workspace;
-    let id: DocumentId = workspace.new_id(&vault, &args.to)?;
-    DocumentId::of_document_file(&id.live_path())?;
-    let author = workspace.author(&vault, args.note.as_deref(), None)?;
-    let view = workspace.staged_named(&vault, &session.labels, &[&name])?;
-    let entry = view.find(&name)?;
-    let tags = match args.tags.is_empty() {
-        true => Vec::new(),
-        false => tags(&args.tags)?,
-    };
-    let target = Target {
-        id: &id,
+    let promoting = Promoting {
+        entry: &args.entry,
+        to: &args.to,
         title: args.title.as_deref(),
-        tags,
-        node_type: args.node_type.as_deref().map_or(Ok(NodeType::Document), node_type)?,
-        author: &author,
+        node_type: args.node_type.as_deref(),
+        tags: &args.tags,
+        note: args.note.as_deref(),
     };
-    let promoted = workspace.promote_staged(&vault, entry, &target)?;
-    if let Some(outcome) = promoted.outcome.as_ref().filter(|_| promoted.submitted) {
-        session.notify(&vault, outcome, ("submit", None));
-    }
-    let (uri, version) = (promoted.entry.name().to_string(), promoted.version.0);
+    let promoted = session.ask(|call, _| call.promote(&vault, &promoting, Mode::default()))?;
     if session.ui.json {
         let spell = session.ui.spell();
-        let event =
-            promoted.outcome.as_ref().map(|outcome| EventReport::new(outcome, false, spell));
-        let (document, submitted) = (id.to_string(), promoted.submitted);
-        session.ui.report(&StagedPromoteReport { uri, document, version, submitted, event });
+        session.ui.report(&promoted.report(spell));
         return Ok(Answer::Yes);
     }
+    let (uri, id, version) = (promoted.entry.name(), &promoted.document, promoted.version);
     let answer = match (&promoted.outcome, promoted.submitted) {
         (Some(outcome), true) => event::print(session, outcome, false, Submitted),
         (Some(outcome), false) => event::print(session, outcome, false, Added),

@@ -15,10 +15,14 @@ mod pack;
 mod publish;
 mod read;
 mod reject;
+mod replay;
 mod resolve;
 mod restore;
 mod review;
 mod search;
+mod source_record;
+mod stage_list;
+mod stage_promote;
 mod submit;
 mod update;
 mod verify;
@@ -58,15 +62,19 @@ pub(super) static ALL: &[Tool] = &[
     Tool::of::<blame::Blame>(),
     Tool::of::<check::Check>(),
     Tool::of::<verify::Verify>(),
+    Tool::of::<replay::Replay>(),
     Tool::of::<create::Create>(),
     Tool::of::<update::Update>(),
     Tool::of::<submit::Submit>(),
     Tool::of::<withdraw::Withdraw>(),
     Tool::of::<restore::Restore>(),
+    Tool::of::<source_record::SourceRecord>(),
+    Tool::of::<stage_list::StageList>(),
     Tool::of::<review::Review>(),
     Tool::of::<approve::Approve>(),
     Tool::of::<reject::Reject>(),
     Tool::of::<publish::Publish>(),
+    Tool::of::<stage_promote::StagePromote>(),
     Tool::of::<assign_steward::AssignSteward>(),
 ];
 

@@ -6,10 +6,10 @@
 //! [`Call::record`], before its first byte does (`spec/audit.md`, AUDIT-5).
 //!
 //! `read`, `resolve`, `search`, `list`, `history`, `blame`, `check`, `neighbors`, `diff`, `map`,
-//! `review` and `verify` are the questions of the verbs of these names (`map` is that of `context`). `submit`, `draft` and `write` are acts:
-//! what is submitted and decided, and what a principal writes that is not published, which `own` reads.
-//! `beside` is what stands with an
-//! answer of staged results.
+//! `replay`, `review` and `verify` are the questions of the verbs of these names (`map` is that of
+//! `context`). `submit`, `draft` and `write` are acts: what is submitted and decided, and what a
+//! principal writes that is not published, which `own` reads. `source` records what a source gave,
+//! `stage` lists staged results and promotes one, and `beside` is what stands with an answer of them.
 
 pub(crate) mod beside;
 pub(crate) mod blame;
@@ -25,9 +25,12 @@ pub(crate) mod neighbors;
 #[cfg(feature = "mcp")]
 pub(crate) mod own;
 pub(crate) mod read;
+pub(crate) mod replay;
 pub(crate) mod resolve;
 pub(crate) mod review;
 pub(crate) mod search;
+pub(crate) mod source;
+pub(crate) mod stage;
 pub(crate) mod submit;
 mod verify;
 #[cfg(feature = "mcp")]
@@ -84,6 +87,8 @@ pub(crate) enum Note {
     DamagedChain(DocumentId),
     /// Staged results cannot be read, and why.
     NoStaging(String),
+    /// The access logs have so many faults, so that accesses may be missing.
+    LogFaults(usize),
     /// A staged result of the answer cannot be read, and why.
     NoContent(String),
 }

@@ -12,6 +12,6 @@ mod promotion;
 mod view;
 
 pub(crate) use difference::{Difference, PromotedFrom};
-pub(crate) use promotion::Target;
+pub(crate) use promotion::{Promoted, Target};
 pub(super) use view::last_text;
 pub(crate) use view::{Content, Listed, StagedView, lines_of, recorded};

@@ -7,7 +7,7 @@ use crate::document::Document;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::NodeType;
 use crate::document::text::normalise;
-use crate::govern::review::{Submission, submit};
+use crate::govern::review::{ReviewError, Submission, rules_in_force, submit};
 use crate::govern::{self, Author, Mode, NewDocument, Outcome, Request, Which};
 use crate::index::staged::Sharing;
 use crate::model::hint::{Hint, Verb};
@@ -17,6 +17,8 @@ use crate::model::tag::Tag;
 use crate::report::failure::{Code, Failure};
 use crate::review::{NotMade, version_made};
 use crate::staging::{ActKind, StagedEntry, StagedName};
+use crate::stewards::Role;
+use crate::trust;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
 use crate::workspace::governance::is_governed;
@@ -33,12 +35,16 @@ pub(crate) struct Target<'t> {
     pub(crate) node_type: NodeType,
     /// Who promotes it, and with which note.
     pub(crate) author: &'t Author,
+    /// How.
+    pub(crate) mode: Mode,
 }
 
 /// What a promotion did.
 pub(crate) struct Promoted {
     /// The entry, as it was.
     pub(crate) entry: StagedEntry,
+    /// The document.
+    pub(crate) document: DocumentId,
     /// The publication or submission; none where an interrupted command had made it.
     pub(crate) outcome: Option<Outcome>,
     /// The version of the document.
@@ -51,8 +57,8 @@ impl Workspace<'_> {
     /// Promotes an entry that the viewer sees: a new document, then the act upon the entry.
     ///
     /// # Errors
-    /// Nothing was made; or the document was, and the act was not recorded: the same command records
-    /// it then.
+    /// Nothing was made; or the document was, and the act was not recorded: the same call records it
+    /// then.
     pub(crate) fn promote_staged(
         &self,
         vault: &Vault,
@@ -62,6 +68,9 @@ impl Workspace<'_> {
         let (text, name) = (text_of(vault, entry, target)?, entry.name());
         self.refuse_shared_name(vault, &name)?;
         let submitted = is_governed(vault)?;
+        if submitted {
+            require_editor(vault, (target, &text))?;
+        }
         let (outcome, version) = match self.made_before(vault, target.id, entry)? {
             Some(version) => (None, version),
             None => {
@@ -74,8 +83,11 @@ impl Workspace<'_> {
                 (Some(outcome), version)
             }
         };
-        self.record_promotion(vault, &name, (target.id, version))?;
-        Ok(Promoted { entry: entry.clone(), outcome, version, submitted })
+        if !target.mode.dry_run {
+            self.record_promotion(vault, &name, (target.id, version))?;
+        }
+        let (entry, document) = (entry.clone(), target.id.clone());
+        Ok(Promoted { entry, document, outcome, version, submitted })
     }
 
     /// Refuses an entry whose name another one has: `promoted_from` would lead to both.
@@ -116,7 +128,7 @@ impl Workspace<'_> {
                     "`{id}` says that it was promoted from `{name}`, and its body is not the content"
                 );
                 Failure::new(Code::Exists, message).hint(
-                    "choose another id with `--to`, and remove `promoted_from` from a document that \
+                    "choose another id, and remove `promoted_from` from a document that \
                      was not made by a promotion",
                 )
             }
@@ -152,9 +164,19 @@ impl Workspace<'_> {
     }
 }
 
+/// Refuses who makes no document with this text: they are not told either which ids are taken
+/// (STAGE-14).
+fn require_editor(vault: &Vault, (target, text): (&Target<'_>, &str)) -> Result<(), Failure> {
+    let log = trust::open_log(vault)?;
+    let Some(rules) = rules_in_force(vault, &log.sound()?)? else { return Ok(()) };
+    let who = target.author.principal.as_str();
+    let fit = rules.require(who, Role::Editor, [(target.id, text)]);
+    fit.map_err(|why| ReviewError::from(why).into())
+}
+
 fn exists(id: &DocumentId) -> Failure {
     Failure::new(Code::Exists, format!("`{id}` exists already, or did"))
-        .hint("a promotion makes a new document: choose another id with `--to`")
+        .hint("a promotion makes a new document: choose another id")
 }
 
 /// The document: its frontmatter, and the content of the entry byte for byte.
@@ -197,28 +219,17 @@ fn make(
     (target, text): (&Target<'_>, String),
     is_governed: bool,
 ) -> Result<Outcome, Failure> {
-    let (id, author) = (target.id.clone(), target.author);
+    let (id, author, mode) = (target.id.clone(), target.author, target.mode);
     let which = Which::Ids(vec![id.clone()]);
     let new = NewDocument { id, text };
     Ok(match is_governed {
         true => {
-            let mode = Mode::default();
-            let from = Some(new);
-            submit(
-                vault,
-                &Submission {
-                    author,
-                    which,
-                    from,
-                    change: None,
-                    supersede: false,
-                    renew: false,
-                    mode,
-                },
-            )?
+            let (from, change) = (Some(new), None);
+            let (supersede, renew) = (false, false);
+            submit(vault, &Submission { author, which, from, change, supersede, renew, mode })?
         }
         false => {
-            let request = Request { author: author.clone(), which, mode: Mode::default() };
+            let request = Request { author: author.clone(), which, mode };
             govern::add(vault, new, &request)?
         }
     })

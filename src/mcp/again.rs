@@ -1,0 +1,41 @@
+//! A recorded call of a tool, made again (AUDIT-17). Its words are not trusted: they are read as the
+//! arguments of a request are, and only tools are called whose answer follows from a checkpoint.
+
+use rmcp::model::JsonObject;
+
+use super::tools::ALL;
+use crate::workspace::call::Call;
+
+/// The verbs of tools whose answer follows from a checkpoint.
+const OF_CHECKPOINT: [&str; 5] = ["read", "resolve", "blame", "context", "diff"];
+
+/// The bytes that are recorded of the answer to a call (MCP-8), made by `call`; none where the words
+/// are no call of a tool.
+///
+/// # Errors
+/// The answer cannot be made again; why.
+pub(crate) fn again(call: &mut Call<'_>, words: &[String]) -> Option<Result<Vec<u8>, String>> {
+    let (name, arguments) = words.split_first()?;
+    let tool = ALL.iter().find(|tool| tool.name == *name)?;
+    let read = || match arguments {
+        [one] => serde_json::from_str::<JsonObject>(one).ok(),
+        _ => None,
+    };
+    let Some(mut arguments) = read() else {
+        return Some(Err("its words are no call of this version".to_owned()));
+    };
+    if !OF_CHECKPOINT.contains(&tool.verb) {
+        return Some(Err(format!("the output of `{name}` is not made again")));
+    }
+    if arguments.get("draft").is_some_and(|draft| *draft != false) {
+        return Some(Err("a draft is in no checkpoint".to_owned()));
+    }
+    // The log is that of the vault which the call was about (MCP-15).
+    arguments.remove("vault");
+    let answer = (tool.run)(call, arguments);
+    Some(
+        answer
+            .map(|answer| answer.bytes())
+            .map_err(|why| format!("the call fails now: {}", why.message)),
+    )
+}

@@ -1,0 +1,66 @@
+//! `context_replay`: the texts of recorded accesses, made again.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, Question, limit};
+use crate::audit::{Fault, FaultKind, Filter, Line, missing};
+use crate::model::principal::PrincipalKey;
+use crate::report::failure::{Code, Failure};
+use crate::resolve::Need;
+use crate::workspace::call::replay::{Made, Replayed, lines};
+use crate::workspace::call::{Call, Note};
+use crate::workspace::recording::of_log;
+use crate::workspace::traces::{of_writer, trace_id};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Replay {
+    /// Name of an access; left out, every access of your session
+    #[serde(default)]
+    trace: Option<String>,
+    /// The most tokens of the answer, if more than 25,000
+    #[serde(default)]
+    budget: Option<u64>,
+}
+
+impl Question for Replay {
+    const NAME: &'static str = "context_replay";
+    const VERB: &'static str = "replay";
+    const TITLE: &'static str = "Check what you were handed";
+    const DESCRIPTION: &'static str = "Makes the texts of your recorded accesses again from the \
+        histories, and says of each whether it is the same, different, or cannot be told. Use it to \
+        prove what you based an answer on. It returns no texts.";
+
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let name = self.trace.as_deref().map(trace_id).transpose()?;
+        if name.is_none() && call.labels.session_implicit {
+            let message = "neither an access nor a session is named";
+            return Err(Failure::new(Code::Usage, message)
+                .hint("pass `trace`, or name your session as `contextnest/session` in `_meta`"));
+        }
+        // The log is that of all whom the server answers: each replays only what they were handed.
+        let vault = call.workspace.vault()?;
+        let me = call.workspace.principal(vault.root(), None).ok().map(|(me, _)| me.key());
+        let is_mine =
+            move |line: &Line| line.request.principal.as_deref().map(PrincipalKey::of) == me;
+        let sight = call.workspace.sight(&vault)?.only(is_mine);
+        let logs = call.workspace.asked_logs(&vault)?.logs.seen_by(sight);
+        let lost = missing::faults(&of_log(missing::accesses(&vault, logs.cuts()))?);
+        let here = |fault: &&Fault| fault.kind != FaultKind::Elsewhere;
+        let filter = Filter { session: call.labels.session.clone(), ..Filter::default() };
+        let (which, lost) = match &name {
+            Some(name) => (Replayed::Trace(name), of_writer(&lost, name).filter(here).count()),
+            None => (Replayed::Session(&filter), lost.iter().filter(here).count()),
+        };
+        let (lines, faults) = lines(&vault, &logs, (which, Made::Texts))?;
+        let faults = faults.len() + lost;
+        if faults > 0 {
+            call.note(Note::LogFaults(faults));
+        }
+        let source = call.source(&vault, Need::Versions, &mut |_, _| ())?;
+        let report = call.replay((&vault, &source), &lines)?;
+        Answer::of(call, &report)
+            .within(limit(self.budget), "replay one access by `trace`, or raise `budget`")
+    }
+}

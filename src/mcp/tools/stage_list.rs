@@ -1,0 +1,51 @@
+//! `context_stage_list`: what sources returned in this session.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, Profile, Question, limit};
+use crate::report::failure::{Code, Failure};
+use crate::workspace::call::Call;
+use crate::workspace::call::stage::Listing;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StageList {
+    /// Only results of this source, by id
+    #[serde(default)]
+    source: Option<String>,
+    /// Also entries whose content is gone
+    #[serde(default)]
+    all: bool,
+    /// The most tokens of the answer, if more than 25,000
+    #[serde(default)]
+    budget: Option<u64>,
+}
+
+impl Question for StageList {
+    const NAME: &'static str = "context_stage_list";
+    const VERB: &'static str = "stage list";
+    const TITLE: &'static str = "List staged results";
+    const DESCRIPTION: &'static str = "Lists the results of sources that you recorded in this \
+        session and that are kept as staged entries, the oldest first, without their contents. \
+        context_resolve with status:staged in the selector hands out contents.";
+    const PROFILE: Profile = Profile::Author;
+
+    fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        if call.labels.session_implicit {
+            return Err(Failure::new(Code::Usage, "no session is named, whose entries to list")
+                .hint("name your session as `contextnest/session` in `_meta`"));
+        }
+        let vault = call.vault()?;
+        let session = call.labels.session.clone();
+        let listing = Listing {
+            source: self.source.as_deref(),
+            session: session.as_deref(),
+            own: true,
+            ended: self.all,
+        };
+        let (report, _) = call.staged(&vault, listing)?;
+        Answer::of(call, &report)
+            .within(limit(self.budget), "name a `source`, leave `all` out, or raise `budget`")
+    }
+}
