@@ -43,6 +43,11 @@ pub enum EditError {
     /// `metadata` holds something else than fields.
     #[error("`metadata` is not a mapping, so the original values cannot be kept in it")]
     Metadata,
+    /// A line of this field would go, and has a comment, an anchor or a tag.
+    #[error(
+        "the lines of `{0}` have a comment, an anchor or a tag, which would be deleted with them"
+    )]
+    Words(&'static str),
     /// The change would have altered something else.
     #[error("the frontmatter is spelled in a way that cannot be edited without changing more")]
     NotExact,
@@ -61,6 +66,9 @@ impl EditError {
             Self::Unreadable(why) => why.hint(),
             Self::Flow => "write one `key: value` on a line",
             Self::Metadata => "rename the `metadata` field, or give it fields",
+            Self::Words(_) => {
+                "move the comment to a line of its own before that field, or delete what is not needed"
+            }
             Self::NotExact => {
                 "write status, version, updated_at and checksum as plain `key: value` lines, \
                  without anchors, and comments on lines of their own before the key"
@@ -413,14 +421,26 @@ mod tests {
             " [a,\n  b]",
             "\n  - a\n  - b",
             "\n  a: 1\n  b:\n    c: 2",
-            " &s draft",
-            " !!str draft",
         ] {
             let text = format!("---\na: 1\nstatus:{value}\n# note\nz: 9\n---\nbody");
             let result = edited(&publish(), &text);
             let fields = Document::parse(&result).unwrap().frontmatter;
             assert_eq!(fields.status.as_str(), "published", "{text:?} -> {result:?}");
             assert!(result.contains("# note\nz: 9\n"), "{result:?}");
+        }
+    }
+
+    #[test]
+    fn what_an_author_wrote_within_a_value_is_not_replaced() {
+        for value in [
+            " &s draft",
+            " !!str draft",
+            " |- # note\n  draft",
+            "\n  - a # note\n  - b",
+            " [a, # n\n  b]",
+        ] {
+            let text = format!("---\nstatus:{value}\n---\nbody");
+            assert!(publish().apply(&text).is_err(), "{text:?}");
         }
     }
 

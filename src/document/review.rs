@@ -59,6 +59,19 @@ impl ReviewState {
         Self::ALL.iter().find(|(_, state)| *state == self).map_or("submitted", |(word, _)| word)
     }
 
+    /// Whether a text in this state may have a field.
+    fn has(self, field: &str) -> bool {
+        let others: &[&str] = match self {
+            Self::Submitted => {
+                return !matches!(field, "rejected_by" | "review_reason");
+            }
+            Self::Approved | Self::Ratified => &["approved_by", "approved_at"],
+            Self::Rejected => &["rejected_by", "review_reason"],
+            Self::Withdrawn | Self::Emergency => &["review_reason"],
+        };
+        field == "review" || others.contains(&field)
+    }
+
     /// The state with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, state)| *state)
@@ -284,14 +297,13 @@ impl Edit {
     }
 }
 
-/// Values of these fields in a frontmatter that no review of ours wrote: submitting must not lose
-/// them.
+/// Values of these fields in a frontmatter that no review of ours wrote: what removes the fields must
+/// not lose them.
 pub(crate) fn foreign_values(fields: &Frontmatter) -> Vec<Foreign<'_>> {
-    if is_ours(fields) {
-        return Vec::new();
-    }
+    let state = ReviewFields::of(fields).map(|review| review.state);
+    let is_foreign = |field: &str| state.is_none_or(|state| !state.has(field));
     let value = |field: &&'static str| {
-        let value = fields.get(field).filter(|value| !value.is_null())?;
+        let value = fields.get(field).filter(|value| is_foreign(field) && !value.is_null())?;
         Some(Foreign { field, value })
     };
     FIELDS.iter().filter_map(value).collect()

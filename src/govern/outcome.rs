@@ -9,6 +9,7 @@ use crate::document::validate::{Problem, Severity};
 use crate::live::inbound::{FixedLinks, FoundLinks, RelativeLink};
 use crate::model::hint::Hint;
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::stewards::Stuck;
 use crate::txn::{Committed, Item, Live, Recovered};
 use crate::vault::config::FrontmatterMode;
@@ -83,6 +84,8 @@ pub struct Outcome {
     pub stuck: Vec<Stuck>,
     /// Submissions that took the place of another principal's, with who may still approve each.
     pub superseding: Vec<(DocumentId, Vec<String>)>,
+    /// Submissions of the same texts that await a decision already: their versions and submitters.
+    pub awaiting: Vec<(DocumentId, Version, String)>,
     /// Submissions that wait for more approvals.
     pub awaited: Vec<review::Awaited>,
     /// What of a set that was decided the reader may not read: it is counted, and not named.
@@ -104,6 +107,7 @@ impl Outcome {
         self.awaited.retain(|awaited| !hidden.contains(&awaited.id));
         self.unapprovable.retain(|one| !hidden.contains(&one.id));
         self.superseding.retain(|(id, _)| !hidden.contains(id));
+        self.awaiting.retain(|(id, ..)| !hidden.contains(id));
         if hidden.contains(&DocumentId::stewards()) {
             self.stuck.clear();
         }

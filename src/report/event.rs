@@ -244,8 +244,14 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         let text = format!(
             "no steward may approve {id}: its texts have no reviewer in common who is none of its authors;"
         );
-        let hint = " {} shows the reviewers, and after {} another principal can submit it";
+        let hint = " {} shows the reviewers; a change of stewards.yaml can assign one, or after {} another principal submits it";
         text + &Hint::calls(hint, [of(Verb::StewardWho), of(Verb::Withdraw)]).render(spell)
+    });
+    let of_awaiting = outcome.awaiting.iter().map(|(id, version, by)| {
+        let text =
+            format!("{id} awaits a decision with this text already (version {version}, by {by});");
+        let show = Call::new(Verb::ReviewShow).value(id.as_str());
+        text + &Hint::call(" {} shows it", show).render(spell)
     });
     let of_superseding = outcome.superseding.iter().map(|(id, reviewers)| {
         let named: Vec<&str> = reviewers.iter().take(MOST_REVIEWERS).map(String::as_str).collect();
@@ -268,6 +274,7 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         .chain(of_scopes)
         .chain(of_reviewers)
         .chain(of_superseding)
+        .chain(of_awaiting)
         .chain(of_hidden)
         .collect()
 }

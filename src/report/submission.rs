@@ -47,6 +47,9 @@ pub struct SubmissionReport<'s> {
     /// Why this principal may not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barred: Option<&'s str>,
+    /// Whether submissions of it that a merge gave up keep their submitters from approving it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub barred_by_loss: bool,
     /// Why it cannot be approved as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<&'s str>,
@@ -190,6 +193,7 @@ impl<'s> SubmissionReport<'s> {
             members: &submitted.about.members,
             members_hidden: submitted.about.hidden,
             waits_for_others: submitted.about.waits_for_others,
+            barred_by_loss: submitted.about.end.is_none() && track.has_lost(),
             unprotected_note: submitted.note.as_deref(),
             reason: emergency.filter(|_| track.pending.is_none()).map(|one| one.reason.as_str()),
             emergency: emergency.filter(|_| track.pending.is_some()).map(EmergencyReport::from),

@@ -205,6 +205,11 @@ impl Track {
         }
     }
 
+    /// Whether what awaits a decision has authors by what is lost.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.pending.is_some() && !(self.lost.is_empty() && self.lost_elsewhere.is_empty())
+    }
+
     /// The documents that versions with a review name as what they were derived from: the source of a
     /// move is one of them.
     pub(crate) fn origins(&self) -> &BTreeSet<DocumentId> {

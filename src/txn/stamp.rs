@@ -10,13 +10,14 @@ use crate::document::live_form::{LiveForm, is_edited};
 use crate::document::obsidian::Markup;
 use crate::document::review::{self, Action, ReviewEdit, ReviewFields, ReviewState};
 use crate::document::text::normalise;
-use crate::document::validate::{derived_title, foreign_values};
+use crate::document::validate::{Foreign, derived_title, foreign_values};
 use crate::document::{Document, other};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::vault::config::FrontmatterMode;
 use crate::yaml::Node;
+use crate::yaml::edit::{entry, has_more, has_more_within};
 
 /// The values that do not follow from the text itself.
 #[derive(Clone, Debug)]
@@ -70,19 +71,40 @@ impl Stamp {
         })
     }
 
-    /// The change that makes a live text the published one.
-    fn edit(&self, id: &DocumentId, live: &str, document: &Document) -> Edit {
-        let body = &live[document.parts.body..];
-        let edit = self.set(id, &document.frontmatter, body, checksum_of(live).ok().as_ref());
+    /// The published text that a live one becomes, with its own line ends. `origin` is the URI of what
+    /// the document was moved from.
+    ///
+    /// # Errors
+    /// See [`Edit::apply`]. No word of the live text is lost: what would delete one is refused.
+    fn edited(
+        &self,
+        id: &DocumentId,
+        live: &str,
+        document: &Document,
+        origin: Option<&str>,
+    ) -> Result<String, EditError> {
+        let (fields, body) = (&document.frontmatter, &live[document.parts.body..]);
         let mut foreign = foreign_values(document, self.version == Version::FIRST);
-        if self.stage != Stage::Published {
-            foreign.extend(review::foreign_values(&document.frontmatter));
+        let yaml = document.parts.frontmatter.clone().map_or("", |block| &live[block]);
+        if let Some(has) = foreign.iter().find(|foreign| has_more_within(yaml, foreign.value)) {
+            return Err(EditError::Words(has.field));
         }
-        foreign.iter().fold(edit, |edit, foreign| edit.keep_original(foreign.field, foreign.value))
+        if self.stage != Stage::Published || review::is_ours(fields) {
+            foreign.extend(review::foreign_values(fields));
+            let root = fields.root.as_ref();
+            let entry = |field: &&&str| root.and_then(|root| entry(root, field));
+            let has_words = |field: &&&str| entry(field).is_some_and(|(k, v)| has_more(yaml, k, v));
+            if let Some(field) = review::FIELDS.iter().find(has_words) {
+                return Err(EditError::Words(field));
+            }
+        }
+        let edit = self.set(id, fields, body, checksum_of(live).ok().as_ref());
+        let kept = |edit: Edit, value: &Foreign<'_>| edit.keep_original(value.field, value.value);
+        let edit = foreign.iter().fold(edit, kept);
+        origin.into_iter().fold(edit, Edit::derived_from).apply(live)
     }
 
-    /// What publishing makes of a live text. `origin` is the URI of what the document was moved
-    /// from.
+    /// What publishing makes of a live text; see [`Stamp::edited`].
     ///
     /// # Errors
     /// See [`Edit::apply`].
@@ -98,14 +120,24 @@ impl Stamp {
             let sealed = self.untouched(id, live, origin)?.into();
             return Ok(NextText { sealed, live: None });
         }
-        let edit = self.edit(id, live, document);
-        let new = origin.into_iter().fold(edit, Edit::derived_from).apply(live)?;
-        let live: Arc<str> = new.into();
+        let live: Arc<str> = self.edited(id, live, document, origin)?.into();
         let sealed = match normalise(&live) {
             Cow::Borrowed(text) if text.len() == live.len() => Arc::clone(&live),
             text => text.into(),
         };
         Ok(NextText { sealed, live: Some(live) })
+    }
+
+    /// What publishing makes of a live text, if that is the sealed one.
+    fn caught_up(
+        &self,
+        id: &DocumentId,
+        (live, document): (&str, &Document),
+        origin: Option<&str>,
+        sealed: &str,
+    ) -> Option<String> {
+        let made = self.edited(id, live, document, origin).ok();
+        made.filter(|made| *normalise(made) == *sealed)
     }
 
     /// The published text of a live one that stays as it is: it keeps the frontmatter of the file.
@@ -189,7 +221,7 @@ pub(crate) fn submitted_live(
     let stamp = Stamp { stage, ..Stamp::of(made)? };
     readings(live).find_map(|markup| {
         let stamp = Stamp { markup, ..stamp.clone() };
-        caught_up(&stamp.edit(id, live, document), live, submitted)
+        stamp.caught_up(id, (live, document), None, submitted)
     })
 }
 
@@ -219,7 +251,7 @@ pub(crate) fn left_behind(
     let Some(approval) = approval else {
         return readings(live).find_map(|markup| {
             let stamp = Stamp { markup, ..stamp.clone() };
-            caught_up(&stamp.edit(id, live, document), live, sealed)
+            stamp.caught_up(id, (live, document), None, sealed)
         });
     };
     // What only the submission had is gone from the text, but for whether it was the first version.
@@ -229,8 +261,8 @@ pub(crate) fn left_behind(
         |(version, markup)| {
             let stage = Stage::Submitted { base: Version::NONE, change: None };
             let stamp = Stamp { version, markup, stage, ..stamp.clone() };
-            let submitted = stamp.edit(id, live, document).apply(live).ok()?;
-            caught_up(&approval, &submitted, sealed)
+            let submitted = stamp.edited(id, live, document, None).ok()?;
+            approval.apply(&submitted).ok().filter(|made| *normalise(made) == *sealed)
         },
     )
 }
@@ -251,7 +283,7 @@ pub(crate) fn moved_behind(
     let stamp = Stamp { stage, ..Stamp::of(made)? };
     readings(live).find_map(|markup| {
         let stamp = Stamp { markup, ..stamp.clone() };
-        caught_up(&stamp.edit(id, live, document).derived_from(&origin), live, sealed)
+        stamp.caught_up(id, (live, document), Some(&origin), sealed)
     })
 }
 
@@ -259,12 +291,6 @@ pub(crate) fn moved_behind(
 fn readings(live: &str) -> impl Iterator<Item = Markup> {
     let has_comments = memchr::memmem::find(live.as_bytes(), b"%%").is_some();
     std::iter::once(Markup::Plain).chain(has_comments.then_some(Markup::Obsidian))
-}
-
-/// What an edit makes of a live text, if that is the sealed one.
-fn caught_up(edit: &Edit, live: &str, sealed: &str) -> Option<String> {
-    let made = edit.apply(live).ok()?;
-    (*normalise(&made) == *sealed).then_some(made)
 }
 
 /// What retiring makes of a live file: the retiring text of the sealed one. An unpublished edit

@@ -57,8 +57,11 @@ pub(crate) fn replace_value(
         Value::Scalar { text, .. } => !text.is_empty(),
         Value::Sequence { flow, .. } | Value::Mapping { flow, .. } => *flow,
     };
+    // Comments, anchors and tags within it are the author's.
+    if has_more_within(yaml, value) {
+        return Err(NotExact);
+    }
     let is_inline = is_spelled_in_place
-        && !value.decorated
         && yaml.get(colon..value.span.start).is_some_and(|gap| gap.bytes().all(|b| b == b' '));
     if is_inline {
         return Ok(Splice { range: value.span.clone(), text: new.to_owned() });
@@ -82,6 +85,41 @@ pub(crate) fn remove_lines(yaml: &str, key: &Node, value: &Node) -> Result<Splic
     let last = yaml.get(..end_of(value).max(colon)).ok_or(NotExact)?.trim_end().len().max(colon);
     let end = yaml[last..].find('\n').map_or(yaml.len(), |n| last + n + 1);
     Ok(Splice { range: start..end, text: String::new() })
+}
+
+/// Whether the lines of an entry have more than its key and its value: a comment, an anchor or a tag.
+pub(crate) fn has_more(yaml: &str, key: &Node, value: &Node) -> bool {
+    let Ok(lines) = remove_lines(yaml, key, value) else { return true };
+    let mut at = key.span.end;
+    let in_value = between_scalars(yaml, value, &mut at);
+    in_value || yaml.get(at..lines.range.end).is_none_or(|rest| rest.contains('#'))
+}
+
+/// Whether a value has comments, anchors or tags within it.
+pub(crate) fn has_more_within(yaml: &str, value: &Node) -> bool {
+    between_scalars(yaml, value, &mut value.span.start.clone())
+}
+
+/// Whether something of an author stands before, between or upon the scalars of a value; `at` is
+/// where what was looked at ends.
+fn between_scalars(yaml: &str, node: &Node, at: &mut usize) -> bool {
+    if node.decorated {
+        return true;
+    }
+    match &node.value {
+        Value::Sequence { items, .. } => items.iter().any(|item| between_scalars(yaml, item, at)),
+        Value::Mapping { entries, .. } => entries
+            .iter()
+            .any(|(k, v)| between_scalars(yaml, k, at) || between_scalars(yaml, v, at)),
+        Value::Scalar { .. } => {
+            let (before, own) = (yaml.get(*at..node.span.start), yaml.get(node.span.clone()));
+            *at = node.span.end.max(*at);
+            // The first line of a block scalar may have a comment.
+            let head =
+                own.filter(|own| own.starts_with(['|', '>'])).and_then(|own| own.lines().next());
+            [before, head].into_iter().flatten().any(|text| text.contains('#'))
+        }
+    }
 }
 
 /// New entries before the first one of a mapping.

@@ -105,6 +105,25 @@ fn keep_ours(place: &Place) {
     place.typed("").shell(keep).ok();
 }
 
+/// Some file systems have one file for `r.MD` and `r.md`, so a text of the one may come back as the other.
+#[test]
+fn who_submitted_a_text_under_an_id_that_collides_does_not_approve_it() {
+    let place = governed();
+    let by = |who: &str, line: &str| by(&place, who, line);
+    git(&place, "checkout -q -b theirs main");
+    place.write("nodes/r.MD", "# R\n\nrule\n");
+    by("bo", "submit nodes/r.MD").ok();
+    git(&place, "add -A");
+    git(&place, "commit -q -m theirs");
+    git(&place, "checkout -q main");
+    git(&place, "checkout -q theirs -- .context/audit");
+    place.write("nodes/r.md", "# R\n\nrule\n");
+    by("ana", "submit nodes/r").ok();
+    let refused = by("bo", "approve nodes/r").exits(3);
+    assert!(refused.stderr.contains("error[own-submission]"), "{}", refused.whole());
+    by("kim", "approve nodes/r").ok();
+}
+
 /// What a merge gives up of a history is in no history any more, but its text may be submitted again.
 #[test]
 fn who_submitted_a_text_on_a_branch_that_was_given_up_does_not_approve_it() {
@@ -116,7 +135,10 @@ fn who_submitted_a_text_on_a_branch_that_was_given_up_does_not_approve_it() {
     keep_ours(&place);
     // The text of Bo, who is a reviewer, is submitted again by another principal.
     by("ana", "submit nodes/b --expect-version 1").ok();
-    assert!(place.ctx("review show nodes/b").ok().stdout.contains("theirs"));
+    let shown = place.ctx("review show nodes/b").ok();
+    assert!(shown.stdout.contains("theirs"));
+    let hint = "hint: a merge gave up submissions of it, whose submitters may not approve it; `ctx audit dismiss nodes/b --reason TEXT`";
+    assert!(shown.stderr.contains(hint), "{}", shown.stderr);
     let refused = by("bo", "approve nodes/b").exits(3);
     assert_snapshot!(refused.stderr, @"
     error[own-submission]: `bo@example.com` may not approve `nodes/b`: bo@example.com submitted a version of it that its history has lost

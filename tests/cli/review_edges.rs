@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use insta::assert_snapshot;
+
 use crate::changes::{Mute, lines};
 use crate::harness::{Output, Place};
 
@@ -439,6 +441,89 @@ fn a_comment_between_a_key_and_its_value_is_not_lost() {
     let refused = by(&place, "ed", "submit --changed");
     assert!(refused.whole().contains("frontmatter-spelling"), "{}", refused.whole());
     assert_eq!(place.read("nodes/a.md"), before);
+}
+
+/// Who runs the same command after another principal is told that it was done, and by whom.
+#[test]
+fn what_awaits_a_decision_already_is_named() {
+    let place = governed("");
+    by(&place, "ed", "govern off").ok();
+    let again = by(&place, "kim", "govern off").ok();
+    assert_snapshot!(again.stdout, @r"
+    nothing to govern off
+      unchanged: .context/config.yaml
+    ");
+    assert_snapshot!(again.stderr, @"note: .context/config.yaml awaits a decision with this text already (version 3, by ed@x.com); `ctx review show .context/config.yaml` shows it");
+}
+
+/// What publishing and submitting delete with a field is of the program: what a person wrote beside it
+/// is not.
+#[test]
+fn words_beside_fields_of_a_review_are_not_lost() {
+    let place = governed("");
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ed", "submit nodes/a").ok();
+    by(&place, "lee", "approve nodes/a").ok();
+    let published = place.read("nodes/a.md");
+    let line = "approved_by: lee@x.com";
+    assert!(published.contains(line), "{published}");
+    for (old, new) in [
+        (line, "approved_by: lee@x.com # ask legal first"),
+        (line, "approved_by: &legal lee@x.com"),
+        (line, "approved_by: [lee@x.com, # ask legal first\n  kim@x.com]"),
+        (line, "approved_by: | # ask legal first\n  lee@x.com"),
+        ("review: approved", "review: approved # ask legal first"),
+        ("status: published", "status: &legal published"),
+    ] {
+        let edited = published.replacen(old, new, 1);
+        place.write("nodes/a.md", &edited);
+        let refused = by(&place, "ed", "submit nodes/a").exits(1);
+        assert!(refused.stderr.contains("error[frontmatter-spelling]"), "{}", refused.whole());
+        by(&place, "ed", "recover").ok();
+        assert_eq!(place.read("nodes/a.md"), edited);
+    }
+    place.write("nodes/a.md", published.replacen(line, &format!("{line} # legal"), 1));
+    let refused = by(&place, "ed", "submit nodes/a").exits(1);
+    assert_snapshot!(refused.stderr, @"
+    error[refused]: 1 file refused
+      nodes/a.md
+        error[frontmatter-spelling]: the lines of `approved_by` have a comment, an anchor or a tag, which would be deleted with them (move the comment to a line of its own before that field, or delete what is not needed)
+    hint: nothing was written; fix the documents, or leave them out
+    ");
+    let moved = format!("# ask legal first\n{line}");
+    place.write("nodes/a.md", published.replacen(line, &moved, 1));
+    by(&place, "ed", "submit nodes/a").ok();
+    by(&place, "lee", "approve nodes/a").ok();
+    assert!(place.read("nodes/a.md").contains("# ask legal first"), "{}", place.read("nodes/a.md"));
+    is_sound(&place);
+}
+
+#[test]
+fn fields_that_the_state_of_a_review_does_not_have_are_kept() {
+    let place = governed("");
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ed", "submit nodes/a").ok();
+    by(&place, "lee", "approve nodes/a").ok();
+    place.edit("nodes/a.md", "review: approved", "review: approved\nreview_reason: law\nchange: c");
+    by(&place, "ed", "submit nodes/a").ok();
+    by(&place, "lee", "approve nodes/a").ok();
+    let published = place.read("nodes/a.md");
+    let kept = "metadata:\n  original:\n    change: c\n    review_reason: law\n";
+    assert!(published.contains(kept), "{published}");
+    is_sound(&place);
+}
+
+/// A move changes the text only when it is approved, so what no approval can write is refused before.
+#[test]
+fn a_move_that_no_approval_can_write_is_not_submitted() {
+    let place = governed("");
+    let derived = "title: A\nderived_from:\n  # ask legal first\n  contextnest://x/nodes/l";
+    place.edit("nodes/a.md", "title: A", derived);
+    by(&place, "ed", "submit nodes/a").ok();
+    by(&place, "lee", "approve nodes/a").ok();
+    let refused = by(&place, "ed", "mv nodes/a nodes/b").exits(1);
+    assert!(refused.stderr.contains("error[frontmatter-spelling]"), "{}", refused.whole());
+    assert!(by(&place, "lee", "review").ok().stdout.contains("nothing awaits"));
 }
 
 /// Two principals of one user: the line of an interrupted command names who gave it.

@@ -4,6 +4,7 @@ use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::number::Version;
 use crate::report::failure::Failure;
 use crate::report::submission::{
@@ -213,6 +214,14 @@ fn foot(session: &mut Session<'_>, report: &SubmissionReport<'_>, me: &str) {
         session.ui.note(&format!("note: {} may not {decide} it: {}", shown(me), shown(barred)));
     } else {
         session.ui.note(&format!("hint: run {}", shown(&session.ui.spell()(&report.approve))));
+    }
+    if report.barred_by_loss && report.fault.is_none() {
+        let of = Call::new(Verb::AuditDismiss).value(report.submission.id.as_str());
+        let hint = Hint::call(
+            "a merge gave up submissions of it, whose submitters may not approve it; {} by another reviewer of the vault ends that",
+            of.word("--reason").word("TEXT"),
+        );
+        session.ui.note(&format!("hint: {}", shown(&hint.render(session.ui.spell()))));
     }
     if is_emergency {
         session.ui.note("note: to bring the document back, restore and submit it");

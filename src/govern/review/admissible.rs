@@ -13,7 +13,7 @@ use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::principal::PrincipalKey;
-use crate::review::{Rules, Track};
+use crate::review::{Pending, Rules, Track};
 use crate::stewards::Role;
 use crate::txn::Item;
 use crate::txn::stamp::is_submitted;
@@ -73,7 +73,12 @@ impl Transaction<'_> {
                     }
                     outcome.items.push(item);
                 }
-                false => outcome.unchanged.push(item.id.clone()),
+                false => {
+                    let pending = track.and_then(|track| track.pending.as_ref());
+                    let named = |p: &Pending| (item.id.clone(), p.version, p.by.clone());
+                    outcome.awaiting.extend(pending.map(named));
+                    outcome.unchanged.push(item.id.clone());
+                }
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use super::lost::{Dismissed, Submitted};
 use crate::audit::{Change, Event, HeadRef, Line, Logs};
 use crate::chain::replay;
 use crate::model::digest::Digest;
-use crate::model::id::{DocumentId, fold};
+use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
@@ -27,8 +27,8 @@ pub(super) struct StepLines {
     /// The ids that submissions of moves link, in both directions: of the branch that a merge gave up,
     /// too.
     pub(super) moves: BTreeMap<DocumentId, BTreeSet<DocumentId>>,
-    /// The artifacts by their folded ids, once that was asked for.
-    folded: OnceLock<BTreeMap<String, Vec<DocumentId>>>,
+    /// The artifacts by the spellings that they claim, once that was asked for.
+    claimed: OnceLock<BTreeMap<String, Vec<DocumentId>>>,
     /// The submissions that reviewers dismissed, once that was asked for.
     pub(super) dismissed: OnceLock<Dismissed>,
 }
@@ -135,16 +135,18 @@ impl StepLines {
         self.of.get(id.as_str())
     }
 
-    /// The artifacts that lines name and whose ids differ from this one in case or Unicode form at most.
-    pub(super) fn alike(&self, id: &DocumentId) -> &[DocumentId] {
-        let folded = self.folded.get_or_init(|| {
-            let mut folded: BTreeMap<String, Vec<DocumentId>> = BTreeMap::new();
+    /// The artifacts that lines name and whose ids no vault has beside this one (VAULT-14).
+    pub(super) fn alike(&self, id: &DocumentId) -> impl Iterator<Item = &DocumentId> {
+        let claimed = self.claimed.get_or_init(|| {
+            let mut claimed: BTreeMap<String, Vec<DocumentId>> = BTreeMap::new();
             for id in self.of.keys().filter_map(|id| id.parse::<DocumentId>().ok()) {
-                folded.entry(fold(id.as_str())).or_default().push(id);
+                for claim in id.claims() {
+                    claimed.entry(claim).or_default().push(id.clone());
+                }
             }
-            folded
+            claimed
         });
-        folded.get(&fold(id.as_str())).map_or(&[], Vec::as_slice)
+        id.claims().filter_map(|claim| claimed.get(&claim)).flatten()
     }
 
     /// What lines say of each artifact, in byte order.

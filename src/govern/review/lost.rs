@@ -193,7 +193,7 @@ impl StepLines {
         while let Some(id) = open.pop() {
             if found.insert(id.clone()) {
                 open.extend(self.moves.get(id).into_iter().flatten());
-                // Two ids that differ in case or Unicode form only are never both in a vault.
+                // Of two ids that collide, the file of the one may have been that of the other.
                 open.extend(self.alike(id));
             }
         }

@@ -158,10 +158,15 @@ impl Transaction<'_> {
         let live = files.read_optional(&path, limit::DOCUMENT)?.unwrap_or_default();
         let live = utf8(&live).unwrap_or_default();
         let sealed = self.reviewed(old)?.base.sealed.unwrap_or_default();
-        if LiveForm::of(&sealed).text() != &*normalise(live) {
+        let form = LiveForm::of(&sealed);
+        if form.text() != &*normalise(live) {
             let hint = "submit the change first, or undo it".into();
             return refuse("unpublished-changes", "its live file was changed".to_owned(), hint);
         }
-        Ok(())
+        // What no approval could write is refused now.
+        let by = [self.author.principal.to_string()];
+        let refused = |why| vec![Refusal::of_spelling(&old.live_path(), &why)];
+        let made = self.moved_text((old, new), &form, &by).map_err(refused);
+        made.map(|_| ()).map_err(PublishError::Refused)
     }
 }

@@ -11,7 +11,7 @@ use super::{ReviewError, Reviewed};
 use crate::chain::diff::print_between;
 use crate::chain::history::Entry;
 use crate::chain::replay;
-use crate::document::edit::Edit;
+use crate::document::edit::{Edit, EditError};
 use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewEdit};
 use crate::document::text::normalise;
@@ -22,7 +22,7 @@ use crate::model::layout::limit;
 use crate::model::number::Version;
 use crate::review::Pending;
 use crate::stewards::{self, Stuck};
-use crate::txn::stamp::{Stage, Stamp, retired_live, submitted_live};
+use crate::txn::stamp::{NextText, Stage, Stamp, retired_live, submitted_live};
 use crate::txn::{Change, Item, Live};
 use crate::uri::Uri;
 use crate::vault::config::{Config, Governance};
@@ -171,19 +171,8 @@ impl Transaction<'_> {
             let hint = "reject the move, and submit one to an id that was never used";
             return Err(Refusal::new(path, "id-taken", message, hint));
         }
-        let sealed = base.sealed.as_deref().unwrap_or_default();
-        let form = LiveForm::of(sealed);
-        let live = form.text();
-        let document = Document::of_live(live);
-        let document =
-            document.map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;
-        let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
-        let origin = origin.within(&self.vault.config().authorities);
-        let origin = origin.map(|origin| origin.to_string());
-        let stage = Stage::Approved(by.to_vec(), self.at);
-        let stamp = Stamp { stage, ..self.stamp(Version::FIRST, self.at) };
-        let mode = self.vault.config().frontmatter;
-        let next = stamp.next(new, live, &document, origin.as_deref(), mode);
+        let form = LiveForm::of(base.sealed.as_deref().unwrap_or_default());
+        let next = self.moved_text((old, new), &form, by);
         let next = next.map_err(|why| Refusal::of_spelling(&path, &why))?;
         let mut item = self.next_version(new, &Base::nothing(), &next.sealed, Change::New)?;
         let read = |id: &DocumentId| {
@@ -205,6 +194,23 @@ impl Transaction<'_> {
             (_, None) => Live::Create(wanted.into_bytes()),
         };
         Ok((left, item))
+    }
+
+    /// The first version of the target of a move, made from the live form of the published text.
+    pub(super) fn moved_text(
+        &self,
+        (old, new): (&DocumentId, &DocumentId),
+        form: &LiveForm<'_>,
+        by: &[String],
+    ) -> Result<NextText, EditError> {
+        let live = form.text();
+        let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
+        let origin = origin.within(&self.vault.config().authorities);
+        let origin = origin.map(|origin| origin.to_string());
+        let stage = Stage::Approved(by.to_vec(), self.at);
+        let stamp = Stamp { stage, ..self.stamp(Version::FIRST, self.at) };
+        let mode = self.vault.config().frontmatter;
+        stamp.next(new, live, &Document::of_live(live)?, origin.as_deref(), mode)
     }
 
     /// Refuses to make the vault ungoverned while other submissions await a decision.
