@@ -190,14 +190,33 @@ class Stewards:
         tags = [("tag", tag) for tag in sorted(map(fold, tags))]
         return [("document", fold(id)), *folders, *tags, ("vault", "")]
 
-    def resolve(self, id, tags):
-        """The scope, its roles by principal, and the settings of reviews."""
-        candidates = self.candidates(id, tags)
-        scope = next((scope for scope in candidates if scope in self.scopes), None)
+    def roles_at(self, scope):
         roles = {}
         for (kind, name), role in self.scopes.get(scope, {}).items():
             for principal in self.groups[name] if kind == "group" else [name]:
                 roles[principal] = max(role, roles.get(principal, role), key=ROLES.index)
+        return roles
+
+    def stuck(self):  # STEW-18
+        """The scopes at which nothing can be approved, each with what is required and who is there."""
+        found = []
+        for kind, name in set(self.scopes) | set(self.settings):
+            names = name.split("/") if kind in ("document", "folder") else []
+            above = [("folder", "/".join(names[:n])) for n in range(len(names) - 1, 0, -1)]
+            line = [(kind, name), *above, ("vault", "")]
+            roles = self.roles_at(next((one for one in line if one in self.scopes), None)).values()
+            said = [self.settings[one]["required"] for one in line if "required" in self.settings.get(one, {})]
+            required, reviewers = said[0] if said else 1, sum(role == "reviewer" for role in roles)
+            editors = sum(role != "viewer" for role in roles)
+            if reviewers - (editors == reviewers) < required:
+                found.append([kind, name, required, reviewers, editors])
+        return sorted(found)
+
+    def resolve(self, id, tags):
+        """The scope, its roles by principal, and the settings of reviews."""
+        candidates = self.candidates(id, tags)
+        scope = next((scope for scope in candidates if scope in self.scopes), None)
+        roles = self.roles_at(scope)
         review = {"required": 1, "max_age": None}
         for setting in review:  # STEW-13
             said = [self.settings[one][setting] for one in candidates if setting in self.settings.get(one, {})]

@@ -342,6 +342,7 @@ RUNS = {
     "stewards/cases.json": {
         "resolve": stewards,
         "problems": lambda c: [list(one) for one in Stewards(c["text"]).problems] == c["problems"],
+        "stuck": lambda c: Stewards(c["text"]).stuck() == c["stuck"],
     },
     "timestamp/cases.json": {
         "accepted": lambda c: f.millis(c["text"]) == c["millis"],

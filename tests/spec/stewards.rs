@@ -16,6 +16,16 @@ use crate::vectors::load;
 struct Cases {
     resolve: Vec<Resolved>,
     problems: Vec<Refused>,
+    stuck: Vec<StuckScopes>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StuckScopes {
+    name: String,
+    text: String,
+    /// Kind and folded name of each scope; what is required; its reviewers and its editors.
+    stuck: Vec<(String, String, u32, usize, usize)>,
 }
 
 #[derive(Deserialize)]
@@ -94,6 +104,24 @@ fn every_file_has_its_problems() {
                 && expected.2.is_none_or(|expected| *column == expected);
             assert!(*code == expected.0 && is_place, "{}: {found:?}", case.name);
         }
+    }
+}
+
+#[test]
+fn every_scope_at_which_nothing_can_be_approved_is_found() {
+    let cases: Cases = load("stewards/cases.json");
+    for case in cases.stuck {
+        let stewards = read(&case.text).stewards.unwrap_or_else(|| panic!("{}", case.name));
+        let mut found: Vec<_> = stewards
+            .stuck()
+            .iter()
+            .map(|one| {
+                let kind = one.scope.kind().as_str().to_owned();
+                (kind, folded(&one.scope), one.required, one.reviewers, one.editors)
+            })
+            .collect();
+        found.sort();
+        assert_eq!(found, case.stuck, "{}", case.name);
     }
 }
 
