@@ -188,7 +188,7 @@ fn one(scene: &Scene, form: Form, base: &Path, options: &Options) -> Result<(Cou
             broken.push(format!("{}, {} log, {what}: {why}", scene.name, form.word()));
         }
     };
-    let stride = if options.quick { 7 } else { 1 };
+    let stride = if options.quick { 13 } else { 1 };
     for n in (0..changes).step_by(stride) {
         for fault in Fault::ALL {
             let what = format!(
@@ -207,7 +207,7 @@ fn one(scene: &Scene, form: Form, base: &Path, options: &Options) -> Result<(Cou
             note(what, case.cut(&made[..end], made.len(), survival, &mut draw, &mut counts));
         }
     }
-    for part in 0..if options.quick { 20 } else { PARTS } {
+    for part in 0..if options.quick { 6 } else { PARTS } {
         let end = draw.below(made.len() + 1);
         let what = format!("power cut after {end} changes, part {part} of the rest");
         note(what, case.cut(&made[..end], made.len(), Survival::Some, &mut draw, &mut counts));
