@@ -456,6 +456,20 @@ fn what_awaits_a_decision_already_is_named() {
     assert_snapshot!(again.stderr, @"note: .context/config.yaml awaits a decision with this text already (version 3, by ed@x.com); `ctx review show .context/config.yaml` shows it");
 }
 
+#[test]
+fn a_change_or_the_target_of_a_move_in_place_of_a_document_is_explained() {
+    let place = governed("");
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ed", "submit nodes/a --change autumn").ok();
+    by(&place, "ed", "mv nodes/l nodes/m").ok();
+    assert_snapshot!(by(&place, "kim", "review show autumn").exits(1).stderr, @"
+    error[not-submitted]: nothing of `autumn` awaits a decision
+    hint: `ctx review show nodes/a` shows what awaits one, and belongs to a change of this name or is to be moved there
+    ");
+    let moved = by(&place, "kim", "review show nodes/m").exits(1);
+    assert!(moved.stderr.contains("hint: `ctx review show nodes/l`"), "{}", moved.stderr);
+}
+
 /// What publishing and submitting delete with a field is of the program: what a person wrote beside it
 /// is not.
 #[test]

@@ -343,7 +343,7 @@ impl Transaction<'_> {
     fn may_ratify(&self, reviewed: &Reviewed, rules: &Rules) -> Result<(), ReviewError> {
         let id = reviewed.track.id();
         let Some(emergency) = &reviewed.track.emergency else {
-            return Err(ReviewError::NotSubmitted(id.clone()));
+            return Err(ReviewError::NotSubmitted { id: id.clone(), others: Vec::new() });
         };
         let who = self.author.principal.to_string();
         if PrincipalKey::of(&emergency.by) == self.author.principal.key() {

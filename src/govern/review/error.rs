@@ -10,8 +10,13 @@ use crate::stewards::Stuck;
 #[non_exhaustive]
 pub enum ReviewError {
     /// Nothing awaits a decision.
-    #[error("nothing of `{0}` awaits a decision")]
-    NotSubmitted(DocumentId),
+    #[error("nothing of `{id}` awaits a decision")]
+    NotSubmitted {
+        /// The artifact.
+        id: DocumentId,
+        /// What awaits one and belongs to a change of this name, or is to be moved to it.
+        others: Vec<DocumentId>,
+    },
     /// No submission belongs to this set.
     #[error("no submission belongs to the change `{name}`")]
     NoChange {
@@ -232,7 +237,7 @@ impl ReviewError {
         match self {
             Self::Split { id, other, .. } => vec![id, other],
             Self::Unfit(why) => vec![&why.id],
-            Self::NotSubmitted(id)
+            Self::NotSubmitted { id, .. }
             | Self::Unrecorded { id, .. }
             | Self::Decided { id, .. }
             | Self::WaitsForOthers { id, .. }

@@ -66,7 +66,10 @@ impl Reviewed {
     /// [`ReviewError::NotSubmitted`].
     fn pending(&self) -> Result<&Pending, ReviewError> {
         let id = self.track.id();
-        self.track.pending.as_ref().ok_or_else(|| ReviewError::NotSubmitted(id.clone()))
+        self.track
+            .pending
+            .as_ref()
+            .ok_or_else(|| ReviewError::NotSubmitted { id: id.clone(), others: Vec::new() })
     }
 }
 

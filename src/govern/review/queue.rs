@@ -12,6 +12,7 @@ use super::{ReviewError, fault_of};
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::PublishedSet;
+use crate::document::review::Action;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::principal::{Principal, PrincipalKey};
@@ -211,7 +212,7 @@ impl<'a, 'l> AtHead<'a, 'l> {
         let maps = Maps::Log { chronicle: self.chronicle, state: &state };
         let track = waits.lines.track_of(self.vault, &maps, id).filter(is_waiting);
         let track = track.filter(|track| self.may_read(track));
-        let track = track.ok_or_else(|| ReviewError::NotSubmitted(id.clone()))?;
+        let track = track.ok_or_else(|| self.not_submitted(&waits, id))?;
         let rules = &self.rules;
         rules.require(who.as_str(), Role::Viewer, track.awaited()).map_err(ReviewError::from)?;
         let change = track.pending.as_ref().and_then(|pending| pending.change.clone());
@@ -240,6 +241,20 @@ impl<'a, 'l> AtHead<'a, 'l> {
         let waiting = Waiting::of(track, rules, Some(who));
         let rules = self.rules;
         Ok(About { rules, waiting, members, hidden, waits_for_others, fault, end: None })
+    }
+
+    /// That nothing of an id awaits a decision, with what does under its name: the parts of a change, or
+    /// a move to it.
+    fn not_submitted(&self, waits: &Waits, id: &DocumentId) -> ReviewError {
+        let is_named = |track: &&Track| {
+            track.pending.as_ref().is_some_and(|pending| {
+                let target = pending.action.as_ref().and_then(Action::target);
+                pending.change.as_deref() == Some(id.as_str()) || target == Some(id)
+            })
+        };
+        let named = waits.tracks().filter(is_named).filter(|track| self.may_read(track));
+        let others = named.map(|track| track.id().clone()).collect();
+        ReviewError::NotSubmitted { id: id.clone(), others }
     }
 
     fn about_version(

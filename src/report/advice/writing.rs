@@ -108,7 +108,12 @@ impl From<ReviewError> for Failure {
             ))
         };
         match why {
-            ReviewError::NotSubmitted(id) => new(Code::NotSubmitted)
+            ReviewError::NotSubmitted { others, .. } if !others.is_empty() => {
+                let text = "{} shows what awaits one, and belongs to a change of this name or is to be moved there";
+                let hint = |id| Hint::call(text, of(Verb::ReviewShow, id));
+                others.iter().take(MOST).map(hint).fold(new(Code::NotSubmitted), Failure::hint)
+            }
+            ReviewError::NotSubmitted { id, .. } => new(Code::NotSubmitted)
                 .hint(Hint::call("{} lists what awaits a decision", Verb::Review))
                 .hint(Hint::call("{} shows what was decided, and why", of(Verb::History, &id))),
             ReviewError::NoSubmission { id, .. } => new(Code::NotSubmitted)
