@@ -14,8 +14,9 @@
 mod again;
 mod answer;
 mod calls;
-mod clients;
+pub(crate) mod clients;
 mod consent;
+pub(crate) mod doctor;
 pub(crate) mod http;
 mod identity;
 mod lines;

@@ -45,6 +45,20 @@ impl Program {
     }
 }
 
+/// Runs a program within a time and a size of its output; `env` are all of its variables.
+///
+/// # Errors
+/// As [`Program::ask`]; what it printed up to then is in the failure.
+#[cfg(feature = "mcp")]
+pub(crate) fn answer(
+    argv: &[String],
+    input: &[u8],
+    (time, bytes): (Duration, u64),
+    env: &BTreeMap<String, String>,
+) -> Result<Vec<u8>, Failed> {
+    run::run(argv, input, run::Limits { time, bytes }, Some(env))
+}
+
 /// A program that fetches what a source of a server describes (`spec/source.md`, section 4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fetcher {

@@ -17,6 +17,22 @@ pub struct ClientReport<'c> {
     pub file: &'static str,
     /// What is to be in it.
     pub text: &'c str,
+    /// What became of the configuration, where it was to be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written: Option<WrittenReport<'c>>,
+}
+
+/// What became of the configuration of a client.
+#[derive(Debug, Serialize)]
+pub struct WrittenReport<'c> {
+    /// The file.
+    pub path: &'c str,
+    /// `created`, `updated` or `unchanged`.
+    pub change: &'static str,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+    /// The unified diff; empty where nothing changes.
+    pub diff: &'c str,
 }
 
 impl Report for ClientReport<'_> {

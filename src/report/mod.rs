@@ -12,6 +12,7 @@ pub mod blame;
 pub mod check;
 pub mod checkpoint;
 pub mod client;
+pub mod doctor;
 pub mod document;
 pub mod draft;
 pub mod event;

@@ -182,6 +182,46 @@ pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
     regular(OpenOptions::new().write(true).create(true).truncate(false).mode(0o600), path)
 }
 
+/// Puts a file in the place of one, or where there is none; a reader sees the one or the other. It has
+/// the owner of the `old` one, and of its mode the bits of a mask; a new one is made as any other
+/// program makes one, with the folders above it.
+///
+/// # Errors
+/// It cannot be written, or there is a file where none was.
+#[cfg(feature = "mcp")]
+pub(crate) fn write_whole(
+    path: &Path,
+    bytes: &[u8],
+    (old, mask): (Option<&fs::Metadata>, u32),
+) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut options = tempfile::Builder::new();
+    options.prefix(".ctx-");
+    let new = fs::Permissions::from_mode(0o666 & mask);
+    if old.is_none() {
+        fs::create_dir_all(folder)?;
+        // The user's mask is subtracted.
+        options.permissions(new);
+    }
+    let mut file = options.tempfile_in(folder)?;
+    if let Some(old) = old {
+        // Only the superuser may give files away; elsewhere the writer becomes owner.
+        let _ = std::os::unix::fs::fchown(file.as_file(), Some(old.uid()), Some(old.gid()));
+        let mode = old.permissions().mode() & mask;
+        file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
+    }
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    match old {
+        Some(_) => file.persist(path).map_err(|why| why.error)?,
+        None => file.persist_noclobber(path).map_err(|why| why.error)?,
+    };
+    File::open(folder)?.sync_all()
+}
+
 fn regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let flags = i32::try_from(flags.bits()).unwrap_or_default();

@@ -58,6 +58,7 @@ mod look;
 mod lost_lines;
 mod mcp;
 mod mcp_config;
+mod mcp_doctor;
 mod mcp_http;
 mod mcp_resources;
 mod mcp_staged;

@@ -2,20 +2,31 @@
 
 use std::path::PathBuf;
 
+use crate::chain::diff::print_between;
 use crate::cli::Answer;
 use crate::cli::session::Session;
+use crate::cli::ui::shown;
+use crate::mcp::clients::place::{Place, Whereabouts};
+use crate::mcp::clients::write;
 use crate::mcp::{Client, Started};
-use crate::report::client::ClientReport;
-use crate::report::failure::Failure;
+use crate::report::client::{ClientReport, WrittenReport};
+use crate::report::failure::{Code, Failure};
+use crate::vault::Vault;
 use crate::workspace::{Options, Workspace};
 
-/// Print what a client needs in its configuration to start the server
+/// Print or write what a client needs to start the server
 ///
 /// The output is what to paste. Where a client has other servers already, add the entry to theirs.
 /// With --as the server acts for that principal; otherwise for that of its environment.
+///
+/// --write puts the entry into the configuration, and prints what changes there; --dry-run prints it
+/// only. All else in the file stays, comments too. An entry of the same name keeps what was added to
+/// it. A file that cannot be read, and a symbolic link, are left as they are.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx mcp config claude-code\n  \
 ctx mcp config codex --profile author --as ana@example.com\n  \
+ctx mcp config cursor --write --dry-run\n  \
+ctx mcp config vscode --write --project ~/work/handbook\n  \
 ctx mcp config zed --program /usr/local/bin/ctx --name policies")]
 pub(super) struct Config {
     /// The program that starts the server
@@ -33,11 +44,59 @@ pub(super) struct Config {
     /// The vault in this folder, not the nearest one above
     #[arg(long = "vault", id = "vault", value_name = "DIR")]
     vault: Option<PathBuf>,
+    /// Put the entry into the client's configuration, and print what changes
+    #[arg(long)]
+    write: bool,
+    /// With --write: print what would change; write nothing
+    #[arg(long, requires = "write")]
+    dry_run: bool,
+    #[command(flatten)]
+    at: At,
+}
+
+/// Which configuration of a client.
+#[derive(Debug, clap::Args)]
+pub(super) struct At {
+    /// The configuration of the project in this folder, not the user's
+    ///
+    /// Claude Code has one of projects only; the default is that of the current folder.
+    #[arg(long, value_name = "DIR", conflicts_with = "file")]
+    project: Option<PathBuf>,
+    /// This file of configuration
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+impl At {
+    /// Whether it names one.
+    pub(super) fn is_given(&self) -> bool {
+        self.project.is_some() || self.file.is_some()
+    }
+
+    /// The file of a client.
+    pub(super) fn place(&self, client: Client, session: &Session<'_>) -> Result<Place, Failure> {
+        let environment = session.workspace.environment;
+        if let Some(file) = &self.file {
+            return Ok(Place { path: environment.cwd.join(file), project: None });
+        }
+        let var = |name: &str| environment.var(name);
+        let where_ = Whereabouts { var: &var, is_mac: cfg!(target_os = "macos") };
+        let place = match (&self.project, client) {
+            (Some(project), _) => client.in_project(&environment.cwd.join(project)),
+            (None, Client::ClaudeCode) => client.in_project(&environment.cwd),
+            (None, _) => client.of_user(&where_),
+        };
+        place.ok_or_else(|| {
+            let message = "where the configuration of the client is, is not known";
+            Failure::new(Code::Usage, message)
+                .hint("name it with `--file`, or set `HOME`; Claude Desktop has none in a project")
+        })
+    }
 }
 
 /// A client as an argument names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum ClientArg {
+pub(super) enum ClientArg {
     ClaudeCode,
     ClaudeDesktop,
     Cursor,
@@ -62,35 +121,94 @@ impl From<ClientArg> for Client {
 }
 
 pub(super) fn run(args: &Config, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    if args.at.is_given() && !args.write {
+        let message = "`--project` and `--file` name what `--write` writes";
+        return Err(Failure::new(Code::Usage, message).hint("pass `--write`, too"));
+    }
     let Workspace { environment, options } = &session.workspace;
     let named = args.vault.clone().or_else(|| options.vault.clone());
     let options = Options { vault: named, ..options.clone() };
     let vault = Workspace { environment, options }.vault()?;
+    let words = words(&vault, args.profile, session)?;
+    let name = args.name.clone().unwrap_or_else(|| vault.folder_name());
+    let started = Started { name, command: args.program.clone(), args: words };
+    let client = Client::from(args.client);
+    match args.write {
+        true => put(args, (client, &started), session),
+        false => {
+            print((client, &started), None, session);
+            Ok(Answer::Yes)
+        }
+    }
+}
+
+/// The arguments of a server of a vault.
+pub(super) fn words(
+    vault: &Vault,
+    profile: super::ProfileArg,
+    session: &Session<'_>,
+) -> Result<Vec<String>, Failure> {
     let mut words = vec!["mcp".to_owned()];
     words.extend(["--vault".to_owned(), vault.root().to_string_lossy().into_owned()]);
-    if let Some(profile) = args.profile.as_option() {
+    if let Some(profile) = profile.as_option() {
         words.extend(["--profile".to_owned(), profile.to_owned()]);
     }
     if session.workspace.options.principal.is_some() {
         let (principal, _) = session.workspace.principal(vault.root(), None)?;
         words.extend(["--as".to_owned(), principal.to_string()]);
     }
-    let name = args.name.clone().unwrap_or_else(|| vault.folder_name());
-    let started = Started { name, command: args.program.clone(), args: words };
-    let client = Client::from(args.client);
-    let entry = client.entry(&started);
-    match session.ui.json {
-        true => session.ui.report(&ClientReport {
+    Ok(words)
+}
+
+fn print(
+    (client, started): (Client, &Started),
+    written: Option<WrittenReport<'_>>,
+    session: &mut Session<'_>,
+) {
+    let entry = client.entry(started);
+    match (session.ui.json, written) {
+        (true, written) => session.ui.report(&ClientReport {
             name: &started.name,
             command: &started.command,
             args: &started.args,
             file: client.file(),
             text: &entry,
+            written,
         }),
-        false => {
+        (false, None) => {
             session.ui.harmless(&entry);
             session.ui.note(&format!("note: this belongs into {}", client.file()));
         }
+        (false, Some(WrittenReport { path, change, dry_run, diff })) => {
+            session.ui.diff(diff);
+            let would = if dry_run && change != "unchanged" { "would be " } else { "" };
+            session.ui.table(&[vec![shown(path).into_owned(), format!("{would}{change}")]]);
+            if !dry_run && change != "unchanged" {
+                session.ui.note("note: start the client again, so that it reads the file");
+            }
+        }
     }
+}
+
+/// Writes the entry into the configuration of a client.
+fn put(
+    args: &Config,
+    (client, started): (Client, &Started),
+    session: &mut Session<'_>,
+) -> Result<Answer, Failure> {
+    let place = args.at.place(client, session)?;
+    let edit = write::plan(client, &place, started)?;
+    let path = place.path.to_string_lossy().into_owned();
+    let name = shown(&path).into_owned();
+    let (change, diff) = match (&edit.before, &edit.after) {
+        (_, None) => ("unchanged", String::new()),
+        (None, Some(after)) => ("created", print_between("", after, "/dev/null", &name)),
+        (Some(before), Some(after)) => ("updated", print_between(before, after, &name, &name)),
+    };
+    if !args.dry_run {
+        write::bring(&place, &edit)?;
+    }
+    let written = WrittenReport { path: &path, change, dry_run: args.dry_run, diff: &diff };
+    print((client, started), Some(written), session);
     Ok(Answer::Yes)
 }

@@ -1,6 +1,7 @@
 //! `ctx mcp`.
 
 mod config;
+mod doctor;
 mod token;
 
 use std::net::SocketAddr;
@@ -47,7 +48,8 @@ use crate::workspace::{Environment, Options, Workspace};
 ctx mcp --profile author --as ana@example.com\n  \
 ctx mcp --tools context_init,context_resolve,context_read\n  \
 ctx mcp --http 127.0.0.1:8080 --tokens tokens.json\n  \
-ctx mcp config claude-code\n  \
+ctx mcp config claude-code --write\n  \
+ctx mcp doctor claude-code\n  \
 ctx mcp token add bo@example.com --tokens tokens.json\n  \
 ctx mcp --vault policies=/srv/policies --vault runbooks=/srv/runbooks\n\n\
 A client starts the command itself, as with this entry of its configuration:\n  \
@@ -62,6 +64,7 @@ pub(super) struct Mcp {
 #[derive(Debug, clap::Subcommand)]
 enum Part {
     Config(config::Config),
+    Doctor(doctor::Doctor),
     Token(token::TokenArgs),
 }
 
@@ -156,6 +159,7 @@ struct OverHttp {
 pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failure> {
     match &args.part {
         Some(Part::Config(args)) => return config::run(args, session),
+        Some(Part::Doctor(args)) => return doctor::run(args, session),
         Some(Part::Token(args)) => return token::run(args, session),
         None => {}
     }

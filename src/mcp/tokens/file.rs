@@ -1,7 +1,7 @@
 //! The file of tokens on disk: JSON that no other user may read or write.
 
-use std::fs::{File, Metadata, Permissions};
-use std::io::{Read as _, Write as _};
+use std::fs::{File, Metadata};
+use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use super::{MOST, MOST_BYTES, PREFIX, Stored, StoredToken, Token, hex, invalid, 
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
+use crate::vault::outside;
 
 /// One day, in milliseconds.
 const DAY: i64 = 86_400_000;
@@ -164,15 +165,10 @@ fn write(path: &Path, tokens: &[Token]) -> Result<(), Failure> {
     };
     // A link stays one.
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let mut file = tempfile::NamedTempFile::new_in(folder(&place)).map_err(failed)?;
-    if let Ok(about) = place.metadata() {
-        let mode = about.permissions().mode() & 0o740;
-        file.as_file().set_permissions(Permissions::from_mode(mode)).map_err(failed)?;
-    }
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(&place).map_err(|why| failed(why.error))?;
-    Ok(())
+    let old = place.metadata().ok();
+    // A new one is for its user only.
+    let mask = if old.is_some() { 0o740 } else { 0o600 };
+    outside::write_whole(&place, text.as_bytes(), (old.as_ref(), mask)).map_err(failed)
 }
 
 fn folder(path: &Path) -> PathBuf {
@@ -195,7 +191,7 @@ fn locked(path: &Path) -> Result<File, Failure> {
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "the tests write a file of tokens, and no vault")]
 mod tests {
-    use std::fs;
+    use std::fs::{self, Permissions};
 
     use super::*;
 

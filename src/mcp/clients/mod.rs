@@ -1,6 +1,14 @@
 //! Programs that start the server themselves, and how each is told to (MCP-23).
+//!
+//! `place` says where a client has its configuration, `edit` puts an entry there, with `jsonc` where it
+//! is JSON, and `write` writes the file.
 
-use serde_json::{Value, json};
+pub(crate) mod edit;
+pub(crate) mod jsonc;
+pub(crate) mod place;
+pub(crate) mod write;
+
+use serde_json::{Map, Value, json};
 
 /// A program with a configuration of its own for servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +41,7 @@ pub(crate) struct Started {
 }
 
 impl Client {
-    /// Where its configuration is.
+    /// Where its configuration is, in words.
     pub(crate) fn file(self) -> &'static str {
         match self {
             Self::ClaudeCode => ".mcp.json in the folder of the project",
@@ -42,8 +50,13 @@ impl Client {
                  %APPDATA%\\Claude on Windows, ~/.config/Claude on Linux"
             }
             Self::Cursor => ".cursor/mcp.json in the folder of the project, or ~/.cursor/mcp.json",
-            Self::Vscode => ".vscode/mcp.json in the folder of the project",
-            Self::Codex => "~/.codex/config.toml",
+            Self::Vscode => {
+                ".vscode/mcp.json in the folder of the project, or mcp.json in the folder of the user: \
+                 `MCP: Open User Configuration` opens it"
+            }
+            Self::Codex => {
+                "~/.codex/config.toml, or .codex/config.toml in a project that is trusted"
+            }
             Self::Gemini => {
                 ".gemini/settings.json in the folder of the project, or ~/.gemini/settings.json"
             }
@@ -51,34 +64,44 @@ impl Client {
         }
     }
 
+    /// The member, or the table, that has its servers.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::Vscode => "servers",
+            Self::Zed => "context_servers",
+            Self::Codex => "mcp_servers",
+            Self::ClaudeCode | Self::ClaudeDesktop | Self::Cursor | Self::Gemini => "mcpServers",
+        }
+    }
+
+    /// Whether its configuration is TOML; else it is JSON, of some clients with comments.
+    pub(crate) fn is_toml(self) -> bool {
+        self == Self::Codex
+    }
+
+    /// What the entry of a server says.
+    pub(crate) fn members(self, server: &Started) -> Map<String, Value> {
+        let mut members = Map::new();
+        members.insert("command".to_owned(), server.command.as_str().into());
+        members.insert("args".to_owned(), json!(server.args));
+        if self == Self::Vscode {
+            members.insert("type".to_owned(), "stdio".into());
+        }
+        members
+    }
+
     /// What is to be in it.
     pub(crate) fn entry(self, server: &Started) -> String {
         let Started { name, command, args } = server;
-        let entry = json!({"command": command, "args": args});
-        let within = |key: &str, entry: Value| {
-            let all = json!({key: {name: entry}});
-            serde_json::to_string_pretty(&all).unwrap_or_default()
-        };
-        match self {
-            Self::Vscode => {
-                within("servers", json!({"type": "stdio", "command": command, "args": args}))
-            }
-            Self::Zed => within("context_servers", entry),
-            Self::Codex => {
-                // A JSON text is one of TOML, too: both escape the same characters.
-                let text = |text: &str| Value::from(text).to_string();
-                let args: Vec<String> = args.iter().map(|arg| text(arg)).collect();
-                format!(
-                    "[mcp_servers.{}]\ncommand = {}\nargs = [{}]",
-                    text(name),
-                    text(command),
-                    args.join(", ")
-                )
-            }
-            Self::ClaudeCode | Self::ClaudeDesktop | Self::Cursor | Self::Gemini => {
-                within("mcpServers", entry)
-            }
+        if !self.is_toml() {
+            let all = json!({self.key(): {name: self.members(server)}});
+            return serde_json::to_string_pretty(&all).unwrap_or_default();
         }
+        // A JSON text is one of TOML, too: both escape the same characters.
+        let text = |text: &str| Value::from(text).to_string();
+        let args: Vec<String> = args.iter().map(|arg| text(arg)).collect();
+        let (key, name, command) = (self.key(), text(name), text(command));
+        format!("[{key}.{name}]\ncommand = {command}\nargs = [{}]", args.join(", "))
     }
 }
 

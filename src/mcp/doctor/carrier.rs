@@ -1,0 +1,155 @@
+//! How messages get to a server that is examined, and its answers back.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::http;
+use crate::program::run::Why;
+
+/// The most bytes of the answers to some messages.
+pub(super) const MOST_BYTES: u64 = 32 << 20;
+
+/// What carries messages.
+#[derive(Debug)]
+pub(crate) enum Carrier {
+    /// A program that is started, for each exchange anew.
+    Started(Started),
+    /// A server over HTTP.
+    Url(Url),
+}
+
+/// A program, as a client starts it.
+#[derive(Debug)]
+pub(crate) struct Started {
+    /// The program and its arguments.
+    pub(crate) argv: Vec<String>,
+    /// All of its variables.
+    pub(crate) env: BTreeMap<String, String>,
+    /// Those that the entry of the client adds.
+    pub(crate) added: BTreeMap<String, String>,
+    /// How long it may take.
+    pub(crate) time: Duration,
+}
+
+/// The address of a server.
+#[derive(Debug)]
+pub(crate) struct Url {
+    /// Its host and port, as `Host` has them.
+    pub(crate) authority: String,
+    /// The path.
+    pub(crate) path: String,
+    /// A bearer token.
+    pub(crate) token: Option<String>,
+    /// How long an answer may take.
+    pub(crate) time: Duration,
+}
+
+/// Why there are no answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// The program is not there.
+    NotFound(String),
+    /// The program did not answer.
+    Ended {
+        /// What it did.
+        why: String,
+        /// What it said on stderr.
+        said: String,
+    },
+    /// No server listens.
+    Unreachable(String),
+    /// The server refuses.
+    Status(u16),
+    /// What it sends is not of the protocol.
+    Malformed(String),
+}
+
+impl Carrier {
+    /// The answers to messages.
+    ///
+    /// # Errors
+    /// There are none.
+    pub(super) fn ask(&self, messages: &[Value]) -> Result<Vec<Value>, Broken> {
+        match self {
+            Self::Started(started) => started.ask(messages),
+            Self::Url(url) => {
+                let each = messages.iter().map(|message| http::post(url, message));
+                Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+            }
+        }
+    }
+}
+
+impl Started {
+    fn ask(&self, messages: &[Value]) -> Result<Vec<Value>, Broken> {
+        let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
+        let limits = (self.time, MOST_BYTES);
+        let printed = match crate::program::answer(&self.argv, input.as_bytes(), limits, &self.env)
+        {
+            Ok(printed) => printed,
+            Err(failed) => match failed.why {
+                Why::Start(why) if why.kind() == io::ErrorKind::NotFound => {
+                    let program = self.argv.first().cloned().unwrap_or_default();
+                    return Err(Broken::NotFound(program));
+                }
+                // A server that does not end with its input may have answered.
+                Why::Late(_) if !failed.printed.is_empty() => failed.printed,
+                why => return Err(Broken::Ended { why: why.to_string(), said: failed.said }),
+            },
+        };
+        let lines = printed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let answers = lines.map(|line| {
+            serde_json::from_slice(line).map_err(|_| {
+                let begin = &line[..line.len().min(200)];
+                Broken::Malformed(String::from_utf8_lossy(begin).into_owned())
+            })
+        });
+        answers.collect()
+    }
+}
+
+impl Url {
+    /// The address of a text such as `http://127.0.0.1:8080/mcp`; none where it is not one of HTTP.
+    pub(crate) fn read(text: &str, token: Option<String>, time: Duration) -> Option<Self> {
+        let rest = text.strip_prefix("http://")?;
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_valid = !authority.is_empty() && !authority.contains('@') && is_plain(rest);
+        let path = if path.is_empty() { "/mcp" } else { path };
+        let token = token.filter(|token| is_plain(token));
+        is_valid.then(|| Self {
+            authority: authority.to_owned(),
+            path: path.to_owned(),
+            token,
+            time,
+        })
+    }
+
+    /// Where to connect to.
+    pub(super) fn target(&self) -> String {
+        let has_port = self.authority.rsplit(']').next().is_some_and(|end| end.contains(':'));
+        if has_port { self.authority.clone() } else { format!("{}:80", self.authority) }
+    }
+}
+
+/// The entry of a client as what it starts; none where it starts nothing.
+pub(crate) fn started(entry: &Value) -> Option<(Vec<String>, BTreeMap<String, String>)> {
+    let command = entry["command"].as_str()?.to_owned();
+    let args = entry["args"].as_array().into_iter().flatten();
+    let args = args.map(|arg| arg.as_str().map(str::to_owned));
+    let argv = std::iter::once(Some(command)).chain(args).collect::<Option<Vec<String>>>()?;
+    let env = entry["env"].as_object().into_iter().flatten();
+    let env = env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+    Some((argv, env.collect()))
+}
+
+/// Whether a program is found in folders in which a client that was not started from a shell looks.
+pub(crate) fn is_found_everywhere(program: &str) -> bool {
+    let folders = ["/usr/local/bin", "/usr/bin", "/bin"];
+    program.contains('/')
+        || folders.iter().any(|folder| PathBuf::from(folder).join(program).is_file())
+}

@@ -1,0 +1,295 @@
+//! Connects to a server as a client does, and says what is wrong (MCP-23).
+//!
+//! `carrier` starts a program or asks an address, `http` is the little of HTTP that this takes, and here
+//! is what is asked and what the answers say.
+
+mod carrier;
+mod http;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use carrier::Broken;
+pub(crate) use carrier::{Carrier, Started, Url, is_found_everywhere, started};
+
+use crate::report::doctor::{Checked, Outcome};
+
+/// The revision in which each request says of itself what it is, and the one before it.
+const STATELESS: &str = "2026-07-28";
+const WITH_SESSIONS: &str = "2025-11-25";
+/// So many vaults of a server are asked.
+const VAULTS: usize = 16;
+/// So much of what a server says is repeated.
+const QUOTED: usize = 400;
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Diagnosis {
+    /// The checks.
+    pub(crate) checks: Vec<Checked>,
+}
+
+impl Diagnosis {
+    /// Adds a check.
+    pub(crate) fn add(
+        &mut self,
+        check: &'static str,
+        outcome: Outcome,
+        message: impl Into<String>,
+    ) {
+        self.checks.push(Checked { check, outcome, message: message.into(), hint: None });
+    }
+
+    /// Says what to do about the last check.
+    pub(crate) fn hint(&mut self, hint: impl Into<String>) {
+        if let Some(last) = self.checks.last_mut() {
+            last.hint = Some(hint.into());
+        }
+    }
+
+    /// Whether there is no problem.
+    pub(crate) fn works(&self) -> bool {
+        self.checks.iter().all(|check| check.outcome != Outcome::Problem)
+    }
+}
+
+/// Examines a server.
+pub(crate) fn examine(carrier: &Carrier, found: &mut Diagnosis) {
+    let asked = [request(1, "server/discover", json!({})), request(2, "tools/list", json!({}))];
+    let answers = match carrier.ask(&asked) {
+        Ok(answers) => answers,
+        Err(broken) => return broken_off(&broken, found),
+    };
+    found.add("connect", Outcome::Ok, "the server answers");
+    let Some(about) = result(&answers, 1) else {
+        let why = error(&answers, 1);
+        found.add("protocol", Outcome::Problem, format!("`server/discover` fails: {why}"));
+        return found.hint("the server speaks an older revision, or is not `ctx mcp`");
+    };
+    protocol(carrier, about, found);
+    version(about, found);
+    let Some(tools) = result(&answers, 2).and_then(|list| list["tools"].as_array()) else {
+        let why = error(&answers, 2);
+        return found.add("tools", Outcome::Problem, format!("`tools/list` fails: {why}"));
+    };
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    let profile = match names.as_slice() {
+        names if names.contains(&"context_approve") || names.contains(&"context_review") => {
+            "reviewer"
+        }
+        names if names.contains(&"context_create") => "author",
+        _ => "reader",
+    };
+    let many = format!("{} tools, of the profile `{profile}`", names.len());
+    match names.is_empty() {
+        true => found.add("tools", Outcome::Problem, "the server offers no tools"),
+        false => found.add("tools", Outcome::Ok, many),
+    }
+    if let Carrier::Started(started) = carrier
+        && profile != "reader"
+    {
+        principal(started, found);
+    }
+    calls(carrier, tools, found);
+}
+
+/// Which revisions it speaks.
+fn protocol(carrier: &Carrier, about: &Value, found: &mut Diagnosis) {
+    let params = json!({
+        "protocolVersion": WITH_SESSIONS, "capabilities": {}, "clientInfo": client(),
+    });
+    let begin = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    let older = carrier.ask(&[begin]);
+    let older = older.as_ref().ok().and_then(|answers| result(answers, 1));
+    let agreed = older.and_then(|begun| begun["protocolVersion"].as_str());
+    let newer = about["supportedVersions"].as_array();
+    let is_newer = newer.is_some_and(|all| all.iter().any(|one| one == STATELESS));
+    match (is_newer, agreed) {
+        (true, Some(WITH_SESSIONS)) => {
+            let message = format!("revisions {WITH_SESSIONS} and {STATELESS}");
+            found.add("protocol", Outcome::Ok, message);
+        }
+        _ => {
+            let message = format!("not both of the revisions {WITH_SESSIONS} and {STATELESS}");
+            found.add("protocol", Outcome::Warning, message);
+        }
+    }
+}
+
+/// Whether it is this program.
+fn version(about: &Value, found: &mut Diagnosis) {
+    let server = &about["_meta"]["io.modelcontextprotocol/serverInfo"];
+    let text = |member: &str| quoted(server[member].as_str().unwrap_or("unnamed"));
+    let (name, version) = (text("name"), text("version"));
+    let own = env!("CARGO_PKG_VERSION");
+    if name != "contextnest" {
+        found.add("version", Outcome::Problem, format!("the server is `{name}`, not ctx"));
+        found.hint("correct the command of the entry: `ctx mcp config CLIENT` prints it");
+    } else if version != own {
+        let message = format!("the server is ctx {version}, but this is ctx {own}");
+        found.add("version", Outcome::Warning, message);
+        found.hint("install one version, or name the program with `--program`");
+    } else {
+        found.add("version", Outcome::Ok, format!("ctx {version}"));
+    }
+}
+
+/// Whether writes are those of a principal who was named.
+fn principal(started: &Started, found: &mut Diagnosis) {
+    let is_named = started.argv.iter().any(|arg| arg == "--as" || arg.starts_with("--as="));
+    if is_named || started.added.contains_key("CTX_PRINCIPAL") {
+        found.add("principal", Outcome::Ok, "the entry names a principal");
+        return;
+    }
+    let message = "the entry names no principal: writes are those of the user of the client";
+    found.add("principal", Outcome::Warning, message);
+    found.hint("give the agent a name: `ctx mcp config CLIENT --profile author --as NAME`");
+}
+
+/// One call for each vault, and its verification.
+fn calls(carrier: &Carrier, tools: &[Value], found: &mut Diagnosis) {
+    let tool = |name: &str| tools.iter().find(|tool| tool["name"] == name);
+    for name in ["context_init", "context_verify"] {
+        let Some(tool) = tool(name) else { continue };
+        let vaults = tool["inputSchema"]["properties"]["vault"]["enum"].as_array();
+        let vaults = vaults.into_iter().flatten().filter_map(Value::as_str).map(Some);
+        let vaults: Vec<Option<&str>> = vaults.take(VAULTS).collect();
+        let vaults = if vaults.is_empty() { vec![None] } else { vaults };
+        for vault in vaults {
+            let mut arguments = Map::new();
+            arguments.extend(vault.map(|vault| ("vault".to_owned(), Value::from(vault))));
+            let params = json!({"name": name, "arguments": arguments});
+            let answers = match carrier.ask(&[request(1, "tools/call", params)]) {
+                Ok(answers) => answers,
+                Err(broken) => return broken_off(&broken, found),
+            };
+            let of = vault.map_or_else(String::new, |vault| format!(" of `{}`", quoted(vault)));
+            called(name, &of, &answers, found);
+        }
+    }
+}
+
+/// What a call answered.
+fn called(name: &str, of: &str, answers: &[Value], found: &mut Diagnosis) {
+    let check = if name == "context_verify" { "verify" } else { "call" };
+    let Some(result) = result(answers, 1) else {
+        let why = error(answers, 1);
+        return found.add(check, Outcome::Problem, format!("`{name}`{of} fails: {why}"));
+    };
+    let report = &result["structuredContent"];
+    if result["isError"] == true {
+        let code = quoted(report["code"].as_str().unwrap_or("without a code"));
+        let why = quoted(report["message"].as_str().unwrap_or_default());
+        found.add(check, Outcome::Problem, format!("`{name}`{of} fails: {code}: {why}"));
+        return found.hint(format!("`ctx help {code}` says what it means"));
+    }
+    if check == "call" {
+        return found.add(check, Outcome::Ok, format!("`{name}`{of} answers"));
+    }
+    let verdict = quoted(report["verdict"].as_str().unwrap_or("no verdict"));
+    // Edits that are not published are everyday work.
+    if verdict.starts_with("intact") {
+        return found.add(check, Outcome::Ok, format!("the vault{of} verifies: {verdict}"));
+    }
+    found.add(check, Outcome::Problem, format!("the vault{of} does not verify: {verdict}"));
+    found.hint("`ctx verify` lists the findings, with what to do");
+}
+
+/// A server that gave no answer.
+fn broken_off(broken: &Broken, found: &mut Diagnosis) {
+    let (check, message, hint) = match broken {
+        Broken::NotFound(program) => (
+            "program",
+            format!("`{}` is not found", quoted(program)),
+            Some(
+                "name it by its path: `ctx mcp config CLIENT --write --program /usr/local/bin/ctx`",
+            ),
+        ),
+        Broken::Ended { why, said } => {
+            let hint = match said {
+                said if said.contains("[no-vault]") || said.contains("[not-a-vault]") => {
+                    Some("name the folder of a vault with `--vault`")
+                }
+                _ => None,
+            };
+            let said = said.trim();
+            let said = if said.is_empty() {
+                String::new()
+            } else {
+                format!("; it says: {}", quoted(said))
+            };
+            ("connect", format!("the server {}{said}", quoted(why)), hint)
+        }
+        Broken::Unreachable(why) => (
+            "connect",
+            format!("the server cannot be reached: {why}"),
+            Some("start it: `ctx mcp --http 127.0.0.1:8080 --tokens FILE`"),
+        ),
+        Broken::Status(401) => (
+            "connect",
+            "the server refuses the token, or asks for one (401)".to_owned(),
+            Some("`ctx mcp token list` says which are expired; pass the token with `--token-file`"),
+        ),
+        Broken::Status(421) => (
+            "connect",
+            "the server does not serve this host (421)".to_owned(),
+            Some("name the host with `--allow-host` where the server is started"),
+        ),
+        Broken::Status(status) => {
+            ("connect", format!("the server answers with status {status}"), None)
+        }
+        Broken::Malformed(why) => (
+            "connect",
+            format!("the answer is not that of a server of tools: {}", quoted(why)),
+            None,
+        ),
+    };
+    found.add(check, Outcome::Problem, message);
+    if let Some(hint) = hint {
+        found.hint(hint);
+    }
+}
+
+fn client() -> Value {
+    json!({"name": "ctx-doctor", "version": env!("CARGO_PKG_VERSION")})
+}
+
+/// A request that says of itself what it is.
+fn request(id: u64, method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientInfo": client(),
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn answer(answers: &[Value], id: u64) -> Option<&Value> {
+    answers.iter().find(|answer| answer["id"] == id && answer.get("method").is_none())
+}
+
+fn result(answers: &[Value], id: u64) -> Option<&Value> {
+    answer(answers, id)?.get("result")
+}
+
+/// What an error says, or that there is no answer.
+fn error(answers: &[Value], id: u64) -> String {
+    let message = answer(answers, id).and_then(|answer| answer["error"]["message"].as_str());
+    message.map_or_else(|| "there is no answer".to_owned(), quoted)
+}
+
+/// A text of a server, on one line and not too long.
+fn quoted(text: &str) -> String {
+    let text = crate::model::visible::shown(text);
+    let short = crate::words::beginning(&text, QUOTED);
+    if short.len() < text.len() { format!("{short} ...") } else { short.to_owned() }
+}
+
+/// The variables that a client hands to what it starts: its own, and those of the entry.
+pub(crate) fn variables(
+    own: &BTreeMap<String, String>,
+    added: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    own.iter().chain(added).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
