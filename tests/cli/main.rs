@@ -60,6 +60,8 @@ mod mcp;
 mod mcp_config;
 mod mcp_doctor;
 mod mcp_http;
+mod mcp_parity;
+mod mcp_properties;
 mod mcp_resources;
 mod mcp_staged;
 mod mcp_vaults;

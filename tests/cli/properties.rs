@@ -14,7 +14,7 @@ const HISTORIES: u64 = 3;
 const EVENTS: usize = 7;
 const TAGS: [&str; 3] = ["red", "green", "blue"];
 const TYPES: [&str; 3] = ["document", "glossary", "reference"];
-const SELECTORS: [&str; 9] = [
+pub(crate) const SELECTORS: [&str; 9] = [
     "status:published",
     "#red",
     "#red + #green - #blue",
@@ -27,10 +27,14 @@ const SELECTORS: [&str; 9] = [
 ];
 
 /// splitmix64.
-struct Draw(u64);
+pub(crate) struct Draw(u64);
 
 impl Draw {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -53,7 +57,12 @@ impl Draw {
 
 /// A vault after a drawn history, and the number of its head.
 fn history(seed: u64) -> (Place, u64) {
-    let (place, mut draw) = (Place::vault(), Draw(seed));
+    history_in(Place::vault(), seed)
+}
+
+/// The same in a vault that is there.
+pub(crate) fn history_in(place: Place, seed: u64) -> (Place, u64) {
+    let mut draw = Draw(seed);
     place.write("packs/warm.yml", "id: warm\nlabel: Warm\nquery: '#red | #green'\n");
     let mut published: Vec<String> = Vec::new();
     for folder in ["x", "y"] {
