@@ -7,7 +7,9 @@ use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, check_pla
 use crate::document::edit::EditError;
 use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
+use crate::document::validate::problems;
 use crate::document::{Document, utf8};
+use crate::live;
 use crate::model::digest::Digest;
 use crate::model::hint::Hint;
 use crate::model::id::DocumentId;
@@ -75,7 +77,13 @@ pub fn draft(
     let written = std::cell::RefCell::new(None);
     let mut outcome = event(vault, &what, |transaction, outcome| {
         transaction.check_editable(std::slice::from_ref(id))?;
-        let file = transaction.drafted(id, upon, &compose)?;
+        let file = transaction.drafted(id, upon, &compose).map_err(|why| match why {
+            // Who makes no draft is not told whether another one has.
+            PublishError::Unread { .. } | PublishError::UnknownId { .. } => {
+                transaction.unfit(id, &compose).unwrap_or(why)
+            }
+            why => why,
+        })?;
         outcome.behind.extend(file.live.clone().map(|live| (id.clone(), live)));
         *written.borrow_mut() = Some(file);
         Ok(())
@@ -168,6 +176,10 @@ impl Transaction<'_> {
         }
         let is_published = form.as_ref().is_some_and(|form| form.is_of(&text));
         self.check_draft(id, &text, form.as_ref().filter(|_| !is_published))?;
+        if !is_published {
+            self.check_publishable(id, &text, base.last.is_none())
+                .map_err(PublishError::Refused)?;
+        }
         let live = match &bytes {
             Some(old) if old == text.as_bytes() => None,
             Some(old) => {
@@ -177,6 +189,42 @@ impl Transaction<'_> {
         };
         let based_on = self.state.get(id.as_str()).and_then(|mark| mark.version);
         Ok(Drafted { live, hash: Digest::of(text.as_bytes()), based_on, is_published })
+    }
+
+    /// Refuses a text that could not be published, as its publication would: whoever reads the draft
+    /// later is not the one to mend it.
+    fn check_publishable(
+        &self,
+        id: &DocumentId,
+        text: &str,
+        is_new: bool,
+    ) -> Result<(), Vec<Refusal>> {
+        let path = id.live_path();
+        let document = Document::of_live(text)
+            .map_err(|why| vec![Refusal::new(&path, why.code(), why.to_string(), why.hint())])?;
+        let criteria = live::criteria(self.vault, &path, &document, is_new);
+        Refusal::unless_valid(&path, problems(text, &document, criteria))
+            .map_err(|refusal| vec![refusal])?;
+        let new = self.state.get(id.as_str()).is_none();
+        let collisions = if new { self.collisions_of(&[id]) } else { Vec::new() };
+        if collisions.is_empty() { Ok(()) } else { Err(collisions) }
+    }
+
+    /// Why the principal makes no draft of a document, by its published text, or else by one without
+    /// a base; none where they do.
+    fn unfit(
+        &self,
+        id: &DocumentId,
+        compose: &impl Fn(Option<&str>) -> Result<String, EditError>,
+    ) -> Option<PublishError> {
+        let last_sealed = self.last_sealed([id]).get(id).copied();
+        let sealed = self.base(id, last_sealed).ok().and_then(|base| base.sealed);
+        let text = match sealed {
+            Some(sealed) => LiveForm::of(&sealed).into_text(),
+            None => compose(None).ok()?,
+        };
+        let unfit = self.check_draft(id, &text, None).err()?;
+        matches!(unfit, PublishError::Review(_)).then_some(unfit)
     }
 
     /// The text that awaits a decision, if the principal submitted it.

@@ -390,13 +390,10 @@ fn taken_back(vault: &Vault, items: &[Item], append: Option<&Append>, intent: &I
 }
 
 fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome, PublishError> {
-    let subjects: Vec<&DocumentId> = match &request.which {
-        Which::Ids(ids) | Which::Within { ids, .. } => ids.iter().collect(),
-        Which::All | Which::Changed => Vec::new(),
-    };
-    let includes = match &request.which {
-        Which::Ids(_) | Which::Within { .. } => Includes::Only(&subjects),
-        Which::All | Which::Changed => Includes::Changed,
+    let subjects = request.which.ids();
+    let includes = match request.which.is_named() {
+        true => Includes::Only(&subjects),
+        false => Includes::Changed,
     };
     let mode = request.mode;
     let gate = Gate::Ungoverned;
@@ -405,6 +402,7 @@ fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome,
         for new in new {
             check_place(transaction.vault, &new.id)?;
         }
+        transaction.check_read(&request.which)?;
         let ids = transaction.candidates(&request.which, outcome);
         transaction.check_known(&request.which, new)?;
         transaction.prepare_all(&ids, new, &request.which, outcome);

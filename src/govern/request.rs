@@ -1,6 +1,7 @@
 //! What an event is asked to do: by whom, with which documents, and how.
 
 use crate::audit::Recorder;
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
@@ -26,6 +27,8 @@ pub struct Author {
 pub enum Which {
     /// These, drafts or not.
     Ids(Vec<DocumentId>),
+    /// The same, each as the live file whose bytes have this hash.
+    Read(Vec<(DocumentId, Digest)>),
     /// Every document that has not been retired.
     All,
     /// Published documents whose live file differs and does not say `draft`.
@@ -40,6 +43,15 @@ pub enum Which {
 }
 
 impl Which {
+    /// The documents that this names.
+    pub(super) fn ids(&self) -> Vec<&DocumentId> {
+        match self {
+            Self::Ids(ids) | Self::Within { ids, .. } => ids.iter().collect(),
+            Self::Read(read) => read.iter().map(|(id, _)| id).collect(),
+            Self::All | Self::Changed => Vec::new(),
+        }
+    }
+
     /// How one document of a publication is treated.
     pub(super) fn of(&self, id: &DocumentId) -> &Self {
         match self {
@@ -50,7 +62,7 @@ impl Which {
 
     /// Whether this names a document, and is not about all that differ.
     pub(super) fn is_named(&self) -> bool {
-        matches!(self, Self::Ids(_) | Self::Within { .. })
+        matches!(self, Self::Ids(_) | Self::Read(_) | Self::Within { .. })
     }
 }
 

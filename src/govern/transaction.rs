@@ -13,7 +13,9 @@ use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::state::{Bound, Mark, PublishedSet};
 use crate::live;
 use crate::live::inbound::{Leaving, LinksTo};
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::layout::limit;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::resolve::readers::Readers;
@@ -261,14 +263,26 @@ impl Transaction<'_> {
         which: &Which,
         new: &[NewDocument],
     ) -> Result<(), PublishError> {
-        let (Which::Ids(ids) | Which::Within { ids, .. }) = which else {
-            return Ok(());
-        };
         let is_new = |id: &DocumentId| new.iter().any(|new| new.id == *id);
-        match ids.iter().find(|id| !is_new(id) && !live::is_known(self.vault, id)) {
+        let mut ids = which.ids().into_iter();
+        match ids.find(|id| !is_new(id) && !live::is_known(self.vault, id)) {
             None => Ok(()),
             Some(id) => Err(self.unknown(id)),
         }
+    }
+
+    /// Refuses live files that are not those which the caller has read: other writers of this program
+    /// wait for the lock that is held here.
+    pub(super) fn check_read(&self, which: &Which) -> Result<(), PublishError> {
+        let Which::Read(read) = which else { return Ok(()) };
+        for (id, hash) in read {
+            let path = id.live_path();
+            let bytes = self.vault.files().read_optional(&path, limit::DOCUMENT)?;
+            if bytes.as_deref().map(Digest::of) != Some(*hash) {
+                return Err(PublishError::Unread { path, found: true });
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn unknown(&self, id: &DocumentId) -> PublishError {
@@ -282,8 +296,8 @@ impl Transaction<'_> {
     /// The artifacts to look at, each once, in byte order.
     pub(super) fn candidates(&self, which: &Which, outcome: &mut Outcome) -> Vec<DocumentId> {
         match which {
-            Which::Ids(ids) => {
-                let ids: BTreeSet<&DocumentId> = ids.iter().collect();
+            Which::Ids(_) | Which::Read(_) => {
+                let ids: BTreeSet<&DocumentId> = which.ids().into_iter().collect();
                 ids.into_iter().cloned().collect()
             }
             Which::Within { ids, folders } => {

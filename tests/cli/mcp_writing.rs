@@ -264,6 +264,79 @@ fn only_editors_write_drafts_in_a_governed_vault() {
 }
 
 #[test]
+fn who_may_not_have_a_draft_is_not_told_whether_there_is_one() {
+    let place = governed();
+    let draft = by(&place, "ana", "context_create", json!({"id": "nodes/b", "body": "x\n"}));
+    let hash = draft["live_hash"].clone();
+    let other = json!("sha256:".to_owned() + &"0".repeat(64));
+    let said = |who: &str, tool: &str, arguments: Value| {
+        let answer = called(&place, &format!("--profile author --as {who}@x.com"), tool, arguments);
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        answer["result"].to_string().replace("nodes/none", "nodes/b")
+    };
+    let submit = |id: &str, hash: &Value| json!({"ids": [id], "expected_live": hash});
+    for who in ["lee", "eve"] {
+        let none = said(who, "context_submit", json!({"ids": ["nodes/none"]}));
+        for (id, hash) in [
+            ("nodes/b", &Value::Null),
+            ("nodes/b", &other),
+            ("nodes/none", &other),
+            ("nodes/none", &hash),
+        ] {
+            assert_eq!(said(who, "context_submit", submit(id, hash)), none, "{who} {id} {hash}");
+        }
+    }
+    // Who is no editor does not learn either that a hash is right.
+    let none = said("eve", "context_submit", submit("nodes/none", &hash));
+    assert_eq!(said("eve", "context_submit", submit("nodes/b", &hash)), none);
+    for arguments in [
+        json!({"id": "nodes/none", "body": "y"}),
+        json!({"id": "nodes/none", "body": "y", "expected_live": hash}),
+    ] {
+        let none = said("eve", "context_update", arguments.clone());
+        let mut named = arguments;
+        named["id"] = "nodes/b".into();
+        assert_eq!(said("eve", "context_update", named), none);
+    }
+    let none = said("eve", "context_create", json!({"id": "nodes/none", "body": "y"}));
+    assert_eq!(said("eve", "context_create", json!({"id": "nodes/b", "body": "y"})), none);
+    // An editor who has read the file names it.
+    by(&place, "lee", "context_submit", submit("nodes/b", &hash));
+}
+
+#[test]
+fn a_text_that_could_not_be_published_is_no_draft() {
+    let place = governed();
+    let before = place.tree();
+    let refused = |tool: &str, arguments: Value| {
+        let answer = called(&place, "--profile author --as ana@x.com", tool, arguments);
+        let report = &answer["result"]["structuredContent"];
+        let problem = &report["documents"][0]["problems"][0]["code"];
+        format!("{} {}\n", report["code"].as_str().unwrap(), problem.as_str().unwrap_or("-"))
+    };
+    let all = [
+        ("context_create", json!({"id": "nodes/n", "body": "x", "title": ""})),
+        ("context_create", json!({"id": "nodes/n", "body": "x", "type": "source"})),
+        ("context_create", json!({"id": "nodes/A", "body": "x"})),
+        ("context_create", json!({"id": "nodes/n", "body": "x", "tags": [""]})),
+        ("context_create", json!({"id": "nodes/n", "body": "---\ntitle: [x\n---\n"})),
+        ("context_update", json!({"id": "nodes/a", "title": ""})),
+        ("context_update", json!({"id": "nodes/a", "type": "source"})),
+    ];
+    let said: String = all.into_iter().map(|(tool, arguments)| refused(tool, arguments)).collect();
+    insta::assert_snapshot!(said, @r#"
+    refused title-invalid
+    refused source-invalid
+    refused id-collision
+    usage -
+    refused frontmatter-spelling
+    refused title-invalid
+    refused source-invalid
+    "#);
+    assert!(before == place.tree());
+}
+
+#[test]
 fn an_earlier_version_is_restored_as_a_draft() {
     let place = governed();
     by(&place, "ana", "context_update", json!({"id": "nodes/a", "body": "two\n", "submit": true}));

@@ -47,10 +47,7 @@ pub struct Submission<'s> {
 /// Nothing was submitted; see [`PublishError`].
 pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, PublishError> {
     let Submission { author, which, from, change, mode, supersede, renew } = submission;
-    let ids: Vec<DocumentId> = match which {
-        Which::Ids(ids) | Which::Within { ids, .. } => ids.clone(),
-        Which::All | Which::Changed => Vec::new(),
-    };
+    let ids: Vec<DocumentId> = which.ids().into_iter().cloned().collect();
     let subjects: Vec<&DocumentId> = ids.iter().collect();
     let (includes, gate) = (Includes::Only(&[]), Gate::Steps);
     let what = Event { author, mode: *mode, subjects: &subjects, includes, gate };
@@ -58,6 +55,7 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
                   outcome: &mut Outcome|
      -> Result<(), PublishError> {
         transaction.check_editable(&ids)?;
+        transaction.check_read(which)?;
         let waits = transaction.begin_change(*change, outcome)?;
         let new: &[NewDocument] = from.as_slice();
         let is_new = |new: &&NewDocument| {

@@ -22,11 +22,22 @@ pub(super) fn fields(
     word: Option<&str>,
     words: Option<&[String]>,
 ) -> Result<Fields, Failure> {
+    check_tags(words)?;
     Ok(Fields {
         title,
         node_type: word.map(node_type).transpose()?,
         tags: words.map(tags).transpose()?,
     })
+}
+
+/// Refuses an empty tag. On a command line it is what is between two commas, and left out.
+pub(super) fn check_tags(words: Option<&[String]>) -> Result<(), Failure> {
+    let is_empty = |word: &String| word.trim().trim_start_matches('#').is_empty();
+    match words.unwrap_or_default().iter().any(is_empty) {
+        true => Err(Failure::new(Code::Usage, "an item of `tags` is empty")
+            .hint("leave `tags` out, or pass `[]` for none")),
+        false => Ok(()),
+    }
 }
 
 /// A version that an argument names.

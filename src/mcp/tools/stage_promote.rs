@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::author::check_tags;
 use super::{Answer, Asking, Effect, Profile, Question};
 use crate::govern::Mode;
 use crate::mcp::consent::quoted;
@@ -45,6 +46,7 @@ impl Question for StagePromote {
     const ASKS: bool = true;
 
     fn asks(&self, call: &mut Call<'_>) -> Result<Option<Asking>, Failure> {
+        check_tags(self.tags.as_deref())?;
         let vault = call.vault()?;
         let trial = Mode { dry_run: true, ..Mode::default() };
         let promoted = call.promote(&vault, &self.promoting(), trial)?;

@@ -11,6 +11,7 @@ use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
 use crate::report::draft::{DraftState, DraftTextReport};
 use crate::report::failure::{Code, Failure};
+use crate::stewards::Role;
 use crate::uri::Class;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
@@ -73,30 +74,43 @@ impl Workspace<'_> {
         Ok(is_mine.then_some((bytes, hash)))
     }
 
-    /// Refuses a live file that the principal neither wrote as a draft nor names by its hash: what
-    /// they have not read they do not submit or publish.
+    /// The hash of a live file that the principal wrote as a draft, or names by its hash: what they
+    /// have not read they do not submit or publish.
     ///
     /// # Errors
-    /// It is another one.
-    pub(crate) fn check_own(
+    /// It is neither. Whether there is a file, whose it is, and whether a guess of its hash was right,
+    /// is not told.
+    pub(crate) fn own_file(
         &self,
         vault: &Vault,
         id: &DocumentId,
         named: Option<Digest>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Digest, Failure> {
         let path = id.live_path();
-        let bytes = vault.files().read_optional(&path, limit::DOCUMENT)?;
-        let is_named = named.is_some() && bytes.as_deref().map(Digest::of) == named;
-        if is_named || named.is_none() && self.own_draft(vault, id)?.is_some() {
-            return Ok(());
+        if let Some((_, hash)) = self.own_draft(vault, id)?
+            && named.is_none_or(|named| named == hash)
+        {
+            return Ok(hash);
         }
-        let message = match (&bytes, named) {
-            (None, _) => format!("there is no file `{path}`"),
-            (Some(_), Some(_)) => format!("`{path}` is not the file with this hash"),
-            (Some(_), None) => format!("`{path}` is not as you wrote it"),
-        };
+        if let Some(named) = named
+            && let Some(bytes) = vault.files().read_optional(&path, limit::DOCUMENT)?
+            && Digest::of(&bytes) == named
+            && self.is_editor_of(vault, id, &bytes)?
+        {
+            return Ok(named);
+        }
+        let message = format!("`{path}` is no draft of yours, or is not as you read it");
         let failure = Failure::new(Code::UnpublishedChanges, message);
         Err(failure.hint("a draft of yours is the one that you wrote last; otherwise name the hash of the file that you have read"))
+    }
+
+    /// Whether the principal is an editor of a text; in an ungoverned vault each one is.
+    fn is_editor_of(&self, vault: &Vault, id: &DocumentId, text: &[u8]) -> Result<bool, Failure> {
+        let log = crate::trust::open_log(vault)?;
+        let Some(rules) = review::rules_in_force(vault, &log.sound()?)? else { return Ok(true) };
+        let (me, _) = self.principal(vault.root(), None)?;
+        let text = String::from_utf8_lossy(text);
+        Ok(rules.require(me.as_str(), Role::Editor, [(id, text.as_ref())]).is_ok())
     }
 }
 

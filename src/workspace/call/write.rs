@@ -174,10 +174,12 @@ impl Call<'_> {
             let message = "a hash is that of the file of one document";
             return Err(Failure::new(Code::Usage, message).hint("submit one at a time"));
         }
-        if !how.renew && is_governed(vault)? {
-            ids.iter().try_for_each(|id| self.workspace.check_own(vault, id, live))?;
+        if how.renew || !is_governed(vault)? {
+            return self.submit(vault, (Which::Ids(ids), None), about, how);
         }
-        self.submit(vault, (Which::Ids(ids), None), about, how)
+        let read = |id: DocumentId| Ok((id.clone(), self.workspace.own_file(vault, &id, live)?));
+        let read = ids.into_iter().map(read).collect::<Result<_, Failure>>()?;
+        self.submit(vault, (Which::Read(read), None), about, how)
     }
 
     /// Publishes the live file of a document in an ungoverned vault, as its principal wrote it.
@@ -191,9 +193,9 @@ impl Call<'_> {
         (note, mode): (Option<&str>, Mode),
     ) -> Result<Outcome, Failure> {
         let id = self.workspace.named(vault, id)?;
-        self.workspace.check_own(vault, &id, live)?;
+        let hash = self.workspace.own_file(vault, &id, live)?;
         let author = self.workspace.author(vault, note, None)?;
-        let request = Request { author, which: Which::Ids(vec![id]), mode };
+        let request = Request { author, which: Which::Read(vec![(id, hash)]), mode };
         Ok(crate::govern::publish(vault, &request)?)
     }
 
