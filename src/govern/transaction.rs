@@ -288,7 +288,8 @@ impl Transaction<'_> {
     pub(super) fn unknown(&self, id: &DocumentId) -> PublishError {
         let published = self.state.iter().map(|(id, _)| id.as_str());
         // What a reader may not know of is no hint either.
-        let is_limited = !matches!(Readers::of_log(self.vault, self.chronicle), Ok(None));
+        let is_limited = !matches!(Readers::of_log(self.vault, self.chronicle), Ok(None))
+            || self.vault.reader().is_of_published();
         let near = live::nearest_id(self.vault, id, published);
         PublishError::UnknownId { id: id.clone(), near: near.filter(|_| !is_limited) }
     }

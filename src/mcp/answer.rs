@@ -6,12 +6,13 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
 use super::offer::Profile;
-use super::spelling;
+use super::{paths, spelling};
 use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 use crate::report::{Report, to_json_compact};
 use crate::resolve::tokens::Tokenizer;
 use crate::words::{beginning, count};
+use crate::workspace::Options;
 use crate::workspace::call::{Call, Note};
 
 /// The most tokens of an answer, where the call does not ask for more.
@@ -121,15 +122,23 @@ pub(super) fn told(mut failure: Failure, profile: Profile) -> (String, Option<Va
 /// A failure with what is to be said beside it: that something is not there may be the fault of a
 /// log that was truncated.
 pub(super) fn noted(call: &Call<'_>, mut failure: Failure) -> Failure {
-    failure.details.extend(call.notes().iter().filter_map(said));
+    failure.details.extend(notes(call));
     failure
 }
 
 fn json_of(call: &Call<'_>, report: &impl Report) -> String {
-    let mut notes: Vec<String> = call.notes().iter().filter_map(said).collect();
+    let mut notes: Vec<String> = notes(call).collect();
     // An answer that was too large was made before.
     notes.dedup();
     to_json_compact(report, &notes, call.may_not_read)
+}
+
+/// What is to be said beside an answer.
+fn notes(call: &Call<'_>) -> impl Iterator<Item = String> {
+    let Options { vault, is_remote, .. } = &call.workspace.options;
+    let root = vault.as_deref().filter(|_| *is_remote);
+    let told = move |note: String| root.map_or(note.clone(), |root| paths::note(&note, root));
+    call.notes().iter().filter_map(said).map(told)
 }
 
 /// A note in words; none of what a report says itself.

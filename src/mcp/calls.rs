@@ -16,6 +16,7 @@ use super::consent::{Asked, Asking, Questions, Reply};
 use super::identity::Identity;
 use super::metrics::{Metrics, Outcome};
 use super::offer::Offer;
+use super::paths;
 use super::tools::{Asks, Tool};
 use super::vaults::Vaults;
 use crate::model::principal::Principal;
@@ -262,7 +263,8 @@ impl Shared {
         let root = self.vaults.take(&mut arguments)?;
         environment.cwd.clone_from(root);
         let vault = Some(root.clone());
-        let options = self.options.clone();
+        let is_remote = self.limits.is_some();
+        let options = Options { is_served: true, is_remote, ..self.options.clone() };
         let mut options = Options { vault, labels: identity.labels, command, ..options };
         if let Some(principal) = &asker.principal {
             options.principal = Some(principal.as_str().to_owned());
@@ -272,19 +274,11 @@ impl Shared {
         let workspace = Workspace { environment: &environment, options };
         let labels = workspace.labels()?;
         let mut call = Call::new(workspace, labels);
-        match act(&mut call, arguments) {
-            Ok(done) => Ok(done),
-            Err(mut failure) => {
-                // Nothing of the vault leaves; a refusal by governance is recorded.
-                if WITH_TEXTS.contains(&failure.code) {
-                    failure.details.clear();
-                }
-                if failure.code.exit() == 3 {
-                    call.record(&[], Some(failure.code))?;
-                }
-                Err(noted(&call, call.workspace.explained(failure)))
-            }
-        }
+        let done = act(&mut call, arguments).map_err(|failure| refused(&mut call, failure));
+        done.map_err(|failure| match self.limits {
+            Some(_) => paths::failure(failure, root),
+            None => failure,
+        })
     }
 
     /// What a human is to be asked before a call.
@@ -324,6 +318,19 @@ impl Shared {
         };
         self.vaults.roots().any(is_governed)
     }
+}
+
+/// A failure as it is told. Nothing of the vault leaves with it; a refusal by governance is recorded.
+fn refused(call: &mut Call<'_>, mut failure: Failure) -> Failure {
+    if WITH_TEXTS.contains(&failure.code) {
+        failure.details.clear();
+    }
+    if failure.code.exit() == 3
+        && let Err(why) = call.record(&[], Some(failure.code))
+    {
+        return why.into();
+    }
+    noted(call, call.workspace.explained(failure))
 }
 
 /// How a failure is counted.

@@ -61,7 +61,11 @@ impl Identity {
             node: label("node")?,
         };
         let parent = meta.get(&TRACEPARENT.to_lowercase()).and_then(Value::as_str);
-        let client = client.map(|client| format!("{}/{}", client.name, client.version));
+        let client = client.map(|client| {
+            // The first `/` ends the name.
+            let name = client.name.replace('%', "%25").replace('/', "%2F");
+            format!("{name}/{}", client.version)
+        });
         // What a program calls itself is no reason to refuse it.
         let client = client.filter(|client| check_label(client).is_ok());
         Ok(Self { labels, client, traceparent: parent.map(str::to_owned) })
@@ -97,6 +101,18 @@ mod tests {
         assert_eq!(identity.labels.session.as_deref(), Some("s-1"));
         assert_eq!(identity.labels.agent.as_deref(), Some("planner"));
         assert_eq!(identity.labels.task, None);
+    }
+
+    #[test]
+    fn the_name_of_a_client_ends_at_the_first_slash() {
+        let of = |name: &str, version: &str| {
+            let client = Implementation::new(name, version);
+            Identity::of(&meta(&serde_json::json!({})), Some(&client)).unwrap().client
+        };
+        assert_eq!(of("tester", "1").as_deref(), Some("tester/1"));
+        assert_eq!(of("a/b", "1").as_deref(), Some("a%2Fb/1"));
+        assert_ne!(of("a/b", "c"), of("a", "b/c"));
+        assert_ne!(of("a%2Fb", "c"), of("a/b", "c"));
     }
 
     #[test]

@@ -44,6 +44,7 @@ pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, R
     };
     let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
     let is_request = value.get("method").is_some();
+    let is_answer = value.get("result").is_some() || value.get("error").is_some();
     if value.get("id").is_some() && id.is_none() && is_request {
         let why = "`id` of a request is a text, or an integer of at most 64 bits";
         return Err(Refusal::invalid(None, why));
@@ -52,6 +53,8 @@ pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, R
         Ok(message) => Ok(Some(message)),
         // A notification has no answer.
         Err(_) if id.is_none() && is_request => Ok(None),
+        // Nor has an answer, whose id is that of a question of the server.
+        Err(_) if is_answer && !is_request => Ok(None),
         Err(why) => {
             Err(Refusal::invalid(id, format!("the message is none of the protocol: {why}")))
         }
@@ -146,6 +149,17 @@ mod tests {
         }
         assert_eq!(refused("[]"), (-32600, None));
         assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#), (-32600, None));
+    }
+
+    #[test]
+    fn an_answer_that_is_malformed_is_not_answered() {
+        for answer in [
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":"x"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":7}"#,
+        ] {
+            assert!(matches!(understood(answer.as_bytes()), Ok(None)), "{answer}");
+        }
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1}"#).0, -32600);
     }
 
     #[test]

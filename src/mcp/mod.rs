@@ -8,7 +8,7 @@
 //! sent and recorded. `resources` are documents by their URIs; `requests` answers what is no call of a
 //! tool. `http` serves many clients in place of one, `tokens` says for whom a bearer token
 //! stands, `metrics` counts, `vaults` are those that are served, `again` makes a recorded call again,
-//! and `spelling` names tools where a
+//! `paths` keeps paths of this machine back, and `spelling` names tools where a
 //! command would name commands.
 
 mod again;
@@ -23,6 +23,7 @@ mod lines;
 mod message;
 mod metrics;
 mod offer;
+mod paths;
 mod requests;
 mod resources;
 mod server;

@@ -144,6 +144,18 @@ impl Hint {
         Self { text: text.into(), calls: calls.into_iter().collect() }
     }
 
+    /// Its text, in which `{}` stands for a call.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The same with another text.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn told(self, change: impl FnOnce(&str) -> String) -> Self {
+        Self { text: Cow::Owned(change(&self.text)), calls: self.calls }
+    }
+
     /// The advice with each call as `spell` spells it.
     pub fn render(&self, spell: impl Fn(&Call) -> String) -> String {
         if self.calls.is_empty() {

@@ -14,6 +14,7 @@ type Ask = dyn Fn() -> Option<(Principal, &'static str)> + Send + Sync;
 pub struct Reader {
     ask: Option<Arc<Ask>>,
     found: Arc<OnceLock<Option<(Principal, &'static str)>>>,
+    only_published: bool,
 }
 
 impl Reader {
@@ -21,7 +22,19 @@ impl Reader {
     pub fn new(
         ask: impl Fn() -> Option<(Principal, &'static str)> + Send + Sync + 'static,
     ) -> Self {
-        Self { ask: Some(Arc::new(ask)), found: Arc::default() }
+        Self { ask: Some(Arc::new(ask)), ..Self::default() }
+    }
+
+    /// The same for a front end through which no live file is seen: what was never published is not
+    /// there, and no answer differs by it.
+    #[must_use]
+    pub fn of_published(self, only_published: bool) -> Self {
+        Self { only_published, ..self }
+    }
+
+    /// Whether what was never published is not there.
+    pub fn is_of_published(&self) -> bool {
+        self.only_published
     }
 
     /// Who reads, and which source said so.

@@ -143,6 +143,10 @@ pub struct Options {
     pub principal: Option<String>,
     /// Whether a bearer token said so.
     pub is_authenticated: bool,
+    /// Whether it is served to others, to whom what was never published is not there.
+    pub is_served: bool,
+    /// Whether who asks may be on another machine, and is told no path of this one.
+    pub is_remote: bool,
     /// Seconds to wait for the write lock.
     pub lock_timeout: Option<u64>,
     /// The time, instead of the clock.

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::Workspace;
-use super::version::{check_name, unknown};
+use super::version::{check_name, is_hidden, unknown};
 use crate::checkpoint::fault::LogError;
 use crate::live::{is_known, nearest_id};
 use crate::model::hint::{Call, Hint, Verb};
@@ -62,20 +62,23 @@ impl Workspace<'_> {
     /// The argument is no name, or nothing has it.
     pub(crate) fn known_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         let id = self.named(vault, text)?;
-        if is_known(vault, &id) {
+        if is_known(vault, &id) && !is_hidden(vault, &id) {
             return Ok(id);
         }
+        let is_of_published = vault.reader().is_of_published();
         // What a reader may not know of is no hint either.
         if let Ok(log) = crate::trust::open_log(vault)
             && let Ok(chronicle) = log.sound()
         {
             match Snapshot::at(vault, &chronicle, None) {
-                Ok(head) if head.is_limited() => return Err(unknown(&head, &id)?),
+                Ok(head) if head.is_limited() || is_of_published => {
+                    return Err(unknown(&head, &id)?);
+                }
                 Err(why @ LogError::NoReader) => return Err(why.into()),
                 _ => {}
             }
         }
-        let near = nearest_id(vault, &id, std::iter::empty());
+        let near = nearest_id(vault, &id, std::iter::empty()).filter(|_| !is_of_published);
         Err(Failure::unknown_id(id.as_str(), near.as_deref()))
     }
 

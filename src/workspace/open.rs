@@ -118,6 +118,7 @@ impl Workspace<'_> {
             let (name, source) = option.or_else(var).or_else(git)?;
             Some((name.parse().ok()?, source))
         })
+        .of_published(self.options.is_served)
     }
 
     /// How long this command waits for another writer.

@@ -42,6 +42,9 @@ pub(crate) fn text_of(
     version: Version,
 ) -> Result<(String, History), Failure> {
     check_name(head, id)?;
+    if is_hidden(vault, id) {
+        return Err(unknown(head, id)?);
+    }
     let (text, history) = any_text_of(vault, chronicle, id, version)?;
     let is_step =
         history.entry(version).is_some_and(|entry| entry.state == EntryState::Unpublished);
@@ -102,6 +105,22 @@ fn failed(id: &DocumentId, version: Version, why: ChainError) -> Failure {
         }
         why => Failure::new(Code::Withheld, format!("version {version} of `{id}`: {why}"))
             .hint(Hint::call("run {} for a full report", Verb::Verify)),
+    }
+}
+
+/// Whether an artifact is not there for the reader, because no version of it was ever published. A
+/// history that cannot be read may have one.
+pub(crate) fn is_hidden(vault: &Vault, id: &DocumentId) -> bool {
+    vault.reader().is_of_published() && !was_published(vault, id)
+}
+
+fn was_published(vault: &Vault, id: &DocumentId) -> bool {
+    match replay::load(vault.files(), id) {
+        Ok(history) => !history.slots.iter().all(|slot| {
+            slot.entry.as_ref().is_ok_and(|entry| entry.state == EntryState::Unpublished)
+        }),
+        Err(ChainError::HistoryMissing) => false,
+        Err(_) => true,
     }
 }
 
@@ -175,7 +194,7 @@ pub(crate) fn published(
             let at = snapshot.checkpoint();
             let message = format!("`{id}` is not published at checkpoint {at}");
             let call = |verb| Call::new(verb).value(id.as_str());
-            let is_limited = snapshot.is_limited();
+            let is_limited = snapshot.is_limited() || is_hidden(vault, id);
             let hint = if !is_limited && vault.files().exists(&id.history_path()) {
                 Hint::call("{} shows when it was", call(Verb::History))
             } else if !is_limited && vault.files().exists(&id.live_path()) {

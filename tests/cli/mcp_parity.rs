@@ -97,7 +97,10 @@ fn calls(place: &Place, draw: &mut Draw) -> Vec<(&'static str, Value, Vec<String
         all.push(("context_history", json!({"id": id}), words(&["history", id])));
         all.push(("context_blame", json!({"id": id}), words(&["blame", id])));
         all.push(("context_check", json!({"uris": [uri]}), words(&["check", &uri])));
-        all.push(("context_verify", json!({"ids": [id]}), words(&["verify", id])));
+        // To the tool what was never published is not there.
+        if !["nodes/x/hidden", "nodes/x/draft"].contains(&id.as_str()) {
+            all.push(("context_verify", json!({"ids": [id]}), words(&["verify", id])));
+        }
     }
     all
 }

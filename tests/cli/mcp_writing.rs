@@ -305,6 +305,61 @@ fn who_may_not_have_a_draft_is_not_told_whether_there_is_one() {
 }
 
 #[test]
+fn what_was_never_published_is_as_unknown_as_what_is_not_there() {
+    let place = governed();
+    by(&place, "ana", "context_create", json!({"id": "nodes/b", "body": "x\n"}));
+    by(&place, "ana", "context_create", json!({"id": "nodes/c", "body": "x\n", "submit": true}));
+    for (tool, argument, more) in [
+        ("context_read", "id", json!({})),
+        ("context_history", "id", json!({})),
+        ("context_diff", "id", json!({"v1": 1, "v2": 2})),
+        ("context_blame", "id", json!({})),
+        ("context_neighbors", "id", json!({})),
+        ("context_verify", "ids", json!({})),
+        ("context_check", "uris", json!({})),
+        ("context_resolve", "selector", json!({})),
+        ("context_restore", "id", json!({"version": 1})),
+        ("context_source_record", "id", json!({"tools": ["t"], "result": ""})),
+        ("context_withdraw", "ids", json!({})),
+        ("context_reject", "ids", json!({"reason": "no"})),
+        ("context_review", "id", json!({})),
+        ("context_approve", "id", json!({"version": 1})),
+        ("context_publish", "id", json!({})),
+    ] {
+        let said = |id: &str| {
+            let id = match tool {
+                "context_check" => format!("contextnest://{id}@1"),
+                "context_resolve" => format!("contextnest://{id}"),
+                _ => id.to_owned(),
+            };
+            let mut arguments = more.clone();
+            arguments[argument] = if argument.ends_with('s') { json!([id]) } else { id.into() };
+            let answer = called(&place, "--profile reviewer --as eve@x.com", tool, arguments);
+            answer["result"].to_string().replace("nodes/d", "nodes/b").replace("nodes/c", "nodes/b")
+        };
+        // A name of the same length: the length of an answer says nothing either.
+        let none = said("nodes/d");
+        for id in ["nodes/b", "nodes/c"] {
+            assert_eq!(said(id), none, "{tool} {id}");
+        }
+    }
+}
+
+#[test]
+fn a_history_has_no_submission_of_others_but_for_editors() {
+    let place = governed();
+    by(&place, "ana", "context_update", json!({"id": "nodes/a", "body": "two\n", "submit": true}));
+    let versions = |who: &str| {
+        let report = by(&place, who, "context_history", json!({"id": "nodes/a"}));
+        report["versions"].as_array().unwrap().len()
+    };
+    assert_eq!((versions("eve"), versions("ana"), versions("bo")), (1, 2, 2));
+    let command = place.ctx("history nodes/a --json --as bo@x.com").ok().stdout;
+    let command: Value = serde_json::from_str(&command).unwrap();
+    assert_eq!(by(&place, "bo", "context_history", json!({"id": "nodes/a"})), command);
+}
+
+#[test]
 fn a_text_that_could_not_be_published_is_no_draft() {
     let place = governed();
     let before = place.tree();
@@ -649,7 +704,7 @@ fn nobody_approves_an_own_submission_and_roles_decide() {
     let text = result["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("version 2 of `nodes/a` awaits approval"), "{text}");
     let (_, result) = client.decided("context_publish", &json!({"id": "nodes/none"}), Some(yes));
-    assert_eq!(code(&result), "not-submitted", "{result}");
+    assert_eq!(code(&result), "unknown-id", "{result}");
     let (question, result) = client.decided("context_publish", &approve, Some(yes));
     assert_ne!(question, Value::Null);
     assert_eq!(result["isError"], false, "{result}");

@@ -132,7 +132,15 @@ pub(super) fn read(path: &Path) -> Result<Vec<Token>, Unread> {
     if tokens.len() > MOST {
         return Err(Unread::Invalid(format!("it has more than {MOST} tokens")));
     }
-    tokens.into_iter().map(Token::read).collect::<Result<_, _>>().map_err(Unread::Invalid)
+    let tokens: Vec<Token> =
+        tokens.into_iter().map(Token::read).collect::<Result<_, _>>().map_err(Unread::Invalid)?;
+    // For whom it stands would depend on their order.
+    let mut hashes: Vec<[u8; 32]> = tokens.iter().map(|token| token.hash).collect();
+    hashes.sort_unstable();
+    match hashes.windows(2).any(|pair| pair[0] == pair[1]) {
+        true => Err(Unread::Invalid("two tokens have one hash".to_owned())),
+        false => Ok(tokens),
+    }
 }
 
 /// Whether only its user, and the members of its group, may read a file, and only its user may
@@ -206,6 +214,19 @@ mod tests {
     }
 
     const NOW: i64 = 1_795_000_000_000;
+
+    #[test]
+    fn a_hash_that_stands_for_two_principals_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tokens.json");
+        let now = Timestamp::from_millis(NOW);
+        let (ana, _) = add(&path, random, principal("ana"), (now, 90)).unwrap();
+        let bo = Token { principal: "bo".parse().unwrap(), ..ana.clone() };
+        write(&path, &[ana, bo]).unwrap();
+        let refused = list(&path).unwrap_err();
+        assert_eq!(refused.code, Code::TokensInvalid);
+        assert!(refused.message.ends_with("two tokens have one hash"), "{}", refused.message);
+    }
 
     #[test]
     fn a_token_is_added_listed_and_revoked() {

@@ -39,6 +39,7 @@ impl Question for History {
         let (vault, source) = places(call, history::NEED)?;
         let versions = call.history((&vault, &source), id)?;
         let mut report = versions.report(&vault);
+        call.cut_steps((&vault, &source), (&versions, &mut report))?;
         let omitted = call.cut_history(&mut report, Some(self.limit.unwrap_or(LISTED)));
         Answer::of(call, &Limited { report, omitted })
             .within(limit(self.budget), "lower `limit`, or raise `budget`")

@@ -5,6 +5,8 @@ use crate::chain::error::ChainError;
 use crate::chain::history::History;
 use crate::chain::replay;
 use crate::model::id::DocumentId;
+#[cfg(feature = "mcp")]
+use crate::model::principal::PrincipalKey;
 use crate::report::failure::Failure;
 use crate::report::history::HistoryReport;
 use crate::resolve::seals::Seals;
@@ -52,6 +54,32 @@ impl Call<'_> {
         report.versions.drain(..omitted);
         self.recording.listed = Some(report.versions.len());
         omitted
+    }
+}
+
+#[cfg(feature = "mcp")]
+impl Call<'_> {
+    /// Leaves out of a report the steps of reviews that are none of the principal's business: those
+    /// of others, unless the principal is an editor of the published text.
+    ///
+    /// # Errors
+    /// The log cannot be relied on.
+    pub(crate) fn cut_steps(
+        &mut self,
+        (vault, source): Places<'_>,
+        (versions, report): (&Versions, &mut HistoryReport<'_>),
+    ) -> Result<(), Failure> {
+        let me = self.workspace.principal(vault.root(), None).ok().map(|(me, _)| me.key());
+        let head = Snapshot::of(vault, source, None)?;
+        let published = head.get(&versions.id).and_then(Result::ok);
+        let text = published.map(|served| served.text).unwrap_or_default();
+        if me.is_some() && self.workspace.is_editor_of(vault, &versions.id, text.as_bytes())? {
+            return Ok(());
+        }
+        report.versions.retain(|row| {
+            row.state != "unpublished" || me == Some(PrincipalKey::of(row.edited_by))
+        });
+        Ok(())
     }
 }
 

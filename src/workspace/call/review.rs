@@ -54,6 +54,8 @@ impl Call<'_> {
         version: Option<Version>,
     ) -> Result<Submitted, Failure> {
         let named = self.workspace.named(vault, id)?;
+        #[cfg(feature = "mcp")]
+        self.workspace.check_told(vault, &named)?;
         let log = self.log(vault)?;
         let submitted = self.workspace.submission((vault, &log), &named, version)?;
         self.recording.class = Some(Class::Direct);
