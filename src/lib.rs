@@ -70,6 +70,9 @@ mod index;
 pub mod live;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "mcp")]
+#[doc(hidden)]
+pub use mcp::message::outcome as mcp_message;
 pub mod model;
 #[doc(hidden)]
 pub mod pack;

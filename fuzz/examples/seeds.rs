@@ -41,6 +41,18 @@ fn main() {
             }
         }
     }
+    for path in files(&main.join("fixtures/mcp")) {
+        if path.extension().is_none_or(|ending| ending != "json") {
+            continue;
+        }
+        for exchange in read(&path).as_array().into_iter().flatten() {
+            // One of each kind is enough.
+            let request = &exchange["request"];
+            if request["method"].is_string() && request["id"].as_u64().is_some_and(|id| id < 6) {
+                seeds.add("message", request.to_string().as_bytes());
+            }
+        }
+    }
     let logs = read(&vectors.join("audit/cases.json"));
     for case in logs.as_array().expect("a list of cases") {
         let files = case["files"].as_object().expect("files by name").values();

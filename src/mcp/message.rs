@@ -29,18 +29,19 @@ impl Refusal {
 /// # Errors
 /// It is none of the protocol.
 pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    let not_json = |why: &serde_json::Error| {
+        let error = ErrorData::parse_error(format!("the message is not JSON: {why}"), None);
+        Refusal { id: None, error }
+    };
     let value = match serde_json::from_slice::<Strict>(bytes) {
         Ok(Strict(value)) => value,
-        // Programs disagree on which of two members with one name is meant.
+        // Programs disagree on which of two members with one name is meant; what follows may be no JSON.
         Err(why) if why.classify() == Category::Data => {
-            let read: Option<Value> = serde_json::from_slice(bytes).ok();
-            let id = read.and_then(|value| serde_json::from_value(value.get("id")?.clone()).ok());
+            let read: Value = serde_json::from_slice(bytes).map_err(|why| not_json(&why))?;
+            let id = read.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
             return Err(Refusal::invalid(id, format!("the message is ambiguous: {why}")));
         }
-        Err(why) => {
-            let error = ErrorData::parse_error(format!("the message is not JSON: {why}"), None);
-            return Err(Refusal { id: None, error });
-        }
+        Err(why) => return Err(not_json(&why)),
     };
     let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
     let is_request = value.get("method").is_some();
@@ -57,6 +58,22 @@ pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, R
         Err(_) if is_answer && !is_request => Ok(None),
         Err(why) => {
             Err(Refusal::invalid(id, format!("the message is none of the protocol: {why}")))
+        }
+    }
+}
+
+/// What becomes of bytes, for programs that look for bytes that do harm: the message as it is written,
+/// or nothing, or the code of the error and the request that it answers.
+///
+/// # Errors
+/// They are no message.
+#[doc(hidden)]
+pub fn outcome(bytes: &[u8]) -> Result<Option<Value>, (i32, Option<Value>)> {
+    let written = |message| serde_json::to_value(message).unwrap_or_default();
+    match understood(bytes) {
+        Ok(message) => Ok(message.map(written)),
+        Err(Refusal { id, error }) => {
+            Err((error.code.0, id.and_then(|id| serde_json::to_value(id).ok())))
         }
     }
 }
@@ -144,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_is_no_json_and_what_is_no_message_are_other_errors() {
-        for bytes in ["", "{", "{\"a\":1}}", &"[".repeat(100_000), "nan"] {
+        for bytes in ["", "{", "{\"a\":1}}", "{\"a\":1,\"a\":1,", &"[".repeat(100_000), "nan"] {
             assert_eq!(refused(bytes).0, -32700, "{}", bytes.len());
         }
         assert_eq!(refused("[]"), (-32600, None));

@@ -20,7 +20,7 @@ pub(crate) mod doctor;
 pub(crate) mod http;
 mod identity;
 mod lines;
-mod message;
+pub(crate) mod message;
 mod metrics;
 mod offer;
 mod paths;

@@ -1,0 +1,36 @@
+//! Messages of clients: what is taken for one is written and read as the same, and what is none gets
+//! an error that names the request where that can be read.
+
+#![no_main]
+
+use contextnest::mcp_message;
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+const PARSE: i32 = -32_700;
+const INVALID: i32 = -32_600;
+
+fuzz_target!(|bytes: &[u8]| {
+    let json: Option<Value> = serde_json::from_slice(bytes).ok();
+    match mcp_message(bytes) {
+        Ok(Some(message)) => {
+            assert!(json.is_some_and(|json| json.is_object()), "only an object is a message");
+            let written = message.to_string();
+            assert_eq!(mcp_message(written.as_bytes()), Ok(Some(message)), "{written}");
+        }
+        // Neither a notification nor an answer has an answer, whatever is in it.
+        Ok(None) => {
+            let json = json.expect("there is JSON");
+            assert!(["method", "result", "error"].iter().any(|name| json.get(name).is_some()));
+        }
+        Err((code, id)) => {
+            assert_eq!(code == PARSE, json.is_none(), "{code}");
+            assert!(code == PARSE || code == INVALID, "{code}");
+            let Some(id) = id else { return };
+            let of = json.as_ref().and_then(|json| json.get("id"));
+            // `1.0` is the number 1.
+            let is_number = id.is_i64() && of.and_then(Value::as_f64) == id.as_f64();
+            assert!(of == Some(&id) || is_number, "{id}");
+        }
+    }
+});
