@@ -73,6 +73,11 @@ impl Answer {
         serde_jcs::to_vec(&sent).unwrap_or_default()
     }
 
+    /// Its text.
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
     /// What is sent.
     pub(super) fn result(self) -> CallToolResult {
         let mut result = CallToolResult::success(vec![ContentBlock::text(self.text)]);

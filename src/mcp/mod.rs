@@ -5,7 +5,7 @@
 //! `lines` carries messages over standard input and output, `message` reads them, `server` answers them
 //! with `rmcp`, and `calls` makes the calls. `tools` are what can be called, and `offer` those of a
 //! profile; `identity` is who asks, as each request says, `consent` asks a human, `answer` is what is
-//! sent and recorded. `resources` are documents by their URIs; `requests` answers what is no call of a
+//! sent and recorded. `resources` are documents by their URIs, and `prompts` what a person picks, whose arguments `completion` completes; `requests` answers what is no call of a
 //! tool. `http` serves many clients in place of one, `tokens` says for whom a bearer token
 //! stands, `metrics` counts, `vaults` are those that are served, `again` makes a recorded call again,
 //! `paths` keeps paths of this machine back, and `spelling` names tools where a
@@ -15,6 +15,7 @@ mod again;
 mod answer;
 mod calls;
 pub(crate) mod clients;
+mod completion;
 mod consent;
 pub(crate) mod doctor;
 pub(crate) mod http;
@@ -24,6 +25,7 @@ pub(crate) mod message;
 mod metrics;
 mod offer;
 mod paths;
+mod prompts;
 mod requests;
 mod resources;
 mod server;

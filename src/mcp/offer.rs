@@ -68,9 +68,14 @@ impl Offer {
         self.tools.iter().copied()
     }
 
+    /// Whether it has a tool.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
     /// Whether resources are offered: only with the tool that reads the same.
     pub(super) fn has_resources(&self) -> bool {
-        self.find("context_read").is_some()
+        self.has("context_read")
     }
 
     /// The tool with a name.

@@ -5,18 +5,81 @@ use std::sync::Arc;
 
 use rmcp::model::{ErrorCode, ErrorData};
 use rmcp::service::{RequestContext, RoleServer};
+use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::answer::told;
-use super::calls::{Shared, outcome_of, without_answer};
+use super::calls::{Asker, Said, Shared, outcome_of, without_answer};
 use super::metrics::Outcome;
 use super::offer::Profile;
+use super::tools::Page;
+use super::vaults::Vaults;
 use crate::report::failure::{Code, Failure};
+use crate::workspace::call::Call;
 
 /// The error of a request that is sound, but is not answered now.
 const NOT_NOW: ErrorCode = ErrorCode(-32_000);
 
+/// A list of which a client gets one page after the other.
+pub(super) struct List<T> {
+    /// The method.
+    pub(super) method: &'static str,
+    /// The verb that lists the same.
+    pub(super) verb: &'static str,
+    /// The member of the result.
+    pub(super) member: &'static str,
+    /// A page of one vault, which has this name if there are several, and where the next one begins.
+    pub(super) page: PageOf<T>,
+}
+
+type PageOf<T> =
+    fn(&mut Call<'_>, Option<&str>, Option<Page>) -> Result<(Vec<T>, Option<Page>), Failure>;
+
 impl Shared {
+    /// A page of a list, and the cursor of the next one; one vault comes after the other.
+    ///
+    /// # Errors
+    /// The cursor is none, or what is published cannot be read.
+    pub(super) fn paged<T: Serialize>(
+        &self,
+        asker: &Asker,
+        list: &List<T>,
+        cursor: Option<&str>,
+    ) -> Result<(Vec<T>, Option<String>), Failure> {
+        let places = self.vaults.places();
+        let (place, page) = match cursor {
+            None => (places.first().copied().flatten(), None),
+            Some(cursor) => self.place_of(cursor)?,
+        };
+        let said = said(list.verb, list.method, json!({"cursor": cursor}));
+        let found = self.on_behalf((asker, said), Vaults::arguments(place), |call, _| {
+            let (listed, next) = (list.page)(call, place, page)?;
+            call.record(&bytes(&json!({list.member: listed})), None)?;
+            Ok((listed, next))
+        });
+        let (listed, next) = found.map_err(|failure| match (failure.code, cursor) {
+            (Code::UnknownCheckpoint, Some(cursor)) => Page::none(cursor),
+            _ => failure,
+        })?;
+        let after = places.iter().skip_while(|other| **other != place).nth(1).copied().flatten();
+        let prefix = |name: &str| format!("{name}/");
+        let next = match next {
+            Some(page) => Some(place.map(prefix).unwrap_or_default() + &page.to_string()),
+            None => after.map(prefix),
+        };
+        Ok((listed, next))
+    }
+
+    /// The vault of a cursor, and the page; none for the first one.
+    fn place_of(&self, cursor: &str) -> Result<(Option<&str>, Option<Page>), Failure> {
+        match self.vaults.parted(cursor) {
+            Some((place @ Some(_), "")) => Ok((place, None)),
+            Some((place, page)) => Ok((place, Some(Page::read(page)?))),
+            None => Err(Page::none(cursor)),
+        }
+    }
+
     /// The answer to a request of a method, as far as the limits let it be worked on.
     ///
     /// # Errors
@@ -52,9 +115,28 @@ fn error(failure: Failure, profile: Profile) -> ErrorData {
         | Code::UriInvalid
         | Code::IdInvalid
         | Code::Withheld => ErrorCode::RESOURCE_NOT_FOUND,
-        Code::Usage | Code::AnswerTooLarge | Code::UnknownPack => ErrorCode::INVALID_PARAMS,
+        Code::Usage
+        | Code::AnswerTooLarge
+        | Code::UnknownPack
+        | Code::PackInvalid
+        | Code::SelectorInvalid
+        | Code::QueryInvalid => ErrorCode::INVALID_PARAMS,
         _ => NOT_NOW,
     };
     let (text, data) = told(failure, profile);
     ErrorData::new(code, text, data)
+}
+
+/// What is requested, as the log says it. Parameters that are null are left out.
+pub(super) fn said(verb: &'static str, name: &'static str, mut params: Value) -> Said {
+    if let Value::Object(members) = &mut params {
+        members.retain(|_, value| !value.is_null());
+    }
+    Said { verb, name, words: serde_jcs::to_string(&params).unwrap_or_default() }
+}
+
+/// The bytes that are recorded of what is sent.
+pub(super) fn bytes(sent: &impl Serialize) -> Vec<u8> {
+    // Only numbers that JSON has no form for could fail, and there are none.
+    serde_jcs::to_vec(sent).unwrap_or_default()
 }

@@ -5,11 +5,11 @@ use rmcp::model::{
     CacheScope, ListResourceTemplatesResult, ListResourcesResult, MetaObject, ReadResourceResult,
     Resource, ResourceContents, ResourceTemplate,
 };
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::{BUDGET, about, check_tokens};
-use super::calls::{Asker, Said, Shared};
+use super::calls::{Asker, Shared};
+use super::requests::{List, bytes, said};
 use super::tools::{Page, places};
 use super::vaults::Vaults;
 use crate::report::failure::{Code, Failure};
@@ -24,17 +24,17 @@ use crate::workspace::name::is_uri;
 /// What is read is a text between two lines of Markdown.
 const MARKDOWN: &str = "text/markdown";
 /// The most resources of a page.
-const PAGE: usize = 100;
+pub(super) const PAGE: usize = 100;
 /// The most bytes of a title and of a description.
-const TITLE: usize = 200;
-const DESCRIPTION: usize = 400;
+pub(super) const TITLE: usize = 200;
+pub(super) const DESCRIPTION: usize = 400;
 /// The member of `_meta` that says where a text comes from.
 const PROVENANCE: &str = "contextnest/report";
 /// What a resource that is not there is told by, whatever the reason.
 const NOT_THERE: &str = "no resource has this URI";
 
 impl Shared {
-    /// A page of the resources of the vaults, one vault after the other.
+    /// A page of the resources of the vaults.
     ///
     /// # Errors
     /// The cursor is none, or what is published cannot be read.
@@ -43,42 +43,14 @@ impl Shared {
         asker: &Asker,
         cursor: Option<&str>,
     ) -> Result<ListResourcesResult, Failure> {
-        let places = self.vaults.places();
-        let (place, page) = match cursor {
-            None => (places.first().copied().flatten(), None),
-            Some(cursor) => self.place_of(cursor)?,
-        };
-        let said = said("list", "resources/list", &json!({"cursor": cursor}));
-        let arguments = Vaults::arguments(place);
-        let listed = self.on_behalf((asker, said), arguments, |call, _| {
-            let page = listed(call, place, page)?;
-            call.record(&bytes(&json!({"resources": page.resources})), None)?;
-            Ok(page)
-        });
-        let listed = listed.map_err(|failure| match (failure.code, cursor) {
-            (Code::UnknownCheckpoint, Some(cursor)) => Page::none(cursor),
-            _ => failure,
-        })?;
-        let prefix = |name: &str| format!("{name}/");
-        let after = places.iter().skip_while(|other| **other != place).nth(1).copied().flatten();
-        let next = match listed.next {
-            Some(page) => Some(place.map(prefix).unwrap_or_default() + &page.to_string()),
-            None => after.map(prefix),
-        };
-        let mut result = ListResourcesResult::with_all_items(listed.resources)
+        let list =
+            List { method: "resources/list", verb: "list", member: "resources", page: listed };
+        let (resources, next) = self.paged(asker, &list, cursor)?;
+        let mut result = ListResourcesResult::with_all_items(resources)
             .with_ttl_ms(0)
             .with_cache_scope(CacheScope::Private);
         result.next_cursor = next;
         Ok(result)
-    }
-
-    /// The vault of a cursor, and the page; none for the first one.
-    fn place_of(&self, cursor: &str) -> Result<(Option<&str>, Option<Page>), Failure> {
-        match self.vaults.parted(cursor) {
-            Some((place @ Some(_), "")) => Ok((place, None)),
-            Some((place, page)) => Ok((place, Some(Page::read(page)?))),
-            None => Err(Page::none(cursor)),
-        }
     }
 
     /// The forms of URIs that can be read.
@@ -122,7 +94,7 @@ impl Shared {
     /// Nothing that the reader may read is published under this URI.
     pub(super) fn resource(&self, asker: &Asker, uri: &str) -> Result<ReadResourceResult, Failure> {
         let (place, inner) = self.inner(uri).ok_or_else(not_there)?;
-        let said = said("read", "resources/read", &json!({"uri": uri}));
+        let said = said("read", "resources/read", json!({"uri": uri}));
         let read = self.on_behalf((asker, said), Vaults::arguments(place), |call, _| {
             let contents = contents(call, uri, &inner)?;
             call.record(&bytes(&json!({"contents": [&contents]})), None)?;
@@ -155,28 +127,12 @@ fn not_there() -> Failure {
         .hint("`resources/list` and `context_overview` list what is published")
 }
 
-/// What is requested, as the log says it. Parameters that are null are left out.
-pub(super) fn said(verb: &'static str, name: &'static str, params: &Value) -> Said {
-    let mut params = params.clone();
-    if let Value::Object(members) = &mut params {
-        members.retain(|_, value| !value.is_null());
-    }
-    Said { verb, name, words: serde_jcs::to_string(&params).unwrap_or_default() }
-}
-
-/// The bytes that are recorded of what is sent.
-pub(super) fn bytes(sent: &impl Serialize) -> Vec<u8> {
-    // Only numbers that JSON has no form for could fail, and there are none.
-    serde_jcs::to_vec(sent).unwrap_or_default()
-}
-
-struct List {
-    resources: Vec<Resource>,
-    next: Option<Page>,
-}
-
 /// A page of the resources of one vault.
-fn listed(call: &mut Call<'_>, place: Option<&str>, page: Option<Page>) -> Result<List, Failure> {
+fn listed(
+    call: &mut Call<'_>,
+    place: Option<&str>,
+    page: Option<Page>,
+) -> Result<(Vec<Resource>, Option<Page>), Failure> {
     let (vault, source) = places(call, names::NEED)?;
     let skipped = page.map_or(0, |page| page.skipped);
     let at = page.map(|page| page.checkpoint);
@@ -185,7 +141,7 @@ fn listed(call: &mut Call<'_>, place: Option<&str>, page: Option<Page>) -> Resul
     let packs = found.packs.iter().map(|(uri, pack)| of_pack(place, uri, pack));
     let resources = documents.chain(packs).collect();
     let next = found.next.map(|skipped| Page { checkpoint: found.checkpoint, skipped });
-    Ok(List { resources, next })
+    Ok((resources, next))
 }
 
 /// A URI with the name of its vault before the path, where there are several.

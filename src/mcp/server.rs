@@ -6,13 +6,12 @@ use std::sync::atomic::AtomicBool;
 use hyper::http::request::Parts;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ConstString, CustomRequest, CustomResult, ErrorData,
-    Implementation, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
-    ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities,
-    ServerConfig,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+    ConstString, CustomRequest, CustomResult, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
+    ReadResourceResponse, ResourcesCapability, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer, ServiceExt as _};
 
@@ -131,7 +130,11 @@ impl ServerHandler for Server {
         let implementation = Implementation::new("contextnest", env!("CARGO_PKG_VERSION"))
             .with_title("ContextNest")
             .with_description("Serves a governed knowledge vault");
-        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_completions()
+            .build();
         if self.shared.offer.has_resources() {
             capabilities.resources = Some(ResourcesCapability::default());
         }
@@ -210,22 +213,38 @@ impl ServerHandler for Server {
         read.map(ReadResourceResponse::from)
     }
 
-    // What the server does not offer is no method of it: the library answers these with nothing.
-
     async fn list_prompts(
         &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+        let asker = asker(&context);
+        let cursor = request.and_then(|request| request.cursor);
+        let list = move |shared: &Shared| shared.prompts(&asker, cursor.as_deref());
+        self.shared.answered("prompts/list", &context, list).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let asker = asker(&context);
+        let GetPromptRequestParams { name, arguments, .. } = request;
+        let get =
+            move |shared: &Shared| shared.prompt(&asker, &name, arguments.unwrap_or_default());
+        let got = self.shared.answered("prompts/get", &context, get).await;
+        got.map(GetPromptResponse::from)
     }
 
     async fn complete(
         &self,
-        _: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+        let asker = asker(&context);
+        let complete = move |shared: &Shared| shared.completion(&asker, &request);
+        self.shared.answered("completion/complete", &context, complete).await
     }
 
     async fn on_custom_request(

@@ -248,6 +248,6 @@ fn as_id(text: &str) -> Option<Uri> {
 }
 
 /// Whether a character is one that selectors have beside paths.
-pub(super) fn is_of_selectors(c: char) -> bool {
+pub(crate) fn is_of_selectors(c: char) -> bool {
     c.is_whitespace() || "#:@%|+()\"".contains(c)
 }

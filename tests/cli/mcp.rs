@@ -656,13 +656,9 @@ fn methods_that_the_server_does_not_offer_are_no_methods() {
     for revision in REVISIONS {
         let mut messages = opener(revision);
         let methods = [
-            ("prompts/list", json!({})),
-            ("prompts/get", json!({"name": "a"})),
-            (
-                "completion/complete",
-                json!({"ref": {"type": "ref/prompt", "name": "a"},
-                                           "argument": {"name": "a", "value": "b"}}),
-            ),
+            ("logging/setLevel", json!({"level": "info"})),
+            ("tasks/get", json!({"taskId": "a"})),
+            ("no/such", json!({})),
         ];
         for ((method, params), id) in methods.into_iter().zip(1..) {
             messages.push(request(revision, id, method, params));

@@ -24,7 +24,8 @@ use crate::workspace::{Environment, Options, Workspace};
 /// (read), `context_neighbors` (neighbors), `context_pack` (resolve pack:ID), `context_diff` (diff),
 /// `context_history` (history), `context_blame` (blame), `context_check` (check), `context_verify`
 /// (verify) and `context_replay` (replay). They write nothing to the vault, and serve no draft but to
-/// who wrote it. Published documents and packs are resources, too, by their contextnest:// URIs.
+/// who wrote it. Published documents and packs are resources, too, by their contextnest:// URIs, and
+/// each pack is a prompt.
 ///
 /// --profile author adds the tools that write drafts and submissions: `context_create`,
 /// `context_update`, `context_submit`, `context_withdraw`, `context_restore`, `context_source_record`

@@ -8,8 +8,8 @@ use crate::cli::ui::shown;
 use crate::report::failure::Failure;
 use crate::report::pack::{PackReport, PacksReport};
 use crate::resolve::packs::Unusable;
-use crate::resolve::{Need, Snapshot};
 use crate::words::count;
+use crate::workspace::call::packs;
 
 /// List the sealed packs with the number of their documents
 ///
@@ -26,10 +26,9 @@ pub(super) struct List {
 
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let source = session.source(&vault, Need::Fields)?;
+    let source = session.source(&vault, packs::NEED)?;
     let at = args.at.checkpoint(session, &vault, &source)?;
-    let snapshot = Snapshot::of(&vault, &source, at)?;
-    let packs = snapshot.packs()?;
+    let (snapshot, packs) = session.packs((&vault, &source), at)?;
     let mut report = PacksReport::new(&snapshot, &packs)?;
     let omitted = args.limit.first(&mut report.packs);
     session.recording.listed = Some(report.packs.len());

@@ -31,6 +31,8 @@ mod withdraw;
 use std::sync::Arc;
 
 pub(super) use overview::Page;
+pub(super) use pack::selector as selector_of_pack;
+pub(super) use resolve::Wanted;
 use rmcp::model::{JsonObject, Tool as Described, ToolAnnotations};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

@@ -28,6 +28,11 @@ pub(super) struct Pack {
     tokenizer: Option<String>,
 }
 
+/// The selector of a pack.
+pub(in crate::mcp) fn selector(id: &str) -> String {
+    Term::Pack(id.to_owned()).to_string()
+}
+
 impl Question for Pack {
     const NAME: &'static str = "context_pack";
     const VERB: &'static str = "resolve";
@@ -40,13 +45,11 @@ impl Question for Pack {
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let id = self.id.strip_prefix("pack:").unwrap_or(&self.id);
         let wanted = Wanted {
-            selector: Term::Pack(id.to_owned()).to_string(),
             at: self.at,
             bodies: self.bodies.unwrap_or(true),
             budget: self.budget,
             tokenizer: self.tokenizer,
-            whole: false,
-            instructions: true,
+            ..Wanted::of(selector(id))
         };
         wanted.ask(call)
     }

@@ -68,7 +68,7 @@ impl Question for Resolve {
 }
 
 /// What is wanted of a selector.
-pub(super) struct Wanted {
+pub(in crate::mcp) struct Wanted {
     pub(super) selector: String,
     pub(super) at: Option<At>,
     pub(super) bodies: bool,
@@ -79,8 +79,21 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
+    /// Instructions and texts, as of now.
+    pub(in crate::mcp) fn of(selector: String) -> Self {
+        Self {
+            selector,
+            at: None,
+            bodies: true,
+            budget: None,
+            tokenizer: None,
+            whole: false,
+            instructions: true,
+        }
+    }
+
     /// The answer, with as many texts as it has room for.
-    pub(super) fn ask(&self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+    pub(in crate::mcp) fn ask(&self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let tokenizer = self.tokenizer()?;
         let at = At::moment(self.at.as_ref())?;
         let (vault, source) = places(call, Asked::need(&self.selector))?;

@@ -7,6 +7,7 @@ use crate::chain::replay;
 use crate::model::id::DocumentId;
 #[cfg(feature = "mcp")]
 use crate::model::principal::PrincipalKey;
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::history::HistoryReport;
 use crate::resolve::seals::Seals;
@@ -84,6 +85,13 @@ impl Call<'_> {
 }
 
 impl Versions {
+    /// The first checkpoints of its published versions.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn checkpoints(&self) -> Vec<CheckpointNumber> {
+        let published = self.history.entries().filter(|entry| entry.is_published());
+        published.filter_map(|entry| self.seals.get(&entry.version).copied()).collect()
+    }
+
     /// The report, for which every version is recomputed.
     pub(crate) fn report<'r>(&'r self, vault: &'r Vault) -> HistoryReport<'r> {
         HistoryReport::new(vault.files(), &self.seals, &self.id, &self.history)

@@ -6,10 +6,11 @@
 //! [`Call::record`], before its first byte does (`spec/audit.md`, AUDIT-5).
 //!
 //! `read`, `resolve`, `search`, `list`, `history`, `blame`, `check`, `neighbors`, `diff`, `map`,
-//! `replay`, `review` and `verify` are the questions of the verbs of these names (`map` is that of
-//! `context`). `submit`, `draft` and `write` are acts: what is submitted and decided, and what a
-//! principal writes that is not published, which `own` reads. `source` records what a source gave,
-//! `stage` lists staged results and promotes one, and `beside` is what stands with an answer of them.
+//! `packs` (of `pack list`), `replay`, `review` and `verify` are the questions of the verbs of these
+//! names (`map` is that of `context`). `submit`, `draft` and `write` are acts: what is submitted and
+//! decided, and what a principal writes that is not published, which `own` reads. `source` records
+//! what a source gave, `stage` lists staged results and promotes one, `beside` is what stands with an
+//! answer of them, and `sight` whether a reader's vault is as it was.
 
 pub(crate) mod beside;
 pub(crate) mod blame;
@@ -24,6 +25,7 @@ pub(crate) mod names;
 pub(crate) mod neighbors;
 #[cfg(feature = "mcp")]
 pub(crate) mod own;
+pub(crate) mod packs;
 pub(crate) mod read;
 pub(crate) mod replay;
 pub(crate) mod resolve;

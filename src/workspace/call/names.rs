@@ -5,7 +5,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::resolve::packs::SealedPack;
-use crate::resolve::{Listed, Need, Snapshot};
+use crate::resolve::{Known, Listed, Need, Snapshot};
 use crate::uri::Uri;
 
 /// What it takes to answer: an index makes it cheap, so that one is made.
@@ -66,5 +66,36 @@ impl Call<'_> {
         self.recording.listed = Some(documents.len() + packs.len());
         let next = (end < all).then_some(end);
         Ok(Page { checkpoint: snapshot.checkpoint(), documents, packs, next })
+    }
+    /// The first documents whose ids begin so, in byte order, and how many there are, as far as the
+    /// reader may know of them. Those that no URI can name are left out of the first ones.
+    ///
+    /// # Errors
+    /// The log cannot be relied on.
+    pub(crate) fn first_below(
+        &mut self,
+        (vault, source): Places<'_>,
+        beginning: &str,
+        most: usize,
+    ) -> Result<(Vec<(DocumentId, Uri)>, usize), Failure> {
+        let snapshot = Snapshot::of(vault, source, None)?;
+        self.count_unreadable(&snapshot);
+        let ids = snapshot.ids_below(beginning)?;
+        let first = ids.iter().take(most).filter_map(|id| {
+            let id: DocumentId = id.parse().ok()?;
+            let uri = snapshot.uri_of_newest(&id)?;
+            Some((id, uri))
+        });
+        Ok((first.collect(), ids.len()))
+    }
+
+    /// The tags of the documents that the reader may read, in byte order.
+    ///
+    /// # Errors
+    /// The log cannot be relied on.
+    pub(crate) fn tags(&mut self, (vault, source): Places<'_>) -> Result<Vec<String>, Failure> {
+        let snapshot = Snapshot::of(vault, source, None)?;
+        self.count_unreadable(&snapshot);
+        Ok(snapshot.known(Known::Tags)?.into_iter().collect())
     }
 }
