@@ -15,10 +15,12 @@ use super::answer::{failed, noted};
 use super::consent::{Asked, Asking, Questions, Reply};
 use super::identity::Identity;
 use super::metrics::{Metrics, Outcome};
+use super::notices::Lists;
 use super::offer::Offer;
 use super::paths;
 use super::tools::{Asks, Tool};
 use super::vaults::Vaults;
+use super::watch::Watch;
 use crate::model::principal::Principal;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::Call;
@@ -54,6 +56,10 @@ pub(super) struct Shared {
     /// None for one client, whose calls are made one after the other.
     pub(super) limits: Option<Limits>,
     pub(super) metrics: Arc<Metrics>,
+    /// Notices changes of the logs.
+    pub(super) watch: Arc<Watch>,
+    /// What principals may read, by hashes.
+    pub(super) lists: Lists,
 }
 
 /// Who makes a request.
@@ -63,6 +69,13 @@ pub(super) struct Asker {
     pub(super) client: Option<Implementation>,
     /// Who was authenticated; none where the process acts for its user.
     pub(super) principal: Option<Principal>,
+}
+
+impl Asker {
+    /// A principal, or the process, that a server works for without a request.
+    pub(super) fn of(principal: Option<Principal>) -> Self {
+        Self { meta: JsonObject::new(), client: None, principal }
+    }
 }
 
 /// What is requested, as the log says it.

@@ -9,8 +9,8 @@ use std::sync::mpsc::SyncSender;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcRequest, RequestId,
-    RequestMetaObject, ServerJsonRpcMessage,
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
+    ClientRequest, JsonRpcRequest, RequestId, RequestMetaObject, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
 use tokio::sync::mpsc::{Receiver, Sender};
@@ -73,6 +73,8 @@ pub(super) struct Lines {
     cancelled: VecDeque<RequestId>,
     /// What the client is asked, and has not answered yet.
     asking: Vec<RequestId>,
+    /// The requests that wait for changes, for as long as the client does.
+    listening: Vec<RequestId>,
     /// Whether the client reads no answers any more.
     gone: Arc<AtomicBool>,
 }
@@ -85,8 +87,8 @@ impl Lines {
         gone: Arc<AtomicBool>,
     ) -> Self {
         let (asked, cancelled) = (HashSet::new(), VecDeque::new());
-        let asking = Vec::new();
-        Self { incoming, outgoing, is_open: false, asked, cancelled, asking, gone }
+        let (asking, listening) = (Vec::new(), Vec::new());
+        Self { incoming, outgoing, is_open: false, asked, cancelled, asking, listening, gone }
     }
 
     /// Answers a request, or asks the client.
@@ -97,6 +99,7 @@ impl Lines {
             _ => None,
         };
         answered.iter().for_each(|id| _ = self.asked.remove(*id));
+        self.listening.retain(|id| self.asked.contains(id));
         if let ServerJsonRpcMessage::Request(question) = message {
             self.asking.push(question.id.clone());
         }
@@ -140,12 +143,18 @@ impl Lines {
     /// Which requests are to be answered: a cancelled one is not.
     fn keep_in_mind(&mut self, message: &ClientJsonRpcMessage) {
         match message {
-            ClientJsonRpcMessage::Request(request) => _ = self.asked.insert(request.id.clone()),
+            ClientJsonRpcMessage::Request(request) => {
+                self.asked.insert(request.id.clone());
+                if matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) {
+                    self.listening.push(request.id.clone());
+                }
+            }
             ClientJsonRpcMessage::Notification(told) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &told.notification
                     && let Some(id) = &cancelled.params.request_id
                     && self.asked.remove(id)
                 {
+                    self.listening.retain(|listening| listening != id);
                     self.cancelled.truncate(CANCELLED - 1);
                     self.cancelled.push_front(id.clone());
                 }
@@ -216,6 +225,13 @@ impl Transport<RoleServer> for Lines {
                     let ended =
                         rmcp::ErrorData::internal_error("the input of the client ended", None);
                     return Some(ClientJsonRpcMessage::error(ended, Some(id)));
+                }
+                // What waits for changes has no other end.
+                if let Some(id) = self.listening.pop() {
+                    self.asked.remove(&id);
+                    let params = CancelledNotificationParam::new(Some(id), None);
+                    let cancelled = CancelledNotification::new(params);
+                    return Some(ClientJsonRpcMessage::notification(cancelled.into()));
                 }
                 // Answers come between two calls of this function; the last one ends the wait.
                 return if self.asked.is_empty() { None } else { std::future::pending().await };

@@ -9,6 +9,11 @@
 //! tool. `http` serves many clients in place of one, `tokens` says for whom a bearer token
 //! stands, `metrics` counts, `vaults` are those that are served, `again` makes a recorded call again,
 //! `paths` keeps paths of this machine back, and `spelling` names tools where a
+//! sent and recorded. `resources` are documents by their URIs, and `prompts` what a person picks, whose
+//! arguments `completion` completes; `requests` answers what is no call of a tool. `watch` notices
+//! changes of the logs, of which `notices` tells clients. `http` serves many clients in place of one,
+//! `tokens` says for whom a bearer token stands, `metrics` counts, `vaults` are those that are served,
+//! `again` makes a recorded call again, and `spelling` names tools where a
 //! command would name commands.
 
 mod again;
@@ -23,6 +28,7 @@ mod identity;
 mod lines;
 pub(crate) mod message;
 mod metrics;
+mod notices;
 mod offer;
 mod paths;
 mod prompts;
@@ -33,6 +39,7 @@ mod spelling;
 pub(crate) mod tokens;
 mod tools;
 mod vaults;
+mod watch;
 
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -122,7 +122,7 @@ impl Shared {
     }
 }
 
-fn not_there() -> Failure {
+pub(super) fn not_there() -> Failure {
     Failure::new(Code::UnknownId, NOT_THERE)
         .hint("`resources/list` and `context_overview` list what is published")
 }

@@ -8,19 +8,25 @@ use rmcp::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
     ConstString, CustomRequest, CustomResult, ErrorData, GetPromptRequestParams, GetPromptResponse,
-    Implementation, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
-    ReadResourceResponse, ResourcesCapability, ServerCapabilities, ServerConfig,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
+    ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities,
+    ServerConfig, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
+    UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
-use rmcp::service::{RequestContext, RoleServer, ServiceExt as _};
+use rmcp::service::{
+    NotificationContext, RequestContext, RoleServer, ServiceExt as _, SubscriptionContext,
+};
 
 use super::calls::{Asker, Limits, Requested, Shared};
 use super::consent::Questions;
 use super::lines::Lines;
 use super::metrics::Metrics;
+use super::notices::{Lists, Session};
 use super::offer::{Offer, Profile};
 use super::vaults::Vaults;
+use super::watch::Watch;
 use crate::model::principal::Principal;
 use crate::workspace::{Environment, Options};
 
@@ -48,6 +54,7 @@ const OF_REVIEWERS: &str = " Reviewers read a submission with context_review bef
 #[derive(Clone)]
 pub(super) struct Server {
     shared: Arc<Shared>,
+    session: Arc<Session>,
 }
 
 /// What a server serves, and on whose behalf.
@@ -88,9 +95,26 @@ impl Server {
     ) -> Self {
         let World { environment, options, vaults, offer } = world;
         let questions = Questions::default();
-        let shared =
-            Shared { environment, options, vaults, offer, questions, gone, limits, metrics };
-        Self { shared: Arc::new(shared) }
+        let watch = Watch::new(vaults.roots().cloned());
+        let lists = Lists::default();
+        let shared = Shared {
+            environment,
+            options,
+            vaults,
+            offer,
+            questions,
+            gone,
+            limits,
+            metrics,
+            watch,
+            lists,
+        };
+        Self { shared: Arc::new(shared), session: Arc::default() }
+    }
+
+    /// The same server for another connection.
+    pub(super) fn beside(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), session: Arc::default() }
     }
 
     /// Refuses a method of resources where the server offers none.
@@ -135,8 +159,13 @@ impl ServerHandler for Server {
             .enable_prompts()
             .enable_completions()
             .build();
+        if let Some(prompts) = &mut capabilities.prompts {
+            prompts.list_changed = Some(true);
+        }
         if self.shared.offer.has_resources() {
-            capabilities.resources = Some(ResourcesCapability::default());
+            let mut resources = ResourcesCapability::default();
+            (resources.subscribe, resources.list_changed) = (Some(true), Some(true));
+            capabilities.resources = Some(resources);
         }
         ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(
             instructions(self.shared.offer.profile) + self.shared.vaults.instructions(),
@@ -178,6 +207,58 @@ impl ServerHandler for Server {
             asker: asker(&context),
         });
         self.shared.answer(requested, &request, &context).await
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        // All that the session is told is for the principal that begins it.
+        let _ = self.session.principal.set(asker(&context).principal);
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if self.session.begins() {
+            let (shared, session) = (Arc::clone(&self.shared), Arc::clone(&self.session));
+            tokio::spawn(shared.follow(session, context.peer));
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.check_resources::<SubscribeRequestMethod>()?;
+        let (asker, session) = (asker(&context), Arc::clone(&self.session));
+        let subscribe = move |shared: &Shared| shared.subscribe(&asker, &session, request.uri);
+        self.shared.answered("resources/subscribe", &context, subscribe).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.check_resources::<UnsubscribeRequestMethod>()?;
+        self.session.unsubscribe(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(self.shared.accepted(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let principal = asker(context.request_context()).principal;
+        Arc::clone(&self.shared).listened(principal, &context).await;
+        Ok(())
     }
 
     async fn list_resources(
@@ -261,7 +342,13 @@ impl ServerHandler for Server {
             | "server/discover"
             | "resources/list"
             | "resources/templates/list"
-            | "resources/read" => {
+            | "resources/read"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+            | "subscriptions/listen"
+            | "prompts/list"
+            | "prompts/get"
+            | "completion/complete" => {
                 let message = format!("the parameters of `{method}` are not those of the protocol");
                 ErrorData::invalid_params(message, None)
             }

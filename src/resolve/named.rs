@@ -3,6 +3,7 @@
 
 use super::{Listed, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
+use crate::model::digest::{Digest, Sink as _};
 use crate::model::id::DocumentId;
 use crate::uri::Uri;
 
@@ -45,5 +46,36 @@ impl Snapshot<'_> {
     /// can name.
     pub(crate) fn uri_of_newest(&self, id: &DocumentId) -> Option<Uri> {
         self.uri(id).map(Uri::unpinned)
+    }
+}
+
+impl Snapshot<'_> {
+    /// A hash that changes whenever the checkpoint publishes something else for its reader.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub(crate) fn hash_for_reader(&self) -> Result<Option<Digest>, LogError> {
+        if !self.is_limited() {
+            return Ok(self.hash());
+        }
+        let listed = self.state()?.iter().filter(|(id, _)| id.is_document() || id.is_pack());
+        let listed: Vec<_> = listed.filter_map(|(id, mark)| Some((id, mark.sealed()?.1))).collect();
+        Ok(Some(Digest::of_written(|out| {
+            for (id, hash) in listed {
+                out.put(id.as_str().as_bytes());
+                out.put(b"\0");
+                hash.write_to(out);
+                out.put(b"\n");
+            }
+        })))
+    }
+
+    /// The chain hash of what the checkpoint publishes of an artifact for its reader.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub(crate) fn hash_of(&self, id: &DocumentId) -> Result<Option<Digest>, LogError> {
+        let recorded = self.map.recorded(self, id)?;
+        Ok(recorded.and_then(|recorded| recorded.mark.sealed()).map(|(_, hash)| hash))
     }
 }

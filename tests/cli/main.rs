@@ -60,6 +60,7 @@ mod mcp;
 mod mcp_config;
 mod mcp_doctor;
 mod mcp_http;
+mod mcp_notices;
 mod mcp_parity;
 mod mcp_prompts;
 mod mcp_properties;

@@ -137,7 +137,7 @@ pub(crate) fn serve(
             .disable_allowed_origins()
             .with_json_response(true)
             .with_max_request_body_bytes(MOST_BYTES);
-        let factory = move || Ok(server.clone());
+        let factory = move || Ok(server.beside());
         let front = Front {
             mcp: StreamableHttpService::new(factory, sessions.manager(), config),
             guard,

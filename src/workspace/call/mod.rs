@@ -31,6 +31,8 @@ pub(crate) mod replay;
 pub(crate) mod resolve;
 pub(crate) mod review;
 pub(crate) mod search;
+#[cfg(feature = "mcp")]
+pub(crate) mod sight;
 pub(crate) mod source;
 pub(crate) mod stage;
 pub(crate) mod submit;

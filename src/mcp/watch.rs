@@ -1,0 +1,123 @@
+//! Notices that a checkpoint log changed, whichever process writes it: once a second the log of each
+//! vault is looked at, while something waits for changes.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch::{Receiver, Sender};
+
+use crate::model::layout::{DELTA_LOG, FULL_LOG};
+
+/// The time between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Device, inode, size, and the time of the last change of each form of a log; none where it is not.
+type Stamps = Vec<[Option<[i128; 4]>; 2]>;
+
+/// The logs of some vaults.
+#[derive(Debug)]
+pub(super) struct Watch {
+    roots: Vec<PathBuf>,
+    /// The logs when they were last looked at.
+    last: Mutex<Stamps>,
+    /// How often a change was noticed; what waits gets the last number only.
+    changes: Sender<u64>,
+    is_looking: AtomicBool,
+}
+
+impl Watch {
+    /// The logs of the vaults at these folders, as they are now: what changes before something waits
+    /// is a change, too.
+    pub(super) fn new(roots: impl Iterator<Item = PathBuf>) -> Arc<Self> {
+        let roots: Vec<PathBuf> = roots.collect();
+        let last = Mutex::new(stamps(&roots));
+        let changes = Sender::new(0);
+        Arc::new(Self { roots, last, changes, is_looking: AtomicBool::new(false) })
+    }
+
+    /// Something that waits for changes.
+    pub(super) fn changes(self: &Arc<Self>) -> Receiver<u64> {
+        let receiver = self.changes.subscribe();
+        if !self.is_looking.swap(true, Ordering::SeqCst) {
+            let watch = Arc::downgrade(self);
+            // Looking at a file system may take long, so that it is not done between answers.
+            let looking = std::thread::Builder::new().name("ctx-watch".to_owned());
+            let spawned = looking.spawn(move || {
+                while let Some(watch) = watch.upgrade() {
+                    if !watch.look() {
+                        return;
+                    }
+                    drop(watch);
+                    std::thread::sleep(PAUSE);
+                }
+            });
+            if spawned.is_err() {
+                self.is_looking.store(false, Ordering::SeqCst);
+            }
+        }
+        receiver
+    }
+
+    /// The number of changes so far.
+    pub(super) fn count(&self) -> u64 {
+        *self.changes.borrow()
+    }
+
+    /// Looks at the logs; whether something waits for changes still.
+    fn look(&self) -> bool {
+        if self.changes.is_closed() {
+            self.is_looking.store(false, Ordering::SeqCst);
+            // Something may have begun to wait meanwhile, and relied on this thread.
+            if self.changes.is_closed() || self.is_looking.swap(true, Ordering::SeqCst) {
+                return false;
+            }
+        }
+        let now = stamps(&self.roots);
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last != now {
+            *last = now;
+            self.changes.send_modify(|count| *count += 1);
+        }
+        true
+    }
+}
+
+fn stamps(roots: &[PathBuf]) -> Stamps {
+    roots.iter().map(|root| [DELTA_LOG, FULL_LOG].map(|log| stamp(&root.join(log)))).collect()
+}
+
+fn stamp(path: &Path) -> Option<[i128; 4]> {
+    let about = path.metadata().ok()?;
+    let changed = i128::from(about.mtime()) * 1_000_000_000 + i128::from(about.mtime_nsec());
+    Some([about.dev().into(), about.ino().into(), about.size().into(), changed])
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests write logs")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_change_is_noticed_once_and_only_while_something_waits() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join(".versions")).unwrap();
+        let watch = Watch::new([dir.path().to_owned()].into_iter());
+        assert!(!watch.look());
+        let waits = watch.changes.subscribe();
+        assert!(watch.look() && watch.count() == 0);
+        fs::write(dir.path().join(DELTA_LOG), "a").unwrap();
+        assert!(watch.look() && watch.look());
+        assert_eq!(watch.count(), 1);
+        assert!(waits.has_changed().unwrap());
+        fs::remove_file(dir.path().join(DELTA_LOG)).unwrap();
+        assert!(watch.look());
+        assert_eq!(watch.count(), 2);
+        drop(waits);
+        assert!(!watch.look());
+    }
+}

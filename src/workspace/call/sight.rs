@@ -1,0 +1,34 @@
+//! Whether what a principal may read of a vault is as it was.
+
+use super::{Call, Places};
+use crate::model::digest::Digest;
+use crate::report::failure::Failure;
+use crate::resolve::{Need, Snapshot};
+
+/// What it takes to answer.
+pub(crate) const NEED: Need = Need::Versions;
+
+impl Call<'_> {
+    /// A hash that changes whenever something else is published for the reader, and those of what
+    /// some URIs name: none of what is not there for the reader, and of what is pinned, which never
+    /// changes.
+    ///
+    /// # Errors
+    /// The log cannot be relied on.
+    pub(crate) fn sight(
+        &mut self,
+        (vault, source): Places<'_>,
+        uris: &[&str],
+    ) -> Result<(Digest, Vec<Option<Digest>>), Failure> {
+        let snapshot = Snapshot::of(vault, source, None)?;
+        let list = snapshot.hash_for_reader()?.unwrap_or_else(|| Digest::of(b""));
+        let hash = |text: &&str| {
+            let named = self.workspace.named_at(vault, source, text).ok();
+            let newest = named.filter(|named| named.checkpoint.is_none());
+            let Some(named) = newest else { return Ok(None) };
+            snapshot.hash_of(&named.id)
+        };
+        let hashes: Result<Vec<_>, _> = uris.iter().map(hash).collect();
+        Ok((list, hashes?))
+    }
+}
