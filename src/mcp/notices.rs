@@ -162,13 +162,13 @@ impl Shared {
         &self,
         asker: &Asker,
         session: &Session,
-        uri: String,
+        uri: &str,
     ) -> Result<(), Failure> {
-        self.inner(&uri).filter(|_| uri.len() <= MAX_URI_BYTES).ok_or_else(not_there)?;
-        let mut hashes = BTreeMap::from([(uri.clone(), None)]);
+        self.inner(uri).filter(|_| uri.len() <= MAX_URI_BYTES).ok_or_else(not_there)?;
+        let mut hashes = BTreeMap::from([(uri.to_owned(), None)]);
         self.look(asker, &mut BTreeMap::new(), &mut hashes);
         let mut subscribed = session.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
-        if subscribed.len() >= MOST && !subscribed.contains_key(&uri) {
+        if subscribed.len() >= MOST && !subscribed.contains_key(uri) {
             let message = format!("a session subscribes to at most {MOST} resources");
             let failure = Failure::new(Code::Usage, message);
             return Err(failure.hint("unsubscribe from some, or watch the list"));

@@ -234,7 +234,7 @@ impl ServerHandler for Server {
     ) -> Result<(), ErrorData> {
         self.check_resources::<SubscribeRequestMethod>()?;
         let (asker, session) = (asker(&context), Arc::clone(&self.session));
-        let subscribe = move |shared: &Shared| shared.subscribe(&asker, &session, request.uri);
+        let subscribe = move |shared: &Shared| shared.subscribe(&asker, &session, &request.uri);
         self.shared.answered("resources/subscribe", &context, subscribe).await
     }
 
