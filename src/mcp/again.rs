@@ -4,10 +4,15 @@
 use rmcp::model::JsonObject;
 
 use super::tools::ALL;
+use super::{prompts, resources};
+use crate::report::failure::Failure;
 use crate::workspace::call::Call;
 
 /// The verbs of tools whose answer follows from a checkpoint.
 const OF_CHECKPOINT: [&str; 5] = ["read", "resolve", "blame", "context", "diff"];
+
+/// Makes a request of a method again.
+type Again = fn(&mut Call<'_>, &JsonObject) -> Result<Vec<u8>, Failure>;
 
 /// The bytes that are recorded of the answer to a call (MCP-8), made by `call`; none where the words
 /// are no call of a tool.
@@ -16,6 +21,17 @@ const OF_CHECKPOINT: [&str; 5] = ["read", "resolve", "blame", "context", "diff"]
 /// The answer cannot be made again; why.
 pub(crate) fn again(call: &mut Call<'_>, words: &[String]) -> Option<Result<Vec<u8>, String>> {
     let (name, arguments) = words.split_first()?;
+    let method = match name.as_str() {
+        "resources/read" => Some(resources::again as Again),
+        "prompts/get" => Some(prompts::again as Again),
+        _ => None,
+    };
+    if let (Some(again), [one]) = (method, arguments) {
+        let read = serde_json::from_str::<JsonObject>(one).ok();
+        let read = read.ok_or_else(|| "its words are no request of this version".to_owned());
+        let made = |params| again(call, &params).map_err(|why| fails(&why));
+        return Some(read.and_then(made));
+    }
     let tool = ALL.iter().find(|tool| tool.name == *name)?;
     let read = || match arguments {
         [one] => serde_json::from_str::<JsonObject>(one).ok(),
@@ -33,9 +49,9 @@ pub(crate) fn again(call: &mut Call<'_>, words: &[String]) -> Option<Result<Vec<
     // The log is that of the vault which the call was about (MCP-15).
     arguments.remove("vault");
     let answer = (tool.run)(call, arguments);
-    Some(
-        answer
-            .map(|answer| answer.bytes())
-            .map_err(|why| format!("the call fails now: {}", why.message)),
-    )
+    Some(answer.map(|answer| answer.bytes()).map_err(|why| fails(&why)))
+}
+
+fn fails(why: &Failure) -> String {
+    format!("the call fails now: {}", why.message)
 }

@@ -160,12 +160,41 @@ impl Shared {
         let said = said("resolve", "prompts/get", words);
         let about = Vaults::arguments(place.as_deref());
         self.on_behalf((asker, said), about, |call, _| {
-            let answer = Wanted::of(selector).ask(call)?;
-            let result = result(vec![USING.to_owned(), answer.into_text()]);
-            call.record(&bytes(&json!({"messages": result.messages})), None)?;
+            let (result, recorded) = handed_out(call, selector)?;
+            call.record(&recorded, None)?;
             Ok(result)
         })
     }
+}
+
+/// What a selector selects as messages, and the bytes that are recorded of them.
+fn handed_out(
+    call: &mut Call<'_>,
+    selector: String,
+) -> Result<(GetPromptResult, Vec<u8>), Failure> {
+    let answer = Wanted::of(selector).ask(call)?;
+    let result = result(vec![USING.to_owned(), answer.into_text()]);
+    let recorded = bytes(&json!({"messages": result.messages}));
+    Ok((result, recorded))
+}
+
+/// The bytes that are recorded of a prompt that is made again, from the log of its vault: the name of
+/// that may stand before the id of a pack.
+///
+/// # Errors
+/// It cannot be made.
+pub(super) fn again(call: &mut Call<'_>, params: &JsonObject) -> Result<Vec<u8>, Failure> {
+    let name = params.get("name").and_then(Value::as_str).ok_or_else(no_prompt)?;
+    let selector = params.get("arguments").and_then(|arguments| arguments["selector"].as_str());
+    let made = match (name, selector) {
+        (SELECT, Some(selector)) => handed_out(call, selector.to_owned()),
+        _ => {
+            let mut of =
+                |id: &str| handed_out(call, selector_of_pack(id.strip_prefix(PACK).unwrap_or(id)));
+            of(name).or_else(|why| name.split_once('/').map_or(Err(why), |(_, id)| of(id)))
+        }
+    };
+    made.map(|(_, recorded)| recorded)
 }
 
 fn no_prompt() -> Failure {

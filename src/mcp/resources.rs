@@ -2,8 +2,8 @@
 //! the call of `context_read`, and recorded as that.
 
 use rmcp::model::{
-    CacheScope, ListResourceTemplatesResult, ListResourcesResult, MetaObject, ReadResourceResult,
-    Resource, ResourceContents, ResourceTemplate,
+    CacheScope, JsonObject, ListResourceTemplatesResult, ListResourcesResult, MetaObject,
+    ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 use serde_json::{Value, json};
 
@@ -189,6 +189,20 @@ fn meta(value: Value) -> MetaObject {
         meta.0 = members;
     }
     meta
+}
+
+/// The bytes that are recorded of a resource that is read again, from the log of its vault: the name
+/// of that may stand before the path.
+///
+/// # Errors
+/// It is not there.
+pub(super) fn again(call: &mut Call<'_>, params: &JsonObject) -> Result<Vec<u8>, Failure> {
+    let uri = params.get("uri").and_then(Value::as_str).ok_or_else(not_there)?;
+    let found = contents(call, uri, uri).or_else(|why| {
+        let rest = uri.get(SCHEME.len()..).and_then(|path| path.split_once('/'));
+        rest.map_or(Err(why), |(_, rest)| contents(call, uri, &format!("{SCHEME}{rest}")))
+    });
+    Ok(bytes(&json!({"contents": [found?]})))
 }
 
 /// The text that a URI names, between its two lines, with the report of it.
