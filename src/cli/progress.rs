@@ -5,7 +5,6 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use super::session::Session;
 use super::ui::{PATIENCE, PAUSE};
 use crate::vault::Vault;
-use crate::vault::progress::{Progress, Stage};
 
 /// Does some work in a thread and shows on a terminal how far it is.
 pub(super) fn watch<T: Send>(
@@ -28,20 +27,8 @@ pub(super) fn watch<T: Send>(
         let mut line = session.ui.progress();
         while wait.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
             pause = PAUSE;
-            line.tell(|| stand(vault.progress()));
+            line.tell(|| vault.progress().words());
         }
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
-}
-
-/// How far some work is, in words.
-fn stand(progress: &Progress) -> String {
-    let (stage, done, total) = progress.now();
-    match stage {
-        Stage::Beginning => "reading the checkpoint log".to_owned(),
-        Stage::Checking => format!("checked {done} of {total} artifacts"),
-        Stage::Preparing => format!("read {done} of {total} documents"),
-        Stage::Writing => format!("wrote {done} of {total} versions"),
-        Stage::Placing => format!("updating {total} live files"),
-    }
 }

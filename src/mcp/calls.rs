@@ -18,12 +18,14 @@ use super::metrics::{Metrics, Outcome};
 use super::notices::Lists;
 use super::offer::Offer;
 use super::paths;
+use super::progress;
 use super::tools::{Asks, Tool};
 use super::vaults::Vaults;
 use super::watch::Watch;
 use crate::model::principal::Principal;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::Call;
+use crate::workspace::call::work::Work;
 use crate::workspace::governance::is_governed;
 use crate::workspace::recording::Command;
 use crate::workspace::{Environment, Options, Workspace};
@@ -69,12 +71,14 @@ pub(super) struct Asker {
     pub(super) client: Option<Implementation>,
     /// Who was authenticated; none where the process acts for its user.
     pub(super) principal: Option<Principal>,
+    /// The work for it.
+    pub(super) work: Arc<Work>,
 }
 
 impl Asker {
     /// A principal, or the process, that a server works for without a request.
     pub(super) fn of(principal: Option<Principal>) -> Self {
-        Self { meta: JsonObject::new(), client: None, principal }
+        Self { meta: JsonObject::new(), client: None, principal, work: Arc::default() }
     }
 }
 
@@ -117,7 +121,12 @@ impl Shared {
             let about = Arc::clone(&requested);
             // A call that is answered with a question is not counted: the call with the answer is.
             let began = Instant::now();
-            match self.at_work(context, move |shared| shared.asking(&about)).await {
+            match self
+                .at_work((context, Arc::clone(&requested.asker.work)), move |shared| {
+                    shared.asking(&about)
+                })
+                .await
+            {
                 Ok(Ok(asking)) => agreed = asking,
                 Ok(Err(failed)) => {
                     return self.counted(&requested, began, Ok(Err(failed)));
@@ -144,7 +153,8 @@ impl Shared {
                     let about = Arc::clone(&requested);
                     let refuse = move |shared: &Self| shared.refuse(&about, failure);
                     let began = Instant::now();
-                    let refused = self.at_work(context, refuse).await;
+                    let refused =
+                        self.at_work((context, Arc::clone(&requested.asker.work)), refuse).await;
                     return self.counted(&requested, began, refused);
                 }
             }
@@ -152,7 +162,7 @@ impl Shared {
         let about = Arc::clone(&requested);
         let call = move |shared: &Self| shared.call(&about, agreed.as_ref());
         let began = Instant::now();
-        let called = self.at_work(context, call).await;
+        let called = self.at_work((context, Arc::clone(&requested.asker.work)), call).await;
         self.counted(&requested, began, called)
     }
 
@@ -193,7 +203,7 @@ impl Shared {
     /// wait for any more is not begun: nothing is read, and nothing recorded.
     pub(super) async fn at_work<T: Send + 'static>(
         self: &Arc<Self>,
-        context: &RequestContext<RoleServer>,
+        (context, seen): (&RequestContext<RoleServer>, Arc<Work>),
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<T, Outcome> {
         let (shared, cancelled) = (Arc::clone(self), context.ct.clone());
@@ -204,8 +214,14 @@ impl Shared {
             waits.then(|| work(&shared))
         };
         // One that is cancelled while it waits is not begun.
-        let done = context.ct.run_until_cancelled(self.limited(work)).await;
+        let done = tokio::select! {
+            done = context.ct.run_until_cancelled(self.limited(work)) => done,
+            never = progress::told(context, &seen) => match never {},
+        };
         let done = done.unwrap_or(Err(Outcome::Cancelled));
+        if matches!(done, Err(Outcome::Cancelled | Outcome::TimedOut)) {
+            seen.stop();
+        }
         done.and_then(|done| done.ok_or(Outcome::Cancelled))
     }
 
@@ -287,6 +303,7 @@ impl Shared {
         let workspace = Workspace { environment: &environment, options };
         let labels = workspace.labels()?;
         let mut call = Call::new(workspace, labels);
+        call.work = Some(Arc::clone(&asker.work));
         let done = act(&mut call, arguments).map_err(|failure| refused(&mut call, failure));
         done.map_err(|failure| match self.limits {
             Some(_) => paths::failure(failure, root),

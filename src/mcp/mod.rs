@@ -5,15 +5,12 @@
 //! `lines` carries messages over standard input and output, `message` reads them, `server` answers them
 //! with `rmcp`, and `calls` makes the calls. `tools` are what can be called, and `offer` those of a
 //! profile; `identity` is who asks, as each request says, `consent` asks a human, `answer` is what is
-//! sent and recorded. `resources` are documents by their URIs, and `prompts` what a person picks, whose arguments `completion` completes; `requests` answers what is no call of a
-//! tool. `http` serves many clients in place of one, `tokens` says for whom a bearer token
-//! stands, `metrics` counts, `vaults` are those that are served, `again` makes a recorded call again,
-//! `paths` keeps paths of this machine back, and `spelling` names tools where a
 //! sent and recorded. `resources` are documents by their URIs, and `prompts` what a person picks, whose
 //! arguments `completion` completes; `requests` answers what is no call of a tool. `watch` notices
-//! changes of the logs, of which `notices` tells clients. `http` serves many clients in place of one,
-//! `tokens` says for whom a bearer token stands, `metrics` counts, `vaults` are those that are served,
-//! `again` makes a recorded call again, and `spelling` names tools where a
+//! changes of the logs, of which `notices` tells clients, and `progress` tells how far a call is.
+//! `http` serves many clients in place of one, `tokens` says for whom a bearer token stands, `metrics`
+//! counts, `vaults` are those that are served, `again` makes a recorded call again, `paths` keeps paths
+//! of this machine back, `doctor` looks at servers as clients do, and `spelling` names tools where a
 //! command would name commands.
 
 mod again;
@@ -31,6 +28,7 @@ mod metrics;
 mod notices;
 mod offer;
 mod paths;
+mod progress;
 mod prompts;
 mod requests;
 mod resources;

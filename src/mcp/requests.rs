@@ -87,11 +87,12 @@ impl Shared {
     pub(super) async fn answered<T: Send + 'static>(
         self: &Arc<Self>,
         method: &'static str,
-        context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
+        (context, asker): (&RequestContext<RoleServer>, Asker),
+        work: impl FnOnce(&Self, &Asker) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let began = Instant::now();
-        let done = self.at_work(context, work).await;
+        let seen = Arc::clone(&asker.work);
+        let done = self.at_work((context, seen), move |shared| work(shared, &asker)).await;
         let outcome = match &done {
             Ok(Ok(_)) => Outcome::Answered,
             Ok(Err(failure)) => outcome_of(failure),

@@ -146,7 +146,12 @@ fn asker(context: &RequestContext<RoleServer>) -> Asker {
     let carried = context.extensions.get::<Parts>();
     let caller = carried.and_then(|parts| parts.extensions.get::<Caller>());
     let principal = caller.and_then(|caller| caller.principal.clone());
-    Asker { meta: context.meta.0.0.clone(), client: context.client_info(), principal }
+    Asker {
+        meta: context.meta.0.0.clone(),
+        client: context.client_info(),
+        principal,
+        work: Arc::default(),
+    }
 }
 
 impl ServerHandler for Server {
@@ -234,8 +239,9 @@ impl ServerHandler for Server {
     ) -> Result<(), ErrorData> {
         self.check_resources::<SubscribeRequestMethod>()?;
         let (asker, session) = (asker(&context), Arc::clone(&self.session));
-        let subscribe = move |shared: &Shared| shared.subscribe(&asker, &session, &request.uri);
-        self.shared.answered("resources/subscribe", &context, subscribe).await
+        let subscribe =
+            move |shared: &Shared, asker: &Asker| shared.subscribe(asker, &session, &request.uri);
+        self.shared.answered("resources/subscribe", (&context, asker), subscribe).await
     }
 
     async fn unsubscribe(
@@ -269,8 +275,8 @@ impl ServerHandler for Server {
         self.check_resources::<ListResourcesRequestMethod>()?;
         let asker = asker(&context);
         let cursor = request.and_then(|request| request.cursor);
-        let list = move |shared: &Shared| shared.resources(&asker, cursor.as_deref());
-        self.shared.answered("resources/list", &context, list).await
+        let list = move |shared: &Shared, asker: &Asker| shared.resources(asker, cursor.as_deref());
+        self.shared.answered("resources/list", (&context, asker), list).await
     }
 
     async fn list_resource_templates(
@@ -289,8 +295,8 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         self.check_resources::<ReadResourceRequestMethod>()?;
         let asker = asker(&context);
-        let read = move |shared: &Shared| shared.resource(&asker, &request.uri);
-        let read = self.shared.answered("resources/read", &context, read).await;
+        let read = move |shared: &Shared, asker: &Asker| shared.resource(asker, &request.uri);
+        let read = self.shared.answered("resources/read", (&context, asker), read).await;
         read.map(ReadResourceResponse::from)
     }
 
@@ -301,8 +307,8 @@ impl ServerHandler for Server {
     ) -> Result<ListPromptsResult, ErrorData> {
         let asker = asker(&context);
         let cursor = request.and_then(|request| request.cursor);
-        let list = move |shared: &Shared| shared.prompts(&asker, cursor.as_deref());
-        self.shared.answered("prompts/list", &context, list).await
+        let list = move |shared: &Shared, asker: &Asker| shared.prompts(asker, cursor.as_deref());
+        self.shared.answered("prompts/list", (&context, asker), list).await
     }
 
     async fn get_prompt(
@@ -312,9 +318,10 @@ impl ServerHandler for Server {
     ) -> Result<GetPromptResponse, ErrorData> {
         let asker = asker(&context);
         let GetPromptRequestParams { name, arguments, .. } = request;
-        let get =
-            move |shared: &Shared| shared.prompt(&asker, &name, arguments.unwrap_or_default());
-        let got = self.shared.answered("prompts/get", &context, get).await;
+        let get = move |shared: &Shared, asker: &Asker| {
+            shared.prompt(asker, &name, arguments.unwrap_or_default())
+        };
+        let got = self.shared.answered("prompts/get", (&context, asker), get).await;
         got.map(GetPromptResponse::from)
     }
 
@@ -324,8 +331,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let asker = asker(&context);
-        let complete = move |shared: &Shared| shared.completion(&asker, &request);
-        self.shared.answered("completion/complete", &context, complete).await
+        let complete = move |shared: &Shared, asker: &Asker| shared.completion(asker, &request);
+        self.shared.answered("completion/complete", (&context, asker), complete).await
     }
 
     async fn on_custom_request(

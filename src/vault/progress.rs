@@ -1,6 +1,6 @@
 //! How far long work over a vault is; read from another thread, which shows it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What is being done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -8,6 +8,8 @@ pub enum Stage {
     /// Reading the log, or whatever comes first.
     #[default]
     Beginning,
+    /// Making an index.
+    Indexing,
     /// Recomputing artifacts.
     Checking,
     /// Making the next versions of documents.
@@ -18,8 +20,14 @@ pub enum Stage {
     Placing,
 }
 
-const STAGES: [Stage; 5] =
-    [Stage::Beginning, Stage::Checking, Stage::Preparing, Stage::Writing, Stage::Placing];
+const STAGES: [Stage; 6] = [
+    Stage::Beginning,
+    Stage::Indexing,
+    Stage::Checking,
+    Stage::Preparing,
+    Stage::Writing,
+    Stage::Placing,
+];
 
 /// How far it is. Each vault has one, which its copies share.
 #[derive(Debug, Default)]
@@ -27,6 +35,7 @@ pub struct Progress {
     stage: AtomicUsize,
     total: AtomicUsize,
     done: AtomicUsize,
+    is_stopped: AtomicBool,
 }
 
 impl Progress {
@@ -41,6 +50,40 @@ impl Progress {
     /// Takes one step.
     pub(crate) fn step(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes a stage to so many of its steps.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn reach(&self, stage: Stage, (done, total): (usize, usize)) {
+        if self.now().0 != stage {
+            self.begin(stage, total);
+        }
+        self.done.store(done, Ordering::Relaxed);
+    }
+
+    /// Says that nothing waits for the work any more. Work that only reads ends soon then, without a
+    /// result; what writes goes on.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing waits for the work any more.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+
+    /// How far it is, in words.
+    pub(crate) fn words(&self) -> String {
+        let (stage, done, total) = self.now();
+        match stage {
+            Stage::Beginning => "reading the checkpoint log".to_owned(),
+            Stage::Indexing => format!("indexed {done} of {total} documents"),
+            Stage::Checking => format!("checked {done} of {total} artifacts"),
+            Stage::Preparing => format!("read {done} of {total} documents"),
+            Stage::Writing => format!("wrote {done} of {total} versions"),
+            Stage::Placing => format!("updating {total} live files"),
+        }
     }
 
     /// The stage, the steps taken, and how many there are.

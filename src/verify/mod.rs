@@ -240,7 +240,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let names = Names(whole.then_some(&survey.histories));
     let moves = Moves::default();
     let known = Known { view: &view, rules: &rules, steps: &steps, moves: &moves };
-    let checked = artifacts(vault, &ids, &names, &known);
+    let checked = artifacts(vault, &ids, &names, &known)?;
     let published = checked.published;
     findings.extend(reviewed::split_changes(&checked.parts));
     findings.take(checked.findings);
@@ -398,10 +398,21 @@ struct Known<'k> {
 }
 
 /// Checks artifacts, each by itself.
-fn artifacts(vault: &Vault, ids: &[DocumentId], names: &Names<'_>, known: &Known<'_>) -> Checked {
+///
+/// # Errors
+/// Nothing waits for it any more: what was checked so far says nothing of the vault.
+fn artifacts(
+    vault: &Vault,
+    ids: &[DocumentId],
+    names: &Names<'_>,
+    known: &Known<'_>,
+) -> Result<Checked, FileError> {
     let progress = vault.progress();
     progress.begin(Stage::Checking, ids.len());
     let check = |id| {
+        if progress.is_stopped() {
+            return Checked::new(OF_VAULT);
+        }
         let checked = artifact::check(vault, id, names.of(id), known);
         progress.step();
         checked
@@ -412,7 +423,10 @@ fn artifacts(vault: &Vault, ids: &[DocumentId], names: &Names<'_>, known: &Known
         let checked: Vec<Checked> = ids.par_iter().map(check).collect();
         checked.into_iter().for_each(|checked| all.take(checked));
     }
-    all
+    match progress.is_stopped() {
+        true => Err(FileError::io("verify", layout::DELTA_LOG)(io::ErrorKind::Interrupted.into())),
+        false => Ok(all),
+    }
 }
 
 fn path_of(why: &FileError) -> String {

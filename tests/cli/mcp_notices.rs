@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::harness::Place;
-use crate::mcp::{STATELESS, opener, request};
+use crate::mcp::{REVISIONS, STATELESS, opener, request};
 
 /// More than two looks at the log.
 const QUIET: Duration = Duration::from_millis(2_600);
@@ -252,4 +252,62 @@ fn subscriptions_are_bounded_and_tell_nothing() {
     refused.iter().for_each(|id| assert_eq!(answers[id]["error"]["code"], -32002));
     assert_eq!(answers[&last]["error"]["code"], -32602, "{}", answers[&last]);
     assert_eq!(crate::mcp::log(&place), Vec::<Value>::new());
+}
+
+/// A call of a verification, whose progress is asked for.
+fn verifying(revision: &str, id: u64) -> Value {
+    let params = json!({"name": "context_verify", "arguments": {},
+                        "_meta": {"progressToken": format!("t-{id}")}});
+    request(revision, id, "tools/call", params)
+}
+
+#[test]
+fn a_client_is_told_how_far_a_call_is_and_a_cancelled_one_ends_without_an_answer() {
+    let place = Place::vault();
+    for n in 0..1_000 {
+        place.write(&format!("nodes/n-{n}.md"), format!("# Part {n}\n\nText.\n"));
+    }
+    place.ctx("publish --all").ok();
+    for revision in REVISIONS {
+        let mut messages = opener(revision);
+        messages.push(verifying(revision, 1));
+        let mut server = Server::start(&place, "mcp", &messages);
+        server.answer(0);
+        let mut told = Vec::new();
+        loop {
+            let message = server.next();
+            if message["id"] == 1 {
+                assert_eq!(message["result"]["isError"], false, "{message}");
+                break;
+            }
+            told.push(message);
+        }
+        assert!(!told.is_empty());
+        let mut last = 0.0;
+        for message in told {
+            assert_eq!(message["method"], "notifications/progress", "{message}");
+            let params = &message["params"];
+            let (steps, total) = (params["progress"].as_f64(), params["total"].as_f64());
+            assert_eq!(params["progressToken"], "t-1");
+            assert!(steps > Some(last) && steps <= total, "{params}");
+            assert!(params["message"].as_str().unwrap().starts_with("checked "), "{params}");
+            last = steps.unwrap();
+        }
+        server.send(&verifying(revision, 2));
+        assert_eq!(server.next()["params"]["progressToken"], "t-2");
+        let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                            "params": {"requestId": 2}});
+        server.send(&cancel);
+        let read = json!({"name": "context_read", "arguments": {"id": "nodes/n-7"}});
+        server.send(&request(revision, 3, "tools/call", read));
+        let answer = loop {
+            let message = server.next();
+            assert_ne!(message["id"], 2, "{message}");
+            if message["id"] == 3 {
+                break message;
+            }
+        };
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+        server.ends();
+    }
 }

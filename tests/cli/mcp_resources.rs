@@ -298,3 +298,31 @@ fn resources_are_offered_with_the_tool_that_reads_them() {
         assert_eq!(answer.get("error"), None, "{answer}");
     }
 }
+
+#[test]
+fn what_was_read_and_got_is_made_again_from_its_record() {
+    let place = place();
+    let requests = [
+        ("resources/read", json!({"uri": "contextnest://nodes/returns#exceptions"})),
+        ("resources/list", json!({})),
+        ("prompts/get", json!({"name": "desk"})),
+        ("prompts/get", json!({"name": "select", "arguments": {"selector": "#fee"}})),
+    ];
+    for answer in asked(&place, "mcp", &requests) {
+        assert_eq!(answer.get("error"), None, "{answer}");
+    }
+    place.edit("nodes/returns.md", "14 days", "15 days");
+    place.ctx("publish nodes/returns").ok();
+    let lines = log(&place);
+    let outcomes = lines.iter().filter(|line| line["event"] == "access").map(|line| {
+        let writer = &line["writer"].as_str().unwrap()[..8];
+        let trace = format!("{writer}-{}", line["seq"]);
+        let replayed = place.ctx(&format!("replay {trace} --output --json")).stdout;
+        serde_json::from_str::<Value>(&replayed).unwrap_or_default().to_string()
+    });
+    let outcomes: Vec<String> = outcomes.collect();
+    assert_eq!(outcomes.len(), 3);
+    for outcome in outcomes {
+        assert!(outcome.contains("\"same\":1"), "{outcome}");
+    }
+}

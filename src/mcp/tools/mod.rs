@@ -46,6 +46,7 @@ use super::offer::Profile;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need};
 use crate::vault::Vault;
+use crate::vault::progress::Stage;
 use crate::workspace::call::Call;
 use crate::workspace::moment::Moment;
 
@@ -284,7 +285,9 @@ pub(super) fn places(
     need: Need,
 ) -> Result<(Vault, CheckpointSource), Failure> {
     let vault = call.vault()?;
-    let source = call.source(&vault, need, &mut |_, _| ())?;
+    let progress = Arc::clone(vault.progress());
+    let mut indexed = |done, total| progress.reach(Stage::Indexing, (done, total));
+    let source = call.source(&vault, need, &mut indexed)?;
     Ok((vault, source))
 }
 

@@ -6,8 +6,9 @@ use crate::chain::history::History;
 use crate::chain::replay;
 use crate::model::id::DocumentId;
 #[cfg(feature = "mcp")]
-use crate::model::principal::PrincipalKey;
 use crate::model::number::CheckpointNumber;
+#[cfg(feature = "mcp")]
+use crate::model::principal::PrincipalKey;
 use crate::report::failure::Failure;
 use crate::report::history::HistoryReport;
 use crate::resolve::seals::Seals;

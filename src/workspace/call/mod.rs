@@ -10,7 +10,7 @@
 //! names (`map` is that of `context`). `submit`, `draft` and `write` are acts: what is submitted and
 //! decided, and what a principal writes that is not published, which `own` reads. `source` records
 //! what a source gave, `stage` lists staged results and promotes one, `beside` is what stands with an
-//! answer of them, and `sight` whether a reader's vault is as it was.
+//! answer of them, `sight` whether a reader's vault is as it was, and `work` how far a call is.
 
 pub(crate) mod beside;
 pub(crate) mod blame;
@@ -37,6 +37,8 @@ pub(crate) mod source;
 pub(crate) mod stage;
 pub(crate) mod submit;
 mod verify;
+#[cfg(feature = "mcp")]
+pub(crate) mod work;
 #[cfg(feature = "mcp")]
 pub(crate) mod write;
 
@@ -71,6 +73,9 @@ pub(crate) struct Call<'w> {
     pub(crate) pinned: Option<Log>,
     /// How many documents the reader may not read; none where reading is not limited.
     pub(crate) may_not_read: Option<usize>,
+    /// Where it is seen from.
+    #[cfg(feature = "mcp")]
+    pub(crate) work: Option<std::sync::Arc<work::Work>>,
     notes: Vec<Note>,
 }
 
@@ -106,6 +111,8 @@ impl<'w> Call<'w> {
             labels,
             pinned: None,
             may_not_read: None,
+            #[cfg(feature = "mcp")]
+            work: None,
             notes: Vec::new(),
         }
     }
@@ -117,6 +124,10 @@ impl<'w> Call<'w> {
     pub(crate) fn vault(&mut self) -> Result<Vault, Failure> {
         let vault = self.workspace.vault()?;
         self.recording.is_of(&vault);
+        #[cfg(feature = "mcp")]
+        if let Some(work) = &self.work {
+            work.is_on(&vault);
+        }
         Ok(vault)
     }
 

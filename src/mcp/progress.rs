@@ -1,0 +1,77 @@
+//! How far a call is, for a client that asked to be told (MCP-31).
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use rmcp::model::ProgressNotificationParam;
+use rmcp::service::{RequestContext, RoleServer};
+use tokio::time::sleep;
+
+use crate::vault::progress::Stage;
+use crate::workspace::call::work::Work;
+
+/// The time between two notifications.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Steps that were told: each stage counts on from the end of the one before it.
+#[derive(Debug, Default)]
+struct Told {
+    stage: Stage,
+    before: usize,
+    steps: usize,
+}
+
+impl Told {
+    /// The steps so far, and of how many that are known, if they are more than were told.
+    fn more(&mut self, (stage, done, total): (Stage, usize, usize)) -> Option<(f64, f64)> {
+        if stage != self.stage {
+            (self.stage, self.before) = (stage, self.steps);
+        }
+        let steps = self.before + done;
+        if steps <= self.steps {
+            return None;
+        }
+        self.steps = steps;
+        Some((number(steps), number(self.before + total)))
+    }
+}
+
+fn number(steps: usize) -> f64 {
+    f64::from(u32::try_from(steps).unwrap_or(u32::MAX))
+}
+
+/// Tells the client of a request how far its work is, until it is dropped.
+pub(super) async fn told(context: &RequestContext<RoleServer>, work: &Work) -> Infallible {
+    let Some(token) = context.meta.get_progress_token() else {
+        return std::future::pending().await;
+    };
+    let mut told = Told::default();
+    loop {
+        sleep(PAUSE).await;
+        let Some(progress) = work.progress() else { continue };
+        let Some((steps, total)) = told.more(progress.now()) else { continue };
+        let about = ProgressNotificationParam::new(token.clone(), steps)
+            .with_total(total)
+            .with_message(progress.words());
+        // A client that is gone is noticed by what sends the answer.
+        let _ = context.peer.notify_progress(about).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_only_grow() {
+        let mut told = Told::default();
+        assert_eq!(told.more((Stage::Beginning, 0, 0)), None);
+        assert_eq!(told.more((Stage::Indexing, 4, 9)), Some((4.0, 9.0)));
+        assert_eq!(told.more((Stage::Indexing, 4, 9)), None);
+        assert_eq!(told.more((Stage::Indexing, 9, 9)), Some((9.0, 9.0)));
+        assert_eq!(told.more((Stage::Checking, 0, 20)), None);
+        assert_eq!(told.more((Stage::Checking, 2, 20)), Some((11.0, 29.0)));
+        // A second look at a vault begins anew.
+        assert_eq!(told.more((Stage::Checking, 1, 20)), None);
+    }
+}
