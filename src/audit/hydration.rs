@@ -9,6 +9,7 @@ use super::line::{Line, TraceId};
 
 /// Whether a result came from the caller's own cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Cached {
     /// It did.
@@ -29,6 +30,7 @@ impl Cached {
 
 /// The tools of a source were called, as a version of it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Hydration {
     /// The id of the source.
     pub source: String,

@@ -12,6 +12,7 @@ const PLACEHOLDERS: [&str; 6] = ["default", "none", "null", "undefined", "unknow
 
 /// The labels of an access.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Labels {
     /// The agent.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -57,6 +57,7 @@ pub struct Text {
 
 /// The scope that decides about a document and its reviewers, in short.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Deciding {
     /// The scope, as messages name it.
     pub scope: String,

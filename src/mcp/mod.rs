@@ -46,7 +46,7 @@ use std::sync::{Arc, mpsc};
 pub(crate) use again::again;
 pub(crate) use clients::{Client, Started};
 use offer::Offer;
-pub(crate) use offer::{Choice, Profile};
+pub(crate) use offer::{Choice, Profile, schemas};
 use server::{Server, World};
 pub(crate) use vaults::{Given, Vaults};
 

@@ -1,6 +1,7 @@
 //! Which tools a server offers: those of a profile, or some of them (MCP-16).
 
 use super::tools::{ALL, Tool};
+use crate::report::client::{SchemasReport, ToolSchemas};
 use crate::report::failure::{Code, Failure};
 use crate::words::nearest;
 
@@ -84,20 +85,43 @@ impl Offer {
     }
 }
 
+/// The full schemas of a tool, or of all.
+///
+/// # Errors
+/// No tool has the name.
+pub(crate) fn schemas(name: Option<&str>) -> Result<SchemasReport, Failure> {
+    let one = name.map(known).transpose()?;
+    let of = |tool: &Tool| {
+        let (input, output) = tool.schemas();
+        let (input_schema, output_schema) = (input.into(), output.into());
+        ToolSchemas { name: tool.name, input_schema, output_schema }
+    };
+    let tools = match one {
+        Some(tool) => vec![of(tool)],
+        None => ALL.iter().map(of).collect(),
+    };
+    Ok(SchemasReport { tools })
+}
+
+/// The tool with a name, of whichever profile.
+fn known(name: &str) -> Result<&'static Tool, Failure> {
+    ALL.iter().find(|tool| tool.name == name).ok_or_else(|| {
+        let known = ALL.iter().map(|tool| tool.name);
+        let hint = match nearest(name, known.clone()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("tools are {}", known.collect::<Vec<_>>().join(", ")),
+        };
+        Failure::new(Code::Usage, format!("`{name}` is no tool")).hint(hint)
+    })
+}
+
 /// Refuses a name that a choice has no tool of.
 fn check(
     name: &str,
     choice: &Choice,
     is_offered: impl Fn(&&'static Tool) -> bool,
 ) -> Result<(), Failure> {
-    let Some(tool) = ALL.iter().find(|tool| tool.name == name) else {
-        let known = ALL.iter().map(|tool| tool.name);
-        let hint = match nearest(name, known.clone()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("tools are {}", known.collect::<Vec<_>>().join(", ")),
-        };
-        return Err(Failure::new(Code::Usage, format!("`{name}` is no tool")).hint(hint));
-    };
+    let tool = known(name)?;
     if is_offered(&tool) {
         return Ok(());
     }

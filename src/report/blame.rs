@@ -19,6 +19,7 @@ const MOST_LINES: usize = 1_000_000;
 
 /// The answer of `blame`. The versions say who made and who approved them.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct BlameReport<'b> {
     id: &'b str,
     uri: Option<String>,
@@ -40,6 +41,7 @@ pub struct BlameReport<'b> {
 
 /// One line.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct LineReport<'b> {
     /// Its number in the whole text, from 1.
     pub line: usize,
@@ -54,6 +56,7 @@ pub struct LineReport<'b> {
 
 /// A version that lines come from.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct OriginReport<'b> {
     /// Its number.
     pub version: Version,
@@ -79,6 +82,7 @@ impl Report for BlameReport<'_> {
 
 /// The answer of `blame --sections`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct BlameSectionsReport<'b> {
     id: &'b str,
     uri: Option<String>,
@@ -90,6 +94,7 @@ pub struct BlameSectionsReport<'b> {
 
 /// One section, with its subsections.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SectionBlameReport<'b> {
     #[serde(flatten)]
     section: SectionReport<'b>,

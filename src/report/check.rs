@@ -7,6 +7,7 @@ use crate::model::number::{CheckpointNumber, Version};
 
 /// The answer of `check`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CheckReport {
     /// The last checkpoint, which they are compared with.
     pub checkpoint: CheckpointNumber,
@@ -16,6 +17,7 @@ pub struct CheckReport {
 
 /// One citation.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CheckedReport {
     /// As it was given.
     pub uri: String,
@@ -34,6 +36,7 @@ pub struct CheckedReport {
 
 /// A document as it is published.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CurrentReport {
     /// Its URI at the last checkpoint; absent where no URI can name it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,6 +49,7 @@ pub struct CurrentReport {
 
 /// What became of a citation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// The version that it names is the published one.

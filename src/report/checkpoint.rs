@@ -17,6 +17,7 @@ use crate::vault::config::LogForm;
 
 /// A checkpoint by itself.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CheckpointReport {
     checkpoint: CheckpointNumber,
     at: String,

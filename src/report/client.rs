@@ -38,3 +38,39 @@ pub struct WrittenReport<'c> {
 impl Report for ClientReport<'_> {
     const SCHEMA: &'static str = "mcp.config";
 }
+
+/// The answer of `mcp schema`.
+#[derive(Debug, Serialize)]
+pub struct SchemasReport {
+    /// The tools.
+    pub tools: Vec<ToolSchemas>,
+}
+
+/// The schemas of a tool.
+#[derive(Debug, Serialize)]
+pub struct ToolSchemas {
+    /// Its name.
+    pub name: &'static str,
+    /// That of its arguments.
+    pub input_schema: serde_json::Value,
+    /// That of its answers.
+    pub output_schema: serde_json::Value,
+}
+
+impl SchemasReport {
+    /// The schemas as one JSON object by the names of tools.
+    pub(crate) fn text(&self) -> String {
+        let of = |tool: &ToolSchemas| {
+            let both = serde_json::json!({
+                "inputSchema": tool.input_schema, "outputSchema": tool.output_schema,
+            });
+            (tool.name.to_owned(), both)
+        };
+        let all: serde_json::Map<_, _> = self.tools.iter().map(of).collect();
+        serde_json::to_string_pretty(&all).unwrap_or_default()
+    }
+}
+
+impl Report for SchemasReport {
+    const SCHEMA: &'static str = "mcp.schema";
+}

@@ -16,6 +16,7 @@ use crate::resolve::{Served, Withheld};
 
 /// A published document, or the part of it that an answer holds.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DocumentReport<'d> {
     id: &'d str,
     uri: Option<String>,
@@ -57,6 +58,7 @@ pub struct DocumentReport<'d> {
 
 /// A section of a document; `start` and `end` are bytes of the document's text.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SectionReport<'d> {
     anchor: String,
     title: String,
@@ -189,6 +191,7 @@ impl<'d> DocumentReport<'d> {
 
 /// A document that is withheld because the chain does not vouch for it.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct WithheldReport {
     id: String,
     reason: String,
@@ -207,6 +210,7 @@ impl WithheldReport {
 
 /// The answer of `read --outline`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct OutlineReport<'o> {
     id: &'o str,
     version: Version,

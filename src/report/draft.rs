@@ -9,6 +9,7 @@ use crate::model::number::Version;
 
 /// The answer of `add --draft`, and of what else writes a draft.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DraftReport<'d> {
     /// The document.
     pub id: &'d DocumentId,
@@ -42,6 +43,7 @@ impl Report for DraftReport<'_> {
 
 /// A text of the principal who asks that is not published.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DraftTextReport<'d> {
     /// The document.
     pub id: &'d DocumentId,
@@ -61,6 +63,7 @@ pub struct DraftTextReport<'d> {
 
 /// What a text that is not published is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DraftState {
     /// It is in the live file, and in no version.

@@ -16,6 +16,7 @@ use crate::vault::config::FrontmatterMode;
 
 /// What an event did, or would do.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EventReport<'e> {
     dry_run: bool,
     checkpoint: Option<CheckpointReport>,
@@ -59,6 +60,7 @@ pub struct EventReport<'e> {
 
 /// A submission that waits for more approvals.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct AwaitingReport<'e> {
     id: &'e DocumentId,
     approvals: usize,
@@ -68,6 +70,7 @@ struct AwaitingReport<'e> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct VersionReport<'e> {
     id: &'e DocumentId,
     change: &'static str,
@@ -77,12 +80,14 @@ struct VersionReport<'e> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct LeftOutReport<'e> {
     id: &'e DocumentId,
     reason: &'e str,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct InboundReport<'e> {
     path: &'e str,
     line: usize,
@@ -91,6 +96,7 @@ struct InboundReport<'e> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct RelativeReport<'e> {
     path: &'e str,
     line: usize,
@@ -99,6 +105,7 @@ struct RelativeReport<'e> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct CapturedReport<'e> {
     path: &'e str,
     line: usize,
@@ -109,12 +116,14 @@ struct CapturedReport<'e> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct NotUpdatedReport<'e> {
     path: &'e str,
     reason: String,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct StepReport<'e> {
     step: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -178,6 +187,7 @@ impl<'e> EventReport<'e> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct FixedReport<'e> {
     id: &'e DocumentId,
     path: String,
@@ -313,6 +323,7 @@ macro_rules! events {
         $(
             $(#[$doc])*
             #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
             #[serde(transparent)]
             pub struct $name<'e>(pub EventReport<'e>);
 

@@ -142,6 +142,7 @@ impl Failure {
 
 /// A failure as it is serialised.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct FailureReport<'f> {
     /// The stable code.
     pub code: &'static str,

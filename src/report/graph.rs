@@ -17,6 +17,7 @@ use crate::resolve::{Around, Listed, Listing, Withheld};
 
 /// An edge of the graph.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EdgeReport<'g> {
     from: &'g str,
     to: &'g str,
@@ -31,6 +32,7 @@ impl<'g> From<&'g Edge> for EdgeReport<'g> {
 
 /// The answer of `graph`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct GraphReport<'g> {
     checkpoint: CheckpointNumber,
     documents: Vec<NodeReport<'g>>,
@@ -40,6 +42,7 @@ pub struct GraphReport<'g> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct NodeReport<'g> {
     id: &'g str,
     title: &'g str,
@@ -49,6 +52,7 @@ struct NodeReport<'g> {
 
 /// A mention of something that the checkpoint does not hold.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct UnresolvedReport {
     from: DocumentId,
     to: String,
@@ -115,6 +119,7 @@ fn unresolved(graph: &Memory) -> Vec<UnresolvedReport> {
 
 /// The answer of `graph --hubs`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HubsReport<'g> {
     checkpoint: CheckpointNumber,
     /// The documents with the most inbound references, the most first.
@@ -124,6 +129,7 @@ pub struct HubsReport<'g> {
 
 /// A document that many others refer to.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HubReport<'g> {
     /// Its id.
     pub id: &'g str,
@@ -154,6 +160,7 @@ impl<'g> HubsReport<'g> {
 
 /// The answer of `neighbors`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct NeighborsReport<'n> {
     id: &'n str,
     checkpoint: CheckpointNumber,
@@ -163,6 +170,7 @@ pub struct NeighborsReport<'n> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct NeighborReport<'n> {
     id: &'n str,
     title: &'n str,

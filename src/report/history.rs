@@ -17,6 +17,7 @@ use crate::vault::files::Files;
 
 /// The answer of `history`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HistoryReport<'h> {
     id: &'h DocumentId,
     /// The versions in the order of the file.
@@ -28,6 +29,7 @@ pub struct HistoryReport<'h> {
 
 /// One version.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct VersionReport<'h> {
     /// Its number.
     pub version: Version,
@@ -159,6 +161,7 @@ impl<'h> VersionReport<'h> {
 
 /// The answer of `history` for the whole vault.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct LatestReport<'h> {
     /// What the log sealed or retired, the newest first.
     pub versions: Vec<LatestVersion<'h>>,
@@ -166,6 +169,7 @@ pub struct LatestReport<'h> {
 
 /// One version as a checkpoint seals it, or the removal of an artifact.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct LatestVersion<'h> {
     /// The checkpoint.
     pub checkpoint: CheckpointNumber,
@@ -202,6 +206,7 @@ impl<'h> LatestReport<'h> {
 
 /// The answer of `show`: the whole text of a version.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ShowReport<'s> {
     /// The artifact.
     pub id: &'s DocumentId,
@@ -219,6 +224,7 @@ impl Report for ShowReport<'_> {
 
 /// The answer of `diff`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DiffReport<'d> {
     /// The artifact.
     pub id: &'d DocumentId,
@@ -238,6 +244,7 @@ impl Report for DiffReport<'_> {
 
 /// The answer of `diff` for many documents.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DiffsReport<'d> {
     /// The documents that differ, in byte order of their ids.
     pub diffs: Vec<DiffReport<'d>>,

@@ -16,6 +16,7 @@ use crate::resolve::{Served, Snapshot};
 
 /// The answer of `context`: the instructions for agents and a map of what is published.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct MapReport<'c> {
     /// The name of the vault.
     pub name: String,
@@ -45,6 +46,7 @@ pub type Counted<'c> = BTreeMap<&'c str, usize>;
 
 /// How many of each there are beyond those that a map names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Omitted {
     /// Tags.
     pub tags: usize,

@@ -33,6 +33,8 @@ pub mod restore;
 pub mod retention;
 pub mod review;
 pub mod sarif;
+#[cfg(feature = "mcp")]
+mod schema;
 pub mod search;
 pub mod skill;
 pub mod source;
@@ -67,6 +69,7 @@ pub trait Report: Serialize {
 
 /// A report whose list was cut to a limit.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Limited<R> {
     /// The report with the entries that are left.
     #[serde(flatten)]
@@ -78,6 +81,7 @@ pub struct Limited<R> {
 
 /// A page of a report's list.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Paged<R> {
     /// The report with the entries of the page.
     #[serde(flatten)]

@@ -24,6 +24,7 @@ pub struct PacksReport<'l> {
 
 /// A sealed pack.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PackReport<'l> {
     /// Its id in selectors.
     pub id: &'l str,

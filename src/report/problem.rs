@@ -12,6 +12,7 @@ use crate::pack::PackProblem;
 
 /// One problem.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ProblemReport {
     /// The stable code.
     pub code: &'static str,
@@ -46,6 +47,7 @@ impl ProblemReport {
 
 /// A file with its problems.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct FileProblems {
     /// Path in the vault.
     pub path: String,
@@ -70,6 +72,7 @@ fn severity(severity: Severity) -> &'static str {
 
 /// The answer of `validate`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ValidateReport {
     /// How many documents were read.
     pub checked: usize,
@@ -89,6 +92,7 @@ pub struct ValidateReport {
 
 /// Problems of one code whose messages differ only in what they quote.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ProblemGroup {
     /// The stable code.
     pub code: &'static str,
@@ -111,6 +115,7 @@ pub struct ProblemGroup {
 
 /// A place that has a problem.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ProblemPlace {
     /// Path in the vault.
     pub path: String,
@@ -171,6 +176,7 @@ impl ProblemGroup {
 
 /// The answer of `pack check`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PackCheckReport {
     /// How many pack files were read.
     pub checked: usize,
@@ -182,6 +188,7 @@ pub struct PackCheckReport {
 
 /// One live pack file.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PackFileReport {
     /// Path in the vault.
     pub path: String,
@@ -195,6 +202,7 @@ pub struct PackFileReport {
 
 /// One problem of a pack file.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PackProblemReport {
     /// The stable code.
     pub code: &'static str,

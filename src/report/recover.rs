@@ -25,6 +25,7 @@ pub struct RecoverReport<'r> {
 
 /// What was moved and brought up to date.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct RecoveredReport<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     folder: Option<&'r str>,
@@ -34,6 +35,7 @@ pub struct RecoveredReport<'r> {
 
 /// A file, or the end of one, that no checkpoint seals.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct UncommittedReport<'r> {
     /// Path in the vault.
     pub path: &'r str,
@@ -49,6 +51,7 @@ pub struct UncommittedReport<'r> {
 
 /// Who recorded something, and when.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EventReport<'r> {
     at: String,
     by: &'r str,

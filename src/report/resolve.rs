@@ -15,6 +15,7 @@ use crate::resolve::{Cost, Explained, QueryPlan, Resolution, Withheld};
 
 /// The answer of `resolve`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ResolveReport<'r> {
     selector: String,
     class: &'static str,
@@ -101,6 +102,7 @@ impl<'r> ResolveReport<'r> {
 
 /// Instructions that go before the documents.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct InstructionsReport<'r> {
     id: &'r str,
     uri: Option<String>,
@@ -129,6 +131,7 @@ impl<'r> InstructionsReport<'r> {
 
 /// What a budget does to an answer.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct ContextReport<'r> {
     budget: Option<u64>,
     tokenizer: &'static str,
@@ -137,6 +140,7 @@ struct ContextReport<'r> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct LeftOutReport<'r> {
     id: &'r str,
     uri: Option<String>,
@@ -183,6 +187,7 @@ impl<'c> From<&'c LeftOut<'_>> for LeftOutReport<'c> {
 
 /// The answer of `resolve --explain`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ExplainReport<'e> {
     selector: &'e str,
     class: &'static str,
@@ -196,6 +201,7 @@ pub struct ExplainReport<'e> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct NodeReport<'e> {
     text: &'e str,
     documents: u64,
@@ -206,12 +212,14 @@ struct NodeReport<'e> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct PackReport<'e> {
     path: &'e str,
     version: Version,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct CostReport {
     lookups: usize,
     postings: u64,
@@ -259,6 +267,7 @@ impl<'e> From<&'e Explained> for NodeReport<'e> {
 
 /// The answer of `list`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ListReport<'l> {
     checkpoint: CheckpointNumber,
     documents: Vec<DocumentReport<'l>>,

@@ -15,6 +15,7 @@ use crate::review::{Pending, Proposal};
 
 /// The answer of `review`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct QueueReport<'q> {
     /// Whose queue it is.
     pub principal: Option<&'q str>,
@@ -29,6 +30,7 @@ pub struct QueueReport<'q> {
 
 /// A step that no line of the change log names.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct IncompleteReport<'q> {
     /// The artifact.
     pub id: &'q DocumentId,
@@ -38,6 +40,7 @@ pub struct IncompleteReport<'q> {
 
 /// One artifact that awaits a decision.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct QueuedReport<'q> {
     /// The artifact.
     pub id: &'q DocumentId,
@@ -190,6 +193,7 @@ impl Report for QueueReport<'_> {
 
 /// The answer of `comment`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CommentReport<'c> {
     /// The artifact.
     pub id: &'c DocumentId,

@@ -15,6 +15,7 @@ pub const CLASS: &str = Class::Delegated.as_str();
 
 /// The answer of `search`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SearchReport<'s> {
     query: &'s str,
     class: &'static str,
@@ -26,6 +27,7 @@ pub struct SearchReport<'s> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct HitReport<'s> {
     id: &'s str,
     anchor: Option<&'s str>,

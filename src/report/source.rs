@@ -17,6 +17,7 @@ use crate::staging::PartChange;
 
 /// What a source says is to be called (SRC-5).
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CallReport<'c> {
     /// The protocol.
     pub transport: Option<&'static str>,
@@ -217,6 +218,7 @@ impl SourceCheckReport {
 
 /// The answer of `source record`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SourceRecordReport<'r> {
     /// What names the line of the access log.
     pub trace: String,

@@ -10,6 +10,7 @@ use crate::staging::{StagedEntry, payload_text};
 
 /// A staged entry.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedReport {
     /// Its URI.
     pub uri: String,
@@ -81,6 +82,7 @@ pub struct StagedReport {
 
 /// A staged entry that did not fit into a budget.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedLeftOutReport {
     /// Its URI.
     pub uri: String,
@@ -92,6 +94,7 @@ pub struct StagedLeftOutReport {
 
 /// A document that an entry was promoted to.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PromotionReport {
     /// The document.
     pub document: String,
@@ -106,6 +109,7 @@ pub struct PromotionReport {
 
 /// What ended an entry.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EndedReport {
     /// `discard`, `collect` or `erase`.
     pub act: &'static str,
@@ -242,6 +246,7 @@ pub(crate) fn difference_block(
 
 /// The answer of `stage list`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedListReport {
     /// The entries, the oldest first.
     pub staged: Vec<StagedReport>,
@@ -256,6 +261,7 @@ impl Report for StagedListReport {
 
 /// The answer of `stage show`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct StagedShowReport(pub StagedReport);
 
@@ -265,6 +271,7 @@ impl Report for StagedShowReport {
 
 /// The answer of `stage diff`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedDiffReport {
     /// The older entry.
     pub from: String,
@@ -282,6 +289,7 @@ impl Report for StagedDiffReport {
 
 /// The answer of `stage pin`, `unpin` and `discard`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedActReport {
     /// What was done.
     pub act: &'static str,
@@ -297,6 +305,7 @@ impl Report for StagedActReport {
 
 /// The answer of `stage promote`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedPromoteReport<'p> {
     /// The entry.
     pub uri: String,
@@ -316,6 +325,7 @@ impl Report for StagedPromoteReport<'_> {
 
 /// The answer of `stage gc`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedGcReport {
     /// Whether nothing was done.
     pub dry_run: bool,
@@ -332,6 +342,7 @@ impl Report for StagedGcReport {
 
 /// The answer of `stage erase`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedEraseReport {
     /// Whether nothing was done.
     pub dry_run: bool,

@@ -17,6 +17,7 @@ use crate::review::{EmergencyRetirement, StepKind, SubmissionEnd};
 
 /// The answer of `review show`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SubmissionReport<'s> {
     /// What awaits, as `review` lists it.
     #[serde(flatten)]
@@ -75,6 +76,7 @@ pub struct SubmissionReport<'s> {
 
 /// A retirement in an emergency that awaits its ratification.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EmergencyReport<'s> {
     /// The version that retired it.
     pub version: Version,
@@ -88,6 +90,7 @@ pub struct EmergencyReport<'s> {
 
 /// How a submission ended.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EndReport<'s> {
     /// `approved`, `rejected`, `withdrawn`, `replaced` by a later submission, or `ended`, by a
     /// retirement in an emergency or a version of another program.
@@ -105,6 +108,7 @@ pub struct EndReport<'s> {
 
 /// A field of the frontmatter that differs.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct FieldReport<'s> {
     /// Its name.
     pub name: &'s str,
@@ -118,6 +122,7 @@ pub struct FieldReport<'s> {
 
 /// A group of changes.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HunkReport<'s> {
     /// The first line of it in the published text, from 1.
     pub from_line: usize,
@@ -133,6 +138,7 @@ pub struct HunkReport<'s> {
 
 /// Who made lines that are removed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ReplacedReport<'s> {
     /// The version that added them.
     pub version: Version,
@@ -142,6 +148,7 @@ pub struct ReplacedReport<'s> {
 
 /// A line of a hunk.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ChangedLine<'s> {
     /// `kept`, `removed`, `added` or `changed`.
     pub change: &'static str,
@@ -154,6 +161,7 @@ pub struct ChangedLine<'s> {
 
 /// A part of a line.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PartReport<'s> {
     /// `kept`, `removed` or `added`.
     pub change: &'static str,
@@ -163,6 +171,7 @@ pub struct PartReport<'s> {
 
 /// A remark about a submission.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct RemarkReport<'s> {
     /// The submission that it is about.
     pub version: u64,

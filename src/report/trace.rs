@@ -218,6 +218,7 @@ impl ImpactRow {
 
 /// The answer of `replay`: the texts of accesses, made again.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ReplayReport {
     /// How many are the same.
     pub same: usize,
@@ -231,6 +232,7 @@ pub struct ReplayReport {
 
 /// One text, made again.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ReplayedRow {
     /// The line of the log.
     pub trace: String,

@@ -8,6 +8,7 @@ use crate::verify::{self, AnchorResult, AnchorSource, Finding};
 
 /// The answer of `verify`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct VerifyReport {
     verdict: &'static str,
     /// Whether the whole vault was checked, not only what was asked for.
@@ -36,6 +37,7 @@ pub struct VerifyReport {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct AnchorReport {
     source: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,6 +81,7 @@ impl From<&AnchorResult> for AnchorReport {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct FindingReport {
     code: &'static str,
     class: &'static str,

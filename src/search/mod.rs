@@ -107,6 +107,7 @@ pub(crate) enum Part {
 
 /// What one clause of a query in one field adds to a score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub(crate) struct Reason {
     /// The folded words of the clause.
     pub(crate) term: String,

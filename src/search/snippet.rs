@@ -18,6 +18,7 @@ const MAX_MATCHES: usize = 1000;
 
 /// A piece of a text on one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub(crate) struct Snippet {
     /// The text; each run of blanks and line ends is one blank.
     pub(crate) text: String,

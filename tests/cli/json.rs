@@ -146,6 +146,7 @@ fn every_verb_names_its_schema() {
         ("stage gc --dry-run", "ctx.stage.gc"),
         ("mcp config zed", "ctx.mcp.config"),
         ("mcp doctor", "ctx.mcp.doctor"),
+        ("mcp schema context_check", "ctx.mcp.schema"),
         ("mcp token add bo --tokens ../more.json", "ctx.mcp.token.add"),
         ("mcp token list --tokens ../tokens.json", "ctx.mcp.token.list"),
         (revoke.as_str(), "ctx.mcp.token.revoke"),

@@ -65,6 +65,7 @@ mod mcp_parity;
 mod mcp_prompts;
 mod mcp_properties;
 mod mcp_resources;
+mod mcp_schema;
 mod mcp_staged;
 mod mcp_vaults;
 mod mcp_writing;

@@ -30,6 +30,7 @@ fn asked(place: &Place, (who, session): (&str, &str), tool: &str, arguments: Val
     let options = format!("mcp --profile author --as {who}@x.com");
     let output = place.typed(&options).stdin(lines).here().ok();
     let answer: Value = serde_json::from_str(output.stdout.lines().last().unwrap()).unwrap();
+    crate::mcp_schema::check(tool, &answer["result"]);
     answer["result"].clone()
 }
 
@@ -212,6 +213,9 @@ fn a_principal_replays_what_they_were_handed_and_nothing_else() {
     let trace = report["texts"][0]["trace"].as_str().unwrap().to_owned();
     let of_command = place.ctx(&format!("replay {trace} --json --as ana@x.com")).ok().stdout;
     assert_eq!(*report, serde_json::from_str::<Value>(&of_command).unwrap());
+    let shown = place.ctx(&format!("trace show {trace} --as ana@x.com")).ok().stdout;
+    assert!(shown.contains("  call       context_read {\"id\":\"nodes/rules\"}\n"), "{shown}");
+    assert!(shown.contains("  client     tester/1\n"), "{shown}");
     let named = replay(("ana", "s-9"), json!({"trace": trace}));
     assert_eq!(named["structuredContent"], *report);
     // To another principal the line is as unknown as one that there is not.

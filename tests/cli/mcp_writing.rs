@@ -32,7 +32,9 @@ pub(crate) fn called(place: &Place, options: &str, tool: &str, arguments: Value)
     let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
     let output = place.typed(&format!("mcp {options}")).stdin(lines).here().ok();
     let last = output.stdout.lines().last().unwrap();
-    serde_json::from_str(last).unwrap()
+    let answer: Value = serde_json::from_str(last).unwrap();
+    crate::mcp_schema::check(tool, &answer["result"]);
+    answer
 }
 
 /// The report of one call of an author that succeeds.
@@ -530,6 +532,7 @@ impl Client {
                 "requestState": result["requestState"], "inputResponses": {"consent": human()},
             });
             let second = self.call(tool, arguments, &more, true);
+            crate::mcp_schema::check(tool, &second["result"]);
             return (question, second["result"].clone());
         }
         if first["method"] != "elicitation/create" {

@@ -2,6 +2,7 @@
 
 mod config;
 mod doctor;
+mod schema;
 mod token;
 
 use std::net::SocketAddr;
@@ -66,6 +67,7 @@ pub(super) struct Mcp {
 enum Part {
     Config(config::Config),
     Doctor(doctor::Doctor),
+    Schema(schema::SchemaArgs),
     Token(token::TokenArgs),
 }
 
@@ -161,6 +163,7 @@ pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failu
     match &args.part {
         Some(Part::Config(args)) => return config::run(args, session),
         Some(Part::Doctor(args)) => return doctor::run(args, session),
+        Some(Part::Schema(args)) => return schema::run(args, session),
         Some(Part::Token(args)) => return token::run(args, session),
         None => {}
     }

@@ -68,7 +68,17 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
     let head =
         request.head.as_ref().map(|head| format!("checkpoint {} {}", head.checkpoint, head.hash));
     field("at", Some(&first.at));
-    field("command", Some(&words.map_or(request.verb.clone(), |words| format!("ctx {words}"))));
+    match request.args.argv.as_deref() {
+        // A call of a tool, with its arguments.
+        Some([tool, arguments]) if tool.starts_with("context_") => {
+            field("call", Some(&format!("{tool} {arguments}")));
+        }
+        _ => {
+            let line = words.map_or(request.verb.clone(), |words| format!("ctx {words}"));
+            field("command", Some(&line));
+        }
+    }
+    field("client", request.client.as_deref());
     field("principal", request.principal.as_deref());
     field("agent", labels.agent.as_deref());
     field("session", labels.session.as_ref().map(|id| format!("{id}{implicit}")).as_deref());

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::event;
-use super::{Answer, Asking, Effect, Profile, Question};
+use super::{Answer, Asking, Effect, Outputs, Profile, Question};
 use crate::govern::Mode;
 use crate::mcp::consent::quoted;
 use crate::mcp::spelling;
@@ -45,6 +45,10 @@ impl Question for Approve {
     const PROFILE: Profile = Profile::Reviewer;
     const EFFECT: Effect = Effect::Replaces;
     const ASKS: bool = true;
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<Approved<'static>>();
+    }
 
     fn asks(&self, call: &mut Call<'_>) -> Result<Option<Asking>, Failure> {
         let vault = call.vault()?;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::event;
-use super::{Answer, Asking, Effect, Profile, Question};
+use super::{Answer, Asking, Effect, Outputs, Profile, Question};
 use crate::govern::{Mode, Outcome, PublishError, review};
 use crate::mcp::consent::quoted;
 use crate::model::digest::Digest;
@@ -57,6 +57,10 @@ impl Question for AssignSteward {
     const EFFECT: Effect = Effect::Replaces;
     const ASKS: bool = true;
     const GOVERNED: bool = true;
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<StewardAssigned<'static>>();
+    }
 
     fn asks(&self, call: &mut Call<'_>) -> Result<Option<Asking>, Failure> {
         let vault = call.vault()?;

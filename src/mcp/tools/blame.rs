@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, At, Question, limit, places};
+use super::{Answer, At, Outputs, Question, limit, places};
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::{Call, blame};
 
@@ -12,7 +12,7 @@ use crate::workspace::call::{Call, blame};
 pub(super) struct Blame {
     /// Id, ID@CHECKPOINT or contextnest:// URI of a document, with #ANCHOR for one of its sections
     id: String,
-    /// Answer as of this checkpoint number, or the last one at this RFC 3339 time
+    /// Checkpoint number, or RFC 3339 time, to answer as of
     #[serde(default)]
     at: Option<At>,
     /// Only these lines, as START,END or START,+COUNT
@@ -21,7 +21,7 @@ pub(super) struct Blame {
     /// Count the lines of each version by section instead
     #[serde(default)]
     sections: bool,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -33,6 +33,11 @@ impl Question for Blame {
     const DESCRIPTION: &'static str = "Says for each line of a published document which version \
         added it, who wrote that and who approved it. Use it to find when and by whom a rule was \
         introduced. Narrow it by #ANCHOR or lines; set sections for an overview.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::blame::BlameReport<'static>>();
+        outputs.add::<crate::report::blame::BlameSectionsReport<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         if self.sections && self.lines.is_some() {

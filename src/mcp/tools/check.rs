@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, Question, limit, places};
+use super::{Answer, Outputs, Question, limit, places};
 use crate::report::failure::Failure;
 use crate::workspace::call::{Call, check};
 
@@ -12,7 +12,7 @@ use crate::workspace::call::{Call, check};
 pub(super) struct Check {
     /// Pinned URIs as answers have them in `uri`, at most 500
     uris: Vec<String>,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -24,6 +24,10 @@ impl Question for Check {
     const DESCRIPTION: &'static str = "Says of pinned URIs that you cited or kept whether each is \
         current, superseded (by which version, and whether the cited text changed) or retired. Use \
         it before you rely on something that you read earlier.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::check::CheckReport>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let (vault, source) = places(call, check::NEED)?;

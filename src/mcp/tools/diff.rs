@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, Question, limit};
+use super::{Answer, Outputs, Question, limit};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
 use crate::workspace::call::Call;
@@ -17,7 +17,7 @@ pub(super) struct Diff {
     v1: u64,
     /// The newer version
     v2: u64,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -29,6 +29,10 @@ impl Question for Diff {
     const DESCRIPTION: &'static str = "Compares two published versions of one document, as a \
         unified diff. Use it to see what a change of a policy or decision was, with version numbers \
         of context_history.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::history::DiffReport<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, Question, limit, places};
+use super::{Answer, Outputs, Question, limit, places};
 use crate::report::Limited;
 use crate::report::failure::Failure;
 use crate::workspace::call::{Call, history};
@@ -19,7 +19,7 @@ pub(super) struct History {
     /// The most versions, the newest of all; 50 if left out
     #[serde(default)]
     limit: Option<usize>,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -32,6 +32,10 @@ impl Question for History {
         editor, approver, time, checkpoint and chain hash; every hash is recomputed. Use it to see \
         who decided what and when, or to find the checkpoint of a past state, then read it with \
         `at`.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<Limited<crate::report::history::HistoryReport<'static>>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, At, Question, limit, places};
+use super::{Answer, At, Outputs, Question, limit, places};
 use crate::report::failure::Failure;
 use crate::report::map::Extent;
 use crate::resolve::portion::Portion;
@@ -12,13 +12,13 @@ use crate::workspace::call::{Call, map};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Init {
-    /// Answer as of this checkpoint number, or the last one at this RFC 3339 time
+    /// Checkpoint number, or RFC 3339 time, to answer as of
     #[serde(default)]
     at: Option<At>,
     /// Name every tag, folder, server and pack, not only the 100 largest
     #[serde(default)]
     all: bool,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -31,6 +31,10 @@ impl Question for Init {
         instructions for agents (CONTEXT.md) and its types, tags, folders, servers and packs with \
         the number of documents in each: what you need to write selectors for context_resolve, or \
         to choose a pack for context_pack.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::map::MapReport<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let (vault, source) = places(call, map::NEED)?;

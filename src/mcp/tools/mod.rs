@@ -10,6 +10,7 @@ mod diff;
 mod history;
 mod init;
 mod neighbors;
+mod output;
 mod overview;
 mod pack;
 mod publish;
@@ -40,6 +41,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use self::output::Outputs;
 use super::answer::{Answer, BUDGET};
 use super::consent::Asking;
 use super::offer::Profile;
@@ -118,6 +120,7 @@ pub(super) struct Tool {
     title: &'static str,
     description: &'static str,
     schema: fn() -> JsonObject,
+    outputs: fn(&mut Outputs),
 }
 
 /// Below it a number of 64 bits has no neighbours that are the same integer.
@@ -150,6 +153,9 @@ trait Question: DeserializeOwned + JsonSchema {
         Ok(None)
     }
 
+    /// The reports that it answers with.
+    fn outputs(outputs: &mut Outputs);
+
     /// Asks.
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure>;
 }
@@ -170,19 +176,28 @@ impl Tool {
             title: Q::TITLE,
             description: Q::DESCRIPTION,
             schema: schema::<Q>,
+            outputs: Q::outputs,
         }
     }
 
     /// What clients are told of it.
     pub(super) fn described(&self) -> Described {
-        let annotations = ToolAnnotations::with_title(self.title)
-            .read_only(!self.effect.changes())
-            .destructive(self.effect == Effect::Replaces)
-            .idempotent(!self.effect.changes())
-            .open_world(false);
+        let changes = self.effect.changes();
+        let mut annotations = ToolAnnotations::new().read_only(!changes).open_world(false);
+        if changes {
+            // Of a tool that only reads both say nothing.
+            annotations =
+                annotations.destructive(self.effect == Effect::Replaces).idempotent(false);
+        }
         Described::new(self.name, self.description, Arc::new((self.schema)()))
             .with_title(self.title)
             .with_annotations(annotations)
+            .with_raw_output_schema(Arc::new(Outputs::of(self.outputs).listed()))
+    }
+
+    /// The full schemas of its arguments and of its answers.
+    pub(super) fn schemas(&self) -> (JsonObject, JsonObject) {
+        ((self.schema)(), Outputs::of(self.outputs).full())
     }
 }
 
@@ -246,15 +261,31 @@ fn shorten(schema: &mut Value) {
                 only => drop(members.insert(name.to_owned(), only)),
             }
         }
+        let choices = members.get("anyOf").and_then(Value::as_array);
+        if let Some(kinds) = choices.and_then(|choices| types_only(choices)) {
+            members.remove("anyOf");
+            members.insert("type".to_owned(), kinds);
+        }
         members.values_mut().for_each(shorten);
     } else if let Value::Array(values) = schema {
         values.iter_mut().for_each(shorten);
     }
 }
 
+/// The types of choices that say hardly more than their type; none of fewer than two.
+fn types_only(choices: &[Value]) -> Option<Value> {
+    let is_kind = |name: &String| ["type", "minimum", "format"].contains(&name.as_str());
+    let kind = |choice: &Value| {
+        let choice = choice.as_object().filter(|choice| choice.keys().all(is_kind))?;
+        choice.get("type").filter(|kind| kind.is_string()).cloned()
+    };
+    let kinds: Vec<Value> = choices.iter().map(kind).collect::<Option<_>>()?;
+    (kinds.len() > 1).then(|| kinds.into())
+}
+
 /// The checkpoint to answer at.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`at` is not the number of a checkpoint, or an RFC 3339 time")]
 #[schemars(inline)]
 enum At {
     Number(u64),
@@ -315,6 +346,23 @@ mod tests {
     }
 
     #[test]
+    fn a_listed_schema_of_answers_is_flat_and_takes_failures() {
+        for tool in ALL {
+            let described = tool.described();
+            let listed = described.output_schema.unwrap();
+            let names = listed["properties"]["schema"]["enum"].as_array().unwrap().clone();
+            assert_eq!(names.last().unwrap(), "ctx.error", "{}", tool.name);
+            assert!(names.len() > 1, "{}", tool.name);
+            for (name, schema) in listed["properties"].as_object().unwrap() {
+                let members = schema.as_object().unwrap();
+                assert!(members.len() == 1 && (name == "schema" || schema["type"].is_string()));
+            }
+            let (_, full) = tool.schemas();
+            assert_eq!(full["oneOf"].as_array().unwrap().len(), names.len(), "{}", tool.name);
+        }
+    }
+
+    #[test]
     fn schemas_say_nothing_twice() {
         let schema = Value::Object(schema::<neighbors::Neighbors>());
         let properties = &schema["properties"];
@@ -324,8 +372,7 @@ mod tests {
         });
         assert_eq!(properties["hops"], hops);
         assert_eq!(properties["direction"]["enum"], serde_json::json!(["in", "out", "both"]));
-        let at = serde_json::json!([{"minimum": 0, "type": "integer"}, {"type": "string"}]);
-        assert_eq!(properties["at"]["anyOf"], at);
+        assert_eq!(properties["at"]["type"], serde_json::json!(["integer", "string"]));
         assert_eq!(schema["required"], serde_json::json!(["id"]));
     }
 
@@ -350,5 +397,9 @@ mod tests {
         assert_eq!(read(3.into()).unwrap(), read("3".into()).unwrap());
         assert!(matches!(read("2026-11-21".into()), Ok(Some(Moment::Time(_)))));
         assert!(read("soon".into()).is_err());
+        let wrong = serde_json::json!({"id": "a", "at": -1});
+        let why = super::read::<neighbors::Neighbors>(wrong.as_object().unwrap().clone());
+        let message = why.unwrap_err().message;
+        assert!(message.ends_with("`at` is not the number of a checkpoint, or an RFC 3339 time"));
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, At, Question, limit, places};
+use super::{Answer, At, Outputs, Question, limit, places};
 use crate::document::links::LinkKind;
 use crate::graph::walk;
 use crate::report::failure::Failure;
@@ -29,10 +29,10 @@ pub(super) struct Neighbors {
     /// The most documents; 100 if left out
     #[serde(default)]
     limit: Option<usize>,
-    /// Answer as of this checkpoint number, or the last one at this RFC 3339 time
+    /// Checkpoint number, or RFC 3339 time, to answer as of
     #[serde(default)]
     at: Option<At>,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -80,6 +80,10 @@ impl Question for Neighbors {
         that refer to it, the nearest first: links of the text, sources it depends on, documents it \
         was derived from. Use it to find what else a decision touches, or where a statement comes \
         from.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::graph::NeighborsReport<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let (vault, source) = places(call, neighbors::NEED)?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, At, Question, limit, places};
+use super::{Answer, At, Outputs, Question, limit, places};
 use crate::model::number::CheckpointNumber;
 use crate::report::Paged;
 use crate::report::failure::{Code, Failure};
@@ -23,7 +23,7 @@ pub(super) struct Overview {
     /// `nodes/policies/`
     #[serde(default)]
     selector: Option<String>,
-    /// Answer as of this checkpoint number, or the last one at this RFC 3339 time
+    /// Checkpoint number, or RFC 3339 time, to answer as of
     #[serde(default)]
     at: Option<At>,
     /// Documents of a page; 50 if left out
@@ -32,7 +32,7 @@ pub(super) struct Overview {
     /// `next_cursor` of the page before, with the same `selector`
     #[serde(default)]
     cursor: Option<String>,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -43,8 +43,11 @@ impl Question for Overview {
     const TITLE: &'static str = "List documents";
     const DESCRIPTION: &'static str = "Lists published documents by id, title, type, tags, version \
         and approver, without texts: all of them, or those of a selector or folder. Use it to see \
-        what there is before you read. A page that is not the last has next_cursor. Read one with \
-        context_read, several with context_resolve.";
+        what there is before you read. A page that is not the last has next_cursor.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<Paged<crate::report::resolve::ListReport<'static>>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let at = At::moment(self.at.as_ref())?;

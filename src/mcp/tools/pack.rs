@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::resolve::Wanted;
-use super::{Answer, At, Question};
+use super::{Answer, At, Outputs, Question};
 use crate::report::failure::Failure;
 use crate::selector::Term;
 use crate::workspace::call::Call;
@@ -14,7 +14,7 @@ use crate::workspace::call::Call;
 pub(super) struct Pack {
     /// Id of the pack, as context_init lists it
     id: String,
-    /// Answer as of this checkpoint number, or the last one at this RFC 3339 time
+    /// Checkpoint number, or RFC 3339 time, to answer as of
     #[serde(default)]
     at: Option<At>,
     /// `false` lists the documents without their texts
@@ -41,6 +41,10 @@ impl Question for Pack {
         the texts of its documents with URIs to cite. A pack is what an editor chose for a kind of \
         task: if context_init lists one that fits yours, use it before you select or search \
         yourself.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::resolve::ResolveReport<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let id = self.id.strip_prefix("pack:").unwrap_or(&self.id);

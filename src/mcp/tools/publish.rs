@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::approve::{approve, asking};
 use super::author::{digest, event, mode};
-use super::{Answer, Asking, Effect, Profile, Question};
+use super::{Answer, Asking, Effect, Outputs, Profile, Question};
 use crate::mcp::spelling;
 use crate::model::number::Version;
 use crate::report::event::Published;
@@ -44,6 +44,11 @@ impl Question for Publish {
     const PROFILE: Profile = Profile::Reviewer;
     const EFFECT: Effect = Effect::Replaces;
     const ASKS: bool = true;
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<Published<'static>>();
+        outputs.add::<crate::report::event::Approved<'static>>();
+    }
 
     fn asks(&self, call: &mut Call<'_>) -> Result<Option<Asking>, Failure> {
         let vault = call.vault()?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, At, Question, limit, places};
+use super::{Answer, At, Outputs, Question, limit, places};
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::{Call, read};
 
@@ -12,16 +12,16 @@ use crate::workspace::call::{Call, read};
 pub(super) struct Read {
     /// Id, ID@CHECKPOINT or contextnest:// URI of a document, with #ANCHOR for one of its sections
     id: String,
-    /// Answer as of this checkpoint number, or the last one at this RFC 3339 time
+    /// Checkpoint number, or RFC 3339 time, to answer as of
     #[serde(default)]
     at: Option<At>,
     /// List the sections with their anchors and sizes instead of the text
     #[serde(default)]
     outline: bool,
-    /// Read your own draft or submission of the document instead, which nobody else is handed
+    /// Read your own draft or submission of the document instead, which is handed to you only
     #[serde(default)]
     draft: bool,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -34,6 +34,12 @@ impl Question for Read {
         its hash chain, with author, approver, version and tags. Add #ANCHOR for one section, or \
         set outline to see which there are. Use context_resolve to read several at once, and \
         context_history for older versions.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::document::DocumentReport<'static>>();
+        outputs.add::<crate::report::document::OutlineReport<'static>>();
+        outputs.add::<crate::report::draft::DraftTextReport<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         if self.draft {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::{check_ids, event, version};
-use super::{Answer, Effect, Profile, Question};
+use super::{Answer, Effect, Outputs, Profile, Question};
 use crate::govern::Mode;
 use crate::report::event::Rejected;
 use crate::report::failure::Failure;
@@ -38,6 +38,10 @@ impl Question for Reject {
         their change with them. Nothing is published. Needs the role reviewer.";
     const PROFILE: Profile = Profile::Reviewer;
     const EFFECT: Effect = Effect::Replaces;
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<Rejected<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, Question, limit};
+use super::{Answer, Outputs, Question, limit};
 use crate::audit::{Fault, FaultKind, Filter, Line, missing};
 use crate::model::principal::PrincipalKey;
 use crate::report::failure::{Code, Failure};
@@ -19,7 +19,7 @@ pub(super) struct Replay {
     /// Name of an access; left out, every access of your session
     #[serde(default)]
     trace: Option<String>,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -30,7 +30,11 @@ impl Question for Replay {
     const TITLE: &'static str = "Check what you were handed";
     const DESCRIPTION: &'static str = "Makes the texts of your recorded accesses again from the \
         histories, and says of each whether it is the same, different, or cannot be told. Use it to \
-        prove what you based an answer on. It returns no texts.";
+        prove what you based an answer on.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::trace::ReplayReport>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let name = self.trace.as_deref().map(trace_id).transpose()?;

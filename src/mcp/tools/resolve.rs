@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, At, Question, limit, places};
+use super::{Answer, At, Outputs, Question, limit, places};
 use crate::mcp::answer::BUDGET;
 use crate::report::failure::{Code, Failure};
 use crate::report::resolve::Detail;
@@ -24,7 +24,7 @@ const TEXTS: [&str; 3] = ["body", "content", "content_hex"];
 pub(super) struct Resolve {
     /// Selector, contextnest:// URI or id, as `#policy + type:document - #retired`
     selector: String,
-    /// Answer as of this checkpoint number, or the last one at this RFC 3339 time
+    /// Checkpoint number, or RFC 3339 time, to answer as of
     #[serde(default)]
     at: Option<At>,
     /// `false` lists the documents without their texts
@@ -52,6 +52,10 @@ impl Question for Resolve {
         pack:, contextnest:// URIs, joined by +, - and |) and returns their texts with URIs to \
         cite: the same for the same checkpoint, always. Prefer it to search. Use bodies: false to \
         see what would be selected, and budget to limit tokens.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::resolve::ResolveReport<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let wanted = Wanted {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::{Written, digest, version};
-use super::{Answer, Effect, Profile, Question};
+use super::{Answer, Effect, Outputs, Profile, Question};
 use crate::report::failure::Failure;
 use crate::workspace::call::Call;
 use crate::workspace::call::draft::Fields;
@@ -35,6 +35,10 @@ impl Question for Restore {
         the published text again. What is published stays.";
     const PROFILE: Profile = Profile::Author;
     const EFFECT: Effect = Effect::Replaces;
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::draft::DraftReport<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;

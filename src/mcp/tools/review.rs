@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::version;
-use super::{Answer, Profile, Question, limit, places};
+use super::{Answer, Outputs, Profile, Question, limit, places};
 use crate::mcp::spelling;
 use crate::report::failure::{Code, Failure};
 use crate::report::submission::SubmissionReport;
@@ -22,7 +22,7 @@ pub(super) struct Review {
     /// Without id: list what awaits others, too
     #[serde(default)]
     all: bool,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -35,6 +35,11 @@ impl Question for Review {
         shows one: what changed against the published text, who submitted it and why, and who may \
         approve it. Read it before context_approve or context_reject, and pass its version.";
     const PROFILE: Profile = Profile::Reviewer;
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::review::QueueReport<'static>>();
+        outputs.add::<SubmissionReport<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let limit = limit(self.budget);

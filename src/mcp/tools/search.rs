@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, Question, limit, places};
+use super::{Answer, Outputs, Question, limit, places};
 use crate::report::failure::{Code, Failure};
 use crate::search::{MAX_HITS, Query};
 use crate::workspace::call::{Call, search};
@@ -25,7 +25,7 @@ pub(super) struct Search {
     /// Show how each score is computed
     #[serde(default)]
     explain: bool,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -35,9 +35,11 @@ impl Question for Search {
     const VERB: &'static str = "search";
     const TITLE: &'static str = "Search by words";
     const DESCRIPTION: &'static str = "Finds sections of published documents by words, the best \
-        first, each with a snippet and a URI. Use it when you do not know the tags or ids. Ranking \
-        may change as documents do: for an answer that stays the same, select with \
-        context_resolve. Read a hit with context_read, passing its uri.";
+        first, each with a snippet and a URI. Use it when you do not know the tags or ids. For an answer that stays the same, select with context_resolve. Read a hit with context_read, passing its uri.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::search::SearchReport<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let query = Query::parse(&self.query)?.with_prefix(self.prefix);

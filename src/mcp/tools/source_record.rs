@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, Effect, Profile, Question};
+use super::{Answer, Effect, Outputs, Profile, Question};
 use crate::audit::Cached;
 use crate::report::failure::{Code, Failure};
 use crate::source::claim::{MAX_DURATION_MS, media_type, tool};
@@ -59,6 +59,10 @@ impl Question for SourceRecord {
         The answer has trace and, if staged, the URI of the entry.";
     const PROFILE: Profile = Profile::Author;
     const EFFECT: Effect = Effect::Adds;
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::source::SourceRecordReport<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;

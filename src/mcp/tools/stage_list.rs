@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, Profile, Question, limit};
+use super::{Answer, Outputs, Profile, Question, limit};
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::Call;
 use crate::workspace::call::stage::Listing;
@@ -17,7 +17,7 @@ pub(super) struct StageList {
     /// Also entries whose content is gone
     #[serde(default)]
     all: bool,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -30,6 +30,10 @@ impl Question for StageList {
         session and that are kept as staged entries, the oldest first, without their contents. \
         context_resolve with status:staged in the selector hands out contents.";
     const PROFILE: Profile = Profile::Author;
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::staging::StagedListReport>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         if call.labels.session_implicit {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::check_tags;
-use super::{Answer, Asking, Effect, Profile, Question};
+use super::{Answer, Asking, Effect, Outputs, Profile, Question};
 use crate::govern::Mode;
 use crate::mcp::consent::quoted;
 use crate::mcp::spelling;
@@ -44,6 +44,10 @@ impl Question for StagePromote {
     const PROFILE: Profile = Profile::Reviewer;
     const EFFECT: Effect = Effect::Adds;
     const ASKS: bool = true;
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::staging::StagedPromoteReport<'static>>();
+    }
 
     fn asks(&self, call: &mut Call<'_>) -> Result<Option<Asking>, Failure> {
         check_tags(self.tags.as_deref())?;

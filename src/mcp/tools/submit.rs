@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::{Written, digest, mode};
-use super::{Answer, Effect, Profile, Question};
+use super::{Answer, Effect, Outputs, Profile, Question};
 use crate::report::failure::Failure;
 use crate::workspace::call::Call;
 use crate::workspace::call::write::Submitting;
@@ -44,6 +44,10 @@ impl Question for Submit {
         whose approval is due.";
     const PROFILE: Profile = Profile::Author;
     const EFFECT: Effect = Effect::Adds;
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::event::Submitted<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::{Written, check_submit, digest, fields, version};
-use super::{Answer, Effect, Profile, Question};
+use super::{Answer, Effect, Outputs, Profile, Question};
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::Call;
 use crate::workspace::call::write::{Submitting, Writing};
@@ -56,6 +56,11 @@ impl Question for Update {
         live_hash as expected_live. Give the whole body, not a part.";
     const PROFILE: Profile = Profile::Author;
     const EFFECT: Effect = Effect::Replaces;
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<crate::report::draft::DraftReport<'static>>();
+        outputs.add::<crate::report::event::Submitted<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;

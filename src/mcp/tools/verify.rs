@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, Question, limit};
+use super::{Answer, Outputs, Question, limit};
 use crate::report::failure::Failure;
 use crate::report::verify::VerifyReport;
 use crate::verify::verify;
@@ -15,7 +15,7 @@ pub(super) struct Verify {
     /// Check only these documents, and the log; everything if left out
     #[serde(default)]
     ids: Vec<String>,
-    /// The most tokens of the answer, if more than 25,000
+    /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -26,8 +26,11 @@ impl Question for Verify {
     const TITLE: &'static str = "Verify the vault";
     const DESCRIPTION: &'static str = "Recomputes every hash of the vault, or of some documents, \
         and reports what was altered, with a verdict. Reading verifies what it serves anyway: use \
-        this to answer whether the record as a whole can be relied on. It reads the whole vault, \
-        which may take long.";
+        this to answer whether the record as a whole can be relied on.";
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<VerifyReport>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::{check_ids, event, version};
-use super::{Answer, Effect, Profile, Question};
+use super::{Answer, Effect, Outputs, Profile, Question};
 use crate::govern::Mode;
 use crate::report::event::Withdrawn;
 use crate::report::failure::Failure;
@@ -39,6 +39,10 @@ impl Question for Withdraw {
         the other parts of their change. Drafts and published texts stay as they are.";
     const PROFILE: Profile = Profile::Author;
     const EFFECT: Effect = Effect::Replaces;
+
+    fn outputs(outputs: &mut Outputs) {
+        outputs.add::<Withdrawn<'static>>();
+    }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;

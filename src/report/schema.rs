@@ -1,0 +1,32 @@
+//! JSON Schemas of values that reports hold, and that write themselves as a text or a number.
+
+use std::borrow::Cow;
+
+use schemars::generate::SchemaGenerator;
+use schemars::{JsonSchema, Schema, json_schema};
+
+/// Gives types the schema of another one.
+macro_rules! written_as {
+    ($($type:ty => $name:literal;)*) => {
+        $(impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": $name})
+            }
+        })*
+    };
+}
+
+written_as! {
+    crate::model::id::DocumentId => "string";
+    crate::model::tag::Tag => "string";
+    crate::model::number::Version => "integer";
+    crate::model::number::CheckpointNumber => "integer";
+}
