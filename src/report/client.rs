@@ -57,6 +57,7 @@ pub struct ToolSchemas {
     pub output_schema: serde_json::Value,
 }
 
+#[cfg(feature = "mcp")]
 impl SchemasReport {
     /// The schemas as one JSON object by the names of tools.
     pub(crate) fn text(&self) -> String {
