@@ -240,10 +240,10 @@ class Track:
         return document.body if document else text
 
     def content(self, text):  # REV-12
-        """What the submitter of a text wrote: without all values that publishing may write, without a
-        title too, whether it leaves the file alone, and only without those that it sets in any case."""
+        """What the submitter of a text wrote: without all values that publishing may write, only without
+        those that it sets in any case, and whether it leaves the file alone."""
         if self.is_rule:
-            return text, text, False, text
+            return text, text, False
         live = live_form(text)
         is_untouched = live != text
         always = {"status", "version", "updated_at", "checksum", *FIELDS}
@@ -253,13 +253,12 @@ class Track:
             return key in always or key in ("author", "created_at") or is_default
 
         whole = live if is_untouched else without(live, lambda key, _: key in always)
-        untitled = without(live, lambda key, node: is_written(key, node) or key == "title")
-        return without(live, is_written), untitled, is_untouched, whole
+        return without(live, is_written), whole, is_untouched
 
     def is_same(self, now, before):
-        last = self.content(self.published[1]) if self.published else (None,) * 4
-        is_same = [now[n] == before[n] != last[n] for n in (0, 1, 3)]
-        return is_same[0] or is_same[2] or is_same[1] and now[2] != before[2]
+        last = self.content(self.published[1]) if self.published else (None,) * 3
+        is_same = any(now[n] == before[n] != last[n] for n in (0, 1))
+        return is_same or now[2] != before[2] and before[1] != last[1]
 
     def is_renewal(self):  # REV-12
         pending = self.pending

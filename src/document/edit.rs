@@ -48,6 +48,9 @@ pub enum EditError {
         "the lines of `{0}` have a comment, an anchor or a tag, which would be deleted with them"
     )]
     Words(&'static str),
+    /// A person changed a field that only reviews set, and it would be set again.
+    #[error("`{0}` was changed by hand, and only reviews set it: the change would be lost")]
+    ByHand(&'static str),
     /// The change would have altered something else.
     #[error("the frontmatter is spelled in a way that cannot be edited without changing more")]
     NotExact,
@@ -66,6 +69,7 @@ impl EditError {
             Self::Unreadable(why) => why.hint(),
             Self::Flow => "write one `key: value` on a line",
             Self::Metadata => "rename the `metadata` field, or give it fields",
+            Self::ByHand(_) => "undo that change, and write what it says elsewhere",
             Self::Words(_) => {
                 "move the comment to a line of its own before that field, or delete what is not needed"
             }

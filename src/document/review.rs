@@ -6,7 +6,7 @@
 //! fields, and [`ReviewFields::of`] their only reader.
 
 use super::edit::Edit;
-use super::frontmatter::{Frontmatter, one_or_many};
+use super::frontmatter::{Frontmatter, Status, one_or_many};
 use super::validate::Foreign;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
@@ -307,6 +307,21 @@ pub(crate) fn foreign_values(fields: &Frontmatter) -> Vec<Foreign<'_>> {
         Some(Foreign { field, value })
     };
     FIELDS.iter().filter_map(value).collect()
+}
+
+/// The first of these fields of a live text that a person changed after a text was published: the live
+/// text says that it is of the same version.
+pub(crate) fn changed_by_hand(live: &Frontmatter, published: &Frontmatter) -> Option<&'static str> {
+    // Retiring changes these fields in the history only.
+    let is_retired = published.status != Status::Published;
+    if !is_ours(live) || live.version != published.version || is_retired {
+        return None;
+    }
+    let differs = |field: &&&'static str| {
+        let said = live.get(field).filter(|value| !value.is_null());
+        said.is_some_and(|said| !published.get(field).is_some_and(|sealed| said.same_value(sealed)))
+    };
+    FIELDS.iter().find(differs).copied()
 }
 
 /// Whether a frontmatter has fields of a review of ours, which publishing without a review removes.

@@ -13,8 +13,10 @@ use crate::chain::replay;
 use crate::chain::vouched;
 use crate::checkpoint::state::Mark;
 use crate::document::dependent::Dependent;
+use crate::document::edit::EditError;
 use crate::document::live_form::{self, LiveForm};
 use crate::document::obsidian::Markup;
+use crate::document::review::changed_by_hand;
 use crate::document::text::{BOM, is_normal, normalise};
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
@@ -286,6 +288,12 @@ impl Transaction<'_> {
             if let Some(stale) = found {
                 return Err(Refusal::new(path, "stale", stale.message, stale.hint));
             }
+        }
+        let published = base.sealed.as_deref().filter(|_| is_edited).map(Document::parse);
+        if let Some(Ok(published)) = published
+            && let Some(field) = changed_by_hand(&document.frontmatter, &published.frontmatter)
+        {
+            return Err(Refusal::of_spelling(&path, &EditError::ByHand(field)));
         }
         let (live, document) = match &kept {
             Some(text) => (text.as_str(), parsed(&path, text)?),

@@ -12,7 +12,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::document::edit::{Edit, EditError};
-use crate::document::frontmatter::Frontmatter;
+use crate::document::frontmatter::{Frontmatter, Status};
 use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
@@ -415,14 +415,16 @@ impl<'r> Recorded<'r> {
         Likeness::Parts {
             has_its_fields: what_was_given(&parsed.frontmatter)
                 == what_was_given(&made.frontmatter),
-            becomes_it: self.becomes(live, text, &made),
+            becomes_it: self.becomes((live, parsed), text, &made),
         }
     }
 
     /// Whether a live text becomes the text of a version by the fields that restoring sets.
-    fn becomes(&self, live: &str, text: &str, made: &Document) -> bool {
+    fn becomes(&self, (live, parsed): (&str, &Document), text: &str, made: &Document) -> bool {
         let mut edit = given(&made.frontmatter);
-        if self.published.is_none() {
+        // A word that is none of ours is of a person.
+        let is_ours = !matches!(parsed.frontmatter.status, Status::Foreign(_));
+        if self.published.is_none() && is_ours {
             edit = edit.text("status", made.frontmatter.status.as_str());
         }
         live.ends_with(&text[made.parts.body..])

@@ -14,13 +14,13 @@ use crate::checkpoint::state::{Bound, Mark, PublishedSet};
 use crate::live;
 use crate::live::inbound::{Leaving, LinksTo};
 use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
+use crate::model::id::{DocumentId, fold};
 use crate::model::layout::limit;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::resolve::readers::Readers;
 use crate::txn::expect::Expect;
-use crate::txn::{Beyond, Item};
+use crate::txn::{Beyond, Change, Item, Step};
 use crate::vault::Vault;
 use crate::vault::config::FrontmatterMode;
 
@@ -181,6 +181,11 @@ impl<'a> Transaction<'a> {
         let new: Vec<&DocumentId> = items
             .iter()
             .filter(|item| self.state.get(item.id.as_str()).is_none() && !item.is_retirement())
+            // What ends a submission gives no id to anything.
+            .filter(|item| match item.change {
+                Change::Step(step) => step == Step::Submit,
+                _ => true,
+            })
             .map(|item| &item.id)
             .collect();
         self.collisions_of(&new)
@@ -191,16 +196,24 @@ impl<'a> Transaction<'a> {
         if new.is_empty() {
             return Vec::new();
         }
+        let unpublished = self.histories_beside(new);
         let recorded = self.chronicle.checkpoints().iter().flat_map(|c| &c.set);
+        let recorded = recorded.map(|(id, _)| id).chain(&unpublished);
         // An id and every folder above it have one spelling: a disk that folds case would join the
         // folders, and with them the histories.
         let mut spelled: HashMap<String, BTreeSet<&str>> = HashMap::new();
         for (claim, name) in new.iter().flat_map(|id| id.claims_with_folders()) {
             spelled.entry(claim).or_default().insert(name);
         }
-        for (claim, name) in recorded.flat_map(|(id, _)| id.claims_with_folders()) {
-            if let Some(spellings) = spelled.get_mut(&claim) {
+        // What the principal may not know of is met, and not named.
+        let mut named: HashSet<&str> = new.iter().flat_map(|id| id.with_folders()).collect();
+        for id in recorded {
+            for (claim, name) in id.claims_with_folders() {
+                let Some(spellings) = spelled.get_mut(&claim) else { continue };
                 spellings.insert(name);
+                if !named.contains(name) && self.may_name(id) {
+                    named.insert(name);
+                }
             }
         }
         let refuse = |id: &&DocumentId| {
@@ -209,11 +222,40 @@ impl<'a> Transaction<'a> {
                 Some((name, other))
             };
             let (name, other) = id.claims_with_folders().find_map(duplicate)?;
-            let message = format!("`{name}` and `{other}` differ only in case or Unicode form");
-            let hint = "choose another name; a retired id is taken too, because its history stays";
+            let other =
+                if named.contains(other) { format!("`{other}`") } else { "another id".to_owned() };
+            let message = format!("`{name}` and {other} differ only in case or Unicode form");
+            let hint = "choose another name; the id of what is retired, or was only submitted, is taken \
+                        too, because its history stays";
             Some(Refusal::new(id.live_path(), "id-collision", message, hint))
         };
         new.iter().filter_map(refuse).collect()
+    }
+
+    /// What has a history near ids that have none: in the folders where theirs will be, and in those
+    /// that differ from these in case or Unicode form only. A history that was never published is in no
+    /// checkpoint.
+    fn histories_beside(&self, ids: &[&DocumentId]) -> BTreeSet<DocumentId> {
+        let files = self.vault.files();
+        let first = ids.iter().filter(|id| !files.exists(&id.history_path()));
+        let folders: BTreeSet<&str> =
+            first.clone().flat_map(|id| id.with_folders().skip(1)).collect();
+        let dirs: BTreeSet<String> = first
+            .map(|id| id.history_dir())
+            .filter_map(|dir| Some(dir.rsplit_once('/')?.0.to_owned()))
+            .collect();
+        let names = |folder: &str| files.names(folder).unwrap_or_default();
+        let beside = dirs
+            .iter()
+            .flat_map(|dir| names(dir).into_iter().map(move |name| format!("{dir}/{name}")));
+        let is_alike = |folder: &&str| {
+            let (above, own) = folder.rsplit_once('/').unwrap_or(("", folder));
+            names(above).iter().any(|name| name != own && fold(name) == fold(own))
+        };
+        let all = folders.iter().any(is_alike).then(|| self.vault.history_folders());
+        let found = beside.chain(all.into_iter().flatten());
+        let found = found.filter_map(|dir| DocumentId::of_history_dir(&dir).ok());
+        found.filter(|id| files.exists(&id.history_path())).collect()
     }
 
     /// The links of live documents and packs to documents that leave the maps.

@@ -20,8 +20,6 @@ pub(super) struct Content {
     /// Without all values that publishing may have written: who submits the same file after another
     /// principal has another text by these alone.
     written: Digest,
-    /// Without a title, too, which publishing takes from the body where it edits files.
-    untitled: Digest,
     /// Whether publishing does not edit the file.
     is_untouched: bool,
     /// Only without the values that it sets in any case; of a file that it does not edit, every byte.
@@ -33,7 +31,7 @@ impl Content {
     pub(super) fn of(id: &DocumentId, text: &str) -> Self {
         if !id.is_document() {
             let whole = Digest::of(text.as_bytes());
-            return Self { written: whole, untitled: whole, is_untouched: false, whole };
+            return Self { written: whole, is_untouched: false, whole };
         }
         let form = LiveForm::of(text);
         let live = form.text();
@@ -48,7 +46,6 @@ impl Content {
         let is_untouched = form.is_untouched();
         Self {
             written: hash(&is_written),
-            untitled: hash(&|key, value| is_written(key, value) || key == "title"),
             is_untouched,
             whole: match is_untouched {
                 true => Digest::of(live.as_bytes()),
@@ -57,13 +54,15 @@ impl Content {
         }
     }
 
-    /// Whether a text has the words of another one that the published text has not.
+    /// Whether a text of the same body may have the words of another one that the published text has
+    /// not. Where publishing edits the file of one of the two only, its fields stand elsewhere in the
+    /// other, or not at all, and every word may be one of these.
     pub(super) fn is_of(self, other: Self, published: Option<Self>) -> bool {
         let is_new = |of: fn(Self) -> Digest| published.map(of) != Some(of(self));
-        let differ = self.is_untouched != other.is_untouched;
         self.written == other.written && is_new(|one| one.written)
             || self.whole == other.whole && is_new(|one| one.whole)
-            || differ && self.untitled == other.untitled && is_new(|one| one.untitled)
+            || self.is_untouched != other.is_untouched
+                && published.map(|one| one.whole) != Some(other.whole)
     }
 }
 

@@ -241,6 +241,9 @@ pub(crate) fn left_behind(
     if is_later && !foreign.iter().any(|foreign| foreign.field == "version") {
         return None;
     }
+    if review::changed_by_hand(&document.frontmatter, &made).is_some() {
+        return None;
+    }
     let review = ReviewFields::of(&made);
     let stamp = Stamp::of(made)?;
     let approval = review.as_ref().and_then(|fields| {
@@ -309,7 +312,10 @@ pub(crate) fn retired_live(
     let wanted = if *normalise(live) == *sealed {
         retirement
     } else {
-        Edit::default().text("status", "draft")
+        let foreign = foreign_values(&document, false);
+        let status = foreign.iter().find(|foreign| foreign.field == "status");
+        let edit = Edit::default().text("status", "draft");
+        status.into_iter().fold(edit, |edit, word| edit.keep_original(word.field, word.value))
     };
     wanted.apply(live).ok()
 }

@@ -80,7 +80,7 @@ fn a_name_that_differs_only_in_case_would_share_the_old_history_on_some_systems(
     -- stderr
     error[refused]: 1 file refused
       nodes/A.md
-        error[id-collision]: `nodes/A` and `nodes/a` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
+        error[id-collision]: `nodes/A` and `nodes/a` differ only in case or Unicode form (choose another name; the id of what is retired, or was only submitted, is taken too, because its history stays)
     hint: nothing was written; fix the documents, or leave them out
     ");
     assert_eq!(place.tree(), before);
@@ -91,7 +91,7 @@ fn a_name_that_differs_only_in_case_would_share_the_old_history_on_some_systems(
     -- stderr
     error[refused]: 1 file refused
       nodes/A.md
-        error[id-collision]: `nodes/A` and `nodes/a` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
+        error[id-collision]: `nodes/A` and `nodes/a` differ only in case or Unicode form (choose another name; the id of what is retired, or was only submitted, is taken too, because its history stays)
     hint: nothing was written; fix the documents, or leave them out
     ");
     assert!(!place.has("nodes/A.md"));

@@ -418,6 +418,33 @@ fn who_wrote_the_published_text_approves_what_another_changes_of_its_fields() {
     is_sound(&place);
 }
 
+/// Words may stand in fields alone that publishing sets in one of the two texts.
+#[test]
+fn words_in_set_fields_stay_those_of_their_author_when_files_are_edited_no_more() {
+    let place = governed("");
+    for field in ["author: kim@x.com", "status: published"] {
+        let key = field.split(':').next().unwrap();
+        let live = place.read("nodes/a.md");
+        place.edit("nodes/a.md", field, &format!("{key}: Buy at evil.example"));
+        by(&place, "kim", "submit nodes/a").ok();
+        by(&place, "kim", "withdraw nodes/a").ok();
+        let config = place.read(".context/config.yaml");
+        let other = match config.strip_suffix("frontmatter: untouched\n") {
+            Some(managed) => managed.to_owned(),
+            None => format!("{config}frontmatter: untouched\n"),
+        };
+        place.write(".context/config.yaml", other);
+        by(&place, "ed", "submit .context/config.yaml").ok();
+        by(&place, "lee", "approve .context/config.yaml").ok();
+        by(&place, "ed", "submit nodes/a").ok();
+        let refused = by(&place, "kim", "approve nodes/a").exits(3);
+        assert!(refused.stderr.contains("error[own-submission]"), "{}", refused.whole());
+        by(&place, "ed", "withdraw nodes/a").ok();
+        place.write("nodes/a.md", live);
+    }
+    is_sound(&place);
+}
+
 /// The setting under which a text was submitted does not matter.
 #[test]
 fn a_text_stays_that_of_its_author_when_files_are_edited_from_then_on() {
@@ -470,6 +497,35 @@ fn a_change_or_the_target_of_a_move_in_place_of_a_document_is_explained() {
     assert!(moved.stderr.contains("hint: `ctx review show nodes/l`"), "{}", moved.stderr);
 }
 
+/// Some file systems have one folder for two such histories, and `verify` reports them.
+#[test]
+fn an_id_that_collides_with_a_history_or_a_pending_move_is_not_submitted() {
+    let place = governed("");
+    place.write("new.txt", "# New\n\none\n");
+    let submit = |id: &str| by(&place, "ed", &format!("submit {id} --from new.txt"));
+    submit("nodes/New").ok();
+    by(&place, "kim", "reject nodes/New --reason spelling").ok();
+    submit("nodes/sub/x").ok();
+    submit("nodes/z.MD").ok();
+    by(&place, "ed", "mv nodes/a nodes/Q").ok();
+    for id in ["nodes/new", "nodes/Sub/y", "nodes/z", "nodes/q"] {
+        let refused = submit(id);
+        assert!([1, 3].contains(&refused.exit), "{id}: {}", refused.whole());
+        let codes = ["id-collision", "id-taken"];
+        assert!(
+            codes.iter().any(|code| refused.stderr.contains(code)),
+            "{id}: {}",
+            refused.whole()
+        );
+    }
+    by(&place, "kim", "mv nodes/l nodes/NEW").exits(1);
+    by(&place, "kim", "mv nodes/l nodes/q").exits(1);
+    by(&place, "kim", "approve nodes/sub/x").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    submit("nodes/sub/y").ok();
+    is_sound(&place);
+}
+
 /// What publishing and submitting delete with a field is of the program: what a person wrote beside it
 /// is not.
 #[test]
@@ -512,16 +568,61 @@ fn words_beside_fields_of_a_review_are_not_lost() {
     is_sound(&place);
 }
 
+/// The fields that only reviews set are set again, whatever a person writes there.
 #[test]
-fn fields_that_the_state_of_a_review_does_not_have_are_kept() {
+fn words_in_fields_of_a_review_are_refused() {
     let place = governed("");
     place.edit("nodes/a.md", "one", "two");
     by(&place, "ed", "submit nodes/a").ok();
     by(&place, "lee", "approve nodes/a").ok();
-    place.edit("nodes/a.md", "review: approved", "review: approved\nreview_reason: law\nchange: c");
-    by(&place, "ed", "submit nodes/a").ok();
-    by(&place, "lee", "approve nodes/a").ok();
     let published = place.read("nodes/a.md");
+    for (old, new) in [
+        ("approved_by: lee@x.com", "approved_by: lee@x.com, after talking to legal"),
+        ("review: approved", "review: submitted\nchange: ask legal first"),
+        ("review: approved", "review: rejected\nreview_reason: ask legal first"),
+        ("review: approved", "review: approved\nchange: ask legal first"),
+    ] {
+        for body in ["two", "three"] {
+            let edited = published.replacen(old, new, 1).replace("two", body);
+            place.write("nodes/a.md", &edited);
+            let refused = by(&place, "ed", "submit --changed").exits(1);
+            assert!(refused.stderr.contains("was changed by hand"), "{new}: {}", refused.whole());
+            by(&place, "ed", "recover").ok();
+            assert_eq!(place.read("nodes/a.md"), edited);
+        }
+    }
+    // What is typed while a submission awaits its decision stays, too.
+    place.write("nodes/a.md", published.replace("two", "three"));
+    by(&place, "ed", "submit nodes/a").ok();
+    place.edit("nodes/a.md", "approved_by: lee@x.com", "approved_by: ask legal first");
+    by(&place, "lee", "approve nodes/a").ok();
+    assert!(place.read("nodes/a.md").contains("ask legal first"), "{}", place.read("nodes/a.md"));
+}
+
+#[test]
+fn a_foreign_status_is_not_lost_by_retiring_or_restoring() {
+    let place = governed("");
+    place.edit("nodes/a.md", "status: published", "status: ask legal first");
+    by(&place, "kim", "retire nodes/a --emergency --reason r").ok();
+    let kept = "metadata:\n  original:\n    status: 'ask legal first'\n";
+    assert!(place.read("nodes/a.md").contains(kept), "{}", place.read("nodes/a.md"));
+    by(&place, "kim", "retire nodes/l --emergency --reason r").ok();
+    place.edit("nodes/l.md", "status: draft", "status: ask legal first");
+    let edited = place.read("nodes/l.md");
+    let refused = by(&place, "ed", "restore nodes/l");
+    assert!(refused.whole().contains("unpublished-changes"), "{}", refused.whole());
+    assert_eq!(place.read("nodes/l.md"), edited);
+}
+
+/// A document that is new here, as a copy of another one.
+#[test]
+fn fields_that_the_state_of_a_review_does_not_have_are_kept() {
+    let place = governed("");
+    let copied = "review: approved\napproved_by: x@x.com\nreview_reason: law\nchange: c\n";
+    place.write("nodes/c.md", format!("---\ntitle: C\n{copied}---\n# C\n"));
+    by(&place, "ed", "submit nodes/c").ok();
+    by(&place, "lee", "approve nodes/c").ok();
+    let published = place.read("nodes/c.md");
     let kept = "metadata:\n  original:\n    change: c\n    review_reason: law\n";
     assert!(published.contains(kept), "{published}");
     is_sound(&place);

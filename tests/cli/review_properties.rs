@@ -89,7 +89,7 @@ struct World {
 }
 
 /// Refusals of what a file says, which the model does not know: from which version it was edited.
-const OF_FILES: [&str; 2] = ["stale", "unpublished-changes"];
+const OF_FILES: [&str; 3] = ["stale", "unpublished-changes", "was changed by hand"];
 
 impl World {
     fn new(seed: u64) -> Self {

@@ -140,12 +140,18 @@ impl Transaction<'_> {
         for track in waits.tracks().filter(|track| track.id() != id) {
             let action = track.pending.as_ref().and_then(|pending| pending.action.as_ref());
             let Some(taken) = action.and_then(Action::target) else { continue };
-            if taken != id && Some(taken) != target {
+            let is_met = |id: &DocumentId| id == taken || id.collision_with(taken).is_some();
+            if !is_met(id) && !target.is_some_and(is_met) {
                 continue;
             }
-            let message = format!("a move of `{}` to `{taken}` awaits a decision", track.id());
+            let message = match self.may_name(track.id()) {
+                true => format!("a move of `{}` to `{taken}` awaits a decision", track.id()),
+                false => "a move to this id, or to one that collides with it, awaits a decision"
+                    .to_owned(),
+            };
             let hint = "choose another id, or wait for that decision";
-            let refusal = Refusal::new(taken.live_path(), "id-taken", message, hint);
+            let met = if is_met(id) { id } else { target.unwrap_or(id) };
+            let refusal = Refusal::new(met.live_path(), "id-taken", message, hint);
             return Err(PublishError::Refused(vec![refusal]));
         }
         Ok(())

@@ -188,7 +188,7 @@ impl Transaction<'_> {
     }
 
     /// Whether the principal may read an artifact, and so its name.
-    pub(super) fn may_name(&self, id: &DocumentId) -> bool {
+    pub(in crate::govern) fn may_name(&self, id: &DocumentId) -> bool {
         match Readers::of_log(self.vault, self.chronicle) {
             Ok(None) => true,
             Ok(Some(readers)) => is_readable(self.vault, &readers, id),

@@ -13,7 +13,7 @@ use crate::chain::history::Entry;
 use crate::chain::replay;
 use crate::document::edit::{Edit, EditError};
 use crate::document::live_form::LiveForm;
-use crate::document::review::{Action, ReviewEdit};
+use crate::document::review::{Action, ReviewEdit, changed_by_hand};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::live;
@@ -128,6 +128,11 @@ impl Transaction<'_> {
             return Live::Keep;
         }
         let Ok(document) = Document::of_live(live) else { return Live::Keep };
+        let was = base.sealed.as_deref().and_then(|was| Document::parse(was).ok());
+        if was.is_some_and(|was| changed_by_hand(&document.frontmatter, &was.frontmatter).is_some())
+        {
+            return Live::Keep;
+        }
         let step = ReviewEdit::Approve { by, at: self.at };
         let edit = Edit::step(base.next(), &self.at.to_string(), "published", &step);
         let submitted = submitted_live(id, live, &document, &pending.text);

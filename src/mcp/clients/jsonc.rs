@@ -1,36 +1,31 @@
-//! JSON with comments, changed in place: what is not changed stays as it was, byte for byte, with its
-//! comments, spaces and order.
+//! JSON with comments, changed in place: values that are not changed stay as they were, with their
+//! comments and their order.
 
+use std::collections::HashSet;
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
-/// So deep may values be nested.
-const DEPTH: usize = 64;
+const BOM: char = '\u{feff}';
 
 /// What is wrong with a text, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {problem}")]
-pub(crate) struct Unread {
-    /// The line, from 1.
-    pub(crate) line: usize,
-    /// What is wrong.
-    pub(crate) problem: String,
-}
-
-/// A value, and where it is.
-#[derive(Debug)]
-struct Spanned {
-    begin: usize,
-    end: usize,
-    value: Value,
-    /// Of an object: its members.
-    members: Vec<Member>,
-}
-
-#[derive(Debug)]
-struct Member {
-    name: String,
-    value: Spanned,
-    begin: usize,
+pub(crate) enum Unread {
+    /// It is no JSON with comments.
+    #[error("line {line}: {problem}")]
+    Syntax {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Programs disagree on which of two members is meant.
+    #[error("an object has two members with the name `{0}`")]
+    Twice(String),
+    /// What should have members is no object.
+    #[error("`{0}` is no object")]
+    NoObject(String),
 }
 
 /// The value of a text.
@@ -38,7 +33,7 @@ struct Member {
 /// # Errors
 /// It is no JSON with comments.
 pub(crate) fn value(text: &str) -> Result<Value, Unread> {
-    Ok(Reader::whole(text)?.value)
+    Ok(read(text)?.to_serde_value().unwrap_or_default())
 }
 
 /// The text in which the member at `path` has this value: it takes the place of the one that is there,
@@ -47,212 +42,70 @@ pub(crate) fn value(text: &str) -> Result<Value, Unread> {
 /// # Errors
 /// The text is no JSON with comments, or something on the way is no object.
 pub(crate) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Unread> {
-    let root = Reader::whole(text)?;
-    let mut at = &root;
-    for (depth, name) in path.iter().enumerate() {
-        if !at.value.is_object() {
-            return Err(unread(text, at.begin, "expected an object"));
-        }
-        let Some(member) = at.members.iter().find(|member| member.name == *name) else {
-            let missing = path[depth + 1..].iter().rev();
-            let value = missing.fold(value.clone(), |value, name| {
-                Value::Object([((*name).to_owned(), value)].into_iter().collect())
-            });
-            return Ok(added(text, at, (name, &value)));
-        };
-        at = &member.value;
+    let root = read(text)?;
+    let no_object = |name: &str| Unread::NoObject(name.to_owned());
+    let whole = || Unread::Syntax { line: 1, problem: "expected an object".to_owned() };
+    let mut object = root.object_value().ok_or_else(whole)?;
+    let Some((last, parents)) = path.split_last() else { return Ok(text.to_owned()) };
+    for name in parents {
+        object = object.object_value_or_create(name).ok_or_else(|| no_object(name))?;
     }
-    let indent = indent_of(text, at.begin);
-    Ok(format!("{}{}{}", &text[..at.begin], printed(text, value, indent), &text[at.end..]))
+    match object.get(last) {
+        Some(member) => member.set_value(input(value)),
+        None => drop(object.append(last, input(value))),
+    }
+    let bom = if text.starts_with(BOM) { "\u{feff}" } else { "" };
+    Ok(format!("{bom}{root}"))
 }
 
-/// The text with one more member in an object.
-fn added(text: &str, object: &Spanned, (name, value): (&str, &Value)) -> String {
-    let end_of_line = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let outer = indent_of(text, object.begin);
-    let first = object.members.first().map(|member| member.begin);
-    let own_line =
-        first.filter(|first| text[..*first].trim_end_matches([' ', '\t']).ends_with('\n'));
-    let indent =
-        own_line.map_or_else(|| format!("{outer}  "), |first| indent_of(text, first).to_owned());
-    let member = format!("{}: {}", Value::from(name), printed(text, value, &indent));
-    let closing = object.end - 1;
-    // After the last value there may be a comma, and comments before and after it.
-    let last = object.members.last().map_or(object.begin + 1, |member| member.value.end);
-    let has_comma = object.members.is_empty() || Reader { text, at: last }.comma_follows();
-    let comma = if has_comma { "" } else { "," };
-    let between = text[last..closing].trim_end();
-    let trailing = if has_comma && !object.members.is_empty() { "," } else { "" };
-    format!(
-        "{}{comma}{between}{end_of_line}{indent}{member}{trailing}{end_of_line}{outer}{}",
-        &text[..last],
-        &text[closing..],
-    )
+fn read(text: &str) -> Result<CstRootNode, Unread> {
+    // What editors with comments in their settings read: commas after the last value, too.
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let read = CstRootNode::parse(text.strip_prefix(BOM).unwrap_or(text), &options);
+    let root = read.map_err(|why| Unread::Syntax {
+        line: why.line_display(),
+        problem: why.kind().to_string(),
+    })?;
+    let Some(whole) = root.value() else {
+        return Err(Unread::Syntax { line: 1, problem: "there is no value".to_owned() });
+    };
+    check_names(&whole)?;
+    Ok(root)
 }
 
-/// A value as it stands in a text, after the indent of its line.
-fn printed(text: &str, value: &Value, indent: &str) -> String {
-    let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
-    let end_of_line = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    pretty.replace('\n', &format!("{end_of_line}{indent}"))
+/// Refuses objects with two members of one name.
+fn check_names(node: &CstNode) -> Result<(), Unread> {
+    let mut names = HashSet::new();
+    let members = node.as_object().iter().flat_map(CstObject::properties).collect::<Vec<_>>();
+    for name in members.iter().filter_map(CstObjectProp::decoded_name) {
+        if let Some(twice) = names.replace(name) {
+            return Err(Unread::Twice(twice));
+        }
+    }
+    node.children().iter().try_for_each(check_names)
 }
 
-/// The spaces at the beginning of the line of a place.
-fn indent_of(text: &str, at: usize) -> &str {
-    let begin = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    let line = &text[begin..at];
-    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
-}
-
-fn unread(text: &str, at: usize, problem: impl Into<String>) -> Unread {
-    let before = text.as_bytes().iter().take(at);
-    let line = before.filter(|byte| **byte == b'\n').count() + 1;
-    Unread { line, problem: problem.into() }
-}
-
-/// Reads a text from a place on.
-struct Reader<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl<'t> Reader<'t> {
-    fn whole(text: &'t str) -> Result<Spanned, Unread> {
-        let mut reader = Self { text, at: 0 };
-        if text.starts_with('\u{feff}') {
-            reader.at = '\u{feff}'.len_utf8();
-        }
-        let root = reader.value(0)?;
-        reader.skip()?;
-        match reader.rest().is_empty() {
-            true => Ok(root),
-            false => Err(reader.fails("expected the end")),
-        }
-    }
-
-    fn rest(&self) -> &'t str {
-        &self.text[self.at..]
-    }
-
-    fn fails(&self, problem: impl Into<String>) -> Unread {
-        unread(self.text, self.at, problem)
-    }
-
-    /// Skips spaces and comments.
-    fn skip(&mut self) -> Result<(), Unread> {
-        loop {
-            let rest = self.rest();
-            let spaces = rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
-            self.at += spaces;
-            let rest = self.rest();
-            let end = if rest.starts_with("//") {
-                Some(rest.find('\n').unwrap_or(rest.len()))
-            } else if let Some(comment) = rest.strip_prefix("/*") {
-                let end = comment.find("*/").ok_or_else(|| self.fails("a comment has no end"))?;
-                Some(end + 4)
-            } else {
-                None
-            };
-            let Some(end) = end else { return Ok(()) };
-            self.at += end;
-        }
-    }
-
-    fn comma_follows(mut self) -> bool {
-        self.skip().is_ok() && self.rest().starts_with(',')
-    }
-
-    fn value(&mut self, depth: usize) -> Result<Spanned, Unread> {
-        self.skip()?;
-        if depth == DEPTH {
-            return Err(self.fails("the values are nested too deeply"));
-        }
-        let begin = self.at;
-        let (value, members) = match self.rest().as_bytes().first() {
-            Some(b'{') => self.object(depth)?,
-            Some(b'[') => (self.array(depth)?, Vec::new()),
-            _ => (self.plain()?, Vec::new()),
-        };
-        Ok(Spanned { begin, end: self.at, value, members })
-    }
-
-    fn object(&mut self, depth: usize) -> Result<(Value, Vec<Member>), Unread> {
-        let mut members: Vec<Member> = Vec::new();
-        self.list('}', |reader| {
-            let begin = reader.at;
-            let Value::String(name) = reader.plain()? else {
-                return Err(unread(reader.text, begin, "expected a name between quotation marks"));
-            };
-            // Programs disagree on which of the two is meant.
-            if members.iter().any(|member| member.name == name) {
-                return Err(unread(
-                    reader.text,
-                    begin,
-                    "the object has two members with this name",
-                ));
-            }
-            reader.skip()?;
-            reader.expect(':')?;
-            let value = reader.value(depth + 1)?;
-            members.push(Member { name, value, begin });
-            Ok(())
-        })?;
-        let plain = members.iter().map(|one| (one.name.clone(), one.value.value.clone()));
-        Ok((Value::Object(plain.collect()), members))
-    }
-
-    fn array(&mut self, depth: usize) -> Result<Value, Unread> {
-        let mut values = Vec::new();
-        self.list(']', |reader| {
-            values.push(reader.value(depth + 1)?.value);
-            Ok(())
-        })?;
-        Ok(Value::Array(values))
-    }
-
-    /// What is between two brackets, separated by commas; one may follow the last.
-    fn list(
-        &mut self,
-        closing: char,
-        mut one: impl FnMut(&mut Self) -> Result<(), Unread>,
-    ) -> Result<(), Unread> {
-        self.at += 1;
-        loop {
-            self.skip()?;
-            if self.rest().starts_with(closing) {
-                self.at += 1;
-                return Ok(());
-            }
-            one(self)?;
-            self.skip()?;
-            if !self.rest().starts_with(closing) {
-                self.expect(',')?;
-            }
-        }
-    }
-
-    fn expect(&mut self, wanted: char) -> Result<(), Unread> {
-        if !self.rest().starts_with(wanted) {
-            return Err(self.fails(format!("expected `{wanted}`")));
-        }
-        self.at += wanted.len_utf8();
-        Ok(())
-    }
-
-    /// A text, a number, or a word of JSON.
-    fn plain(&mut self) -> Result<Value, Unread> {
-        let mut values = serde_json::Deserializer::from_str(self.rest()).into_iter::<Value>();
-        let read = match self.rest().as_bytes().first() {
-            Some(b'{' | b'[') | None => None,
-            Some(_) => values.next(),
-        };
-        let length = values.byte_offset();
-        match read {
-            Some(Ok(value)) => {
-                self.at += length;
-                Ok(value)
-            }
-            _ => Err(self.fails("expected a value of JSON")),
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(is) => CstInputValue::Bool(*is),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
+        Value::Object(members) => {
+            let member = |(name, value): (&String, &Value)| (name.clone(), input(value));
+            CstInputValue::Object(members.iter().map(member).collect())
         }
     }
 }
@@ -289,17 +142,19 @@ mod tests {
             "s": {
                 "b": 2, // two
                 "a": {
-                  "x": 1
+                    "x": 1
                 }
             } /* three */,
         }
         "#);
         insta::assert_snapshot!(with("{\"t\": [1, 2,], \"s\": {\"b\": {}, /* last */ }}"), @r#"
-        {"t": [1, 2,], "s": {"b": {}, /* last */
-          "a": {
-            "x": 1
-          },
-        }}
+        {"t": [1, 2,], "s": {
+            "b": {},
+            "a": {
+              "x": 1,
+            },
+            /* last */
+          }}
         "#);
         assert_eq!(with("\u{feff}{\r\n\t\"t\": 1\r\n}\r\n").matches('\n').count(), 8);
         assert!(!with("{\r\n}").replace("\r\n", "").contains('\n'));
@@ -308,32 +163,47 @@ mod tests {
     #[test]
     fn a_value_takes_the_place_of_another() {
         let text = "{\"s\": {\"a\": [1], \"b\": 2}}";
-        assert_eq!(with(text), "{\"s\": {\"a\": {\n  \"x\": 1\n}, \"b\": 2}}");
+        assert_eq!(with(text), "{\"s\": {\"a\": {\n      \"x\": 1\n    }, \"b\": 2}}");
     }
 
     #[test]
-    fn what_is_no_json_or_no_object_is_refused_with_its_line() {
-        for (text, line) in [
-            ("", 1),
-            ("{\n", 2),
-            ("{\"s\"\n\n 1}", 3),
-            ("{\"s\": {},\n \"s\": {}}", 2),
-            ("{}\n{}", 2),
-            ("[]", 1),
-            ("{\n\"s\": [] }", 2),
-            ("{/*", 1),
-            ("{'s': 1}", 1),
-            ("{\"s\": 01}", 1),
-            ("{\"s\": nan}", 1),
-            ("{\"s\": \"\n\"}", 1),
-            ("{,}", 1),
-        ] {
-            assert_eq!(
-                set(text, &["s", "a"], &json!(1)).map_err(|why| why.line),
-                Err(line),
-                "{text}"
-            );
-        }
+    fn what_is_no_json_or_no_object_is_refused() {
+        let refused = |text: &str| set(text, &["s", "a"], &json!(1)).unwrap_err().to_string();
+        let texts = [
+            "",
+            "{\n",
+            "{\"s\"\n\n 1}",
+            "{\"s\": {},\n \"s\": {}}",
+            "{}\n{}",
+            "[]",
+            "{\n\"s\": [] }",
+            "{/*",
+            "{'s': 1}",
+            "{s: 1}",
+            "{\"s\": 01}",
+            "{\"s\": nan}",
+            "{\"s\": \"\n\"}",
+            "{,}",
+            "{\"t\": [{\"\\u0061\": 1, \"a\": 2}]}",
+        ];
+        let all: Vec<String> = texts.into_iter().map(refused).collect();
+        insta::assert_snapshot!(all.join("\n"), @"
+        line 1: there is no value
+        line 1: Unterminated object
+        line 3: Expected colon after the string or word in object property
+        an object has two members with the name `s`
+        line 2: Text cannot contain more than one JSON value
+        line 1: expected an object
+        `s` is no object
+        line 1: Unterminated comment block
+        line 1: Single-quoted strings are not allowed
+        line 1: Expected string for object property
+        line 1: Expected comma
+        line 1: Unexpected token
+        `s` is no object
+        line 1: Unexpected token in object
+        an object has two members with the name `a`
+        ");
         assert!(value(&"[".repeat(100_000)).is_err());
     }
 }
