@@ -6,7 +6,7 @@ use super::ui::shown;
 use super::{Answer, Locking, event};
 use crate::audit::{Part, Text, Traced};
 use crate::chain::replay;
-use crate::govern::{self, RestoreRequest, RestoredFile};
+use crate::govern::{self, RestoreError, RestoreRequest, RestoredFile};
 use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::report::restore::{RestoreReport, RestoredReport};
@@ -15,7 +15,7 @@ use crate::trust;
 use crate::txn::Live;
 use crate::uri::Class;
 use crate::vault::Vault;
-use crate::workspace::version::{check_name, number, recorded};
+use crate::workspace::version::{check_name, check_text, number, recorded};
 
 /// Write the text of a version into the live file; publish nothing
 ///
@@ -51,9 +51,10 @@ pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, F
     let ids: Vec<DocumentId> = ids.collect::<Result<_, _>>()?;
     let log = trust::read_log(&vault)?;
     let chronicle = log.sound().ok();
-    if let Some(chronicle) = &chronicle {
-        let head = Snapshot::at(&vault, chronicle, None)?;
-        ids.iter().try_for_each(|id| check_name(&head, id))?;
+    let head = chronicle.as_ref().map(|chronicle| Snapshot::at(&vault, chronicle, None));
+    let head = head.transpose()?;
+    if let (Some(chronicle), Some(head)) = (&chronicle, &head) {
+        ids.iter().try_for_each(|id| check_name(head, id))?;
         session.reads(&vault, chronicle);
     }
     let version = args.version.as_deref().map(number).transpose()?;
@@ -65,6 +66,14 @@ pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, F
     let (force, dry_run) = (args.force, args.dry_run);
     let request = RestoreRequest { ids: &ids, version, force, dry_run, holder: &holder };
     let restoring = govern::restore(&vault, &request)?;
+    if let Some(head) = &head {
+        for file in &restoring.files {
+            let id = file.id.clone();
+            let history = replay::load(vault.files(), &id);
+            let history = history.map_err(|why| RestoreError::History { id, why })?;
+            check_text(head, &file.id, (file.version, &history), &file.sealed)?;
+        }
+    }
     session.recording.class = Some(Class::Direct);
     let text_of = |file: &RestoredFile, handed_out: &str| {
         let history = replay::load(vault.files(), &file.id).ok()?;

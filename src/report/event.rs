@@ -254,8 +254,14 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         let text = format!(
             "no steward may approve {id}: its texts have no reviewer in common who is none of its authors;"
         );
-        let hint = " {} shows the reviewers; a change of stewards.yaml can assign one, or after {} another principal submits it";
+        let hint = " {} shows the reviewers; a change of stewards.yaml can assign one, or after {} another principal submits other words";
         text + &Hint::calls(hint, [of(Verb::StewardWho), of(Verb::Withdraw)]).render(spell)
+    });
+    let is_alone =
+        |item: &&Item| item.change == Change::Step(Step::Submit) && !item.id.is_document();
+    let alone = outcome.items.iter().filter(|_| outcome.change.is_some()).filter(is_alone);
+    let of_alone = alone.map(|item| {
+        format!("{} belongs to no change: a governance file is decided by itself", item.id)
     });
     let of_awaiting = outcome.awaiting.iter().map(|(id, version, by)| {
         let text =
@@ -285,6 +291,7 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         .chain(of_reviewers)
         .chain(of_superseding)
         .chain(of_awaiting)
+        .chain(of_alone)
         .chain(of_hidden)
         .collect()
 }

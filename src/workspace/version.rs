@@ -46,11 +46,7 @@ pub(crate) fn text_of(
         return Err(unknown(head, id)?);
     }
     let (text, history) = any_text_of(vault, chronicle, id, version)?;
-    let is_step =
-        history.entry(version).is_some_and(|entry| entry.state == EntryState::Unpublished);
-    if !head.may_read(id, &text, is_step) {
-        return Err(failed(id, version, ChainError::VersionMissing(version)));
-    }
+    let is_step = check_text(head, id, (version, &history), &text)?;
     if is_step && !(chronicle.form().is_shared() && id.is_document()) {
         let message = format!("version {version} of `{id}` was never published");
         let awaits = Track::of(vault.files(), id, &history).is_ok_and(|track| {
@@ -69,6 +65,22 @@ pub(crate) fn text_of(
         return Err(Failure::new(Code::Withheld, message).hint(Hint::call(hint, call)));
     }
     Ok((text, history))
+}
+
+/// Refuses what the reader of `head` may not read, as if there were no such version (REV-24). Says
+/// whether it is a step of a review.
+pub(crate) fn check_text(
+    head: &Snapshot<'_>,
+    id: &DocumentId,
+    (version, history): (Version, &History),
+    text: &str,
+) -> Result<bool, Failure> {
+    let is_step =
+        history.entry(version).is_some_and(|entry| entry.state == EntryState::Unpublished);
+    match head.may_read(id, text, is_step) {
+        true => Ok(is_step),
+        false => Err(failed(id, version, ChainError::VersionMissing(version))),
+    }
 }
 
 /// The same of any version, for a reviewer. One that the log seals must be the one that it seals.

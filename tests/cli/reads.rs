@@ -182,6 +182,29 @@ fn a_submission_is_shown_to_who_may_read_it() {
 }
 
 #[test]
+fn an_earlier_text_that_may_not_be_read_is_not_restored() {
+    let text = "---\ntags: [hush]\n---\n# T\n\napple juice\n";
+    let stewards = "tags:\n  hush: [{principal: kim@x.com, role: reviewer}, {principal: bo@x.com, role: editor}]\n  \
+                    open: [{principal: vi@x.com, role: viewer}, {principal: kim@x.com, role: reviewer}, \
+                    {principal: bo@x.com, role: editor}]\n";
+    let place = governed(&documents(&[("nodes/t", text)]), stewards);
+    place.edit("nodes/t.md", "tags: [hush]", "tags: [open]");
+    place.edit("nodes/t.md", "juice", "pie");
+    place.ctx("submit nodes/t --as bo@x.com").ok();
+    place.ctx("approve nodes/t --as kim@x.com").ok();
+    place.ctx("restore nodes/t --dry-run --as vi@x.com").ok();
+    let before = place.read("nodes/t.md");
+    for options in ["--dry-run", "", "--force"] {
+        let command = format!("restore nodes/t --version 1 {options} --as vi@x.com");
+        let refused = place.ctx(command.trim()).exits(1);
+        assert!(refused.stderr.contains("error[unknown-version]"), "{}", refused.whole());
+        assert!(!refused.whole().contains("juice"), "{}", refused.whole());
+    }
+    assert_eq!(place.read("nodes/t.md"), before);
+    place.ctx("restore nodes/t --version 1 --dry-run --as bo@x.com").ok();
+}
+
+#[test]
 fn stewards_in_force_now_decide_about_earlier_checkpoints() {
     let place = example();
     place.ctx("read nodes/legal/terms --at 1 --as lee@x.com").ok();

@@ -526,6 +526,31 @@ fn an_id_that_collides_with_a_history_or_a_pending_move_is_not_submitted() {
     is_sound(&place);
 }
 
+#[test]
+fn what_others_may_edit_is_left_out_of_what_changed() {
+    let more = "tags: {security: [{principal: sam@x.com, role: editor}, {principal: kim@x.com, role: reviewer}]}\n";
+    let place = Place::vault();
+    place.write("nodes/a.md", "# A\n\none\n");
+    place.write("nodes/s.md", "---\ntags: [security]\n---\n# S\n\none\n");
+    place.ctx("publish --all --as kim@x.com").ok();
+    place.write("stewards.yaml", format!("{STEWARDS}{more}"));
+    place.ctx("govern on --as kim@x.com").ok();
+    place.edit("nodes/s.md", "one", "two");
+    // Nothing else changed.
+    by(&place, "ed", "submit --changed").exits(3);
+    place.edit("nodes/a.md", "one", "two");
+    place.write("CONTEXT.md", "# Map\n");
+    let said = by(&place, "ed", "submit --changed --change autumn").ok();
+    assert_snapshot!(said.stdout, @"
+    2 versions recorded, nothing published
+      submitted  CONTEXT.md  v2
+      submitted  nodes/a     v2
+      unchanged: 2 documents
+      left out: nodes/s (you are no editor of it)
+    ");
+    assert_snapshot!(said.stderr, @"note: CONTEXT.md belongs to no change: a governance file is decided by itself");
+}
+
 /// What publishing and submitting delete with a field is of the program: what a person wrote beside it
 /// is not.
 #[test]

@@ -22,6 +22,8 @@ use crate::txn::stamp::is_submitted;
 pub(super) struct Checks<'c> {
     /// Whether those of other principals are replaced.
     pub(super) supersede: bool,
+    /// Whether what the principal may not submit is left out; it is not where nothing else is left.
+    pub(super) leaves_out: bool,
     /// Texts that no live file has.
     pub(super) new: &'c [NewDocument],
     pub(super) waits: &'c Waits,
@@ -30,7 +32,7 @@ pub(super) struct Checks<'c> {
 impl<'c> Checks<'c> {
     /// Those of a command that replaces no submission of another principal.
     pub(super) fn plain(waits: &'c Waits) -> Self {
-        Self { supersede: false, new: &[], waits }
+        Self { supersede: false, leaves_out: false, new: &[], waits }
     }
 }
 
@@ -43,6 +45,7 @@ impl Transaction<'_> {
         how: &Checks<'_>,
     ) -> Result<(), PublishError> {
         let rules = self.rules();
+        let mut unfit = None;
         for mut item in std::mem::take(&mut outcome.items) {
             let reviewed = match self.vault.files().exists(&item.id.history_path()) {
                 true => Some(self.reviewed(&item.id)?),
@@ -50,7 +53,14 @@ impl Transaction<'_> {
             };
             let track = reviewed.as_ref().map(|reviewed| &reviewed.track);
             item.set = self.submits.as_ref().and_then(|submits| submits.set_of(&item.id));
-            let target = self.check_roles(&item, track, &rules)?;
+            let target = match self.check_roles(&item, track, &rules) {
+                Err(why @ PublishError::Review(ReviewError::Unfit(_))) if how.leaves_out => {
+                    outcome.left_out.push((item.id.clone(), "you are no editor of it"));
+                    unfit = unfit.or(Some(why));
+                    continue;
+                }
+                target => target?,
+            };
             let history = reviewed.as_ref().map(|reviewed| &reviewed.base.history);
             let (reviewers, unapprovable) =
                 self.reviewers_of(&item, (track, history), how.waits, &rules);
@@ -81,7 +91,10 @@ impl Transaction<'_> {
                 }
             }
         }
-        Ok(())
+        match unfit.filter(|_| outcome.items.is_empty() && outcome.awaiting.is_empty()) {
+            Some(why) => Err(why),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a principal who is no editor of a text; gives the target of a move.

@@ -79,7 +79,8 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
             false => transaction.prepare_all(&ids, new, which, outcome),
             true => ids.iter().try_for_each(|id| transaction.renewed(id, outcome))?,
         }
-        let how = Checks { supersede: *supersede, new, waits: &waits };
+        let leaves_out = matches!(which, Which::Changed);
+        let how = Checks { supersede: *supersede, leaves_out, new, waits: &waits };
         transaction.check_submitted(outcome, &how)?;
         transaction.withdraw_rest(&waits, &replaced, outcome)?;
         let hidden = transaction.hidden_parts(outcome)?;

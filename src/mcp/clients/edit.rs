@@ -167,10 +167,10 @@ mod tests {
     #[test]
     fn what_cannot_be_edited_without_a_loss_is_refused() {
         for (client, text, why) in [
-            (Client::Cursor, "{\"mcpServers\": []}", "line 1: expected an object"),
+            (Client::Cursor, "{\"mcpServers\": []}", "`mcpServers` is no object"),
             (Client::Cursor, "[1]", "line 1: expected an object"),
-            (Client::Cursor, "{\n\"a\": 1,\n\"a\": 2}", "line 3: the object has two members"),
-            (Client::Cursor, "{\n", "line 2"),
+            (Client::Cursor, "{\n\"a\": 1,\n\"a\": 2}", "two members with the name `a`"),
+            (Client::Cursor, "{\n", "line 1"),
             (Client::Cursor, "{\"mcpServers\": {\"a\": {\"url\": \"http://x\"}}}", "not a program"),
             (
                 Client::Gemini,
