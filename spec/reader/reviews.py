@@ -319,11 +319,12 @@ class Track:
             return True
         if self.is_rule:
             return False
-        was_named = self.published and who in authors_of(self.published[1])
+        last = self.published or self.former
+        was_named = last and who in authors_of(last[1])
         if rules.bar_author and (was_named or who in authors_of(pending["text"])):
             return True
         now = authors_of(pending["text"], apart=False)
-        is_new = self.published is None or authors_of(self.published[1], apart=False) != now
+        is_new = last is None or authors_of(last[1], apart=False) != now
         return is_new and who in authors_of(pending["text"])
 
     def judge_step(self, entry, text, rules):

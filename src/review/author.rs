@@ -80,8 +80,8 @@ impl Track {
         if !is_named && !rules.bar_author {
             return None;
         }
-        // The published text is read only for a principal about whom it says more.
-        let before = published.map(|last| authors_as_written(&last.text));
+        // The text that was published last is read only for a principal about whom it says more.
+        let before = self.last_published().map(|last| authors_as_written(&last.text));
         let bars = match rules.bar_author {
             true => is_named || before.is_some_and(|before| authors(&before).contains(who)),
             false => before != Some(written),

@@ -212,9 +212,10 @@ pub(crate) fn published(
             } else if !is_limited && vault.files().exists(&id.live_path()) {
                 Hint::call("it was never published; {} publishes it", call(Verb::Publish))
             } else {
-                let known = snapshot.state()?.iter().map(|(id, _)| id.as_str());
-                let near = nearest_name(id.as_str(), known, '/');
-                return Err(Failure { message, ..Failure::unknown_id(id.as_str(), near) });
+                let unknown = unknown(snapshot, id)?;
+                // To a reader from whom documents are hidden nothing else may be said of one.
+                let is_same = snapshot.is_limited();
+                return Err(if is_same { unknown } else { Failure { message, ..unknown } });
             };
             Err(Failure::new(Code::UnknownId, message).hint(hint))
         }

@@ -141,6 +141,7 @@ fn a_document_that_may_not_be_read_answers_as_one_that_there_is_not() {
         "blame ID",
         "show ID 1",
         "diff ID 1 1",
+        "diff ID",
         "history ID",
         "neighbors ID",
         "steward who ID",

@@ -470,6 +470,19 @@ fn a_comment_between_a_key_and_its_value_is_not_lost() {
     assert_eq!(place.read("nodes/a.md"), before);
 }
 
+/// A document that comes back with its author is no text of that author by this.
+#[test]
+fn an_author_who_stays_approves_what_brings_a_retired_document_back() {
+    let place = governed("");
+    assert!(place.read("nodes/a.md").contains("author: kim@x.com"));
+    by(&place, "lee", "retire nodes/a --emergency --reason r").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    by(&place, "ed", "restore nodes/a").ok();
+    by(&place, "ed", "submit nodes/a").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    is_sound(&place);
+}
+
 /// Who runs the same command after another principal is told that it was done, and by whom.
 #[test]
 fn what_awaits_a_decision_already_is_named() {

@@ -227,7 +227,8 @@ impl Model {
         if submitted && !is_published {
             return true;
         }
-        let is_changed = published.is_none_or(|last| last.author() != text.author());
+        let last = published.or(artifact.former.as_ref());
+        let is_changed = last.is_none_or(|last| last.author() != text.author());
         let counts = is_changed || self.bar_author;
         counts && text.author().is_some_and(|author| author.to_lowercase() == who)
     }
