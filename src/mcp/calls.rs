@@ -7,7 +7,7 @@ use std::time::Duration;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData};
 use rmcp::model::{Implementation, JsonObject};
 use rmcp::service::{RequestContext, RoleServer};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
@@ -22,6 +22,7 @@ use super::progress;
 use super::tools::{Asks, Tool};
 use super::vaults::Vaults;
 use super::watch::Watch;
+use crate::model::digest::Digest;
 use crate::model::principal::Principal;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::Call;
@@ -82,6 +83,9 @@ impl Asker {
     }
 }
 
+/// The arguments that are texts.
+const TEXTS: [&str; 2] = ["body", "result"];
+
 /// What is requested, as the log says it.
 pub(super) struct Said {
     pub(super) verb: &'static str,
@@ -99,9 +103,25 @@ pub(super) struct Requested {
 }
 
 impl Requested {
-    /// The arguments as the log says them.
+    /// The arguments in one spelling.
     fn words(&self) -> String {
         serde_jcs::to_string(&self.arguments).unwrap_or_default()
+    }
+
+    /// The arguments as the log says them: of a text that is handed in its length and its hash, because
+    /// who reads the log may not read a draft, or what a source said.
+    fn recorded(&self) -> String {
+        if !self.tool.effect.changes() {
+            return self.words();
+        }
+        let mut arguments = self.arguments.clone();
+        for (name, said) in &mut arguments {
+            if let (true, Value::String(text)) = (TEXTS.contains(&name.as_str()), &*said) {
+                let hash = Digest::of(text.as_bytes()).to_string();
+                *said = json!({"bytes": text.len(), "hash": hash});
+            }
+        }
+        serde_jcs::to_string(&arguments).unwrap_or_default()
     }
 }
 
@@ -257,7 +277,7 @@ impl Shared {
         act: impl FnOnce(&mut Call<'_>, JsonObject) -> Result<T, Failure>,
     ) -> Done<T> {
         let Requested { tool, arguments, asker } = requested;
-        let said = Said { verb: tool.verb, name: tool.name, words: requested.words() };
+        let said = Said { verb: tool.verb, name: tool.name, words: requested.recorded() };
         let worked = self.on_behalf((asker, said), arguments.clone(), |call, arguments| {
             if tool.effect.changes() {
                 check_names(&call.workspace, &arguments)?;

@@ -23,7 +23,7 @@ use crate::uri::MAX_URI_BYTES;
 use crate::workspace::call::sight;
 
 /// The most resources of one subscription.
-const MOST: usize = 1_024;
+const MOST: usize = 128;
 /// How often it is looked whether a client is gone, while nothing changes.
 const IDLE: Duration = Duration::from_secs(30);
 
@@ -148,7 +148,7 @@ impl Shared {
     pub(super) fn accepted(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
-            uris.retain(|uri| self.inner(uri).is_some());
+            uris.retain(|uri| uri.len() <= MAX_URI_BYTES && self.inner(uri).is_some());
             uris.truncate(MOST);
         }
         accepted

@@ -73,6 +73,9 @@ fn a_result_is_recorded_and_staged_as_by_the_command() {
     let lines = log(&place);
     let line = lines.iter().find(|line| line["client"] == "tester/1").unwrap();
     assert_eq!((&line["event"], &line["verb"]), (&json!("hydration"), &json!("source record")));
+    // What a source said is for who may read the staged entry.
+    let words = line["args"]["argv"][1].as_str().unwrap();
+    assert!(words.contains(r#""result":{"bytes":8,"hash":"sha256:"#), "{words}");
     let listed = asked(&place, ("ana", "s-1"), "context_stage_list", json!({}));
     let of_command = place.ctx("stage list --session s-1 --json --as ana@x.com").ok().stdout;
     let of_command: Value = serde_json::from_str(&of_command).unwrap();

@@ -84,6 +84,28 @@ fn named(place: &Place, options: &str) -> Vec<String> {
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
+/// Everybody may read the change log, and no one but its author a draft.
+#[test]
+fn the_log_has_the_hash_of_a_draft_and_not_its_text() {
+    let place = governed();
+    let draft = json!({"id": "nodes/new", "body": "# New\n\nAPPLE"});
+    by(&place, "ana", "context_create", draft);
+    by(
+        &place,
+        "ana",
+        "context_update",
+        json!({"id": "nodes/a", "body": "APPLE\n", "submit": true}),
+    );
+    let lines = changes(&place);
+    assert!(!json!(lines).to_string().contains("APPLE"), "{lines:?}");
+    let said = |tool: &str| {
+        let is_of = |line: &&Value| line["args"]["argv"][0] == tool;
+        lines.iter().find(is_of).unwrap()["args"]["argv"][1].as_str().unwrap().to_owned()
+    };
+    assert!(said("context_create").contains(r#""body":{"bytes":12,"hash":"sha256:"#));
+    assert!(said("context_update").contains(r#""submit":true"#));
+}
+
 #[test]
 fn a_profile_decides_which_tools_there_are() {
     let place = governed();
