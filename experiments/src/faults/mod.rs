@@ -26,7 +26,7 @@ use std::time::Instant;
 use contextnest::vault::disk::Disk as Overseen;
 use serde_json::Value;
 
-use self::disk::{Disk, Fault, Survival, Watch};
+use self::disk::{Disk, Fault, Survival, Watch, folder_of};
 use self::scenes::{Form, Scene, begin};
 use crate::Options;
 use crate::changes::Op;
@@ -250,7 +250,13 @@ impl Case<'_> {
         counts.cuts += 1;
         let log = self.form.log();
         let written = made.iter().position(|op| op.writes(log));
-        let is_durable = written.is_some_and(|at| made[at..].iter().any(|op| op.syncs(log)));
+        let is_synced = written.is_some_and(|at| made[at..].iter().any(|op| op.syncs(log)));
+        // The name of a new file is durable when its folder is.
+        let is_named =
+            |op: &Op| matches!(op, Op::Create(path) | Op::Rename(_, path) if path == log);
+        let named = made.iter().rposition(is_named);
+        let has_name = named.is_none_or(|at| made[at..].iter().any(|op| op.syncs(folder_of(log))));
+        let is_durable = is_synced && has_name;
         let told = made.len() == all;
         self.judge(told, is_durable, counts)
     }
