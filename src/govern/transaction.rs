@@ -196,15 +196,22 @@ impl<'a> Transaction<'a> {
         if new.is_empty() {
             return Vec::new();
         }
-        let unpublished = self.histories_beside(new);
-        let recorded = self.chronicle.checkpoints().iter().flat_map(|c| &c.set);
-        let recorded = recorded.map(|(id, _)| id).chain(&unpublished);
         // An id and every folder above it have one spelling: a disk that folds case would join the
         // folders, and with them the histories.
         let mut spelled: HashMap<String, BTreeSet<&str>> = HashMap::new();
         for (claim, name) in new.iter().flat_map(|id| id.claims_with_folders()) {
             spelled.entry(claim).or_default().insert(name);
         }
+        let is_met = |id: &DocumentId| {
+            id.claims_with_folders().any(|(claim, name)| {
+                spelled.get(&claim).is_some_and(|spellings| !spellings.contains(name))
+            })
+        };
+        // Few collide, so that few are looked for.
+        let mut unpublished = self.folders_beside(new);
+        unpublished.retain(|id| is_met(id) && self.vault.files().exists(&id.history_path()));
+        let recorded = self.chronicle.checkpoints().iter().flat_map(|c| &c.set);
+        let recorded = recorded.map(|(id, _)| id).chain(&unpublished);
         // What the principal may not know of is met, and not named.
         let mut named: HashSet<&str> = new.iter().flat_map(|id| id.with_folders()).collect();
         for id in recorded {
@@ -232,30 +239,28 @@ impl<'a> Transaction<'a> {
         new.iter().filter_map(refuse).collect()
     }
 
-    /// What has a history near ids that have none: in the folders where theirs will be, and in those
-    /// that differ from these in case or Unicode form only. A history that was never published is in no
-    /// checkpoint.
-    fn histories_beside(&self, ids: &[&DocumentId]) -> BTreeSet<DocumentId> {
+    /// What may have a history near ids that have none, by its folder: where the histories of these will
+    /// be, and in folders that differ from those above them in case or Unicode form only. A history that
+    /// was never published is in no checkpoint.
+    fn folders_beside(&self, ids: &[&DocumentId]) -> BTreeSet<DocumentId> {
         let files = self.vault.files();
         let first = ids.iter().filter(|id| !files.exists(&id.history_path()));
-        let folders: BTreeSet<&str> =
-            first.clone().flat_map(|id| id.with_folders().skip(1)).collect();
-        let dirs: BTreeSet<String> = first
-            .map(|id| id.history_dir())
-            .filter_map(|dir| Some(dir.rsplit_once('/')?.0.to_owned()))
-            .collect();
+        let (mut folders, mut dirs) = (BTreeSet::new(), BTreeSet::new());
+        for id in first {
+            folders.extend(id.with_folders().skip(1));
+            dirs.extend(id.history_dir().rsplit_once('/').map(|(dir, _)| dir.to_owned()));
+        }
         let names = |folder: &str| files.names(folder).unwrap_or_default();
         let beside = dirs
             .iter()
             .flat_map(|dir| names(dir).into_iter().map(move |name| format!("{dir}/{name}")));
         let is_alike = |folder: &&str| {
-            let (above, own) = folder.rsplit_once('/').unwrap_or(("", folder));
+            let (above, own) = folder.rsplit_once('/').unwrap_or((".", folder));
             names(above).iter().any(|name| name != own && fold(name) == fold(own))
         };
         let all = folders.iter().any(is_alike).then(|| self.vault.history_folders());
         let found = beside.chain(all.into_iter().flatten());
-        let found = found.filter_map(|dir| DocumentId::of_history_dir(&dir).ok());
-        found.filter(|id| files.exists(&id.history_path())).collect()
+        found.filter_map(|dir| DocumentId::of_history_dir(&dir).ok()).collect()
     }
 
     /// The links of live documents and packs to documents that leave the maps.

@@ -483,6 +483,21 @@ fn an_author_who_stays_approves_what_brings_a_retired_document_back() {
     is_sound(&place);
 }
 
+/// A folder in the root, too, is joined with its other spelling by such a file system.
+#[test]
+fn a_folder_in_the_root_has_one_spelling() {
+    let place = Place::new();
+    place.ctx("init --name Site --layout obsidian").ok();
+    place.write("nodes/a.md", "# A\n");
+    place.ctx("publish --all --as kim@x.com").ok();
+    place.write("stewards.yaml", STEWARDS);
+    place.ctx("govern on --as kim@x.com").ok();
+    place.write("new.txt", "# New\n");
+    by(&place, "ed", "submit Legal/x --from new.txt").ok();
+    let refused = by(&place, "ed", "submit legal/y --from new.txt").exits(1);
+    assert!(refused.stderr.contains("id-collision"), "{}", refused.whole());
+}
+
 /// Who runs the same command after another principal is told that it was done, and by whom.
 #[test]
 fn what_awaits_a_decision_already_is_named() {
