@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::governance::Governed;
 use super::transaction::Transaction;
 use super::{Refusal, Which};
 use crate::chain::diff;
@@ -17,7 +18,7 @@ use crate::document::edit::EditError;
 use crate::document::live_form::{self, LiveForm};
 use crate::document::obsidian::Markup;
 use crate::document::review::changed_by_hand;
-use crate::document::text::{BOM, is_normal, normalise};
+use crate::document::text::{is_normal, normalise};
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
 use crate::live;
@@ -42,14 +43,6 @@ pub(super) enum Prepared {
     /// The live file is what the head was made from, and is to be what was made.
     Behind(Live),
     LeftOut(&'static str),
-    Refused(Refusal),
-}
-
-/// What became of a governance file.
-pub(super) enum Governed {
-    Version(Box<Item>),
-    Reseal(Mark),
-    Unchanged,
     Refused(Refusal),
 }
 
@@ -82,7 +75,7 @@ impl Base {
         form::prescribed(self.next(), interval, sizes)
     }
 
-    fn change(&self) -> Change {
+    pub(super) fn change(&self) -> Change {
         match (&self.last, self.retired) {
             (None, _) => Change::New,
             (Some(_), true) => Change::Restored,
@@ -484,116 +477,6 @@ impl Transaction<'_> {
             history,
         })
     }
-
-    /// Prepares a governance file, which is stored as it is; one that is gone is retired.
-    pub(super) fn prepare_governance(
-        &self,
-        id: &DocumentId,
-        last_sealed: Option<Version>,
-    ) -> Governed {
-        self.governance(id, last_sealed).unwrap_or_else(Governed::Refused)
-    }
-
-    /// Prepares the text of a governance file that is handed in, whatever its live file holds. It has
-    /// no field that says what it was edited from, so that the caller does (REV-15).
-    fn handed_in(
-        &self,
-        id: &DocumentId,
-        text: &str,
-        last_sealed: Option<Version>,
-    ) -> Result<Governed, Refusal> {
-        let published = self.state.get(id.as_str()).and_then(|mark| mark.version);
-        let (Some(version), false) = (published, self.expect.is_said()) else {
-            return self.governance_of(id, last_sealed, Some(text.as_bytes()));
-        };
-        let message = format!(
-            "the text does not say which version it was edited from; version {version} is published"
-        );
-        let submit = Call::new(Verb::Submit).value(id.as_str()).word("--from").word("FILE");
-        let hint = Hint::calls(
-            "merge what {} prints, and run {}",
-            [
-                Call::new(Verb::Read).value(id.as_str()),
-                submit.word("--expect-version").value(version.to_string()),
-            ],
-        );
-        Err(Refusal::new(id.live_path(), "stale", message, hint))
-    }
-
-    fn governance(
-        &self,
-        id: &DocumentId,
-        last_sealed: Option<Version>,
-    ) -> Result<Governed, Refusal> {
-        let path = id.live_path();
-        let bytes = self
-            .vault
-            .files()
-            .read_optional(&path, limit::DOCUMENT)
-            .map_err(|why| refused_file(&path, &why))?;
-        self.governance_of(id, last_sealed, bytes.as_deref())
-    }
-
-    /// Prepares a governance file that holds these bytes, or is not there.
-    pub(super) fn governance_of(
-        &self,
-        id: &DocumentId,
-        last_sealed: Option<Version>,
-        bytes: Option<&[u8]>,
-    ) -> Result<Governed, Refusal> {
-        let path = id.live_path();
-        let base = self.base(id, last_sealed)?;
-        let Some(bytes) = bytes else {
-            return Ok(match base.sealed {
-                None => Governed::Unchanged,
-                Some(_) if self.submits.is_some() && !id.is_pack() => {
-                    return Err(kept(id, "deleted"));
-                }
-                Some(_) => {
-                    let change = self.governance_change(Change::Retired);
-                    let text = Arc::from("");
-                    Governed::Version(Box::new(self.next_version(id, &base, &text, change)?))
-                }
-            });
-        };
-        let text = normalise(readable(&path, bytes)?);
-        if text.starts_with(BOM) {
-            let message = "it begins with two U+FEFF, of which its normal form would lose one";
-            let hint = "remove both";
-            return Err(Refusal::new(path, "two-marks", message.to_owned(), hint));
-        }
-        if base.sealed.as_deref() == Some(&*text) {
-            return Ok(Governed::Unchanged);
-        }
-        // An empty text proposes a deletion (REV-9).
-        if text.is_empty() && self.submits.is_some() && !id.is_pack() {
-            return Err(kept(id, "emptied"));
-        }
-        let before = base.last.as_ref().map(|(.., before)| before.as_str());
-        if diff::could_be_one(&text, base.next(), before) {
-            let message = "it reads as a diff from its previous version";
-            let hint = "begin it with another line, because a hash does not distinguish a text from a diff";
-            return Err(Refusal::new(path, "looks-like-diff", message.to_owned(), hint));
-        }
-        if let (Some((version, chain, last)), None, false) =
-            (&base.last, &base.sealed, base.retired)
-            && *last == *text
-            && last_sealed == Some(*version)
-        {
-            return Ok(Governed::Reseal(Mark::new(*version, *chain)));
-        }
-        let found = live::governance_problems(self.vault, id, &text);
-        let warnings = Refusal::unless_valid(&path, found)?;
-        let change = self.governance_change(base.change());
-        let mut item = self.next_version(id, &base, &Arc::from(text), change)?;
-        item.warnings = warnings;
-        Ok(Governed::Version(Box::new(item)))
-    }
-
-    /// What a version of a governance file is: a submission, where it needs a review.
-    fn governance_change(&self, change: Change) -> Change {
-        if self.submits.is_some() { Change::Step(Step::Submit) } else { change }
-    }
 }
 
 fn stored_diff(before: &str, text: &str, last: Version, version: Version) -> TextStorage {
@@ -608,7 +491,7 @@ fn stored_diff(before: &str, text: &str, last: Version, version: Version) -> Tex
     }
 }
 
-fn readable<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, Refusal> {
+pub(super) fn readable<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, Refusal> {
     utf8(bytes).map_err(|why| Refusal::new(path, why.code(), why.to_string(), why.hint()))
 }
 
@@ -619,14 +502,6 @@ pub(super) fn parsed(path: &str, text: &str) -> Result<Document, Refusal> {
 
 pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {
     Refusal { path: path.to_owned(), problems: vec![live::unreadable(why)] }
-}
-
-/// Refuses to take a governance file from a governed vault (REV-3).
-fn kept(id: &DocumentId, what: &str) -> Refusal {
-    let message = format!("a governed vault keeps this file: it cannot be {what}");
-    let restore = Call::new(Verb::Restore).value(id.as_str());
-    let hint = Hint::call("{} writes the published text into the file again", restore);
-    Refusal::new(id.live_path(), "document-missing", message, hint)
 }
 
 /// Advice for a published document whose live file is missing.

@@ -191,7 +191,7 @@ impl Transaction<'_> {
         Ok(Drafted { live, hash: Digest::of(text.as_bytes()), based_on, is_published })
     }
 
-    /// Refuses a text that could not be published, as its publication would: whoever reads the draft
+    /// Refuses a text that could not be published, as its publication would: who reads the draft
     /// later is not the one to mend it.
     fn check_publishable(
         &self,

@@ -1,23 +1,36 @@
-//! Governance files: which of them an event includes, under whose configuration it runs, and their
-//! change by a program.
+//! Governance files: which of them an event includes, under whose configuration it runs, their change
+//! by a program, and the versions of their texts.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
-use super::artifact::{Governed, refused_file};
+use super::artifact::{readable, refused_file};
 use super::transaction::Transaction;
 use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use crate::audit::Recorder;
+use crate::chain::diff;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::in_force::{TextInForce, text_in_force};
 use crate::checkpoint::state::Mark;
+use crate::document::text::{BOM, normalise};
 use crate::document::utf8;
 use crate::live;
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::{AUDIT_DIR, limit};
-use crate::txn::Live;
+use crate::model::number::Version;
+use crate::txn::{Change, Item, Live, Step};
 use crate::vault::config::Config;
 use crate::vault::replace::Fingerprint;
 use crate::vault::{OpenError, Vault};
+
+/// What became of a governance file.
+pub(super) enum Governed {
+    Version(Box<Item>),
+    Reseal(Mark),
+    Unchanged,
+    Refused(Refusal),
+}
 
 /// Which changed governance files an event includes.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +130,116 @@ pub fn propose_governance_file(
 }
 
 impl Transaction<'_> {
+    /// Prepares a governance file, which is stored as it is; one that is gone is retired.
+    pub(super) fn prepare_governance(
+        &self,
+        id: &DocumentId,
+        last_sealed: Option<Version>,
+    ) -> Governed {
+        self.governance(id, last_sealed).unwrap_or_else(Governed::Refused)
+    }
+
+    /// Prepares the text of a governance file that is handed in, whatever its live file holds. It has
+    /// no field that says what it was edited from, so that the caller does (REV-15).
+    pub(super) fn handed_in(
+        &self,
+        id: &DocumentId,
+        text: &str,
+        last_sealed: Option<Version>,
+    ) -> Result<Governed, Refusal> {
+        let published = self.state.get(id.as_str()).and_then(|mark| mark.version);
+        let (Some(version), false) = (published, self.expect.is_said()) else {
+            return self.governance_of(id, last_sealed, Some(text.as_bytes()));
+        };
+        let message = format!(
+            "the text does not say which version it was edited from; version {version} is published"
+        );
+        let submit = Call::new(Verb::Submit).value(id.as_str()).word("--from").word("FILE");
+        let hint = Hint::calls(
+            "merge what {} prints, and run {}",
+            [
+                Call::new(Verb::Read).value(id.as_str()),
+                submit.word("--expect-version").value(version.to_string()),
+            ],
+        );
+        Err(Refusal::new(id.live_path(), "stale", message, hint))
+    }
+
+    fn governance(
+        &self,
+        id: &DocumentId,
+        last_sealed: Option<Version>,
+    ) -> Result<Governed, Refusal> {
+        let path = id.live_path();
+        let bytes = self
+            .vault
+            .files()
+            .read_optional(&path, limit::DOCUMENT)
+            .map_err(|why| refused_file(&path, &why))?;
+        self.governance_of(id, last_sealed, bytes.as_deref())
+    }
+
+    /// Prepares a governance file that holds these bytes, or is not there.
+    pub(super) fn governance_of(
+        &self,
+        id: &DocumentId,
+        last_sealed: Option<Version>,
+        bytes: Option<&[u8]>,
+    ) -> Result<Governed, Refusal> {
+        let path = id.live_path();
+        let base = self.base(id, last_sealed)?;
+        let Some(bytes) = bytes else {
+            return Ok(match base.sealed {
+                None => Governed::Unchanged,
+                Some(_) if self.submits.is_some() && !id.is_pack() => {
+                    return Err(kept(id, "deleted"));
+                }
+                Some(_) => {
+                    let change = self.governance_change(Change::Retired);
+                    let text = Arc::from("");
+                    Governed::Version(Box::new(self.next_version(id, &base, &text, change)?))
+                }
+            });
+        };
+        let text = normalise(readable(&path, bytes)?);
+        if text.starts_with(BOM) {
+            let message = "it begins with two U+FEFF, of which its normal form would lose one";
+            let hint = "remove both";
+            return Err(Refusal::new(path, "two-marks", message.to_owned(), hint));
+        }
+        if base.sealed.as_deref() == Some(&*text) {
+            return Ok(Governed::Unchanged);
+        }
+        // An empty text proposes a deletion (REV-9).
+        if text.is_empty() && self.submits.is_some() && !id.is_pack() {
+            return Err(kept(id, "emptied"));
+        }
+        let before = base.last.as_ref().map(|(.., before)| before.as_str());
+        if diff::could_be_one(&text, base.next(), before) {
+            let message = "it reads as a diff from its previous version";
+            let hint = "begin it with another line, because a hash does not distinguish a text from a diff";
+            return Err(Refusal::new(path, "looks-like-diff", message.to_owned(), hint));
+        }
+        if let (Some((version, chain, last)), None, false) =
+            (&base.last, &base.sealed, base.retired)
+            && *last == *text
+            && last_sealed == Some(*version)
+        {
+            return Ok(Governed::Reseal(Mark::new(*version, *chain)));
+        }
+        let found = live::governance_problems(self.vault, id, &text);
+        let warnings = Refusal::unless_valid(&path, found)?;
+        let change = self.governance_change(base.change());
+        let mut item = self.next_version(id, &base, &Arc::from(text), change)?;
+        item.warnings = warnings;
+        Ok(Governed::Version(Box::new(item)))
+    }
+
+    /// What a version of a governance file is: a submission, where it needs a review.
+    fn governance_change(&self, change: Change) -> Change {
+        if self.submits.is_some() { Change::Step(Step::Submit) } else { change }
+    }
+
     pub(super) fn edited(
         &self,
         id: &DocumentId,
@@ -175,4 +298,12 @@ impl Transaction<'_> {
         }
         resealed
     }
+}
+
+/// Refuses to take a governance file from a governed vault (REV-3).
+fn kept(id: &DocumentId, what: &str) -> Refusal {
+    let message = format!("a governed vault keeps this file: it cannot be {what}");
+    let restore = Call::new(Verb::Restore).value(id.as_str());
+    let hint = Hint::call("{} writes the published text into the file again", restore);
+    Refusal::new(id.live_path(), "document-missing", message, hint)
 }

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::artifact::Governed;
-use super::super::governance::Includes;
+use super::super::governance::{Governed, Includes};
 use super::super::transaction::{Submits, Transaction};
 use super::super::{
     Author, Event, Gate, Mode, NewDocument, Outcome, PublishError, Which, check_place, event,
