@@ -542,11 +542,8 @@ fn a_failure_does_not_repeat_a_long_argument() {
     }
 }
 
-#[test]
-fn a_verification_names_nothing_that_stewards_keep_from_its_reader() {
-    let place = Place::vault();
-    place.write("nodes/open.md", "# Open\n");
-    place.write("nodes/hr/pay.md", "# Pay\n");
+/// Publishes a vault, in which only Kim may read `nodes/hr/` from then on, and Bo the rest, too.
+pub(crate) fn keep_from_bo(place: &Place) {
     place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
     place.ctx("publish --all").ok();
     place.write(
@@ -556,6 +553,14 @@ fn a_verification_names_nothing_that_stewards_keep_from_its_reader() {
          nodes/hr/: [{principal: kim@x.com, role: reviewer}]\n",
     );
     place.ctx("govern on").ok();
+}
+
+#[test]
+fn a_verification_names_nothing_that_stewards_keep_from_its_reader() {
+    let place = Place::vault();
+    place.write("nodes/open.md", "# Open\n");
+    place.write("nodes/hr/pay.md", "# Pay\n");
+    keep_from_bo(&place);
     let file = "nodes/hr/.versions/pay/history.yaml";
     place.write(file, place.read(file).replace("sha256:", "sha256:0"));
     let verify = |arguments: Value| {

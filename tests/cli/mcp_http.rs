@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 
 use crate::harness::{Place, Run};
-use crate::mcp::{REVISIONS, STATELESS, answers, calls, log, opener, place, request};
+use crate::mcp::{REVISIONS, STATELESS, answers, calls, keep_from_bo, log, opener, place, request};
 
 /// A server at work.
 struct Server {
@@ -350,15 +350,7 @@ fn what_stewards_keep_from_a_principal_no_token_of_it_reads() {
     let place = Place::vault();
     place.write("nodes/open.md", "# Open\n");
     place.write("nodes/hr/pay.md", "# Pay\n\nA secret sum.\n");
-    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
-    place.ctx("publish --all").ok();
-    place.write(
-        "stewards.yaml",
-        "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  \
-         - {principal: kim@x.com, role: reviewer}\nfolders:\n  \
-         nodes/hr/: [{principal: kim@x.com, role: reviewer}]\n",
-    );
-    place.ctx("govern on").ok();
+    keep_from_bo(&place);
     let (bo, kim) = (token(&place, "bo@x.com", ""), token(&place, "kim@x.com", ""));
     let server = Server::start(&place, &format!("--tokens {}", tokens(&place)));
     let pay = json!({"id": "nodes/hr/pay"});

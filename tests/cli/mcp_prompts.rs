@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::harness::Place;
-use crate::mcp::{REVISIONS, answers_of, compare, log, opener, place, request};
+use crate::mcp::{REVISIONS, answers_of, compare, keep_from_bo, log, opener, place, request};
 use crate::mcp_resources::asked;
 
 const DOCUMENT: &str = "contextnest://{+id}";
@@ -256,15 +256,7 @@ fn nothing_is_completed_to_what_a_principal_may_not_know_of() {
     place.write("nodes/open.md", "---\ntags: ['#open']\n---\n# Open\n");
     place.write("nodes/hr/pay.md", "---\ntags: ['#pay']\n---\n# Pay\n\n## Raise\n");
     place.write("packs/hr.yml", "id: hr\nlabel: Pay\nquery: '#pay'\n");
-    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
-    place.ctx("publish --all").ok();
-    place.write(
-        "stewards.yaml",
-        "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  \
-         - {principal: kim@x.com, role: reviewer}\nfolders:\n  \
-         nodes/hr/: [{principal: kim@x.com, role: reviewer}]\n",
-    );
-    place.ctx("govern on").ok();
+    keep_from_bo(&place);
     let all = |command: &str| {
         let pay = json!({"id": "nodes/hr/pay"});
         let cases = [

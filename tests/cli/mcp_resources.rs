@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::harness::Place;
-use crate::mcp::{REVISIONS, STATELESS, answers, answers_of, compare, log, opener, place, request};
+use crate::mcp::{
+    REVISIONS, STATELESS, answers, answers_of, compare, keep_from_bo, log, opener, place, request,
+};
 
 /// The answers to requests, in order.
 pub(crate) fn asked(place: &Place, command: &str, requests: &[(&str, Value)]) -> Vec<Value> {
@@ -224,15 +226,7 @@ fn a_reader_has_only_the_resources_that_they_may_read() {
     let place = Place::vault();
     place.write("nodes/open.md", "# Open\n");
     place.write("nodes/hr/pay.md", "# Pay\n");
-    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
-    place.ctx("publish --all").ok();
-    place.write(
-        "stewards.yaml",
-        "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  \
-         - {principal: kim@x.com, role: reviewer}\nfolders:\n  \
-         nodes/hr/: [{principal: kim@x.com, role: reviewer}]\n",
-    );
-    place.ctx("govern on").ok();
+    keep_from_bo(&place);
     let requests = [
         ("resources/list", json!({})),
         ("resources/read", json!({"uri": "contextnest://nodes/hr/pay"})),
