@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(told.more((Stage::Indexing, 9, 9)), Some((9.0, 9.0)));
         assert_eq!(told.more((Stage::Checking, 0, 20)), None);
         assert_eq!(told.more((Stage::Checking, 2, 20)), Some((11.0, 29.0)));
-        // A second look at a vault begins anew.
+        // A second look at a vault begins again.
         assert_eq!(told.more((Stage::Checking, 1, 20)), None);
     }
 }

@@ -26,7 +26,7 @@ use crate::workspace::{Options, Workspace};
 #[command(after_help = "Examples:\n  ctx mcp config claude-code\n  \
 ctx mcp config codex --profile author --as ana@example.com\n  \
 ctx mcp config cursor --write --dry-run\n  \
-ctx mcp config vscode --write --project ~/work/handbook\n  \
+ctx mcp config vscode --write --project ~/handbook\n  \
 ctx mcp config zed --program /usr/local/bin/ctx --name policies")]
 pub(super) struct Config {
     /// The program that starts the server

@@ -31,7 +31,7 @@ const MOST_TOKEN: u64 = 4 << 10;
 /// It lists the tools, calls context_init, which is recorded, and context_verify.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx mcp doctor\n  ctx mcp doctor claude-desktop\n  \
-ctx mcp doctor vscode --project ~/work/handbook --name policies\n  \
+ctx mcp doctor vscode --project ~/handbook --name policies\n  \
 ctx mcp doctor --url http://127.0.0.1:8080/mcp --token-file token.txt")]
 pub(super) struct Doctor {
     /// The client whose configuration is read

@@ -16,7 +16,7 @@ pub(super) const MOST_BYTES: u64 = 32 << 20;
 /// What carries messages.
 #[derive(Debug)]
 pub(crate) enum Carrier {
-    /// A program that is started, for each exchange anew.
+    /// A program that is started for each exchange.
     Started(Started),
     /// A server over HTTP.
     Url(Url),
