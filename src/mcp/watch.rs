@@ -1,8 +1,7 @@
 //! Notices that a checkpoint log changed, whichever process writes it: once a second the log of each
 //! vault is looked at, while something waits for changes.
 
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,12 +9,13 @@ use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender};
 
 use crate::model::layout::{DELTA_LOG, FULL_LOG};
+use crate::vault::files::Stamp;
 
 /// The time between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Device, inode, size, and the time of the last change of each form of a log; none where it is not.
-type Stamps = Vec<[Option<[i128; 4]>; 2]>;
+/// Those of each form of a log; none where it is not.
+type Stamps = Vec<[Option<Stamp>; 2]>;
 
 /// The logs of some vaults.
 #[derive(Debug)]
@@ -86,13 +86,7 @@ impl Watch {
 }
 
 fn stamps(roots: &[PathBuf]) -> Stamps {
-    roots.iter().map(|root| [DELTA_LOG, FULL_LOG].map(|log| stamp(&root.join(log)))).collect()
-}
-
-fn stamp(path: &Path) -> Option<[i128; 4]> {
-    let about = path.metadata().ok()?;
-    let changed = i128::from(about.mtime()) * 1_000_000_000 + i128::from(about.mtime_nsec());
-    Some([about.dev().into(), about.ino().into(), about.size().into(), changed])
+    roots.iter().map(|root| [DELTA_LOG, FULL_LOG].map(|log| Stamp::of(&root.join(log)))).collect()
 }
 
 #[cfg(test)]

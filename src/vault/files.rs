@@ -109,6 +109,12 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// That of a file at a path of the machine, whose links are followed; none where there is none.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        path.metadata().ok().as_ref().map(Self::from)
+    }
+
     /// The later one of the times of modification and of change, in seconds and nanoseconds.
     pub(crate) fn touched(&self) -> (i64, i64) {
         self.modified.max(self.changed)

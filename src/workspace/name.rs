@@ -268,7 +268,10 @@ pub(crate) fn is_uri(text: &str) -> bool {
     text.get(..14).is_some_and(|scheme| scheme.eq_ignore_ascii_case("contextnest://"))
 }
 
-pub(super) fn of_uri(text: &str, authorities: &Authorities) -> Result<Named, Failure> {
+pub(in crate::workspace) fn of_uri(
+    text: &str,
+    authorities: &Authorities,
+) -> Result<Named, Failure> {
     let uri = Uri::parse_in(text, authorities)?;
     match uri.local()?.clone() {
         Target::Document { id, checkpoint, anchor } => Ok(Named { id, checkpoint, anchor }),

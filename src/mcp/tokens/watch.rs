@@ -2,7 +2,6 @@
 //! revoked without a restart; while it cannot be read, no token stands for anyone.
 
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -11,6 +10,7 @@ use super::file::{Unread, read};
 use super::{Hash, PREFIX, Token, hash_of};
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::Failure;
+use crate::vault::files::Stamp;
 
 /// A file that changed within this time before it was read may have changed after it, too: the clock
 /// of a file system has steps.
@@ -30,9 +30,6 @@ struct Known {
     /// The tokens by their hashes: a lookup of a hash says nothing of how a token begins.
     tokens: Result<HashMap<Hash, Arc<Token>>, Unread>,
 }
-
-/// Device, inode, size, and the times of the last change of the contents and of the file.
-type Stamp = [i128; 5];
 
 /// Why a token stands for no one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +71,7 @@ impl Tokens {
 
     fn with_hash(&self, hash: &Hash, now: Timestamp) -> Result<Arc<Token>, Denied> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.stamp.is_none() || known.stamp != stamp(&self.path) {
+        if known.stamp.is_none() || known.stamp != Stamp::of(&self.path) {
             *known = Known::read(&self.path);
         }
         match &known.tokens {
@@ -90,31 +87,21 @@ impl Tokens {
 impl Known {
     fn read(path: &Path) -> Self {
         // If it changes while it is read, it is read again.
-        let stamp = stamp(path).filter(is_settled);
+        let stamp = Stamp::of(path).filter(is_settled);
         let tokens = read(path)
             .map(|tokens| tokens.into_iter().map(|token| (token.hash, Arc::new(token))).collect());
         Self { stamp, tokens }
     }
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
-    let about = path.metadata().ok()?;
-    let nanos = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-    Some([
-        about.dev().into(),
-        about.ino().into(),
-        about.size().into(),
-        nanos(about.mtime(), about.mtime_nsec()),
-        nanos(about.ctime(), about.ctime_nsec()),
-    ])
-}
-
 /// Whether a file has not changed just now.
 #[allow(clippy::disallowed_methods, reason = "it is compared with times of the file system")]
-fn is_settled([.., changed]: &Stamp) -> bool {
+fn is_settled(stamp: &Stamp) -> bool {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let before = now.saturating_sub(STEP).as_nanos();
-    u128::try_from(*changed).is_ok_and(|changed| changed < before)
+    let before = now.saturating_sub(STEP);
+    let (seconds, nanos) = stamp.touched();
+    let parts = (u64::try_from(seconds), u32::try_from(nanos));
+    matches!(parts, (Ok(seconds), Ok(nanos)) if Duration::new(seconds, nanos) < before)
 }
 
 #[cfg(test)]

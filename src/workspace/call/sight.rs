@@ -4,6 +4,7 @@ use super::{Call, Places};
 use crate::model::digest::Digest;
 use crate::report::failure::Failure;
 use crate::resolve::{Need, Snapshot};
+use crate::workspace::name::of_uri;
 
 /// What it takes to answer.
 pub(crate) const NEED: Need = Need::Versions;
@@ -22,8 +23,9 @@ impl Call<'_> {
     ) -> Result<(Digest, Vec<Option<Digest>>), Failure> {
         let snapshot = Snapshot::of(vault, source, None)?;
         let list = snapshot.hash_for_reader()?.unwrap_or_else(|| Digest::of(b""));
+        let authorities = snapshot.authorities().ok();
         let hash = |text: &&str| {
-            let named = self.workspace.named_at(vault, source, text).ok();
+            let named = authorities.as_ref().and_then(|known| of_uri(text, known).ok());
             let newest = named.filter(|named| named.checkpoint.is_none());
             let Some(named) = newest else { return Ok(None) };
             snapshot.hash_of(&named.id)
