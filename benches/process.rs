@@ -77,6 +77,7 @@ impl Options {
                     options.sizes =
                         sizes.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
                 }
+                "--samples" => options.samples = value()?.parse()?,
                 // A folder of our own in it: it is removed at the end.
                 "--dir" => options.dir = Path::new(&value()?).join("bench-vaults"),
                 other => return Err(format!("unknown argument `{other}`").into()),

@@ -10,7 +10,7 @@
 //! The corpus is that of the ContextNest paper, §11.3. The result is Markdown on stdout.
 //!
 //! ```text
-//! cargo bench --bench mcp -- [--sizes 10000,100000] [--dir DIR] [--quick]
+//! cargo bench --bench mcp -- [--sizes 10000,100000] [--samples READS/100] [--dir DIR] [--quick]
 //! ```
 
 #![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
@@ -81,7 +81,7 @@ fn measure(options: &Options, size: usize) -> Result<Figures> {
     let many = options.samples * 100;
     let (reads, memory) = reads(&root, &ids, many)?;
     eprintln!("{documents} documents: {CLIENTS} clients");
-    let each = options.samples.max(2);
+    let each = options.samples.clamp(2, 200);
     let throughput = throughput(&root, &ids, each)?;
     let (command, tool) = (median(commands), median(tools));
     Ok(Figures { documents, command, tool, reads, throughput, memory })

@@ -1,25 +1,25 @@
 //! One call of a tool: who makes it, on which vault, whether a human agrees, and its record.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData};
 use rmcp::model::{Implementation, JsonObject};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::answer::{failed, noted};
 use super::consent::{Asked, Asking, Questions, Reply};
 use super::identity::Identity;
+use super::limits::{Limits, without_answer};
 use super::metrics::{Metrics, Outcome};
-use super::notices::Lists;
+use super::notices::Looks;
 use super::offer::Offer;
 use super::paths;
-use super::progress;
-use super::tools::{Asks, Tool};
+use super::tools::{Asks, Tool, make_index};
 use super::vaults::Vaults;
 use super::watch::Watch;
 use crate::model::digest::Digest;
@@ -31,19 +31,8 @@ use crate::workspace::governance::is_governed;
 use crate::workspace::recording::Command;
 use crate::workspace::{Environment, Options, Workspace};
 
-/// The most tokens of an answer over HTTP, whatever the call asks for.
-const MOST_TOKENS: f64 = 250_000.0;
-
 /// Failures whose details have texts of documents: a failure hands out none.
 const WITH_TEXTS: [Code; 2] = [Code::NotAsExpected, Code::SubmissionChanged];
-
-/// How much is done at the same time, and for how long.
-pub(super) struct Limits {
-    /// The calls that may be at work.
-    pub(super) calls: Arc<Semaphore>,
-    /// The longest time of a call, with its wait for others.
-    pub(super) time: Duration,
-}
 
 /// What all calls of a server share.
 pub(super) struct Shared {
@@ -61,8 +50,10 @@ pub(super) struct Shared {
     pub(super) metrics: Arc<Metrics>,
     /// Notices changes of the logs.
     pub(super) watch: Arc<Watch>,
-    /// What principals may read, by hashes.
-    pub(super) lists: Lists,
+    /// Looks at what is published.
+    pub(super) looks: Looks,
+    /// The vaults of which an index was looked for.
+    pub(super) indexed: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// Who makes a request.
@@ -208,68 +199,6 @@ impl Shared {
         }
     }
 
-    /// Refuses an answer that would be too large to be kept for many clients, each of which may read
-    /// it slowly.
-    fn check_budget(&self, arguments: &JsonObject) -> Result<(), Failure> {
-        let budget = arguments.get("budget").and_then(Value::as_f64);
-        if self.limits.is_none() || budget.is_none_or(|budget| budget <= MOST_TOKENS) {
-            return Ok(());
-        }
-        let message = format!("over HTTP an answer has at most {MOST_TOKENS} tokens");
-        Err(Failure::new(Code::Usage, message).hint("pass a lower `budget`"))
-    }
-
-    /// Does work for a call beside the connection, as far as the limits let it. What the client does not
-    /// wait for any more is not begun: nothing is read, and nothing recorded.
-    pub(super) async fn at_work<T: Send + 'static>(
-        self: &Arc<Self>,
-        (context, seen): (&RequestContext<RoleServer>, Arc<Work>),
-        work: impl FnOnce(&Self) -> T + Send + 'static,
-    ) -> Result<T, Outcome> {
-        let (shared, cancelled) = (Arc::clone(self), context.ct.clone());
-        let counted = self.metrics.calls.one();
-        let work = move || {
-            let _counted = counted;
-            let waits = !cancelled.is_cancelled() && !shared.gone.load(Ordering::Relaxed);
-            waits.then(|| work(&shared))
-        };
-        // One that is cancelled while it waits is not begun.
-        let done = tokio::select! {
-            done = context.ct.run_until_cancelled(self.limited(work)) => done,
-            never = progress::told(context, &seen) => match never {},
-        };
-        let done = done.unwrap_or(Err(Outcome::Cancelled));
-        if matches!(done, Err(Outcome::Cancelled | Outcome::TimedOut)) {
-            seen.stop();
-        }
-        done.and_then(|done| done.ok_or(Outcome::Cancelled))
-    }
-
-    /// Does work that may take long, as far as the limits let it.
-    ///
-    /// # Errors
-    /// It was not done, or not in time, or ended by a fault.
-    async fn limited<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Outcome> {
-        let Some(limits) = &self.limits else {
-            return tokio::task::spawn_blocking(work).await.map_err(|_| Outcome::Fault);
-        };
-        let end = Instant::now() + limits.time;
-        let wait = timeout_at(end, Arc::clone(&limits.calls).acquire_owned());
-        let Ok(Ok(permit)) = wait.await else { return Err(Outcome::Busy) };
-        let work = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work()
-        });
-        match timeout_at(end, work).await {
-            Ok(done) => done.map_err(|_| Outcome::Fault),
-            // It goes on, with its permit, and is recorded if it hands something out.
-            Err(_) => Err(Outcome::TimedOut),
-        }
-    }
-
     /// Works on a call with its arguments. That governance refuses it is recorded.
     fn work<T>(
         &self,
@@ -324,6 +253,9 @@ impl Shared {
         let labels = workspace.labels()?;
         let mut call = Call::new(workspace, labels);
         call.work = Some(Arc::clone(&asker.work));
+        if self.indexed.lock().unwrap_or_else(PoisonError::into_inner).insert(root.clone()) {
+            make_index(&mut call);
+        }
         let done = act(&mut call, arguments).map_err(|failure| refused(&mut call, failure));
         done.map_err(|failure| match self.limits {
             Some(_) => paths::failure(failure, root),
@@ -361,7 +293,7 @@ impl Shared {
 
     /// Whether one of the vaults is governed; a vault that cannot be read may be.
     pub(super) fn is_governed(&self) -> bool {
-        let is_governed = |root: &std::path::PathBuf| {
+        let is_governed = |root: &PathBuf| {
             let options = Options { vault: Some(root.clone()), ..self.options.clone() };
             let workspace = Workspace { environment: &self.environment, options };
             workspace.vault().and_then(|vault| is_governed(&vault)).unwrap_or(true)
@@ -386,31 +318,6 @@ fn refused(call: &mut Call<'_>, mut failure: Failure) -> Failure {
 /// How a failure is counted.
 pub(super) fn outcome_of(failure: &Failure) -> Outcome {
     if failure.code.exit() == 3 { Outcome::Refused } else { Outcome::Failed }
-}
-
-/// Why a request has no answer.
-///
-/// # Errors
-/// It was cancelled, or ended by a fault.
-pub(super) fn without_answer(outcome: Outcome, changes: bool) -> Result<Failure, ErrorData> {
-    Ok(match outcome {
-        Outcome::Busy => Failure::new(Code::Busy, "the server has too many calls at work")
-            .hint("call again after some seconds"),
-        Outcome::TimedOut if changes => {
-            let message = "the call took too long; what it changes may be done all the same";
-            Failure::new(Code::TimedOut, message)
-                .hint("read the document, or list what was submitted, before you call again")
-        }
-        Outcome::TimedOut => Failure::new(Code::TimedOut, "the call took too long")
-            .hint("ask for less: fewer documents, a lower `limit`, or one section"),
-        Outcome::Cancelled => {
-            return Err(ErrorData::internal_error("the call was cancelled", None));
-        }
-        _ => {
-            let message = "the call failed by a fault of the server; please report it";
-            return Err(ErrorData::internal_error(message, None));
-        }
-    })
 }
 
 /// Refuses a change of what the principal may not be told of, before anything is said about it.

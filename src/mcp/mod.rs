@@ -3,7 +3,7 @@
 //! here, and no JSON shape.
 //!
 //! `lines` carries messages over standard input and output, `message` reads them, `server` answers them
-//! with `rmcp`, and `calls` makes the calls. `tools` are what can be called, and `offer` those of a
+//! with `rmcp`, and `calls` makes the calls within their `limits`. `tools` are what can be called, and `offer` those of a
 //! profile; `identity` is who asks, as each request says, `consent` asks a human, `answer` is what is
 //! sent and recorded. `resources` are documents by their URIs, and `prompts` what a person picks, whose
 //! arguments `completion` completes; `requests` answers what is no call of a tool. `watch` notices
@@ -22,6 +22,7 @@ mod consent;
 pub(crate) mod doctor;
 pub(crate) mod http;
 mod identity;
+mod limits;
 mod lines;
 pub(crate) mod message;
 mod metrics;

@@ -22,8 +22,9 @@ use crate::report::failure::{Code, Failure};
 use crate::uri::MAX_URI_BYTES;
 use crate::workspace::call::sight;
 
-/// The most resources of one subscription.
+/// The most resources of one subscription, and the most bytes of their URIs together.
 const MOST: usize = 128;
+const MOST_BYTES: usize = 32 << 10;
 /// How often it is looked whether a client is gone, while nothing changes.
 const IDLE: Duration = Duration::from_secs(30);
 
@@ -52,26 +53,49 @@ impl Session {
     }
 }
 
-/// The hash of the list of a vault for a principal, and at which change it was taken.
+/// Looks at what is published, for all who wait for changes.
 #[derive(Debug, Default)]
-pub(super) struct Lists {
-    known: Mutex<HashMap<ListKey, (u64, Digest)>>,
+pub(super) struct Looks {
+    /// After a change one look at a time, however many wait: what they cost is kept out of the way of
+    /// calls.
+    turn: tokio::sync::Mutex<()>,
+    /// The hash of the list of a vault for a principal, and at which change it was taken.
+    lists: Mutex<HashMap<ListKey, (u64, Digest)>>,
 }
 
 /// The name of a vault, and a principal.
 type ListKey = (Option<String>, Option<String>);
 
+/// What a client knows of what is published.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The hash of the list of each vault.
+    lists: BTreeMap<Option<String>, Digest>,
+    /// Whether the tools of governed vaults are listed.
+    is_governed: Option<bool>,
+}
+
 /// What a client has to be told of.
+#[derive(Debug, Default)]
 struct Changed {
-    lists: bool,
+    published: bool,
+    tools: bool,
     resources: Vec<String>,
+}
+
+/// Lists that a client is told of.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    resources: bool,
+    prompts: bool,
+    tools: bool,
 }
 
 /// Where notifications go.
 enum Channel {
-    /// Everything, to a client of the older lifecycle.
+    /// To a client of the older lifecycle.
     Peer(Peer<RoleServer>),
-    /// What was accepted, to a request that waits for it.
+    /// To a request that waits for them.
     Sink(SubscriptionSink),
 }
 
@@ -81,39 +105,44 @@ impl Channel {
     }
 
     /// Tells the client; whether it is there still.
-    async fn tell(&self, changed: Changed) -> bool {
+    async fn tell(&self, wanted: Wanted, changed: Changed) -> bool {
+        (!changed.published || self.tell_of_lists(wanted).await)
+            && (!(changed.tools && wanted.tools) || self.tell_of_tools().await)
+            && self.tell_of_resources(changed.resources).await
+    }
+
+    async fn tell_of_lists(&self, wanted: Wanted) -> bool {
+        let resources = !wanted.resources
+            || match self {
+                Self::Peer(peer) => peer.notify_resource_list_changed().await.is_ok(),
+                Self::Sink(sink) => sink.notify_resource_list_changed().await.is_ok(),
+            };
+        let prompts = !wanted.prompts
+            || match self {
+                Self::Peer(peer) => peer.notify_prompt_list_changed().await.is_ok(),
+                Self::Sink(sink) => sink.notify_prompt_list_changed().await.is_ok(),
+            };
+        resources && prompts
+    }
+
+    async fn tell_of_tools(&self) -> bool {
         match self {
-            Self::Peer(peer) => {
-                if changed.lists
-                    && (peer.notify_resource_list_changed().await.is_err()
-                        || peer.notify_prompt_list_changed().await.is_err())
-                {
-                    return false;
-                }
-                for uri in changed.resources {
+            Self::Peer(peer) => peer.notify_tool_list_changed().await.is_ok(),
+            Self::Sink(sink) => sink.notify_tool_list_changed().await.is_ok(),
+        }
+    }
+
+    async fn tell_of_resources(&self, uris: Vec<String>) -> bool {
+        for uri in uris {
+            let is_told = match self {
+                Self::Peer(peer) => {
                     let about = ResourceUpdatedNotificationParam::new(uri);
-                    if peer.notify_resource_updated(about).await.is_err() {
-                        return false;
-                    }
+                    peer.notify_resource_updated(about).await.is_ok()
                 }
-            }
-            Self::Sink(sink) => {
-                let accepted = sink.accepted();
-                let (resources, prompts) =
-                    (accepted.resources_list_changed, accepted.prompts_list_changed);
-                if changed.lists
-                    && (resources == Some(true)
-                        && sink.notify_resource_list_changed().await.is_err()
-                        || prompts == Some(true)
-                            && sink.notify_prompt_list_changed().await.is_err())
-                {
-                    return false;
-                }
-                for uri in changed.resources {
-                    if sink.notify_resource_updated(uri).await.is_err() {
-                        return false;
-                    }
-                }
+                Self::Sink(sink) => sink.notify_resource_updated(uri).await.is_ok(),
+            };
+            if !is_told {
+                return false;
             }
         }
         true
@@ -125,7 +154,12 @@ impl Shared {
     pub(super) async fn follow(self: Arc<Self>, session: Arc<Session>, peer: Peer<RoleServer>) {
         let principal = session.principal.get().cloned().flatten();
         let subscribed = Arc::clone(&session.subscribed);
-        self.tell(Asker::of(principal), subscribed, &Channel::Peer(peer)).await;
+        let wanted = Wanted {
+            resources: self.offer.has_resources(),
+            prompts: true,
+            tools: self.offer.may_change(),
+        };
+        self.tell((Asker::of(principal), wanted), subscribed, &Channel::Peer(peer)).await;
     }
 
     /// Tells a client what it listens to, until it listens no more.
@@ -134,9 +168,15 @@ impl Shared {
         principal: Option<Principal>,
         context: &SubscriptionContext,
     ) {
-        let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
-        let asker = Asker::of(principal);
+        let accepted = context.accepted();
+        let wanted = Wanted {
+            resources: accepted.resources_list_changed == Some(true),
+            prompts: accepted.prompts_list_changed == Some(true),
+            tools: accepted.tools_list_changed == Some(true),
+        };
+        let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
         let subscribed = Subscribed::new(uris.into_iter().map(|uri| (uri, None)).collect());
+        let asker = (Asker::of(principal), wanted);
         let channel = Channel::Sink(context.sink().clone());
         tokio::select! {
             () = context.cancelled() => {}
@@ -144,14 +184,32 @@ impl Shared {
         }
     }
 
-    /// Which notifications a client may ask for.
+    /// Which notifications a client may ask for: those of what is offered.
     pub(super) fn accepted(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         let mut accepted = requested.clone();
+        if !self.offer.may_change() {
+            accepted.tools_list_changed = None;
+        }
+        if !self.offer.has_resources() {
+            accepted.resources_list_changed = None;
+            accepted.resource_subscriptions = None;
+        }
         if let Some(uris) = &mut accepted.resource_subscriptions {
-            uris.retain(|uri| uri.len() <= MAX_URI_BYTES && self.inner(uri).is_some());
+            let mut bytes = 0;
+            let mut fits = |uri: &str| {
+                bytes += uri.len();
+                bytes <= MOST_BYTES
+            };
+            uris.retain(|uri| self.is_resource(uri) && fits(uri));
             uris.truncate(MOST);
+            uris.shrink_to_fit();
         }
         accepted
+    }
+
+    /// Whether a text could be the URI of a resource.
+    fn is_resource(&self, uri: &str) -> bool {
+        uri.len() <= MAX_URI_BYTES && self.inner(uri).is_some()
     }
 
     /// Subscribes a client of the older lifecycle to a resource. Whether there is one is not told.
@@ -164,12 +222,18 @@ impl Shared {
         session: &Session,
         uri: &str,
     ) -> Result<(), Failure> {
-        self.inner(uri).filter(|_| uri.len() <= MAX_URI_BYTES).ok_or_else(not_there)?;
+        if !self.is_resource(uri) {
+            return Err(not_there());
+        }
         let mut hashes = BTreeMap::from([(uri.to_owned(), None)]);
-        self.look(asker, &mut BTreeMap::new(), &mut hashes);
+        self.look(asker, &mut Seen::default(), &mut hashes);
         let mut subscribed = session.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
-        if subscribed.len() >= MOST && !subscribed.contains_key(uri) {
-            let message = format!("a session subscribes to at most {MOST} resources");
+        let is_new = !subscribed.contains_key(uri);
+        let bytes: usize = subscribed.keys().map(String::len).sum();
+        if is_new && (subscribed.len() >= MOST || bytes + uri.len() > MOST_BYTES) {
+            let message = format!(
+                "a session subscribes to at most {MOST} resources, with {MOST_BYTES} bytes of URIs"
+            );
             let failure = Failure::new(Code::Usage, message);
             return Err(failure.hint("unsubscribe from some, or watch the list"));
         }
@@ -177,12 +241,24 @@ impl Shared {
         Ok(())
     }
 
-    async fn tell(self: &Arc<Self>, asker: Asker, subscribed: Arc<Subscribed>, channel: &Channel) {
+    async fn tell(
+        self: &Arc<Self>,
+        (asker, wanted): (Asker, Wanted),
+        subscribed: Arc<Subscribed>,
+        channel: &Channel,
+    ) {
         let mut changes = self.watch.changes();
         let asker = Arc::new(asker);
-        let lists = Arc::new(Mutex::new(BTreeMap::new()));
-        // What is published now is no change.
-        let begin = self.looked(&asker, &lists, &subscribed).await;
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        // What is published now is no change. It is looked at without a wait for other looks, because
+        // a change meanwhile would not be told.
+        let begin = {
+            let _permit = match &self.limits {
+                Some(limits) => Arc::clone(&limits.calls).acquire_owned().await.ok(),
+                None => None,
+            };
+            self.looked(&asker, &seen, &subscribed).await
+        };
         if begin.is_none() {
             return;
         }
@@ -192,8 +268,12 @@ impl Shared {
                     if changed.is_err() {
                         return;
                     }
-                    let Some(changed) = self.looked(&asker, &lists, &subscribed).await else { return };
-                    if !channel.tell(changed).await {
+                    let looked = {
+                        let _turn = self.looks.turn.lock().await;
+                        self.looked(&asker, &seen, &subscribed).await
+                    };
+                    let Some(changed) = looked else { return };
+                    if !channel.tell(wanted, changed).await {
                         return;
                     }
                 }
@@ -210,15 +290,15 @@ impl Shared {
     async fn looked(
         self: &Arc<Self>,
         asker: &Arc<Asker>,
-        lists: &Arc<Mutex<BTreeMap<Option<String>, Digest>>>,
+        seen: &Arc<Mutex<Seen>>,
         subscribed: &Arc<Subscribed>,
     ) -> Option<Changed> {
         let (shared, asker) = (Arc::clone(self), Arc::clone(asker));
-        let (lists, subscribed) = (Arc::clone(lists), Arc::clone(subscribed));
+        let (seen, subscribed) = (Arc::clone(seen), Arc::clone(subscribed));
         let look = move || {
-            let mut lists = lists.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             let mut now = subscribed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let mut changed = shared.look(&asker, &mut lists, &mut now);
+            let mut changed = shared.look(&asker, &mut seen, &mut now);
             let mut subscribed = subscribed.lock().unwrap_or_else(PoisonError::into_inner);
             // What was unsubscribed meanwhile is not told.
             changed.resources.retain(|uri| subscribed.contains_key(uri));
@@ -232,15 +312,19 @@ impl Shared {
         tokio::task::spawn_blocking(look).await.ok()
     }
 
-    /// Brings the hashes of lists and resources up to date; gives what changed. What cannot be read
-    /// now has not changed.
+    /// Brings what a client knows, and the hashes of resources, up to date; gives what changed. What
+    /// cannot be read now has not changed.
     fn look(
         &self,
         asker: &Asker,
-        lists: &mut BTreeMap<Option<String>, Digest>,
+        seen: &mut Seen,
         resources: &mut BTreeMap<String, Option<Digest>>,
     ) -> Changed {
-        let mut changed = Changed { lists: false, resources: Vec::new() };
+        let mut changed = Changed::default();
+        if self.offer.may_change() {
+            let now = self.is_governed();
+            changed.tools = seen.is_governed.replace(now).is_some_and(|before| before != now);
+        }
         let count = self.watch.count();
         let principal = asker.principal.as_ref().map(|one| one.key().as_str().to_owned());
         for place in self.vaults.places() {
@@ -251,16 +335,18 @@ impl Shared {
                 .map(|(uri, (_, text))| (uri, text))
                 .collect();
             let key = (place.map(str::to_owned), principal.clone());
-            let known = self.lists.at(&key, count).filter(|_| here.is_empty());
-            let seen = known.map(|list| (list, Vec::new())).or_else(|| {
-                let texts: Vec<&str> = here.iter().map(|(_, text)| text.as_str()).collect();
-                let seen = self.sight(asker, place, &texts).ok()?;
-                self.lists.keep(key.clone(), (count, seen.0));
-                Some(seen)
-            });
-            let Some((list, hashes)) = seen else { continue };
-            let before = lists.insert(key.0, list);
-            changed.lists |= before.is_some_and(|before| before != list);
+            let known = self.looks.list(&key, count);
+            let sight = match known {
+                Some(list) if here.is_empty() => Some((list, Vec::new())),
+                _ => {
+                    let texts: Vec<&str> = here.iter().map(|(_, text)| text.as_str()).collect();
+                    self.sight(asker, place, (known, &texts)).ok()
+                }
+            };
+            let Some((list, hashes)) = sight else { continue };
+            self.looks.keep(key.clone(), (count, list));
+            let before = seen.lists.insert(key.0, list);
+            changed.published |= before.is_some_and(|before| before != list);
             for ((uri, _), hash) in here.into_iter().zip(hashes) {
                 let before = resources.insert(uri.clone(), hash);
                 if before.flatten() != hash {
@@ -271,34 +357,32 @@ impl Shared {
         changed
     }
 
-    /// The hash of what a principal may read in a vault, and those of some resources. Nothing of it
-    /// is handed out.
+    /// The hash of what a principal may read in a vault, unless it is known, and those of some
+    /// resources. Nothing of it is handed out.
     fn sight(
         &self,
         asker: &Asker,
         place: Option<&str>,
-        uris: &[&str],
+        (known, uris): (Option<Digest>, &[&str]),
     ) -> Result<(Digest, Vec<Option<Digest>>), Failure> {
         let said = said("list", "notifications", json!({}));
         self.on_behalf((asker, said), Vaults::arguments(place), |call, _| {
             let (vault, source) = places(call, sight::NEED)?;
-            call.sight((&vault, &source), uris)
+            call.sight((&vault, &source), (known, uris))
         })
     }
 }
 
-impl Lists {
-    fn at(&self, key: &ListKey, count: u64) -> Option<Digest> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(key).filter(|(at, _)| *at == count).map(|(_, list)| *list)
+impl Looks {
+    fn list(&self, key: &ListKey, count: u64) -> Option<Digest> {
+        let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.get(key).filter(|(at, _)| *at == count).map(|(_, list)| *list)
     }
 
     fn keep(&self, key: ListKey, list: (u64, Digest)) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         // Those of principals who are gone are of an earlier change.
-        if known.len() >= MOST {
-            known.retain(|_, (at, _)| *at == list.0);
-        }
-        known.insert(key, list);
+        lists.retain(|_, (at, _)| *at >= list.0);
+        lists.insert(key, list);
     }
 }

@@ -79,6 +79,11 @@ impl Offer {
         self.has("context_read")
     }
 
+    /// Whether what is listed depends on whether a vault is governed.
+    pub(super) fn may_change(&self) -> bool {
+        self.tools().any(|tool| tool.is_governed)
+    }
+
     /// The tool with a name.
     pub(super) fn find(&self, name: &str) -> Option<&'static Tool> {
         self.tools().find(|tool| tool.name == name)

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::answer::told;
-use super::calls::{Asker, Said, Shared, outcome_of, without_answer};
+use super::calls::{Asker, Said, Shared, outcome_of};
+use super::limits::without_answer;
 use super::metrics::Outcome;
 use super::offer::Profile;
 use super::tools::Page;

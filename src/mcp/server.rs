@@ -1,7 +1,7 @@
 //! The server: what it offers, and what it answers to requests of the protocol.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use hyper::http::request::Parts;
 use rmcp::ServerHandler;
@@ -19,11 +19,12 @@ use rmcp::service::{
     NotificationContext, RequestContext, RoleServer, ServiceExt as _, SubscriptionContext,
 };
 
-use super::calls::{Asker, Limits, Requested, Shared};
+use super::calls::{Asker, Requested, Shared};
 use super::consent::Questions;
+use super::limits::Limits;
 use super::lines::Lines;
 use super::metrics::Metrics;
-use super::notices::{Lists, Session};
+use super::notices::{Looks, Session};
 use super::offer::{Offer, Profile};
 use super::vaults::Vaults;
 use super::watch::Watch;
@@ -96,7 +97,7 @@ impl Server {
         let World { environment, options, vaults, offer } = world;
         let questions = Questions::default();
         let watch = Watch::new(vaults.roots().cloned());
-        let lists = Lists::default();
+        let looks = Looks::default();
         let shared = Shared {
             environment,
             options,
@@ -107,7 +108,8 @@ impl Server {
             limits,
             metrics,
             watch,
-            lists,
+            looks,
+            indexed: Mutex::default(),
         };
         Self { shared: Arc::new(shared), session: Arc::default() }
     }
@@ -164,6 +166,9 @@ impl ServerHandler for Server {
             .enable_prompts()
             .enable_completions()
             .build();
+        if let Some(tools) = &mut capabilities.tools {
+            tools.list_changed = self.shared.offer.may_change().then_some(true);
+        }
         if let Some(prompts) = &mut capabilities.prompts {
             prompts.list_changed = Some(true);
         }
@@ -184,7 +189,7 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         let Shared { vaults, offer, .. } = self.shared.as_ref();
         let mut is_governed = false;
-        if offer.tools().any(|tool| tool.is_governed) {
+        if offer.may_change() {
             let shared = Arc::clone(&self.shared);
             let asked = tokio::task::spawn_blocking(move || shared.is_governed());
             is_governed = asked.await.unwrap_or(true);

@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use crate::harness::{Output, Place};
+use crate::mcp::{STATELESS, answers_of, opener, request};
 use crate::resolve::vault;
 
 /// The folders of vaults in the place's caches.
@@ -165,4 +168,18 @@ fn a_cache_in_the_vault_is_no_cache() {
     let inside = place.path("caches");
     place.typed("resolve '#a'").var("XDG_CACHE_HOME", inside.to_str().unwrap()).run().ok();
     assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn a_server_makes_the_index_whatever_is_asked_first() {
+    let place = vault();
+    let read = json!({"name": "context_read", "arguments": {"id": "nodes/ab"}});
+    let mut messages = opener(STATELESS);
+    messages.push(request(STATELESS, 1, "tools/call", read));
+    // As after a clone.
+    fs::remove_file(manifest(&place)).unwrap();
+    let with = &answers_of(&place, "mcp", &messages)[&1];
+    assert!(manifest(&place).exists());
+    let again = &answers_of(&place, "mcp", &messages)[&1];
+    assert_eq!((with, &with["result"]["isError"]), (again, &json!(false)));
 }

@@ -56,6 +56,17 @@ impl Server {
         }
     }
 
+    /// The next notification.
+    #[track_caller]
+    fn notice(&self) -> Value {
+        loop {
+            let message = self.next();
+            if message.get("method").is_some() {
+                return message;
+            }
+        }
+    }
+
     /// The notifications that come before it is quiet.
     fn told(&self) -> Vec<Value> {
         let mut told = Vec::new();
@@ -252,6 +263,55 @@ fn subscriptions_are_bounded_and_tell_nothing() {
     refused.iter().for_each(|id| assert_eq!(answers[id]["error"]["code"], -32002));
     assert_eq!(answers[&last]["error"]["code"], -32602, "{}", answers[&last]);
     assert_eq!(crate::mcp::log(&place), Vec::<Value>::new());
+}
+
+#[test]
+fn the_uris_of_a_subscription_are_bounded_in_bytes() {
+    let place = place();
+    let uris: Vec<String> =
+        (0..128).map(|n| format!("contextnest://nodes/{n}-{}", "a".repeat(900))).collect();
+    let mut messages = opener("2025-11-25");
+    for (uri, id) in uris.iter().zip(1..) {
+        messages.push(request("2025-11-25", id, "resources/subscribe", json!({"uri": uri})));
+    }
+    messages.push(request("2025-11-25", 200, "resources/subscribe", json!({"uri": uris[0]})));
+    let answers = crate::mcp::answers(&place, &messages);
+    let taken = (1..=128).filter(|id| answers[id]["result"] == json!({})).count();
+    assert_eq!(taken, 35);
+    assert_eq!(answers[&200]["result"], json!({}), "it is subscribed to already");
+    let message = answers[&128]["error"]["message"].as_str().unwrap();
+    assert!(message.contains("32768 bytes"), "{message}");
+    let mut messages = opener(STATELESS);
+    let filter = json!({"notifications": {"resourceSubscriptions": uris}});
+    messages.push(request(STATELESS, 5, "subscriptions/listen", filter));
+    let server = Server::start(&place, "mcp", &messages);
+    let told = server.notice();
+    let accepted = &told["params"]["notifications"]["resourceSubscriptions"];
+    assert_eq!(*accepted, json!(uris[..35]));
+    server.ends();
+}
+
+#[test]
+fn a_reviewer_is_told_that_the_tools_of_a_governed_vault_are_listed() {
+    let place = place();
+    place.write("stewards.yaml", "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  - {principal: kim@x.com, role: reviewer}\n");
+    let reader = older(&place, "mcp", &[]);
+    let reviewer = Server::start(&place, "mcp --profile reviewer", &opener("2025-11-25"));
+    let tools = json!({"listChanged": true});
+    assert_eq!(reviewer.answer(0)["result"]["capabilities"]["tools"], tools);
+    let listen = json!({"notifications": {"toolsListChanged": true}});
+    let mut messages = opener(STATELESS);
+    messages.push(request(STATELESS, 5, "subscriptions/listen", listen));
+    let listener = Server::start(&place, "mcp --profile reviewer", &messages);
+    assert_eq!(listener.notice()["params"]["notifications"], json!({"toolsListChanged": true}));
+    reviewer.is_quiet();
+    place.ctx("govern on --as bo@x.com").ok();
+    let lists = ["notifications/prompts/list_changed", "notifications/resources/list_changed"];
+    let tools = "notifications/tools/list_changed";
+    assert_eq!(methods(&reviewer.told()), [lists[0], lists[1], tools]);
+    assert_eq!(methods(&listener.told()), [tools]);
+    assert_eq!(methods(&reader.told()), lists);
+    [reader, reviewer, listener].into_iter().for_each(Server::ends);
 }
 
 /// A call of a verification, whose progress is asked for.

@@ -36,7 +36,7 @@ use self::guard::Guard;
 use self::owners::Owners;
 use self::patient::Patient;
 use self::sessions::Sessions;
-use super::calls::Limits;
+use super::limits::Limits;
 use super::metrics::{Gauge, Metrics};
 use super::offer::{Choice, Offer};
 use super::server::{Server, World};

@@ -316,10 +316,21 @@ pub(super) fn places(
     need: Need,
 ) -> Result<(Vault, CheckpointSource), Failure> {
     let vault = call.vault()?;
-    let progress = Arc::clone(vault.progress());
-    let mut indexed = |done, total| progress.reach(Stage::Indexing, (done, total));
-    let source = call.source(&vault, need, &mut indexed)?;
+    let source = call.source(&vault, need, &mut on_indexing(&vault))?;
     Ok((vault, source))
+}
+
+/// Makes the index of a vault that has none, whatever is asked first: a server is asked again and
+/// again. What fails here fails in the answer, too, which says so.
+pub(super) fn make_index(call: &mut Call<'_>) {
+    if let Ok(vault) = call.vault() {
+        let _ = CheckpointSource::open(&vault, Need::Fields, &mut on_indexing(&vault));
+    }
+}
+
+fn on_indexing(vault: &Vault) -> impl FnMut(usize, usize) + use<> {
+    let progress = Arc::clone(vault.progress());
+    move |done, total| progress.reach(Stage::Indexing, (done, total))
 }
 
 #[cfg(test)]

@@ -10,19 +10,22 @@ use crate::workspace::name::of_uri;
 pub(crate) const NEED: Need = Need::Versions;
 
 impl Call<'_> {
-    /// A hash that changes whenever something else is published for the reader, and those of what
-    /// some URIs name: none of what is not there for the reader, and of what is pinned, which never
-    /// changes.
+    /// A hash that changes whenever something else is published for the reader, unless it is known,
+    /// and those of what some URIs name: none of what is not there for the reader, and of what is
+    /// pinned, which never changes.
     ///
     /// # Errors
     /// The log cannot be relied on.
     pub(crate) fn sight(
         &mut self,
         (vault, source): Places<'_>,
-        uris: &[&str],
+        (known, uris): (Option<Digest>, &[&str]),
     ) -> Result<(Digest, Vec<Option<Digest>>), Failure> {
         let snapshot = Snapshot::of(vault, source, None)?;
-        let list = snapshot.hash_for_reader()?.unwrap_or_else(|| Digest::of(b""));
+        let list = match known {
+            Some(list) => list,
+            None => snapshot.hash_for_reader()?.unwrap_or_else(|| Digest::of(b"")),
+        };
         let authorities = snapshot.authorities().ok();
         let hash = |text: &&str| {
             let named = authorities.as_ref().and_then(|known| of_uri(text, known).ok());

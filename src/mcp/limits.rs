@@ -1,0 +1,117 @@
+//! How much a server does at the same time, for how long, and how large its answers get (MCP-13).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rmcp::model::{ErrorData, JsonObject};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
+use super::calls::Shared;
+use super::metrics::Outcome;
+use super::progress;
+use crate::report::failure::{Code, Failure};
+use crate::workspace::call::work::Work;
+
+/// The most tokens of an answer over HTTP, whatever the call asks for.
+const MOST_TOKENS: f64 = 250_000.0;
+
+/// How much is done at the same time, and for how long.
+pub(super) struct Limits {
+    /// The calls that may be at work.
+    pub(super) calls: Arc<Semaphore>,
+    /// The longest time of a call, with its wait for others.
+    pub(super) time: Duration,
+}
+
+impl Shared {
+    /// Refuses an answer that would be too large to be kept for many clients, each of which may read
+    /// it slowly.
+    pub(super) fn check_budget(&self, arguments: &JsonObject) -> Result<(), Failure> {
+        let budget = arguments.get("budget").and_then(Value::as_f64);
+        if self.limits.is_none() || budget.is_none_or(|budget| budget <= MOST_TOKENS) {
+            return Ok(());
+        }
+        let message = format!("over HTTP an answer has at most {MOST_TOKENS} tokens");
+        Err(Failure::new(Code::Usage, message).hint("pass a lower `budget`"))
+    }
+
+    /// Does work for a call beside the connection, as far as the limits let it. What the client does not
+    /// wait for any more is not begun: nothing is read, and nothing recorded.
+    pub(super) async fn at_work<T: Send + 'static>(
+        self: &Arc<Self>,
+        (context, seen): (&RequestContext<RoleServer>, Arc<Work>),
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, Outcome> {
+        let (shared, cancelled) = (Arc::clone(self), context.ct.clone());
+        let counted = self.metrics.calls.one();
+        let work = move || {
+            let _counted = counted;
+            let waits = !cancelled.is_cancelled() && !shared.gone.load(Ordering::Relaxed);
+            waits.then(|| work(&shared))
+        };
+        // One that is cancelled while it waits is not begun.
+        let done = tokio::select! {
+            done = context.ct.run_until_cancelled(self.limited(work)) => done,
+            never = progress::told(context, &seen) => match never {},
+        };
+        let done = done.unwrap_or(Err(Outcome::Cancelled));
+        if matches!(done, Err(Outcome::Cancelled | Outcome::TimedOut)) {
+            seen.stop();
+        }
+        done.and_then(|done| done.ok_or(Outcome::Cancelled))
+    }
+
+    /// Does work that may take long, as far as the limits let it.
+    ///
+    /// # Errors
+    /// It was not done, or not in time, or ended by a fault.
+    async fn limited<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Outcome> {
+        let Some(limits) = &self.limits else {
+            return tokio::task::spawn_blocking(work).await.map_err(|_| Outcome::Fault);
+        };
+        let end = Instant::now() + limits.time;
+        let wait = timeout_at(end, Arc::clone(&limits.calls).acquire_owned());
+        let Ok(Ok(permit)) = wait.await else { return Err(Outcome::Busy) };
+        let work = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work()
+        });
+        match timeout_at(end, work).await {
+            Ok(done) => done.map_err(|_| Outcome::Fault),
+            // It goes on, with its permit, and is recorded if it hands something out.
+            Err(_) => Err(Outcome::TimedOut),
+        }
+    }
+}
+
+/// Why a request has no answer.
+///
+/// # Errors
+/// It was cancelled, or ended by a fault.
+pub(super) fn without_answer(outcome: Outcome, changes: bool) -> Result<Failure, ErrorData> {
+    Ok(match outcome {
+        Outcome::Busy => Failure::new(Code::Busy, "the server has too many calls at work")
+            .hint("call again after some seconds"),
+        Outcome::TimedOut if changes => {
+            let message = "the call took too long; what it changes may be done all the same";
+            Failure::new(Code::TimedOut, message)
+                .hint("read the document, or list what was submitted, before you call again")
+        }
+        Outcome::TimedOut => Failure::new(Code::TimedOut, "the call took too long")
+            .hint("ask for less: fewer documents, a lower `limit`, or one section"),
+        Outcome::Cancelled => {
+            return Err(ErrorData::internal_error("the call was cancelled", None));
+        }
+        _ => {
+            let message = "the call failed by a fault of the server; please report it";
+            return Err(ErrorData::internal_error(message, None));
+        }
+    })
+}
