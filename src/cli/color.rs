@@ -19,6 +19,8 @@ pub(super) enum Paint {
     Remark,
     /// A heading.
     Heading,
+    /// What stands beneath a line and is less than it.
+    Faint,
 }
 
 impl Paint {
@@ -31,6 +33,7 @@ impl Paint {
             Self::Good => color(AnsiColor::Green).bold(),
             Self::Remark => color(AnsiColor::Cyan),
             Self::Heading => Style::new().bold(),
+            Self::Faint => Style::new().dimmed(),
         }
     }
 

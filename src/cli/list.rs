@@ -1,18 +1,21 @@
 //! `ctx list`.
 
 use super::as_of::AsOf;
+use super::color::Paint;
 use super::limit::{self, Limit};
 use super::session::Session;
+use super::ui::{Ui, shown, table};
 use super::{Answer, document};
 use crate::report::failure::Failure;
-use crate::workspace::call::list;
+use crate::search::Snippet;
+use crate::workspace::call::list::{self, Listing};
 
 /// List published documents
 ///
 /// A selector or the path of a folder limits the list; see `ctx help resolve`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  ctx list\n  ctx list nodes/policies/\n  ctx list '#policy' -n 20\n  ctx list --at 3 --json"
+    after_help = "Examples:\n  ctx list\n  ctx list nodes/policies/\n  ctx list '#policy' -n 20\n  ctx list --snippets -n 5\n  ctx list --at 3 --json"
 )]
 pub(super) struct List {
     /// List what this selector, URI or folder selects; default: all documents
@@ -21,6 +24,9 @@ pub(super) struct List {
     at: AsOf,
     #[command(flatten)]
     limit: Limit,
+    /// Print the first words of each text, too
+    #[arg(long)]
+    snippets: bool,
 }
 
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -35,10 +41,14 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     document::note(session, listing.backend.as_deref(), &listing.notes);
     session.tell();
     let omitted = session.cut(&mut listing, 0, args.limit.entries());
+    let openings = args.snippets.then(|| session.openings(&listing));
     match session.ui.json {
-        true => session.ui.report(&limit::report(listing.report(), omitted)),
+        true => {
+            let report = listing.report(openings.as_deref());
+            session.ui.report(&limit::report(report, omitted));
+        }
         false => {
-            session.ui.table(&document::rows(&listing.all.portions()));
+            print(&mut session.ui, &listing, openings.as_deref().unwrap_or_default());
             limit::note(omitted).iter().for_each(|note| session.ui.note(note));
         }
     }
@@ -48,4 +58,17 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
         session.ui.note("hint: nothing is published; `ctx status` shows what can be");
     }
     Ok(session.answer(&listing.all.withheld))
+}
+
+/// A line for each document, and beneath it how its text begins, where that is asked for.
+fn print(ui: &mut Ui<'_>, listing: &Listing, openings: &[Snippet]) {
+    let rows = table(&document::rows(&listing.all.portions()));
+    for (n, row) in rows.iter().enumerate() {
+        ui.line(row);
+        let Some(Snippet { text, cut_after, .. }) = openings.get(n) else { continue };
+        if !text.is_empty() {
+            let dots = if *cut_after { "…" } else { "" };
+            ui.painted(Paint::Faint, &format!("    {}{dots}", shown(text)));
+        }
+    }
 }

@@ -105,6 +105,14 @@ pub fn sections(body: &str) -> Vec<Section> {
     found
 }
 
+/// The end of the heading of the first level with which a body begins; 0 where it begins otherwise.
+pub(crate) fn title_end(body: &str) -> usize {
+    match Parser::new_ext(body, MARKDOWN).into_offset_iter().next() {
+        Some((Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }), range)) => range.end,
+        _ => 0,
+    }
+}
+
 /// Whether one of these anchors is meant by the text behind a `#`: the anchor itself or, as
 /// wikilinks have it, the text of the heading.
 pub(crate) fn has_section(anchors: &BTreeSet<String>, named: &str) -> bool {

@@ -13,6 +13,7 @@ use crate::model::tag::Tag;
 use crate::resolve::context::Context;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Withheld};
+use crate::search::Snippet;
 
 /// A published document, or the part of it that an answer holds.
 #[derive(Debug, Serialize)]
@@ -52,6 +53,8 @@ pub struct DocumentReport<'d> {
     tokens: Option<u64>,
     #[serde(skip_serializing_if = "super::is_zero")]
     comments: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snippet: Option<&'d Snippet>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<Cow<'d, str>>,
 }
@@ -126,6 +129,7 @@ impl<'d> DocumentReport<'d> {
             sections: Vec::new(),
             tokens: None,
             comments: comments.unwrap_or(0),
+            snippet: None,
             body,
         }
     }
@@ -133,6 +137,11 @@ impl<'d> DocumentReport<'d> {
     /// A document without its body.
     pub(crate) fn named(served: &'d Served) -> Self {
         Self::new(served, false)
+    }
+
+    /// The same with how its text begins, which is released beside it.
+    pub(crate) fn opened(served: &'d Served, opening: &'d Snippet) -> Self {
+        Self { snippet: Some(opening), ..Self::named(served) }
     }
 
     /// A whole document, with its body.

@@ -12,6 +12,7 @@ use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::context::{Context, LeftOut, Reason};
 use crate::resolve::portion::Portion;
 use crate::resolve::{Cost, Explained, QueryPlan, Resolution, Withheld};
+use crate::search::Snippet;
 
 /// The answer of `resolve`.
 #[derive(Debug, Serialize)]
@@ -283,5 +284,17 @@ impl<'l> ListReport<'l> {
     pub(crate) fn new(checkpoint: CheckpointNumber, all: &'l Resolution) -> Self {
         let documents = all.documents.iter().map(DocumentReport::named).collect();
         Self { checkpoint, documents, withheld: WithheldReport::all(&all.withheld) }
+    }
+
+    /// The same with how each text begins.
+    pub(crate) fn opened(
+        checkpoint: CheckpointNumber,
+        all: &'l Resolution,
+        openings: &'l [Snippet],
+    ) -> Self {
+        let opened = all.documents.iter().zip(openings);
+        let documents = opened.map(|(served, begin)| DocumentReport::opened(served, begin));
+        let (documents, withheld) = (documents.collect(), WithheldReport::all(&all.withheld));
+        Self { checkpoint, documents, withheld }
     }
 }

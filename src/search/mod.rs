@@ -27,7 +27,7 @@ pub(crate) use snippet::Snippet;
 
 use crate::audit::{self, Text};
 use crate::checkpoint::fault::LogError;
-use crate::document::sections::Section;
+use crate::document::sections::{self, Section};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::resolve::plan::{Cut, Found, Searched};
@@ -207,6 +207,19 @@ pub(crate) struct Answer {
     pub(crate) withheld: Vec<Withheld>,
     /// What else the reader should know.
     pub(crate) notes: Vec<String>,
+}
+
+/// How the text of a document begins: the first words that are served of it, after the heading that
+/// gives its title.
+pub(crate) fn opening(served: &Served) -> Snippet {
+    let body = &served.visible()[served.body_range()];
+    snippet::opening(&body[sections::title_end(body)..])
+}
+
+/// What the access log says of the line that shows how a document begins.
+pub(crate) fn opening_recorded(served: &Served, opening: &Snippet) -> Text {
+    let recorded = served.recorded(&opening.text).named(served.uri().cloned());
+    Text { part: Some(audit::Part::Snippet), ..recorded }
 }
 
 /// Asks a back-end, and keeps of its answer what is published, current and verified.

@@ -48,6 +48,28 @@ pub(super) fn snippet(text: &str, query: &Query) -> Snippet {
     lined_up(text, start, &found)
 }
 
+/// The first words of a text, on one line. A word is cut in two only where it takes most of the line.
+pub(super) fn opening(text: &str) -> Snippet {
+    let (mut out, mut count) = (Snippet::default(), 0);
+    for word in text.split_whitespace() {
+        let blank = usize::from(count > 0);
+        // A word may be as long as the text.
+        let length = word.chars().take(WIDTH + 1).count();
+        let left = WIDTH.saturating_sub(count + blank);
+        out.cut_after = length > left;
+        if out.cut_after && left < WIDTH / 2 {
+            break;
+        }
+        out.text.extend(std::iter::repeat_n(' ', blank));
+        out.text.extend(word.chars().take(left));
+        count += blank + length;
+        if out.cut_after {
+            break;
+        }
+    }
+    out
+}
+
 /// A word of the text that is part of a clause.
 struct Match {
     clause: usize,
@@ -217,6 +239,26 @@ mod tests {
     }
 
     #[test]
+    fn an_opening_is_the_first_words_on_one_line() {
+        let opened = |text: &str| {
+            let found = opening(text);
+            assert!(found.matches.is_empty() && !found.cut_before);
+            found.text + if found.cut_after { "…" } else { "" }
+        };
+        assert_eq!(opened(" \n\tTwo\u{a0}words\r\n and  more \n"), "Two words and more");
+        assert_eq!((opened(""), opened("\n\n")), (String::new(), String::new()));
+        let words = "twenty-two characters. ".repeat(9);
+        assert_eq!(opened(&words), "twenty-two characters. ".repeat(7).trim_end().to_owned() + "…");
+        // What exactly fits is not cut, and neither is what has nothing but blanks after it.
+        let whole = "x".repeat(WIDTH);
+        assert_eq!(opened(&format!("{whole} \n")), whole);
+        assert_eq!(opened(&format!("a {whole}")), format!("a {}…", "x".repeat(WIDTH - 2)));
+        let late = format!("{} {whole}", "y".repeat(WIDTH / 2));
+        assert_eq!(opened(&late), format!("{}…", "y".repeat(WIDTH / 2)));
+        assert_eq!(opened(&"返品".repeat(1 << 16)), "返品".repeat(WIDTH / 2) + "…");
+    }
+
+    #[test]
     fn one_word_of_any_length_is_cut() {
         let long = format!("late {}", "x".repeat(1 << 20));
         let found = marked(&long, "late");
@@ -224,6 +266,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn an_opening_is_the_beginning_of_the_words(text in "([a-z\u{e9}日 \n\t]|word |\\PC){0,400}") {
+            let (found, mut words) = (opening(&text), String::new());
+            for word in text.split_whitespace() {
+                words.push_str(if words.is_empty() { "" } else { " " });
+                words.push_str(word);
+            }
+            prop_assert!(words.starts_with(&found.text));
+            prop_assert_eq!(found.cut_after, found.text != words);
+            prop_assert!(found.text.chars().count() <= WIDTH);
+            prop_assert!(!found.cut_after || found.text.chars().count() * 2 >= WIDTH - 1);
+        }
+
         #[test]
         fn matches_are_bytes_of_the_snippet(
             text in "([a-c\u{e9}日本 .\n\u{200b}]|late|fees){0,120}", query in "[a-c\u{e9}日本]{1,3}( late)?( \"a b\")?"

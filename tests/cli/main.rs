@@ -73,6 +73,7 @@ mod merged;
 mod moved;
 mod naming;
 mod obsidian;
+mod openings;
 mod packs;
 mod produced;
 mod properties;

@@ -201,8 +201,12 @@ fn each_tool_gives_the_report_of_its_verb() {
     for (tool, arguments, line) in [
         ("context_init", json!({}), "context"),
         ("context_init", json!({"at": 1, "all": true}), "context --at 1 --all"),
-        ("context_overview", json!({}), "list"),
-        ("context_overview", json!({"selector": "nodes/", "at": 1}), "list nodes/ --at 1"),
+        ("context_overview", json!({}), "list --snippets"),
+        (
+            "context_overview",
+            json!({"selector": "nodes/", "at": 1}),
+            "list nodes/ --at 1 --snippets",
+        ),
         ("context_search", json!({"query": "late fe", "prefix": true}), "search late fe --prefix"),
         ("context_resolve", json!({"selector": "#policy", "bodies": false}), "resolve '#policy'"),
         (

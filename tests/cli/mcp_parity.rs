@@ -44,7 +44,7 @@ fn calls(place: &Place, draw: &mut Draw) -> Vec<(&'static str, Value, Vec<String
     let mut all = vec![
         ("context_init", json!({}), words(&["context"])),
         ("context_init", json!({"all": true}), words(&["context", "--all"])),
-        ("context_overview", json!({}), words(&["list"])),
+        ("context_overview", json!({}), words(&["list", "--snippets"])),
         (
             "context_search",
             json!({"query": "drafted words more"}),
@@ -62,7 +62,11 @@ fn calls(place: &Place, draw: &mut Draw) -> Vec<(&'static str, Value, Vec<String
         SELECTORS.iter().chain(&["contextnest://nodes/x/hidden", "sources/prices", "#prices"])
     {
         let at = draw.below(head) + 1;
-        all.push(("context_overview", json!({"selector": selector}), words(&["list", selector])));
+        all.push((
+            "context_overview",
+            json!({"selector": selector}),
+            words(&["list", selector, "--snippets"]),
+        ));
         all.push((
             "context_resolve",
             json!({"selector": selector, "bodies": false, "at": at}),

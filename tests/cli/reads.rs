@@ -229,8 +229,10 @@ fn a_damaged_configuration_opens_nothing() {
 }
 
 /// Every way to be handed text or names.
-const QUESTIONS: [&str; 24] = [
+const QUESTIONS: [&str; 26] = [
     "list",
+    "list --snippets",
+    "list --snippets --json",
     "list --json",
     "resolve type:document --bodies",
     "resolve type:document --json --bodies",

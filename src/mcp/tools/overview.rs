@@ -41,9 +41,9 @@ impl Question for Overview {
     const NAME: &'static str = "context_overview";
     const VERB: &'static str = "list";
     const TITLE: &'static str = "List documents";
-    const DESCRIPTION: &'static str = "Lists published documents by id, title, type, tags, version \
-        and approver, without texts: all of them, or those of a selector or folder. Use it to see \
-        what there is before you read. A page that is not the last has next_cursor.";
+    const DESCRIPTION: &'static str = "Lists published documents, or those of a selector or folder, \
+        by id, title, type, tags, version and approver, with a snippet of how each text begins. Use \
+        it to see what there is before you read. A page that is not the last has next_cursor.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<Paged<crate::report::resolve::ListReport<'static>>>();
@@ -73,7 +73,8 @@ impl Question for Overview {
         let next =
             Page { checkpoint: listing.checkpoint, skipped: skipped + listing.all.documents.len() };
         let next_cursor = (omitted > 0).then(|| next.to_string());
-        let report = Paged { report: listing.report(), omitted, next_cursor };
+        let openings = call.openings(&listing);
+        let report = Paged { report: listing.report(Some(&openings)), omitted, next_cursor };
         Answer::of(call, &report).within(limit(self.budget), "lower `limit`, or raise `budget`")
     }
 }

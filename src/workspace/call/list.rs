@@ -1,10 +1,14 @@
 //! The published documents, or those that a selector selects, by name.
 
+use rayon::prelude::*;
+
 use super::{Call, Places};
+use crate::audit::Traced;
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::resolve::ListReport;
-use crate::resolve::{Need, Resolution, Snapshot};
+use crate::resolve::{Need, Resolution, Served, Snapshot};
+use crate::search::{self, Snippet};
 use crate::uri::Class;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
@@ -22,6 +26,9 @@ pub(crate) struct Listing {
     pub(crate) backend: Option<String>,
     /// What the writer of the selector should know.
     pub(crate) notes: Vec<String>,
+    class: Class,
+    /// The selector in canonical form.
+    query: Option<String>,
 }
 
 /// What it takes to list what a selector selects, or everything.
@@ -57,7 +64,8 @@ impl Call<'_> {
             let snapshot = Snapshot::of(vault, source, at)?;
             self.count_unreadable(&snapshot);
             let (checkpoint, all) = (snapshot.checkpoint(), snapshot.all()?);
-            return Ok(Listing { checkpoint, all, backend: None, notes: Vec::new() });
+            let (backend, notes, class, query) = (None, Vec::new(), Class::Set, None);
+            return Ok(Listing { checkpoint, all, backend, notes, class, query });
         };
         let query = Query { text, at, whole: true, staged: false };
         let mut asked = Asked::new(&self.workspace, (vault, source), query, on_slow)?;
@@ -66,8 +74,9 @@ impl Call<'_> {
         if asked.plan.class() == Class::Set {
             self.count_unreadable(&asked.snapshot);
         }
+        let (class, query) = (asked.plan.class(), Some(asked.selector.to_string()));
         let (checkpoint, backend) = (asked.snapshot.checkpoint(), asked.plan.backend);
-        Ok(Listing { checkpoint, all, backend, notes })
+        Ok(Listing { checkpoint, all, backend, notes, class, query })
     }
 
     /// Cuts a list to what is answered of it: at most `limit` documents after the first `skipped`.
@@ -85,11 +94,32 @@ impl Call<'_> {
         self.recording.listed = Some(documents.len());
         all - documents.len()
     }
+
+    /// How each text begins of what is left of a list, in the same order. The texts were verified for
+    /// the list, so that none is read for it; that they are handed out makes it an access.
+    pub(crate) fn openings(&mut self, listing: &Listing) -> Vec<Snippet> {
+        self.recording.class = Some(listing.class);
+        self.recording.query.clone_from(&listing.query);
+        self.release(listing.openings())
+    }
 }
 
 impl Listing {
-    /// The report of what is left of it.
-    pub(crate) fn report(&self) -> ListReport<'_> {
-        ListReport::new(self.checkpoint, &self.all)
+    fn openings(&self) -> Traced<Vec<Snippet>> {
+        let open = |served: &Served| {
+            let opening = search::opening(served);
+            let text = search::opening_recorded(served, &opening);
+            (opening, text)
+        };
+        let (openings, texts) = self.all.documents.par_iter().map(open).unzip();
+        Traced::new(openings, texts)
+    }
+
+    /// The report of what is left of it, with `openings` where these are asked for.
+    pub(crate) fn report<'r>(&'r self, openings: Option<&'r [Snippet]>) -> ListReport<'r> {
+        match openings {
+            None => ListReport::new(self.checkpoint, &self.all),
+            Some(openings) => ListReport::opened(self.checkpoint, &self.all, openings),
+        }
     }
 }
