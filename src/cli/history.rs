@@ -33,7 +33,7 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
     let versions = session.ask(|call, _| call.history((&vault, &source), id))?;
     let mut report = versions.report(&vault);
     let is_sound = report.is_sound();
-    let omitted = session.cut_history(&mut report, args.limit.entries());
+    let omitted = session.cut_history(&mut report, None, args.limit.entries());
     if !session.ui.json {
         text(session, &report.versions);
         limit::note(omitted).iter().for_each(|note| session.ui.note(note));

@@ -55,7 +55,7 @@ pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer,
     let vault = session.vault()?;
     let source = session.source(&vault, neighbors::NEED)?;
     let (places, asked) = ((&vault, &source), (args.id.as_str(), args.at.moment()));
-    let linked = session.ask(|call, _| call.neighbors(places, asked, &args.walk()))?;
+    let linked = session.ask(|call, _| call.neighbors(places, asked, (&args.walk(), 0)))?;
     let around = &linked.around;
     let found = &around.found;
     if session.ui.json {

@@ -7,7 +7,7 @@ use crate::report::failure::Failure;
 use crate::report::search::CLASS;
 use crate::search::{self, Hit, Query, Reason, Snippet};
 use crate::words::count;
-use crate::workspace::call::search::{self as search_call, Found};
+use crate::workspace::call::search::{self as search_call, Found, Hits};
 
 /// Find sections of published documents by words
 ///
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Fa
     let query = Query::parse(&args.words.join(" "))?.with_prefix(args.prefix);
     let vault = session.vault()?;
     let source = session.source(&vault, search_call::need(&vault))?;
-    let (places, asked) = ((&vault, &source), (&query, args.limit.into()));
+    let (places, asked) = ((&vault, &source), (&query, Hits::best(args.limit.into())));
     let found = session.ask(|call, on_slow| call.search(places, asked, on_slow))?;
     let report = session.release(found.report(args.explain));
     let Found { backend, answer, checkpoint: at, .. } = &found;

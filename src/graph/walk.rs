@@ -204,6 +204,12 @@ mod tests {
             near.remove(&start);
             let walk = Walk { hops, direction, kind: None, limit: 100 };
             let found = neighbors(&vault, &start, &walk).neighbors;
+            // A walk with a lower limit is the beginning of it: so pages of one are its parts.
+            for limit in 0..=found.len() {
+                let part = neighbors(&vault, &start, &Walk { limit, ..walk });
+                prop_assert_eq!(&part.neighbors, &found[..limit]);
+                prop_assert_eq!(part.truncated, limit < found.len());
+            }
             let order: Vec<(usize, &DocumentId)> = found.iter().map(|n| (n.hops, &n.id)).collect();
             prop_assert!(order.is_sorted());
             let found: BTreeMap<DocumentId, usize> = found.iter().map(|n| (n.id.clone(), n.hops)).collect();

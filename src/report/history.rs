@@ -68,6 +68,9 @@ pub struct VersionReport<'h> {
     pub chain_hash: String,
     /// What is wrong with it.
     pub problems: Vec<String>,
+    /// How many versions are before it in the file.
+    #[serde(skip)]
+    pub place: usize,
 }
 
 impl Report for HistoryReport<'_> {
@@ -106,6 +109,7 @@ impl<'h> HistoryReport<'h> {
             if let Some(text) = text {
                 row.review(files, id, history, text);
             }
+            row.place = report.versions.len();
             report.versions.push(row);
         }
         report
@@ -155,6 +159,7 @@ impl<'h> VersionReport<'h> {
             content_hash: entry.content_hash.to_string(),
             chain_hash: entry.chain_hash.to_string(),
             problems: wrong.iter().map(ToString::to_string).collect(),
+            place: 0,
         }
     }
 }

@@ -87,13 +87,15 @@ impl Backend for Command {
         if reply.hits.len() > MAX_HITS {
             return Err(fail(format!("answered with more than {MAX_HITS} hits"), ""));
         }
+        // Where it gives all that it was asked for, it may have more.
+        let goes_on = reply.hits.len() >= limit;
         let hits = reply.hits.into_iter().map(|hit| RawHit {
             id: hit.id,
             part: hit.anchor.map_or(Part::Whole, Part::Anchor),
             score: hit.score,
             reasons: Vec::new(),
         });
-        Ok(Proposals { hits: hits.collect(), ..Proposals::default() })
+        Ok(Proposals { hits: hits.collect(), goes_on, ..Proposals::default() })
     }
 }
 

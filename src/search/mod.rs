@@ -79,6 +79,8 @@ pub(crate) struct Proposals {
     pub(crate) near: Vec<String>,
     /// What else the reader should know.
     pub(crate) notes: Vec<String>,
+    /// Whether it may have more than it was asked for.
+    pub(crate) goes_on: bool,
 }
 
 /// A document, or a part of one, that a back-end proposes.
@@ -207,6 +209,8 @@ pub(crate) struct Answer {
     pub(crate) withheld: Vec<Withheld>,
     /// What else the reader should know.
     pub(crate) notes: Vec<String>,
+    /// Whether there may be more hits than the limit let in.
+    pub(crate) goes_on: bool,
 }
 
 /// How the text of a document begins: the first words that are served of it, after the heading that
@@ -242,21 +246,21 @@ pub(crate) fn search(
         shown: HashSet::new(),
         dropped: Dropped::default(),
     };
-    let candidates = sieve.candidates(found.hits)?;
+    let mut candidates = sieve.candidates(found.hits)?.into_iter();
     let mut answer = Answer::default();
     for id in found.unread {
         answer.withheld.extend(sieve.snapshot.get(&id).and_then(Result::err));
     }
-    for candidate in candidates {
-        if answer.hits.len() == limit {
-            break;
-        }
+    while answer.hits.len() < limit
+        && let Some(candidate) = candidates.next()
+    {
         match sieve.hit(candidate) {
             Some(Ok(hit)) => answer.hits.push(hit),
             Some(Err(withheld)) => answer.withheld.push(withheld),
             None => {}
         }
     }
+    answer.goes_on = found.goes_on || candidates.len() > 0;
     answer.withheld.sort_by(|a, b| a.id.cmp(&b.id));
     answer.withheld.dedup_by(|a, b| a.id == b.id);
     answer.notes = found.notes;

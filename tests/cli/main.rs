@@ -61,6 +61,7 @@ mod mcp_config;
 mod mcp_doctor;
 mod mcp_http;
 mod mcp_notices;
+mod mcp_pages;
 mod mcp_parity;
 mod mcp_prompts;
 mod mcp_properties;

@@ -264,7 +264,10 @@ fn each_tool_gives_the_report_of_its_verb() {
         let json = if line.contains("--format") { "" } else { " --json" };
         let command = place.typed(&format!("{line}{json}")).here().stdout;
         let expected: Value = serde_json::from_str(&command).unwrap();
-        assert_eq!(report(&place, tool, arguments.clone()), expected, "{tool} {arguments}");
+        let mut found = report(&place, tool, arguments.clone());
+        // A command has no pages.
+        found.as_object_mut().unwrap().remove("next_cursor");
+        assert_eq!(found, expected, "{tool} {arguments}");
     }
 }
 

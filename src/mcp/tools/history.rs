@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::page::{Before, none, read};
 use super::{Answer, Outputs, Question, limit, places};
-use crate::report::Limited;
+use crate::report::Paged;
 use crate::report::failure::Failure;
 use crate::workspace::call::{Call, history};
 
@@ -16,9 +17,12 @@ const LISTED: usize = 50;
 pub(super) struct History {
     /// Id of a document
     id: String,
-    /// The most versions, the newest of all; 50 if left out
+    /// Versions of a page, the newest first page; 50 if left out
     #[serde(default)]
     limit: Option<usize>,
+    /// `next_cursor` of the page before, for older versions
+    #[serde(default)]
+    cursor: Option<String>,
     /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
@@ -34,18 +38,29 @@ impl Question for History {
         `at`.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<Limited<crate::report::history::HistoryReport<'static>>>();
+        outputs.add::<Paged<crate::report::history::HistoryReport<'static>>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let before = self.cursor.as_deref().map(read::<Before>).transpose()?;
         let vault = call.vault()?;
         let id = call.workspace.known_id(&vault, &self.id)?;
         let (vault, source) = places(call, history::NEED)?;
         let versions = call.history((&vault, &source), id)?;
         let mut report = versions.report(&vault);
         call.cut_steps((&vault, &source), (&versions, &mut report))?;
-        let omitted = call.cut_history(&mut report, Some(self.limit.unwrap_or(LISTED)));
-        Answer::of(call, &Limited { report, omitted })
+        let is_before = |place| report.versions.last().is_some_and(|last| place <= last.place);
+        if let (Some(Before(place)), Some(cursor)) = (before, &self.cursor)
+            && !is_before(place)
+        {
+            return Err(none(cursor));
+        }
+        let before = before.map(|Before(place)| place);
+        let limit_of_page = self.limit.unwrap_or(LISTED).max(1);
+        let omitted = call.cut_history(&mut report, before, Some(limit_of_page));
+        let first = report.versions.first().filter(|_| omitted > 0);
+        let next_cursor = first.map(|first| Before(first.place).to_string());
+        Answer::of(call, &Paged { report, omitted, next_cursor })
             .within(limit(self.budget), "lower `limit`, or raise `budget`")
     }
 }

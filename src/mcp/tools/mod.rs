@@ -13,6 +13,7 @@ mod neighbors;
 mod output;
 mod overview;
 mod pack;
+mod page;
 mod publish;
 mod read;
 mod reject;
@@ -31,8 +32,8 @@ mod withdraw;
 
 use std::sync::Arc;
 
-pub(super) use overview::Page;
 pub(super) use pack::selector as selector_of_pack;
+pub(super) use page::Page;
 pub(super) use resolve::Wanted;
 use rmcp::model::{JsonObject, Tool as Described, ToolAnnotations};
 use schemars::JsonSchema;

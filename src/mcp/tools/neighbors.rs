@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::page::Start;
 use super::{Answer, At, Outputs, Question, limit, places};
 use crate::document::links::LinkKind;
 use crate::graph::walk;
+use crate::report::Paged;
 use crate::report::failure::Failure;
 use crate::workspace::call::{Call, neighbors};
 
@@ -26,9 +28,12 @@ pub(super) struct Neighbors {
     /// Follow links of this kind only
     #[serde(default)]
     kind: Option<Kind>,
-    /// The most documents; 100 if left out
+    /// Documents of a page; 100 if left out
     #[serde(default)]
     limit: Option<usize>,
+    /// `next_cursor` of the page before, with the same arguments
+    #[serde(default)]
+    cursor: Option<String>,
     /// Checkpoint number, or RFC 3339 time, to answer as of
     #[serde(default)]
     at: Option<At>,
@@ -67,7 +72,7 @@ impl Neighbors {
             Kind::DependsOn => LinkKind::DependsOn,
             Kind::DerivedFrom => LinkKind::DerivedFrom,
         });
-        let (hops, limit) = (self.hops.unwrap_or(1), self.limit.unwrap_or(LISTED));
+        let (hops, limit) = (self.hops.unwrap_or(1), self.limit.unwrap_or(LISTED).max(1));
         walk::Walk { hops, direction, kind, limit }
     }
 }
@@ -82,14 +87,21 @@ impl Question for Neighbors {
         from.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::graph::NeighborsReport<'static>>();
+        outputs.add::<Paged<crate::report::graph::NeighborsReport<'static>>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let start = Start::of(self.cursor.as_deref(), self.at.as_ref())?;
         let (vault, source) = places(call, neighbors::NEED)?;
-        let asked = (self.id.as_str(), At::moment(self.at.as_ref())?);
-        let linked = call.neighbors((&vault, &source), asked, &self.walk())?;
-        Answer::of(call, &linked.report())
+        let asked = (self.id.as_str(), start.at);
+        let walked = call.neighbors((&vault, &source), asked, (&self.walk(), start.skipped));
+        let linked = walked.map_err(|why| start.explained(why))?;
+        let found = &linked.around.found;
+        let next = || start.next(linked.checkpoint, found.neighbors.len());
+        let next_cursor = found.truncated.then(next);
+        // How many come after it is not known: they are not looked at.
+        let report = Paged { report: linked.report(), omitted: 0, next_cursor };
+        Answer::of(call, &report)
             .within(limit(self.budget), "lower `hops` or `limit`, or raise `budget`")
     }
 }

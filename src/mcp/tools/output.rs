@@ -2,7 +2,7 @@
 //! have. The listed one, which each client reads before its first call, has only the members of the
 //! first level; what satisfies the full one satisfies it, too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -82,11 +82,17 @@ impl Outputs {
                 *kept = kept.filter(|kept| Some(*kept) == kind);
             }
         }
+        let of_failure = format!("ctx.{}", FailureReport::SCHEMA);
+        let own = self.reports.iter().filter(|(name, _)| *name != of_failure);
+        let own = own.filter_map(|(_, body)| body.get("properties")?.as_object());
+        let own: BTreeSet<&str> = own.flat_map(|of| of.keys().map(String::as_str)).collect();
         let mut properties = JsonObject::new();
         properties.insert("schema".to_owned(), json!({"enum": names}));
         for (name, kind) in members {
+            // What only a failure has, a list does not repeat for each tool.
             if let Some(kind) = kind
                 && !COMMON.contains(&name.as_str())
+                && own.contains(name.as_str())
             {
                 properties.insert(name.clone(), json!({"type": kind}));
             }

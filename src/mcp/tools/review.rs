@@ -4,11 +4,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::version;
+use super::page::{Marked, read};
 use super::{Answer, Outputs, Profile, Question, limit, places};
 use crate::mcp::spelling;
+use crate::report::Paged;
 use crate::report::failure::{Code, Failure};
 use crate::report::submission::SubmissionReport;
 use crate::workspace::call::{Call, review};
+
+/// How many submissions a page has, where the call does not say.
+const PAGE: usize = 50;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,6 +27,12 @@ pub(super) struct Review {
     /// Without id: list what awaits others, too
     #[serde(default)]
     all: bool,
+    /// Without id: submissions of a page; 50 if left out
+    #[serde(default)]
+    limit: Option<usize>,
+    /// Without id: `next_cursor` of the page before, with the same `all`
+    #[serde(default)]
+    cursor: Option<String>,
     /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
@@ -37,7 +48,7 @@ impl Question for Review {
     const PROFILE: Profile = Profile::Reviewer;
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::review::QueueReport<'static>>();
+        outputs.add::<Paged<crate::report::review::QueueReport<'static>>>();
         outputs.add::<SubmissionReport<'static>>();
     }
 
@@ -48,18 +59,38 @@ impl Question for Review {
                 return Err(Failure::new(Code::Usage, "`version` is that of one submission")
                     .hint("pass `id`, too"));
             }
-            let (vault, source) = places(call, review::NEED)?;
-            let queued = call.queue((&vault, &source), self.all)?;
-            return Answer::of(call, &queued.report())
-                .within(limit, "leave `all` out, or raise `budget`");
+            return self.list(call)?.within(limit, "lower `limit`, or raise `budget`");
         };
-        if self.all {
-            let message = "`all` is about the list, and `id` about one submission";
+        if self.all || self.limit.is_some() || self.cursor.is_some() {
+            let message =
+                "`all`, `limit` and `cursor` are about the list, and `id` about one submission";
             return Err(Failure::new(Code::Usage, message).hint("give one of them only"));
         }
         let vault = call.vault()?;
         let submitted = call.submission(&vault, id, version(self.version))?;
         let report = SubmissionReport::new(&submitted, spelling::of(Profile::Reviewer));
         Answer::of(call, &report).within(limit, "raise `budget`")
+    }
+}
+
+impl Review {
+    /// A page of what awaits a decision.
+    fn list(&self, call: &mut Call<'_>) -> Result<Answer, Failure> {
+        let page = self.cursor.as_deref().map(read::<Marked>).transpose()?;
+        let (vault, source) = places(call, review::NEED)?;
+        let queued = call.queue((&vault, &source), self.all)?;
+        let mut report = queued.report();
+        let mark = review::mark(&report);
+        if page.as_ref().is_some_and(|page| page.mark != mark) {
+            let message = "what awaits a decision changed since the page before";
+            return Err(Failure::new(Code::Changed, message)
+                .hint("list it again from the first page, without `cursor`"));
+        }
+        let skipped = page.map_or(0, |page| page.skipped);
+        let limit_of_page = self.limit.unwrap_or(PAGE).max(1);
+        let omitted = call.cut_queue(&mut report, (skipped, limit_of_page));
+        let skipped = skipped.saturating_add(report.waiting.len());
+        let next_cursor = (omitted > 0).then(|| Marked { mark, skipped }.to_string());
+        Ok(Answer::of(call, &Paged { report, omitted, next_cursor }))
     }
 }

@@ -3,10 +3,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::page::Start;
 use super::{Answer, Outputs, Question, limit, places};
+use crate::report::Paged;
 use crate::report::failure::{Code, Failure};
 use crate::search::{MAX_HITS, Query};
-use crate::workspace::call::{Call, search};
+use crate::workspace::call::Call;
+use crate::workspace::call::search::{self, Hits};
 
 /// How many hits there are at most, where the call does not say.
 const HITS: usize = 10;
@@ -16,9 +19,12 @@ const HITS: usize = 10;
 pub(super) struct Search {
     /// Words to search for; "words in quotes" must be adjacent
     query: String,
-    /// The most hits; 10 if left out
+    /// Hits of a page; 10 if left out
     #[serde(default)]
     limit: Option<usize>,
+    /// `next_cursor` of the page before, with the same arguments
+    #[serde(default)]
+    cursor: Option<String>,
     /// Find also words that begin with the last word
     #[serde(default)]
     prefix: bool,
@@ -38,21 +44,28 @@ impl Question for Search {
         first, each with a snippet and a URI. Use it when you do not know the tags or ids. For an answer that stays the same, select with context_resolve. Read a hit with context_read, passing its uri.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::search::SearchReport<'static>>();
+        outputs.add::<Paged<crate::report::search::SearchReport<'static>>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let query = Query::parse(&self.query)?.with_prefix(self.prefix);
-        let hits = self.limit.unwrap_or(HITS);
-        if !(1..=MAX_HITS).contains(&hits) {
-            let message = format!("`limit` is {hits}, but may be from 1 to {MAX_HITS}");
+        let limit_of_page = self.limit.unwrap_or(HITS);
+        if !(1..=MAX_HITS).contains(&limit_of_page) {
+            let message = format!("`limit` is {limit_of_page}, but may be from 1 to {MAX_HITS}");
             return Err(Failure::new(Code::Usage, message));
         }
+        let start = Start::of(self.cursor.as_deref(), None)?;
+        let hits = Hits { limit: limit_of_page, skipped: start.skipped, at: start.pinned() };
         let vault = call.vault()?;
         let (vault, source) = places(call, search::need(&vault))?;
-        let found = call.search((&vault, &source), (&query, hits), &|_| ())?;
+        let found = call.search((&vault, &source), (&query, hits), &|_| ());
+        let found = found.map_err(|why| start.explained(why))?;
         call.withholds(&found.answer.withheld);
-        let report = call.release(found.report(self.explain));
+        let next = || start.next(found.checkpoint, found.answer.hits.len());
+        let next_cursor = found.answer.goes_on.then(next);
+        // How many come after it is not known: no back-end counts them.
+        let report =
+            Paged { report: call.release(found.report(self.explain)), omitted: 0, next_cursor };
         Answer::of(call, &report).within(limit(self.budget), "lower `limit`, or raise `budget`")
     }
 }

@@ -110,10 +110,14 @@ impl Builtin<'_, '_> {
     fn answer(&self, ready: &Ready, query: &Query, limit: usize) -> tantivy::Result<Proposals> {
         let (segments, fields) = (&ready.segments, &ready.fields);
         let near = near::words(segments, fields, query)?;
-        let hits = score::best(segments, fields, &ready.totals, (query, &near), limit)?;
+        // One more says whether there are more.
+        let most = limit.saturating_add(1);
+        let mut hits = score::best(segments, fields, &ready.totals, (query, &near), most)?;
+        let goes_on = hits.len() > limit;
+        hits.truncate(limit);
         let notes = near.iter().filter_map(near::Near::note).collect();
         let near = near.into_iter().flat_map(|near| near.words).collect();
-        Ok(Proposals { hits, unread: ready.unread.clone(), near, notes })
+        Ok(Proposals { hits, unread: ready.unread.clone(), near, notes, goes_on })
     }
 
     /// The documents that the head has and an index has not, or has in another version; and those

@@ -45,12 +45,18 @@ impl Call<'_> {
         Ok(Versions { id, history, seals })
     }
 
-    /// Cuts a report to its last versions. Gives how many are left out before them.
+    /// Cuts a report to its last versions, or to the last ones before a place of the history. Gives
+    /// how many are left out before them.
     pub(crate) fn cut_history(
         &mut self,
         report: &mut HistoryReport<'_>,
+        before: Option<usize>,
         limit: Option<usize>,
     ) -> usize {
+        if let Some(place) = before {
+            let end = report.versions.partition_point(|row| row.place < place);
+            report.versions.truncate(end);
+        }
         let all = report.versions.len();
         let omitted = all - limit.unwrap_or(all).min(all);
         report.versions.drain(..omitted);

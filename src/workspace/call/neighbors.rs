@@ -17,13 +17,15 @@ pub(crate) const NEED: Need = Need::Fields;
 pub(crate) struct Linked {
     /// The document.
     id: DocumentId,
-    checkpoint: CheckpointNumber,
+    /// The checkpoint that was asked.
+    pub(crate) checkpoint: CheckpointNumber,
     /// What is around it.
     pub(crate) around: Around,
 }
 
 impl Call<'_> {
-    /// Walks from a document along its links.
+    /// Walks from a document along its links. The first `skipped` of what is found, and is no part of
+    /// the limit, are left out.
     ///
     /// # Errors
     /// No such document is published then, or the log cannot be relied on.
@@ -31,12 +33,13 @@ impl Call<'_> {
         &mut self,
         (vault, source): Places<'_>,
         (id, at): (&str, Option<Moment>),
-        walk: &Walk,
+        (walk, skipped): (&Walk, usize),
     ) -> Result<Linked, Failure> {
         let named = self.workspace.named_at(vault, source, id)?;
         let at = self.workspace.checkpoint_at((vault, source), at)?;
         let snapshot = Snapshot::of(vault, source, at.or(named.checkpoint))?;
-        let Some(around) = snapshot.around(&named.id, walk)? else {
+        let walk = Walk { limit: walk.limit.saturating_add(skipped), ..*walk };
+        let Some(mut around) = snapshot.around(&named.id, &walk)? else {
             if let Some(Err(withheld)) = snapshot.get(&named.id) {
                 return Err(withheld.into());
             }
@@ -44,7 +47,9 @@ impl Call<'_> {
             let near = nearest_name(named.id.as_str(), published, '/');
             return Err(Failure::unknown_id(named.id.as_str(), near));
         };
-        self.recording.listed = Some(around.found.neighbors.len());
+        let found = &mut around.found.neighbors;
+        found.drain(..skipped.min(found.len()));
+        self.recording.listed = Some(found.len());
         Ok(Linked { id: named.id, checkpoint: snapshot.checkpoint(), around })
     }
 }

@@ -3,6 +3,8 @@
 use super::{Call, Places};
 use crate::evidence::submission::Submitted;
 use crate::govern::review::{self, Queue};
+#[cfg(feature = "mcp")]
+use crate::model::digest::Digest;
 use crate::model::number::Version;
 use crate::model::principal::Principal;
 use crate::report::failure::Failure;
@@ -62,6 +64,36 @@ impl Call<'_> {
         self.recording.query = Some(id.to_owned());
         self.recording.listed = Some(1);
         Ok(self.release(submitted))
+    }
+}
+
+/// The length of the mark of a list.
+#[cfg(feature = "mcp")]
+pub(crate) const MARK: usize = 16;
+
+/// What names a list of what awaits a decision: another list has another mark.
+#[cfg(feature = "mcp")]
+pub(crate) fn mark(report: &QueueReport<'_>) -> String {
+    let rows = report.waiting.iter();
+    let rows: String = rows.map(|one| format!("{} {}\n", one.version, one.id)).collect();
+    Digest::of(rows.as_bytes()).hex()[..MARK].to_owned()
+}
+
+#[cfg(feature = "mcp")]
+impl Call<'_> {
+    /// Cuts a list to what is answered of it: at most `limit` after the first `skipped`. Gives how
+    /// many are left out after them.
+    pub(crate) fn cut_queue(
+        &mut self,
+        report: &mut QueueReport<'_>,
+        (skipped, limit): (usize, usize),
+    ) -> usize {
+        let waiting = &mut report.waiting;
+        waiting.drain(..skipped.min(waiting.len()));
+        let all = waiting.len();
+        waiting.truncate(limit);
+        self.recording.listed = Some(waiting.len());
+        all - waiting.len()
     }
 }
 

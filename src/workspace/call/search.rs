@@ -4,7 +4,7 @@ use super::{Call, Places};
 use crate::audit::Traced;
 use crate::model::digest::Digest;
 use crate::model::number::CheckpointNumber;
-use crate::report::failure::Failure;
+use crate::report::failure::{Code, Failure};
 use crate::report::search::SearchReport;
 use crate::resolve::{Need, Snapshot};
 use crate::search::{self, Answer, Query};
@@ -32,27 +32,65 @@ pub(crate) fn need(vault: &Vault) -> Need {
     if is_second { Need::Fields } else { Need::Versions }
 }
 
+/// Which of the hits are answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hits {
+    /// The most of them.
+    pub(crate) limit: usize,
+    /// How many better ones are left out, because they were answered before.
+    pub(crate) skipped: usize,
+    /// The checkpoint that they were answered at.
+    pub(crate) at: Option<CheckpointNumber>,
+}
+
+impl Hits {
+    /// The best ones.
+    pub(crate) fn best(limit: usize) -> Self {
+        Self { limit, skipped: 0, at: None }
+    }
+}
+
 impl Call<'_> {
-    /// Finds at most `limit` sections.
+    /// Finds sections, [`MAX_HITS`](search::MAX_HITS) at most with those that are left out.
     ///
     /// # Errors
-    /// The back-end or its configuration failed.
+    /// The back-end or its configuration failed, or the hits that are left out were answered at
+    /// another checkpoint than the last one.
     pub(crate) fn search(
         &mut self,
         (vault, source): Places<'_>,
-        (query, limit): (&Query, usize),
+        (query, wanted): (&Query, Hits),
         on_slow: OnSlow<'_>,
     ) -> Result<Found, Failure> {
         self.note_settings(vault);
         let snapshot = Snapshot::of(vault, source, None)?;
+        wanted.at.map_or(Ok(()), |at| check_page(at, snapshot.checkpoint()))?;
+        let limit = wanted.skipped.saturating_add(wanted.limit).min(search::MAX_HITS);
         let asked = ask(&self.workspace, vault, &snapshot, (query, limit), on_slow)?;
-        let Answered { backend, answer } = asked;
+        let Answered { backend, mut answer } = asked;
+        answer.hits.drain(..wanted.skipped.min(answer.hits.len()));
+        answer.goes_on &= limit < search::MAX_HITS;
         self.recording.class = Some(Class::Delegated);
         self.recording.query = Some(query.text().to_owned());
         self.recording.listed = Some(answer.hits.len());
         let (checkpoint, hash) = (snapshot.checkpoint(), snapshot.hash());
         Ok(Found { backend, answer, checkpoint, hash, query: query.text().to_owned() })
     }
+}
+
+/// Refuses a page of another checkpoint than the last one, which is the only one that is searched.
+fn check_page(at: CheckpointNumber, head: CheckpointNumber) -> Result<(), Failure> {
+    if at == head {
+        return Ok(());
+    }
+    if at > head {
+        let message = format!("checkpoint {at} does not exist: {head} is the last one");
+        return Err(Failure::new(Code::UnknownCheckpoint, message));
+    }
+    let message = format!(
+        "a search answers for the last checkpoint, {head}, but the page before is of checkpoint {at}"
+    );
+    Err(Failure::new(Code::SearchPast, message).hint("search again from the first page"))
 }
 
 impl Found {

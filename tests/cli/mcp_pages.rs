@@ -1,0 +1,268 @@
+//! Pages of answers: all of them together are the whole answer, and a cursor that no page gave, or
+//! whose list is another one now, gives none (MCP-34).
+
+use serde_json::{Value, json};
+
+use crate::harness::Place;
+use crate::mcp::place;
+use crate::mcp_writing::code;
+use crate::properties::{Draw, history_in};
+
+/// The result of a call.
+fn called(place: &Place, options: &str, tool: &str, arguments: Value) -> Value {
+    crate::mcp_writing::called(place, options, tool, arguments)["result"].take()
+}
+
+/// The report of a call that succeeds.
+#[track_caller]
+fn report(place: &Place, options: &str, tool: &str, arguments: &Value) -> Value {
+    let result = called(place, options, tool, arguments.clone());
+    assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
+    result["structuredContent"].clone()
+}
+
+/// All entries of all pages of so many entries, each page after the one before. `omitted` is how many
+/// are left, where it is said.
+#[track_caller]
+fn paged(
+    (place, options): (&Place, &str),
+    (tool, member): (&str, &str),
+    arguments: &Value,
+    limit: usize,
+) -> Vec<Value> {
+    let (mut all, mut arguments) = (Vec::new(), arguments.clone());
+    let (mut left, mut checkpoint) = (None, None);
+    arguments["limit"] = limit.into();
+    loop {
+        let mut page = report(place, options, tool, &arguments);
+        assert!(*checkpoint.get_or_insert(page["checkpoint"].clone()) == page["checkpoint"]);
+        let entries = page[member].as_array().unwrap().clone();
+        assert!(entries.len() <= limit, "{tool} {arguments}: {page}");
+        let omitted = page["omitted"].as_u64();
+        if let Some(left) = left {
+            assert_eq!(left - entries.len() as u64, omitted.unwrap_or(0), "{tool} {arguments}");
+        }
+        left = omitted;
+        match tool {
+            "context_history" => drop(all.splice(0..0, entries)),
+            _ => all.extend(entries),
+        }
+        let cursor = page["next_cursor"].take();
+        if cursor.is_null() {
+            assert_eq!(left, None, "{tool} {arguments}");
+            return all;
+        }
+        arguments["cursor"] = cursor;
+        arguments.as_object_mut().unwrap().remove("at");
+        assert!(all.len() < 1000, "{tool} {arguments} has no end");
+    }
+}
+
+#[test]
+fn all_pages_together_are_the_whole_answer_on_random_vaults() {
+    for seed in 20..22 {
+        let (place, _) = history_in(Place::vault(), seed);
+        let mut draw = Draw::new(seed);
+        let listed = place.ctx("list --json").ok().json("ctx.list");
+        let id = |n: usize| {
+            let all = listed["documents"].as_array().unwrap();
+            all[n % all.len()]["id"].as_str().unwrap().to_owned()
+        };
+        let asked = [
+            ("context_overview", "documents", json!({})),
+            ("context_overview", "documents", json!({"selector": "#red", "at": 2})),
+            ("context_search", "hits", json!({"query": "number"})),
+            ("context_search", "hits", json!({"query": "words more part", "explain": true})),
+            ("context_neighbors", "neighbors", json!({"id": id(draw.below(8)), "hops": 3})),
+            ("context_neighbors", "neighbors", json!({"id": id(draw.below(8)), "direction": "in"})),
+            ("context_history", "versions", json!({"id": id(draw.below(8))})),
+            ("context_history", "versions", json!({"id": id(draw.below(8))})),
+        ];
+        let mut most = 0;
+        for (tool, member, arguments) in asked {
+            let mut whole = arguments.clone();
+            whole["limit"] = 1000.into();
+            let whole = report(&place, "", tool, &whole)[member].as_array().unwrap().clone();
+            most = most.max(whole.len());
+            for limit in [1, 2, 3, whole.len().max(1)] {
+                let pages = paged((&place, ""), (tool, member), &arguments, limit);
+                assert_eq!(pages, whole, "seed {seed}: {tool} {arguments}, {limit} a page");
+            }
+        }
+        assert!(most > 3, "seed {seed}");
+    }
+}
+
+#[test]
+fn later_pages_are_those_of_the_first_one_though_the_vault_goes_on() {
+    let place = place();
+    place.write("nodes/z.md", "# Z\n\nSee [returns](returns.md).\n");
+    place.ctx("publish nodes/z").ok();
+    let first = |tool: &str, arguments: Value| {
+        let page = report(&place, "", tool, &arguments);
+        let mut next = arguments;
+        next["cursor"] = page["next_cursor"].clone();
+        assert!(next["cursor"].is_string(), "{page}");
+        (page, next)
+    };
+    let (_, around) =
+        first("context_neighbors", json!({"id": "nodes/returns", "direction": "both", "limit": 1}));
+    let (versions, older) = first("context_history", json!({"id": "nodes/returns", "limit": 1}));
+    let (_, hits) = first("context_search", json!({"query": "returns", "limit": 1}));
+    assert_eq!(versions["versions"][0]["version"], 2);
+    place.write("nodes/a.md", "# A\n\nSee [returns](returns.md).\n");
+    place.edit("nodes/returns.md", "60 days", "90 days");
+    place.ctx("publish nodes/a nodes/returns").ok();
+
+    let page = report(&place, "", "context_neighbors", &around);
+    assert_eq!((&page["checkpoint"], &page["neighbors"][0]["id"]), (&json!(3), &json!("nodes/z")));
+    assert_eq!((&page["truncated"], page.get("next_cursor")), (&json!(false), None));
+    let page = report(&place, "", "context_history", &older);
+    assert_eq!(page["versions"].as_array().unwrap().len(), 1);
+    assert_eq!((&page["versions"][0]["version"], page.get("omitted")), (&json!(1), None));
+    // A search cannot be asked of an earlier checkpoint.
+    let refused = called(&place, "", "context_search", hits);
+    assert_eq!(code(&refused), "search-past");
+    let text = refused["content"][0]["text"].as_str().unwrap();
+    insta::assert_snapshot!(text, @r"
+    error[search-past]: a search answers for the last checkpoint, 4, but the page before is of checkpoint 3
+    hint: search again from the first page
+    ");
+}
+
+#[test]
+fn what_no_page_gave_is_no_cursor() {
+    let place = place();
+    let long = "9".repeat(100_000);
+    let wrong = [
+        "",
+        ":",
+        "2",
+        "2:",
+        ":1",
+        "2:-1",
+        "+2:1",
+        "2:1 ",
+        "02:1",
+        "9:0",
+        "2:18446744073709551616",
+        "18446744073709551616:0",
+        "x",
+        "\u{0}\u{1b}",
+        "before:",
+        "before:99",
+        "before:01",
+        "2:1:1",
+        long.as_str(),
+    ];
+    for (tool, arguments) in [
+        ("context_overview", json!({})),
+        ("context_search", json!({"query": "fee"})),
+        ("context_neighbors", json!({"id": "nodes/fees"})),
+        ("context_history", json!({"id": "nodes/fees"})),
+    ] {
+        for cursor in wrong {
+            let mut arguments = arguments.clone();
+            arguments["cursor"] = cursor.into();
+            let result = called(&place, "", tool, arguments);
+            assert_eq!(code(&result), "usage", "{tool} {cursor}");
+            let text = result["content"][0]["text"].as_str().unwrap();
+            assert!(text.contains("next_cursor") && text.len() < 300, "{tool} {cursor}: {text}");
+        }
+        // The last number there is names a page with nothing on it.
+        if tool != "context_history" {
+            let mut arguments = arguments.clone();
+            arguments["cursor"] = format!("2:{}", u64::MAX).into();
+            let page = report(&place, "", tool, &arguments);
+            assert_eq!(page.get("next_cursor"), None, "{tool}: {page}");
+        }
+    }
+    for tool in ["context_overview", "context_neighbors"] {
+        let twice = json!({"id": "nodes/fees", "at": 2, "cursor": "2:0"});
+        let mut twice = twice.as_object().unwrap().clone();
+        if tool == "context_overview" {
+            twice.remove("id");
+        }
+        assert_eq!(code(&called(&place, "", tool, twice.into())), "usage", "{tool}");
+    }
+}
+
+/// A governed vault with submissions of Ana that await Bo.
+fn submitted(count: usize) -> Place {
+    let place = Place::vault();
+    place.write(
+        "stewards.yaml",
+        "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  \
+         - {principal: kim@x.com, role: reviewer}\n  - {principal: ana@x.com, role: editor}\n",
+    );
+    place.ctx("govern on").ok();
+    for n in 0..count {
+        place.write(&format!("nodes/d{n}.md"), format!("# D{n}\n\n{}", "a line\n".repeat(n + 1)));
+        place.ctx(&format!("submit nodes/d{n} --as ana@x.com")).ok();
+    }
+    place
+}
+
+const BO: &str = "--profile reviewer --as bo@x.com";
+
+#[test]
+fn what_awaits_a_decision_is_listed_by_pages_while_it_is_the_same() {
+    let place = submitted(5);
+    let whole = place.ctx("review --as bo@x.com --json").ok().json("ctx.review");
+    let whole = whole["waiting"].as_array().unwrap();
+    assert_eq!(whole.len(), 5);
+    for limit in [1, 2, 5] {
+        let pages = paged((&place, BO), ("context_review", "waiting"), &json!({}), limit);
+        assert_eq!(pages, *whole, "{limit} a page");
+    }
+    let first = report(&place, BO, "context_review", &json!({"limit": 2}));
+    assert_eq!((&first["omitted"], &first["others"]), (&json!(3), &json!(0)));
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let next = json!({"limit": 2, "cursor": cursor});
+    // To others it is another list.
+    let of_ana =
+        called(&place, "--profile reviewer --as ana@x.com", "context_review", next.clone());
+    assert_eq!(code(&of_ana), "changed");
+    for wrong in ["", "2:1", "0123456789abcdef", &cursor.to_uppercase(), &format!("{cursor}1 ")] {
+        let result = called(&place, BO, "context_review", json!({"cursor": wrong}));
+        assert_eq!(code(&result), "usage", "{wrong}");
+    }
+    for about in
+        [json!({"id": "nodes/d0", "limit": 1}), json!({"id": "nodes/d0", "cursor": cursor})]
+    {
+        assert_eq!(code(&called(&place, BO, "context_review", about)), "usage");
+    }
+    place.write("nodes/e.md", "# E\n");
+    place.ctx("submit nodes/e --as ana@x.com").ok();
+    let refused = called(&place, BO, "context_review", next);
+    assert_eq!(code(&refused), "changed");
+    insta::assert_snapshot!(refused["content"][0]["text"].as_str().unwrap(), @r"
+    error[changed]: what awaits a decision changed since the page before
+    hint: list it again from the first page, without `cursor`
+    ");
+}
+
+#[test]
+fn pages_of_a_history_have_no_steps_of_others() {
+    let place = submitted(1);
+    place.ctx("approve nodes/d0 --as bo@x.com").ok();
+    for n in 0..4 {
+        place.edit("nodes/d0.md", "a line", &format!("line {n}, a line"));
+        place.ctx("submit nodes/d0 --as ana@x.com").ok();
+        let act = if n % 2 == 0 { "reject nodes/d0 --reason no" } else { "approve nodes/d0" };
+        place.ctx(&format!("{act} --as bo@x.com")).ok();
+    }
+    for who in ["bo@x.com", "vi@x.com"] {
+        let options = format!("--as {who}");
+        let asked = json!({"id": "nodes/d0", "limit": 100});
+        let whole = report(&place, &options, "context_history", &asked)["versions"].clone();
+        let whole = whole.as_array().unwrap();
+        let has_steps = whole.iter().any(|row| row["state"] == "unpublished");
+        assert_eq!(has_steps, who == "bo@x.com", "{whole:?}");
+        for limit in [1, 2] {
+            let tool = ("context_history", "versions");
+            let pages = paged((&place, &options), tool, &json!({"id": "nodes/d0"}), limit);
+            assert_eq!(pages, *whole, "{who}, {limit} a page");
+        }
+    }
+}
