@@ -153,8 +153,9 @@ impl<'d> DocumentReport<'d> {
     pub(crate) fn of_section(served: &'d Served, section: &'d Section) -> Traced<Self> {
         let portion = Portion { section: Some(section), ..Portion::whole(served) };
         let (body, comments) = portion.shown();
+        let uri = portion.uri().map(|uri| uri.to_string());
         let (section, body) = (Some(section.into()), Some(body));
-        let report = Self { section, comments, body, ..Self::new(served, false) };
+        let report = Self { uri, section, comments, body, ..Self::new(served, false) };
         Traced::new(report, vec![portion.recorded()])
     }
 

@@ -46,7 +46,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::codec;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
-use crate::document::frontmatter::Frontmatter;
+use crate::document::frontmatter::{Frontmatter, Status};
 use crate::document::obsidian::Markup;
 use crate::document::sections::Section;
 use crate::index::{At, Damaged};
@@ -398,8 +398,12 @@ impl<'v> Snapshot<'v> {
         let sealed = self.sealed_version(id, &history, (version, chain_hash), recorded)?;
         let (mut fields, body, markup) = match sealed.document {
             Some(document) => (document.frontmatter, document.parts.body, self.markup()),
-            // A governance file, of which the configuration is one.
-            None => (Frontmatter::read(None), 0, Markup::Plain),
+            // A governance file, of which the configuration is one. It has no field that says what
+            // the checkpoint does: that it is published.
+            None => {
+                let fields = Frontmatter { status: Status::Published, ..Frontmatter::read(None) };
+                (fields, 0, Markup::Plain)
+            }
         };
         let shown = Visible::markup(id, self.markup());
         let additions = markup.additions(&fields, &sealed.text[body..]);

@@ -288,6 +288,36 @@ fn pages_of_an_overview_are_one_list_of_one_checkpoint() {
 }
 
 #[test]
+fn a_governance_file_that_is_read_is_published() {
+    let place = place();
+    for (id, at) in [("CONTEXT.md", json!(1)), ("packs/desk.yml", json!(2))] {
+        let read = report(&place, "context_read", json!({"id": id, "at": at}));
+        assert_eq!((&read["status"], &read["version"]), (&json!("published"), &json!(1)), "{id}");
+    }
+}
+
+#[test]
+fn the_uri_of_a_section_cites_just_that_section() {
+    let place = place();
+    let section = report(&place, "context_read", json!({"id": "nodes/returns#exceptions"}));
+    let uri = "contextnest://nodes/returns@2#exceptions";
+    assert_eq!(
+        (&section["uri"], &section["section"]["anchor"]),
+        (&json!(uri), &json!("exceptions"))
+    );
+    assert_eq!(log(&place)[0]["documents"][0]["uri"], uri);
+    // Read again by what it is cited by, it is the same text, also when there is another version.
+    place.edit("nodes/returns.md", "14 days", "10 days");
+    place.ctx("publish nodes/returns").ok();
+    let again = report(&place, "context_read", json!({"id": uri}));
+    assert_eq!(again, section);
+    let checked = report(&place, "context_check", json!({"uris": [uri]}));
+    assert_eq!(checked["uris"][0]["current"]["same_text"], false, "{checked}");
+    let whole = report(&place, "context_read", json!({"id": "nodes/returns"}));
+    assert_eq!(whole["uri"], "contextnest://nodes/returns@3");
+}
+
+#[test]
 fn no_tool_hands_out_a_draft() {
     let place = place();
     let mut messages = opener(STATELESS);
