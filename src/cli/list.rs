@@ -36,20 +36,20 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let selector = selector.as_deref();
     let source = session.source(&vault, list::need(selector))?;
     let (places, at) = ((&vault, &source), args.at.moment());
-    let mut listing =
-        session.ask_quietly(|call, on_slow| call.list(places, selector, at, on_slow))?;
+    let page = (0, args.limit.entries());
+    let listing =
+        session.ask_quietly(|call, on_slow| call.list(places, (selector, at), page, on_slow))?;
     document::note(session, listing.backend.as_deref(), &listing.notes);
     session.tell();
-    let omitted = session.cut(&mut listing, 0, args.limit.entries());
     let openings = args.snippets.then(|| session.openings(&listing));
     match session.ui.json {
         true => {
             let report = listing.report(openings.as_deref());
-            session.ui.report(&limit::report(report, omitted));
+            session.ui.report(&limit::report(report, listing.omitted));
         }
         false => {
             print(&mut session.ui, &listing, openings.as_deref().unwrap_or_default());
-            limit::note(omitted).iter().for_each(|note| session.ui.note(note));
+            limit::note(listing.omitted).iter().for_each(|note| session.ui.note(note));
         }
     }
     let all = &listing.all;

@@ -123,6 +123,49 @@ fn a_text_that_is_withheld_is_named_and_the_others_are_listed() {
 }
 
 #[test]
+fn a_withheld_document_is_an_entry_of_its_page_with_an_index_and_without() {
+    let place = place();
+    let pages = || -> Vec<Value> {
+        let (mut pages, mut cursor) = (Vec::new(), json!(null));
+        loop {
+            let page = overview(&place, "", &json!({"limit": 2, "cursor": cursor}));
+            let mut report = page["structuredContent"].clone();
+            cursor = report["next_cursor"].take();
+            pages.push(report);
+            if cursor.is_null() {
+                return pages;
+            }
+        }
+    };
+    let ids = |page: &Value| {
+        let of = |list: &Value| {
+            let list = list.as_array().cloned().unwrap_or_default();
+            list.iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        (of(&page["documents"]), of(&page["withheld"]), page["omitted"].as_u64())
+    };
+    let before = pages();
+    let file = "nodes/.versions/fees/history.yaml";
+    place.write(file, place.read(file).replace("chain_hash: sha256:", "chain_hash: sha256:0"));
+    let with = pages();
+    let listed: Vec<_> = with.iter().map(ids).collect();
+    assert_eq!(listed[0].1, ["nodes/fees"]);
+    assert_eq!(listed.iter().map(|page| page.2).collect::<Vec<_>>(), [Some(3), Some(1), None]);
+    for (page, before) in listed.iter().zip(&before) {
+        let mut all = [page.0.clone(), page.1.clone()].concat();
+        all.sort_unstable();
+        assert_eq!(all, ids(before).0);
+    }
+    std::fs::remove_dir_all(place.home().join(".cache")).unwrap();
+    let cache = place.home().join(".cache");
+    std::fs::write(cache, "no folder").unwrap();
+    assert_eq!(pages(), with);
+    // The command reads as many.
+    place.ctx("list -n 1").ok();
+    place.ctx("list -n 2").exits(1);
+}
+
+#[test]
 fn an_overview_has_no_text_that_its_reader_may_not_read() {
     let place = Place::vault();
     place.write("nodes/open.md", "# Open\n\nFor all readers.\n");

@@ -51,12 +51,11 @@ impl Question for Overview {
         let selector = self.selector.as_deref();
         let selector = selector.and_then(|text| call.workspace.listed(&vault, text));
         let (vault, source) = places(call, list::need(selector.as_deref()))?;
-        let listed = call.list((&vault, &source), selector.as_deref(), start.at, &|_| ());
-        let mut listing = listed.map_err(|why| start.explained(why))?;
-        let limit_of_page = self.limit.unwrap_or(PAGE).max(1);
-        let omitted = call.cut(&mut listing, start.skipped, Some(limit_of_page));
+        let page = (start.skipped, Some(self.limit.unwrap_or(PAGE).max(1)));
+        let listed = call.list((&vault, &source), (selector.as_deref(), start.at), page, &|_| ());
+        let listing = listed.map_err(|why| start.explained(why))?;
         call.withholds(&listing.all.withheld);
-        let given = listing.all.documents.len();
+        let (omitted, given) = (listing.omitted, listing.end - start.skipped);
         let next_cursor = (omitted > 0).then(|| start.next(listing.checkpoint, given));
         let openings = call.openings(&listing);
         let report = Paged { report: listing.report(Some(&openings)), omitted, next_cursor };

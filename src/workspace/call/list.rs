@@ -26,6 +26,10 @@ pub(crate) struct Listing {
     pub(crate) backend: Option<String>,
     /// What the writer of the selector should know.
     pub(crate) notes: Vec<String>,
+    /// How many entries come after the page.
+    pub(crate) omitted: usize,
+    /// How many entries came before the end of the page.
+    pub(crate) end: usize,
     class: Class,
     /// The selector in canonical form.
     query: Option<String>,
@@ -48,51 +52,46 @@ impl Workspace<'_> {
 }
 
 impl Call<'_> {
-    /// The documents that a selector selects, or all, in the order of an answer.
+    /// A page of the documents that a selector selects, or of all, in the order of an answer: at most
+    /// so many after the first `skipped`. Of all documents those of the page only are read, and what
+    /// is withheld is one of its entries.
     ///
     /// # Errors
     /// The selector is invalid, or the log cannot be relied on.
     pub(crate) fn list(
         &mut self,
         (vault, source): Places<'_>,
-        selector: Option<&str>,
-        at: Option<Moment>,
+        (selector, at): (Option<&str>, Option<Moment>),
+        (skipped, most): (usize, Option<usize>),
         on_slow: OnSlow<'_>,
     ) -> Result<Listing, Failure> {
         let at = self.workspace.checkpoint_at((vault, source), at)?;
         let Some(text) = selector else {
             let snapshot = Snapshot::of(vault, source, at)?;
             self.count_unreadable(&snapshot);
-            let (checkpoint, all) = (snapshot.checkpoint(), snapshot.all()?);
-            let (backend, notes, class, query) = (None, Vec::new(), Class::Set, None);
-            return Ok(Listing { checkpoint, all, backend, notes, class, query });
+            let (all, omitted) = snapshot.page((skipped, most.unwrap_or(usize::MAX)))?;
+            let end = skipped.saturating_add(all.documents.len() + all.withheld.len());
+            self.recording.listed = Some(all.documents.len());
+            let (checkpoint, backend, notes) = (snapshot.checkpoint(), None, Vec::new());
+            let (class, query) = (Class::Set, None);
+            return Ok(Listing { checkpoint, all, backend, notes, omitted, end, class, query });
         };
         let query = Query { text, at, whole: true, staged: false };
         let mut asked = Asked::new(&self.workspace, (vault, source), query, on_slow)?;
-        let all = asked.resolve(vault)?;
+        let mut all = asked.resolve(vault)?;
         let notes = asked.notes(&all)?;
         if asked.plan.class() == Class::Set {
             self.count_unreadable(&asked.snapshot);
         }
         let (class, query) = (asked.plan.class(), Some(asked.selector.to_string()));
         let (checkpoint, backend) = (asked.snapshot.checkpoint(), asked.plan.backend);
-        Ok(Listing { checkpoint, all, backend, notes, class, query })
-    }
-
-    /// Cuts a list to what is answered of it: at most `limit` documents after the first `skipped`.
-    /// Gives how many are left out after them.
-    pub(crate) fn cut(
-        &mut self,
-        listing: &mut Listing,
-        skipped: usize,
-        limit: Option<usize>,
-    ) -> usize {
-        let documents = &mut listing.all.documents;
+        let documents = &mut all.documents;
         documents.drain(..skipped.min(documents.len()));
-        let all = documents.len();
-        documents.truncate(limit.unwrap_or(all));
+        let left = documents.len();
+        documents.truncate(most.unwrap_or(left));
         self.recording.listed = Some(documents.len());
-        all - documents.len()
+        let (omitted, end) = (left - documents.len(), skipped.saturating_add(documents.len()));
+        Ok(Listing { checkpoint, all, backend, notes, omitted, end, class, query })
     }
 
     /// How each text begins of what is left of a list, in the same order. The texts were verified for
