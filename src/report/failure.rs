@@ -67,7 +67,7 @@ codes! {
     WorkPending "work-pending" 3, "Submissions await a decision, so the mode cannot change.";
     VaultNotAllowed "vault-not-allowed" 3, "The URI names a vault that the configuration does not allow.";
     Busy "busy" 4, "The server has as many calls at work as it may; nothing was done.";
-    Locked "locked" 4, "Another process is writing to the vault.";
+    Locked "locked" 4, "Another process is writing to the vault, or to the file that is to be written.";
     Changed "changed" 4, "Another process changed a file during the command.";
     NotAsExpected "not-as-expected" 4, "The published version is not the one that the caller expects.";
     SubmissionPending "submission-pending" 4, "Another principal's submission of the document awaits a decision.";

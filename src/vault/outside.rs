@@ -182,22 +182,30 @@ pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
     regular(OpenOptions::new().write(true).create(true).truncate(false).mode(0o600), path)
 }
 
-/// Puts a file in the place of one, or where there is none; a reader sees the one or the other. It has
-/// the owner of the `old` one, and of its mode the bits of a mask; a new one is made as any other
-/// program makes one, with the folders above it.
+/// A file that is whole, and not yet in its place.
+#[cfg(feature = "mcp")]
+#[must_use = "the file is put into its place by `put`, and else removed"]
+pub(crate) struct Whole<'p> {
+    file: tempfile::NamedTempFile,
+    path: &'p Path,
+    is_new: bool,
+}
+
+/// Writes a file beside the one whose place it is to take, or where there is none. It has the owner of
+/// the `old` one, and of its mode the bits of a mask; a new one is made as any other program makes one,
+/// with the folders above it.
 ///
 /// # Errors
-/// It cannot be written, or there is a file where none was.
+/// It cannot be written.
 #[cfg(feature = "mcp")]
-pub(crate) fn write_whole(
-    path: &Path,
+pub(crate) fn whole<'p>(
+    path: &'p Path,
     bytes: &[u8],
     (old, mask): (Option<&fs::Metadata>, u32),
-) -> io::Result<()> {
+) -> io::Result<Whole<'p>> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let folder = folder_above(path);
     let mut options = tempfile::Builder::new();
     options.prefix(".ctx-");
     let new = fs::Permissions::from_mode(0o666 & mask);
@@ -215,11 +223,30 @@ pub(crate) fn write_whole(
     }
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
-    match old {
-        Some(_) => file.persist(path).map_err(|why| why.error)?,
-        None => file.persist_noclobber(path).map_err(|why| why.error)?,
-    };
-    File::open(folder)?.sync_all()
+    Ok(Whole { file, path, is_new: old.is_none() })
+}
+
+#[cfg(feature = "mcp")]
+impl Whole<'_> {
+    /// Puts it into its place; a reader sees the old file or this one.
+    ///
+    /// # Errors
+    /// It cannot be put there, or there is a file where none was.
+    pub(crate) fn put(self) -> io::Result<()> {
+        let Self { file, path, is_new } = self;
+        match is_new {
+            false => file.persist(path).map_err(|why| why.error)?,
+            true => file.persist_noclobber(path).map_err(|why| why.error)?,
+        };
+        File::open(folder_above(path))?.sync_all()
+    }
+}
+
+/// The folder that a file is in, or is to be.
+#[cfg(feature = "mcp")]
+pub(crate) fn folder_above(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 fn regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
@@ -242,6 +269,14 @@ fn regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 /// It cannot be made, or another process has kept the turn for longer than `patience`.
 pub(crate) fn take_turn(dir: &Path, patience: Duration) -> io::Result<File> {
     make_private(dir)?;
+    take_turn_at(dir, patience)
+}
+
+/// The same at a folder that is there. The folder itself is locked: nothing is made in it.
+///
+/// # Errors
+/// As [`take_turn`].
+pub(crate) fn take_turn_at(dir: &Path, patience: Duration) -> io::Result<File> {
     lock::turn(File::open(dir)?, patience)
 }
 

@@ -46,6 +46,7 @@ fn every_verb_names_its_schema() {
     let token = token.json("ctx.mcp.token.add");
     let token = token["token_id"].as_str().unwrap();
     let revoke = format!("mcp token revoke {token} --tokens ../tokens.json");
+    let config = format!("mcp config zed --program {}", env!("CARGO_BIN_EXE_ctx"));
     let mut asked = Vec::new();
     for (line, schema) in [
         ("status", "ctx.status"),
@@ -144,7 +145,7 @@ fn every_verb_names_its_schema() {
         (promoted.as_str(), "ctx.stage.promote"),
         (erased.as_str(), "ctx.stage.erase"),
         ("stage gc --dry-run", "ctx.stage.gc"),
-        ("mcp config zed", "ctx.mcp.config"),
+        (config.as_str(), "ctx.mcp.config"),
         ("mcp doctor", "ctx.mcp.doctor"),
         ("mcp schema context_check", "ctx.mcp.schema"),
         ("mcp token add bo --tokens ../more.json", "ctx.mcp.token.add"),

@@ -49,7 +49,11 @@ fn a_profile_a_principal_and_names_are_those_that_are_asked_for() {
     command = "/opt/ctx"
     args = ["mcp", "--vault", "VAULT", "--profile", "author", "--as", "ANA@example.com"]
     "#);
-    assert_snapshot!(output.stderr, @"note: this belongs into ~/.codex/config.toml, or .codex/config.toml in a project that is trusted");
+    let notes = output.stderr.replace(env!("CARGO_BIN_EXE_ctx"), "CTX");
+    assert_snapshot!(notes, @"
+    warning: `/opt/ctx` is no program on this machine; name it by its path, as with `--program CTX`
+    note: this belongs into ~/.codex/config.toml, or .codex/config.toml in a project that is trusted
+    ");
     let refused = place.ctx("mcp config emacs").exits(2);
     assert!(refused.stderr.contains("possible values"), "{}", refused.whole());
     let refused = place.ctx("mcp config zed --vault /nowhere").exits(2);
@@ -98,8 +102,123 @@ fn the_entry_is_put_into_the_configuration_of_each_client() {
     assert!(place.read(".mcp.json").contains("\"mcpServers\""));
     place.ctx("mcp config vscode --write --project .").ok();
     assert!(place.read(".vscode/mcp.json").contains("\"stdio\""));
-    place.ctx("mcp config claude-desktop --write --project .").exits(2);
     place.ctx("mcp config zed --project .").exits(2);
+    for (line, why) in [
+        ("claude-desktop --write --project .", "`claude-desktop` has no configuration in projects"),
+        ("cursor --write --project none", "/none` is no folder"),
+        ("cursor --write --project nodes/a.md", "/a.md` is no folder"),
+    ] {
+        let refused = place.ctx(&format!("mcp config {line}")).exits(2);
+        assert!(refused.stderr.contains(why), "{}", refused.whole());
+        let refused = place.ctx(&format!("mcp doctor {}", line.replace("--write ", ""))).exits(2);
+        assert!(refused.stderr.contains(why), "{}", refused.whole());
+    }
+    assert!(!place.has("none"));
+    let refused = place.typed("mcp config cursor --write").without("HOME").run().exits(2);
+    assert!(refused.stderr.contains("no variable says where"), "{}", refused.whole());
+}
+
+#[test]
+fn a_program_that_the_client_does_not_find_is_a_warning() {
+    let place = vault();
+    let own = env!("CARGO_BIN_EXE_ctx");
+    let folder = std::path::Path::new(own).parent().unwrap().to_str().unwrap();
+    let with_path = |line: &str, path: &str| place.typed(line).var("PATH", path).run().ok();
+    for line in ["mcp config zed", "mcp config zed --write --dry-run", "mcp config zed --json"] {
+        let output = with_path(line, "/nowhere");
+        let warning = format!(
+            "warning: `ctx` is in no folder of the PATH; name it by its path, as with `--program {own}`"
+        );
+        assert!(output.stderr.contains(&warning), "{}", output.whole());
+        assert!(output.stdout.ends_with('\n'), "{}", output.stdout);
+        let found = with_path(line, &format!("/nowhere:{folder}"));
+        assert!(!found.stderr.contains("warning"), "{}", found.whole());
+        let found = with_path(&format!("{line} --program {own}"), "");
+        assert!(!found.stderr.contains("warning"), "{}", found.whole());
+    }
+    let report = with_path("mcp config zed --json --program /opt/none", folder);
+    let report = report.json("ctx.mcp.config");
+    assert!(report["notes"][0].as_str().unwrap().starts_with("`/opt/none` is no program"));
+    let output = with_path("mcp config zed --program bin/ctx", folder);
+    assert!(output.stderr.contains("`bin/ctx` is not an absolute path"), "{}", output.whole());
+}
+
+#[test]
+fn processes_that_write_one_configuration_lose_no_entry_of_each_other() {
+    for (round, (client, path, old)) in [
+        ("cursor", ".cursor/mcp.json", None),
+        ("zed", ".config/zed/settings.json", Some("{\n  // mine\n}\n")),
+        ("codex", ".codex/config.toml", Some("# mine\n")),
+        ("codex", ".codex/config.toml", None),
+    ]
+    .iter()
+    .cycle()
+    .take(12)
+    .enumerate()
+    {
+        let place = vault();
+        if let Some(old) = old {
+            file(&place, path, old);
+        }
+        let names: Vec<String> = (0..8).map(|n| format!("server-{n}")).collect();
+        let start = |name: &String| {
+            let line = format!("mcp config {client} --write --name {name}");
+            place.typed(&line).command().spawn().unwrap()
+        };
+        let started: Vec<_> = names.iter().map(start).collect();
+        let done = started.into_iter().map(|child| child.wait_with_output().unwrap());
+        let changes: Vec<String> = done
+            .map(|output| {
+                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+                let told = String::from_utf8(output.stdout).unwrap();
+                told.trim_end().rsplit(' ').next().unwrap().to_owned()
+            })
+            .collect();
+        let created = changes.iter().filter(|change| *change == "created").count();
+        assert_eq!(created, usize::from(old.is_none()), "{round}: {changes:?}");
+        let written = fs::read_to_string(place.home().join(path)).unwrap();
+        for name in &names {
+            assert!(written.contains(&format!("\"{name}\"")), "{round}: {name}: {written}");
+        }
+        assert_eq!(written.contains("mine"), old.is_some());
+        let left = fs::read_dir(place.home().join(path).parent().unwrap()).unwrap().count();
+        assert_eq!(left, 1, "{round}");
+    }
+}
+
+#[test]
+fn an_entry_of_another_program_is_refused_and_one_of_ctx_is_changed() {
+    let place = vault();
+    for (client, path, form) in [
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            "{\"mcpServers\": {\"vault\": {\"command\": \"COMMAND\", \"args\": [\"mcp\"]}}}\r\n",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[mcp_servers.vault]\r\ncommand = 'COMMAND' # mine\r\nargs = ['mcp']\r\n",
+        ),
+    ] {
+        let theirs = form.replace("COMMAND", "/opt/theirs");
+        let path = file(&place, path, &theirs);
+        let line = format!("mcp config {client} --write");
+        let refused = place.ctx(&line).exits(1);
+        let why = "`vault` is there already, and starts another program";
+        assert!(refused.stderr.contains(why) && refused.stderr.contains("`--name`"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
+        place.ctx(&format!("{line} --name ours")).ok();
+        let both = fs::read_to_string(&path).unwrap();
+        assert!(both.contains("/opt/theirs") && both.contains("ours"), "{both}");
+        fs::write(&path, form.replace("COMMAND", "/old/ctx")).unwrap();
+        let changed = place.ctx(&format!("{line} --program /opt/ctx")).ok();
+        assert!(changed.stdout.ends_with("  updated\n"), "{}", changed.stdout);
+        let written = fs::read_to_string(&path).unwrap();
+        assert!(written.contains("/opt/ctx") && !written.contains("/old/ctx"), "{written}");
+        assert_eq!(written.matches('\n').count(), written.matches("\r\n").count());
+        assert_eq!(written.contains("# mine"), client == "codex");
+    }
 }
 
 #[test]

@@ -74,6 +74,44 @@ fn the_entry_that_was_written_works() {
     }
 }
 
+/// The hint of a check.
+fn hint(report: &Value, check: &str) -> String {
+    let mut all = report["checks"].as_array().unwrap().iter();
+    let found = all.find(|one| one["check"] == check && !one["hint"].is_null());
+    found.unwrap_or_else(|| panic!("{report}"))["hint"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_advice_for_a_program_that_is_not_found_works_and_keeps_the_entry() {
+    for client in ["claude-code", "cursor", "vscode", "codex", "zed"] {
+        let place = vault();
+        let line =
+            format!("mcp config {client} --write --name 'our rules' --profile author --as bo");
+        place.typed(&line).run().ok();
+        let doctor = format!("mcp doctor {client} --json");
+        let report = place.typed(&doctor).var("PATH", "/nowhere").run().exits(1);
+        let hint = hint(&report.json("ctx.mcp.doctor"), "program");
+        let command = hint.split('`').nth(1).unwrap().strip_prefix("ctx ").unwrap();
+        assert!(command.contains("--profile author --as bo"), "{command}");
+        let told = place.typed(command).run().ok().stdout;
+        assert!(told.ends_with("  updated\n"), "{told}");
+        place.ctx(&doctor).ok();
+    }
+    let place = vault();
+    let path = place.home().join(".cursor/mcp.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    for entry in [
+        r#"{"command": "ours", "args": ["mcp"]}"#,
+        r#"{"command": "ctx", "args": ["mcp", "--read-only"]}"#,
+        r#"{"command": "ctx", "args": ["mcp", "--vault", "a=/a", "--vault", "b=/b"]}"#,
+    ] {
+        fs::write(&path, format!("{{\"mcpServers\": {{\"a\": {entry}}}}}")).unwrap();
+        let report = place.typed("mcp doctor cursor --json").var("PATH", "/nowhere").run().exits(1);
+        let hint = hint(&report.json("ctx.mcp.doctor"), "program");
+        assert!(hint.contains("in `command` of the entry"), "{hint}");
+    }
+}
+
 #[test]
 fn what_is_wrong_with_an_entry_is_said() {
     let place = vault();

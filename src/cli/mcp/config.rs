@@ -2,16 +2,19 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
+
 use crate::chain::diff::print_between;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::mcp::clients::place::{Place, Whereabouts};
-use crate::mcp::clients::write;
+use crate::mcp::clients::{program, write};
 use crate::mcp::{Client, Started};
 use crate::report::client::{ClientReport, WrittenReport};
 use crate::report::failure::{Code, Failure};
 use crate::vault::Vault;
+use crate::words::argument;
 use crate::workspace::{Options, Workspace};
 
 /// Print or write what a client needs to start the server
@@ -20,8 +23,9 @@ use crate::workspace::{Options, Workspace};
 /// With --as the server acts for that principal; otherwise for that of its environment.
 ///
 /// --write puts the entry into the configuration, and prints what changes there; --dry-run prints it
-/// only. All else in the file stays, comments too. An entry of the same name keeps what was added to
-/// it. A file that cannot be read, and a symbolic link, are left as they are.
+/// only. All else in the file stays, comments too. An entry of ctx with the same name is changed, and
+/// keeps what was added to it; that of another program is left as it is, and so are a file that cannot
+/// be read and a symbolic link.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx mcp config claude-code\n  \
 ctx mcp config codex --profile author --as ana@example.com\n  \
@@ -31,7 +35,7 @@ ctx mcp config zed --program /usr/local/bin/ctx --name policies")]
 pub(super) struct Config {
     /// The program that starts the server
     #[arg(value_enum)]
-    client: ClientArg,
+    client: Client,
     /// Name of the server in the client [default: the vault's name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -61,10 +65,10 @@ pub(super) struct At {
     ///
     /// Claude Code has one of projects only; the default is that of the current folder.
     #[arg(long, value_name = "DIR", conflicts_with = "file")]
-    project: Option<PathBuf>,
+    pub(super) project: Option<PathBuf>,
     /// This file of configuration
     #[arg(long, value_name = "FILE")]
-    file: Option<PathBuf>,
+    pub(super) file: Option<PathBuf>,
 }
 
 impl At {
@@ -81,42 +85,44 @@ impl At {
         }
         let var = |name: &str| environment.var(name);
         let where_ = Whereabouts { var: &var, is_mac: cfg!(target_os = "macos") };
-        let place = match (&self.project, client) {
-            (Some(project), _) => client.in_project(&environment.cwd.join(project)),
-            (None, Client::ClaudeCode) => client.in_project(&environment.cwd),
-            (None, _) => client.of_user(&where_),
+        let refused = |message: String, hint: &'static str| {
+            Err(Failure::new(Code::Usage, message).hint(hint))
         };
-        place.ok_or_else(|| {
-            let message = "where the configuration of the client is, is not known";
-            Failure::new(Code::Usage, message)
-                .hint("name it with `--file`, or set `HOME`; Claude Desktop has none in a project")
-        })
+        let project = match (&self.project, client) {
+            (Some(project), _) => environment.cwd.join(project),
+            (None, Client::ClaudeCode) => environment.cwd.clone(),
+            (None, _) => {
+                return client.of_user(&where_).map_or_else(
+                    || {
+                        let message = "no variable says where the folder of the user is";
+                        refused(message.to_owned(), "set `HOME`, or name the file with `--file`")
+                    },
+                    Ok,
+                );
+            }
+        };
+        if !project.is_dir() {
+            let message = format!("the project `{}` is no folder", project.display());
+            return refused(message, "name a folder that is there with `--project`");
+        }
+        client.in_project(&project).map_or_else(
+            || {
+                let message = format!("`{}` has no configuration in projects", client.as_str());
+                refused(message, "leave out `--project`, so that the user's is meant")
+            },
+            Ok,
+        )
     }
 }
 
-/// A client as an argument names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum ClientArg {
-    ClaudeCode,
-    ClaudeDesktop,
-    Cursor,
-    Vscode,
-    Codex,
-    Gemini,
-    Zed,
-}
+/// The names of clients as an argument.
+impl clap::ValueEnum for Client {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
 
-impl From<ClientArg> for Client {
-    fn from(named: ClientArg) -> Self {
-        match named {
-            ClientArg::ClaudeCode => Self::ClaudeCode,
-            ClientArg::ClaudeDesktop => Self::ClaudeDesktop,
-            ClientArg::Cursor => Self::Cursor,
-            ClientArg::Vscode => Self::Vscode,
-            ClientArg::Codex => Self::Codex,
-            ClientArg::Gemini => Self::Gemini,
-            ClientArg::Zed => Self::Zed,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.as_str()))
     }
 }
 
@@ -132,14 +138,21 @@ pub(super) fn run(args: &Config, session: &mut Session<'_>) -> Result<Answer, Fa
     let words = words(&vault, args.profile, session)?;
     let name = args.name.clone().unwrap_or_else(|| vault.folder_name());
     let started = Started { name, command: args.program.clone(), args: words };
-    let client = Client::from(args.client);
+    let client = args.client;
     match args.write {
-        true => put(args, (client, &started), session),
-        false => {
-            print((client, &started), None, session);
-            Ok(Answer::Yes)
-        }
+        true => put(args, (client, &started), session)?,
+        false => print((client, &started), None, session),
     }
+    Ok(Answer::Yes)
+}
+
+/// Warns of a program that the client would not find, before the entry is printed.
+fn warn_of_program(program: &str, session: &mut Session<'_>) {
+    let path = session.workspace.environment.var("PATH").unwrap_or_default();
+    let Some(why) = program::not_found(program, path) else { return };
+    let own = program::own();
+    let own = argument(&own);
+    session.ui.warn(&format!("{why}; name it by its path, as with `--program {own}`"));
 }
 
 /// The arguments of a server of a vault.
@@ -166,6 +179,7 @@ fn print(
     session: &mut Session<'_>,
 ) {
     let entry = client.entry(started);
+    warn_of_program(&started.command, session);
     match (session.ui.json, written) {
         (true, written) => session.ui.report(&ClientReport {
             name: &started.name,
@@ -176,7 +190,7 @@ fn print(
             written,
         }),
         (false, None) => {
-            session.ui.harmless(&entry);
+            session.ui.harmless(&format!("{entry}\n"));
             session.ui.note(&format!("note: this belongs into {}", client.file()));
         }
         (false, Some(WrittenReport { path, change, dry_run, diff })) => {
@@ -195,9 +209,12 @@ fn put(
     args: &Config,
     (client, started): (Client, &Started),
     session: &mut Session<'_>,
-) -> Result<Answer, Failure> {
+) -> Result<(), Failure> {
     let place = args.at.place(client, session)?;
-    let edit = write::plan(client, &place, started)?;
+    let edit = match args.dry_run {
+        true => write::plan(client, &place, started)?,
+        false => write::put(client, &place, started)?,
+    };
     let path = place.path.to_string_lossy().into_owned();
     let name = shown(&path).into_owned();
     let (change, diff) = match (&edit.before, &edit.after) {
@@ -205,10 +222,7 @@ fn put(
         (None, Some(after)) => ("created", print_between("", after, "/dev/null", &name)),
         (Some(before), Some(after)) => ("updated", print_between(before, after, &name, &name)),
     };
-    if !args.dry_run {
-        write::bring(&place, &edit)?;
-    }
     let written = WrittenReport { path: &path, change, dry_run: args.dry_run, diff: &diff };
     print((client, started), Some(written), session);
-    Ok(Answer::Yes)
+    Ok(())
 }

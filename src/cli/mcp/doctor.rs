@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::config::{At, ClientArg};
+use super::config::At;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::mcp::Client;
-use crate::mcp::clients::write;
+use crate::mcp::clients::{edit, program, write};
 use crate::mcp::doctor::{self, Carrier, Diagnosis, Started, Url};
 use crate::report::doctor::{Checked, DoctorReport, Outcome};
 use crate::report::failure::{Code, Failure};
 use crate::vault::outside;
+use crate::words::argument;
 use crate::workspace::{Options, Workspace};
 
 /// The longest file with a token.
@@ -36,7 +37,7 @@ ctx mcp doctor --url http://127.0.0.1:8080/mcp --token-file token.txt")]
 pub(super) struct Doctor {
     /// The client whose configuration is read
     #[arg(value_enum)]
-    client: Option<ClientArg>,
+    client: Option<Client>,
     /// Name of the server in the client [default: the only one that is ctx]
     #[arg(long, value_name = "NAME", requires = "client")]
     name: Option<String>,
@@ -67,7 +68,7 @@ pub(super) fn run(args: &Doctor, session: &mut Session<'_>) -> Result<Answer, Fa
     }
     let mut found = Diagnosis::default();
     let carrier = match (args.client, &args.url) {
-        (Some(client), _) => of_client(args, client.into(), session, &mut found)?,
+        (Some(client), _) => of_client(args, client, session, &mut found)?,
         (None, Some(url)) => Some(Carrier::Url(of_url(args, url, session)?)),
         (None, None) => Some(Carrier::Started(of_vault(args, session)?)),
     };
@@ -123,7 +124,7 @@ fn started(
     session: &Session<'_>,
 ) -> Started {
     let env = doctor::variables(&session.workspace.environment.vars, &added);
-    Started { argv, env, added, time: Duration::from_secs(args.timeout) }
+    Started { argv, env, added, time: Duration::from_secs(args.timeout), advice: None }
 }
 
 fn of_url(args: &Doctor, url: &str, session: &Session<'_>) -> Result<Url, Failure> {
@@ -165,8 +166,9 @@ fn of_client(
             return Ok(None);
         }
         Ok(None) => {
-            let hint = "`ctx mcp config CLIENT --write` makes it, with an entry";
-            return problem(found, format!("`{path}` is not there"), hint);
+            let hint =
+                format!("`ctx mcp config {} --write` makes it, with an entry", client.as_str());
+            return problem(found, format!("`{path}` is not there"), &hint);
         }
         Ok(Some(entries)) => entries,
     };
@@ -179,13 +181,46 @@ fn of_client(
         return problem(found, format!("`{name}` in `{path}` starts no program"), hint);
     };
     found.add("config", Outcome::Ok, format!("`{name}` in `{path}`"));
-    let program = argv.first().cloned().unwrap_or_default();
-    if !doctor::is_found_everywhere(&program) {
+    let program = argv.first().map_or("", String::as_str);
+    let advice = with_path((client, args), (&name, &entries[&name]), &argv);
+    if !program.contains('/') && program::not_found(program, program::EVERYWHERE).is_some() {
         let message = format!("`{program}` is in no folder in which a client of the desktop looks");
         found.add("program", Outcome::Warning, message);
-        found.hint("name it by its path: `ctx mcp config CLIENT --write --program PATH`");
+        found.hint(&*advice);
     }
-    Ok(Some(Carrier::Started(started(argv, added, args, session))))
+    let started = Started { advice: Some(advice), ..started(argv, added, args, session) };
+    Ok(Some(Carrier::Started(started)))
+}
+
+/// How the program of an entry is named by its path: by a command that keeps the other words of the
+/// entry, where it has options for all of them.
+fn with_path(
+    (client, args): (Client, &Doctor),
+    (name, entry): (&str, &Value),
+    argv: &[String],
+) -> String {
+    let own = program::own();
+    let given = argv.get(2..).unwrap_or_default();
+    let options: Vec<&str> = given.iter().step_by(2).map(String::as_str).collect();
+    let is_known = |option: &&str| {
+        ["--vault", "--profile", "--as"].contains(option)
+            && options.iter().filter(|other| *other == option).count() == 1
+    };
+    let is_whole = given.len() % 2 == 0 && options.iter().all(is_known);
+    if !is_whole || !edit::is_ours(entry, &own) {
+        return format!("name it by its path, as with `{own}`, in `command` of the entry");
+    }
+    let mut words = ["ctx", "mcp", "config", client.as_str(), "--write", "--name", name]
+        .map(str::to_owned)
+        .to_vec();
+    for (option, path) in [("--project", &args.at.project), ("--file", &args.at.file)] {
+        let path = path.iter().map(|path| path.to_string_lossy().into_owned());
+        words.extend(path.flat_map(|path| [option.to_owned(), path]));
+    }
+    words.extend(["--program".to_owned(), own]);
+    words.extend_from_slice(given);
+    let words: Vec<String> = words.iter().map(|word| argument(word).into_owned()).collect();
+    format!("name it by its path: `{}`", words.join(" "))
 }
 
 /// The entry that is examined.
@@ -196,11 +231,8 @@ fn named(args: &Doctor, entries: &Map<String, Value>) -> Result<String, String> 
             false => Err(format!("has no server `{name}`")),
         };
     }
-    let is_ours = |entry: &Value| {
-        doctor::started(entry).is_some_and(|(argv, _)| argv.get(1).is_some_and(|arg| arg == "mcp"))
-    };
-    let ours: Vec<&String> =
-        entries.iter().filter(|(_, entry)| is_ours(entry)).map(|(name, _)| name).collect();
+    let ours = entries.iter().filter(|(_, entry)| edit::is_server(entry));
+    let ours: Vec<&String> = ours.map(|(name, _)| name).collect();
     match ours.as_slice() {
         [one] => Ok((*one).clone()),
         [] => Err("has no server that is `ctx mcp`".to_owned()),

@@ -1,10 +1,9 @@
 //! The entry of a server in a client's configuration: read, and put there without a loss of what else
 //! is in the file (MCP-23).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::jsonc;
-use super::{Client, Started};
+use super::{Client, Started, jsonc, toml};
 
 /// Why a configuration is left as it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,15 +14,16 @@ pub(crate) enum Unedited {
     /// The server has an entry of another kind.
     #[error("`{0}` is there already, and is not a program that the client starts")]
     OtherKind(String),
-    /// The server has another entry, which is edited by hand.
-    #[error("`{0}` is there already, with other words")]
+    /// The server has the entry of another program.
+    #[error("`{0}` is there already, and starts another program")]
     Other(String),
     /// The place of the entry is spelled in a way that is not edited.
     #[error("`mcp_servers` is spelled in a way to which no table can be added")]
     Spelling,
 }
 
-/// The text with the entry of a server; none where it has the entry already.
+/// The text with the entry of a server; none where it has the entry already. An entry of the same name
+/// is changed if it is ours, and keeps what the user added to it.
 ///
 /// # Errors
 /// It is left as it is.
@@ -33,11 +33,31 @@ pub(crate) fn with(
     server: &Started,
 ) -> Result<Option<String>, Unedited> {
     if text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}').is_empty() {
-        return Ok(Some(client.entry(server) + "\n"));
+        return Ok(Some(with_ends_of(text, client.entry(server) + "\n")));
     }
-    match client.is_toml() {
-        true => in_toml(client, text, server),
-        false => in_json(client, text, server),
+    let old = read(client, text)?;
+    let (key, name) = (client.key(), server.name.as_str());
+    let there = old.get(key).and_then(|servers| servers.get(name));
+    let (wanted, mut missing) = (client.members(server), client.members(server));
+    if let Some(there) = there {
+        check_is_ours(there, server)?;
+        missing.retain(|member, value| there.get(member.as_str()) != Some(value));
+    }
+    let place = (client.key(), name);
+    let edited = match client.is_toml() {
+        true if there.is_none() => add_table(client, (text, &old), server)?,
+        true => toml::replaced(text, &[key, name], &missing).ok_or(Unedited::Spelling)?,
+        false => set_members(text, place, (there.is_none(), &missing))?,
+    };
+    let edited = with_ends_of(text, edited);
+    let mut expected = old;
+    for (member, value) in wanted {
+        expected[key][name][member] = value;
+    }
+    // Nothing else changed.
+    match read(client, &edited) {
+        Ok(new) if new == expected => Ok((edited != text).then_some(edited)),
+        _ => Err(Unedited::Spelling),
     }
 }
 
@@ -53,82 +73,83 @@ pub(crate) fn entries(client: Client, text: &str) -> Result<Map<String, Value>, 
     })
 }
 
+/// Whether an entry starts a program with the words of a server of ctx.
+pub(crate) fn is_server(entry: &Value) -> bool {
+    entry["command"].is_string() && entry["args"][0] == "mcp"
+}
+
+/// Whether an entry is ours: it starts ctx, or the program that is named now, as a server. Who wrote
+/// another did not ask for this one.
+pub(crate) fn is_ours(entry: &Value, program: &str) -> bool {
+    let command = entry["command"].as_str().unwrap_or_default();
+    let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
+    is_server(entry) && (["ctx", "ctx.exe"].contains(&name) || command == program)
+}
+
 fn read(client: Client, text: &str) -> Result<Value, Unedited> {
     match client.is_toml() {
         true => {
-            let read: Result<Value, toml::de::Error> = toml::from_str(text);
+            let read: Result<Value, ::toml::de::Error> = ::toml::from_str(text);
             read.map_err(|why| Unedited::Invalid(why.to_string().trim_end().to_owned()))
         }
         false => jsonc::value(text).map_err(|why| Unedited::Invalid(why.to_string())),
     }
 }
 
-fn in_json(client: Client, text: &str, server: &Started) -> Result<Option<String>, Unedited> {
+/// Refuses an entry that is not ours.
+fn check_is_ours(there: &Value, server: &Started) -> Result<(), Unedited> {
+    let has_address = ["url", "httpUrl", "serverUrl"].iter().any(|name| there.get(name).is_some());
+    match has_address || !there["command"].is_string() {
+        true => Err(Unedited::OtherKind(server.name.clone())),
+        false if is_ours(there, &server.command) => Ok(()),
+        false => Err(Unedited::Other(server.name.clone())),
+    }
+}
+
+/// The text of JSON in which an entry is there with these members, or has these new values.
+fn set_members(
+    text: &str,
+    (key, name): (&str, &str),
+    (is_new, members): (bool, &Map<String, Value>),
+) -> Result<String, Unedited> {
     let invalid = |why: jsonc::Unread| Unedited::Invalid(why.to_string());
-    let old = read(client, text)?;
-    let (key, name) = (client.key(), server.name.as_str());
-    let wanted = client.members(server);
-    let there = old.get(key).and_then(|servers| servers.get(name));
-    let mut expected = old.clone();
-    let edited = match there {
-        None => jsonc::set(text, &[key, name], &Value::Object(wanted.clone())).map_err(invalid)?,
-        Some(Value::Object(members)) if is_started(members) => {
-            // What the user added to the entry stays.
-            let differ =
-                wanted.iter().filter(|(member, value)| members.get(*member) != Some(*value));
-            let set = |text: String, (member, value): (&String, &Value)| {
-                jsonc::set(&text, &[key, name, member], value)
-            };
-            differ.into_iter().try_fold(text.to_owned(), set).map_err(invalid)?
-        }
-        Some(_) => return Err(Unedited::OtherKind(name.to_owned())),
+    if is_new {
+        let entry = Value::Object(members.clone());
+        return jsonc::set(text, &[key, name], &entry).map_err(invalid);
+    }
+    // What the user added to the entry stays.
+    let set = |text: String, (member, value): (&String, &Value)| {
+        jsonc::set(&text, &[key, name, member], value)
     };
-    for (member, value) in wanted {
-        expected[key][name][member] = value;
-    }
-    // Nothing else changed.
-    match read(client, &edited) {
-        Ok(new) if new == expected => Ok((edited != text).then_some(edited)),
-        _ => Err(Unedited::Spelling),
-    }
+    members.iter().try_fold(text.to_owned(), set).map_err(invalid)
 }
 
-/// Whether an entry is that of a program, and not of an address.
-fn is_started(members: &Map<String, Value>) -> bool {
-    members.get("command").is_some_and(Value::is_string)
-        && !["url", "httpUrl", "serverUrl"].iter().any(|name| members.contains_key(*name))
-}
-
-fn in_toml(client: Client, text: &str, server: &Started) -> Result<Option<String>, Unedited> {
-    let old = read(client, text)?;
-    let (key, name) = (client.key(), server.name.as_str());
-    let wanted = client.members(server);
-    match old.get(key).and_then(|servers| servers.get(name)) {
-        None => {}
-        Some(Value::Object(there)) if wanted.iter().all(|(k, v)| there.get(k) == Some(v)) => {
-            return Ok(None);
-        }
-        Some(_) => return Err(Unedited::Other(name.to_owned())),
-    }
-    // A table may stand at the end, whatever comes before it.
-    let end = if text.ends_with('\n') { "\n" } else { "\n\n" };
-    let edited = format!("{text}{end}{}\n", client.entry(server));
-    let mut expected = old;
-    if expected.get(key).is_none() {
-        expected[key] = json!({});
-    }
-    if !expected[key].is_object() {
+/// The text of TOML with the table of a server at its end, where one may stand whatever comes before.
+fn add_table(
+    client: Client,
+    (text, old): (&str, &Value),
+    server: &Started,
+) -> Result<String, Unedited> {
+    if old.get(client.key()).is_some_and(|servers| !servers.is_object()) {
         return Err(Unedited::Spelling);
     }
-    expected[key][name] = Value::Object(wanted);
-    match read(client, &edited) {
-        Ok(new) if new == expected => Ok(Some(edited)),
-        _ => Err(Unedited::Spelling),
+    let end = if text.ends_with('\n') { "\n" } else { "\n\n" };
+    Ok(format!("{text}{end}{}\n", client.entry(server)))
+}
+
+/// A text with the line ends of another one, if all of those are CRLF.
+fn with_ends_of(other: &str, text: String) -> String {
+    let lines = other.matches('\n').count();
+    match lines > 0 && other.matches("\r\n").count() == lines {
+        true => text.replace("\r\n", "\n").replace('\n', "\r\n"),
+        false => text,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn server() -> Started {
@@ -157,11 +178,81 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_is_there_keeps_what_the_user_added() {
-        let text = "{\"mcpServers\": {\"a\": {\"args\": [\"old\"], \"command\": \"x\", \"env\": {\"K\": \"v\"}}}}";
-        let edited = with(Client::Cursor, text, &server()).unwrap().unwrap();
-        let entry = &entries(Client::Cursor, &edited).unwrap()["a"];
-        assert_eq!((&entry["env"]["K"], &entry["args"][0]), (&json!("v"), &json!("mcp")));
+    fn an_entry_of_ours_is_changed_and_keeps_what_the_user_added() {
+        for (client, text) in [
+            (
+                Client::Cursor,
+                "{\"mcpServers\": {\"a\": {\"args\": [\"mcp\", \"old\"], \"command\": \"COMMAND\", \"env\": {\"K\": \"v\"}}}} // mine",
+            ),
+            (
+                Client::Codex,
+                "[mcp_servers.a] # mine\nargs = [\"mcp\", \"old\"]\ncommand = 'COMMAND'\nenv = {K = \"v\"}\n[mcp_servers.a.tools]\n",
+            ),
+            (
+                Client::Codex,
+                "# mine\nmcp_servers = {a = {command = 'COMMAND', args = ['mcp'], env.K = 'v'}}",
+            ),
+        ] {
+            for (command, program) in [
+                ("ctx", "ctx"),
+                ("/opt/bin/ctx", "ctx"),
+                ("C:/bin/ctx.exe", "ctx"),
+                ("ctx", "/opt/ours"),
+                ("/opt/ours", "/opt/ours"),
+            ] {
+                let server = Started { command: program.to_owned(), ..server() };
+                let edited = with(client, &text.replace("COMMAND", command), &server);
+                let edited = edited.unwrap().unwrap();
+                let entry = &entries(client, &edited).unwrap()["a"];
+                assert_eq!((&entry["env"]["K"], &entry["args"][2]), (&json!("v"), &json!("/v")));
+                assert!(entry["command"] == program && edited.contains("mine"), "{edited}");
+                assert_eq!(with(client, &edited, &server), Ok(None));
+            }
+        }
+    }
+
+    #[test]
+    fn an_entry_of_another_program_is_left_as_it_is() {
+        let other = Unedited::Other("a".to_owned());
+        for (command, args) in [
+            ("x", "[\"mcp\"]"),
+            ("ctx", "[\"serve\", \"mcp\"]"),
+            ("ctx", "[]"),
+            ("ctx", "\"mcp\""),
+            ("/opt/ctx/run", "[\"mcp\"]"),
+            ("ctx2", "[\"mcp\"]"),
+            ("", "[\"mcp\"]"),
+        ] {
+            let json = format!(
+                "{{\"mcpServers\": {{\"a\": {{\"command\": \"{command}\", \"args\": {args}}}}}}}"
+            );
+            let toml = format!("[mcp_servers.a]\ncommand = \"{command}\"\nargs = {args}\n");
+            assert_eq!(with(Client::Gemini, &json, &server()), Err(other.clone()), "{json}");
+            assert_eq!(with(Client::Codex, &toml, &server()), Err(other.clone()), "{toml}");
+        }
+    }
+
+    #[test]
+    fn line_ends_stay_those_of_the_file() {
+        let old = "\"mcpServers\": {\n\"a\": {\"command\": \"ctx\", \"args\": [\"mcp\",\n\"x\"]}}";
+        for (client, text) in [
+            (Client::Cursor, "{}\n".to_owned()),
+            (Client::Cursor, "{\n}".to_owned()),
+            (Client::Cursor, "{ // mine\n  \"b\": [\n 1\n ]\n}".to_owned()),
+            (Client::Vscode, format!("{{{old}}}").replace("mcpServers", "servers")),
+            (Client::Cursor, format!("{{{old}}}\n")),
+            (Client::Zed, "\n".to_owned()),
+            (Client::Codex, "\n".to_owned()),
+            (Client::Codex, "a = \"\"\"\nx\"\"\"\n".to_owned()),
+            (Client::Codex, "a = 1\nb = 2".to_owned()),
+            (Client::Codex, "[mcp_servers.a]\nargs = [\n\"mcp\",\n]\ncommand = \"ctx\"".to_owned()),
+        ] {
+            let text = text.replace('\n', "\r\n");
+            let edited = with(client, &text, &server()).unwrap().unwrap();
+            assert!(!edited.replace("\r\n", "").contains(['\n', '\r']), "{edited:?}");
+            let plain = with(client, &text.replace("\r\n", "\n"), &server()).unwrap().unwrap();
+            assert!(!plain.contains('\r'), "{plain:?}");
+        }
     }
 
     #[test]
@@ -177,7 +268,9 @@ mod tests {
                 "{\"mcpServers\": {\"a\": {\"command\": \"x\", \"httpUrl\": \"\"}}}",
                 "not a program",
             ),
-            (Client::Codex, "[mcp_servers.a]\ncommand = \"x\"\n", "with other words"),
+            (Client::Codex, "[mcp_servers.a]\ncommand = \"x\"\n", "starts another program"),
+            (Client::Codex, "[mcp_servers.a]\nurl = \"http://x\"\n", "not a program"),
+            (Client::Codex, "[[mcp_servers.a]]\ncommand = \"ctx\"\n", "not a program"),
             (Client::Codex, "mcp_servers = {b = {command = \"x\"}}\n", "spelled in a way"),
             (Client::Codex, "mcp_servers = 1\n", "spelled in a way"),
             (Client::Codex, "a = \n", "line 1"),

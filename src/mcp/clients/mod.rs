@@ -1,11 +1,14 @@
 //! Programs that start the server themselves, and how each is told to (MCP-23).
 //!
 //! `place` says where a client has its configuration, `edit` puts an entry there, with `jsonc` where it
-//! is JSON, and `write` writes the file.
+//! is JSON and `toml` where it is that, and `write` writes the file. `program` says whether a client
+//! finds what it is to start.
 
 pub(crate) mod edit;
 pub(crate) mod jsonc;
 pub(crate) mod place;
+pub(crate) mod program;
+mod toml;
 pub(crate) mod write;
 
 use serde_json::{Map, Value, json};
@@ -41,6 +44,30 @@ pub(crate) struct Started {
 }
 
 impl Client {
+    /// Every client.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::ClaudeCode,
+        Self::ClaudeDesktop,
+        Self::Cursor,
+        Self::Vscode,
+        Self::Codex,
+        Self::Gemini,
+        Self::Zed,
+    ];
+
+    /// What it is called on the command line.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::Cursor => "cursor",
+            Self::Vscode => "vscode",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Zed => "zed",
+        }
+    }
+
     /// Where its configuration is, in words.
     pub(crate) fn file(self) -> &'static str {
         match self {
@@ -97,11 +124,10 @@ impl Client {
             let all = json!({self.key(): {name: self.members(server)}});
             return serde_json::to_string_pretty(&all).unwrap_or_default();
         }
-        // A JSON text is one of TOML, too: both escape the same characters.
-        let text = |text: &str| Value::from(text).to_string();
-        let args: Vec<String> = args.iter().map(|arg| text(arg)).collect();
+        let text = |text: &str| toml::spelled(&text.into());
         let (key, name, command) = (self.key(), text(name), text(command));
-        format!("[{key}.{name}]\ncommand = {command}\nargs = [{}]", args.join(", "))
+        let args = toml::spelled(&json!(args));
+        format!("[{key}.{name}]\ncommand = {command}\nargs = {args}")
     }
 }
 

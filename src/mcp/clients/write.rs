@@ -1,6 +1,6 @@
 //! Reads and writes the file with a client's configuration (MCP-23).
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -10,6 +10,7 @@ use super::edit::{self, Unedited};
 use super::place::Place;
 use super::{Client, Started};
 use crate::report::failure::{Code, Failure};
+use crate::vault::lock::PATIENCE;
 use crate::vault::outside;
 
 /// The largest configuration.
@@ -48,20 +49,58 @@ pub(crate) fn entries(
     entries.map(Some).map_err(|why| refused(&place.path, &why))
 }
 
-/// Writes a configuration, if it is still as it was read.
+/// Puts the entry of a server into a configuration. Of several processes of this program that do so one
+/// does after the other, so that each finds what the others put there.
 ///
 /// # Errors
-/// It changed meanwhile, or cannot be written.
-pub(crate) fn bring(place: &Place, edit: &Edit) -> Result<(), Failure> {
-    let Some(after) = &edit.after else { return Ok(()) };
-    let path = &place.path;
-    if read(place)? != edit.before {
-        let message = format!("`{}` was changed by another process", path.display());
-        return Err(Failure::new(Code::Changed, message).hint("run the command again"));
+/// The file is not one that is written, or is left as it is; or another program changed it meanwhile.
+pub(crate) fn put(client: Client, place: &Place, server: &Started) -> Result<Edit, Failure> {
+    let _turn = turn(place)?;
+    let edit = plan(client, place, server)?;
+    if let Some(after) = &edit.after {
+        bring(place, (edit.before.as_deref(), after))?;
     }
-    let old = path.metadata().ok();
-    outside::write_whole(path, after.as_bytes(), (old.as_ref(), 0o7777))
-        .map_err(|why| Failure::new(Code::Io, format!("cannot write `{}`: {why}", path.display())))
+    Ok(edit)
+}
+
+/// Keeps other processes of this program from writing files in the folder of a configuration, until it
+/// is dropped. The folder is made if it is not there.
+fn turn(place: &Place) -> Result<File, Failure> {
+    stays_inside(place)?;
+    let folder = outside::folder_above(&place.path);
+    let made = fs::create_dir_all(folder);
+    let taken = made.and_then(|()| outside::take_turn_at(folder, PATIENCE));
+    taken.map_err(|why| match why.kind() {
+        io::ErrorKind::TimedOut => {
+            let message = format!("the folder `{}` is locked: {why}", folder.display());
+            Failure::new(Code::Locked, message).hint("run it again when the other process is done")
+        }
+        _ => cannot_write(&place.path, &why),
+    })
+}
+
+/// Replaces a file, if it is still as it was read.
+fn bring(place: &Place, (before, after): (Option<&str>, &str)) -> Result<(), Failure> {
+    let path = &place.path;
+    let changed = || {
+        let message = format!("`{}` was changed by another process", path.display());
+        Failure::new(Code::Changed, message).hint("run the command again")
+    };
+    let old = path.symlink_metadata().ok();
+    let whole = outside::whole(path, after.as_bytes(), (old.as_ref(), 0o7777));
+    let whole = whole.map_err(|why| cannot_write(path, &why))?;
+    // Programs that take no turn may write at any time: this is the last look before the file is there.
+    if old.is_some() != before.is_some() || read(place)?.as_deref() != before {
+        return Err(changed());
+    }
+    whole.put().map_err(|why| match why.kind() {
+        io::ErrorKind::AlreadyExists => changed(),
+        _ => cannot_write(path, &why),
+    })
+}
+
+fn cannot_write(path: &Path, why: &io::Error) -> Failure {
+    Failure::new(Code::Io, format!("cannot write `{}`: {why}", path.display()))
 }
 
 fn refused(path: &Path, why: &Unedited) -> Failure {
@@ -69,7 +108,7 @@ fn refused(path: &Path, why: &Unedited) -> Failure {
     Failure::new(Code::Refused, message).hint(match why {
         Unedited::Invalid(_) => "correct it, or name another file with `--file`",
         Unedited::OtherKind(_) | Unedited::Other(_) => {
-            "name the server otherwise with `--name`, or take that entry out first"
+            "give the server another name with `--name`, or take that entry out first"
         }
         Unedited::Spelling => "leave out `--write`, and paste the entry",
     })
@@ -118,4 +157,65 @@ fn stays_inside(place: &Place) -> Result<(), Failure> {
     }
     let message = format!("`{}` is not in the project", place.path.display());
     Err(Failure::new(Code::Refused, message).hint("name the file with `--file`"))
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests write a configuration, and no vault")]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn place(path: &Path) -> Place {
+        Place { path: path.to_owned(), project: None }
+    }
+
+    fn server(name: &str) -> Started {
+        let args = ["mcp", "--vault", "/v"].map(str::to_owned).to_vec();
+        Started { name: name.to_owned(), command: "ctx".to_owned(), args }
+    }
+
+    #[test]
+    fn a_writer_waits_for_another_and_finds_what_it_wrote() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(".cursor/mcp.json");
+        let held = turn(&place(&path)).unwrap();
+        let (tell, told) = mpsc::channel();
+        let at = path.clone();
+        let other = thread::spawn(move || {
+            let edit = put(Client::Cursor, &place(&at), &server("late")).unwrap();
+            tell.send(()).unwrap();
+            edit
+        });
+        assert!(told.recv_timeout(Duration::from_millis(200)).is_err(), "it does not wait");
+        let edit = plan(Client::Cursor, &place(&path), &server("early")).unwrap();
+        bring(&place(&path), (None, &edit.after.unwrap())).unwrap();
+        drop(held);
+        let edit = other.join().unwrap();
+        assert!(edit.before.unwrap().contains("early"));
+        let there = entries(Client::Cursor, &place(&path)).unwrap().unwrap();
+        assert!(there.contains_key("early") && there.contains_key("late"));
+        // The lock is that of the folder, in which nothing else is left.
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_was_changed_since_it_was_read_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mcp.json");
+        let refused = |before: Option<&str>| {
+            let refused = bring(&place(&path), (before, "ours")).unwrap_err();
+            assert_eq!(refused.code, Code::Changed, "{}", refused.message);
+            assert!(fs::read_dir(dir.path()).unwrap().count() <= 1);
+        };
+        refused(Some("{}"));
+        fs::write(&path, "theirs").unwrap();
+        refused(Some("{}"));
+        refused(None);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+        bring(&place(&path), (Some("theirs"), "ours")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "ours");
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -33,6 +32,8 @@ pub(crate) struct Started {
     pub(crate) added: BTreeMap<String, String>,
     /// How long it may take.
     pub(crate) time: Duration,
+    /// What to do where it is not found.
+    pub(crate) advice: Option<String>,
 }
 
 /// The address of a server.
@@ -51,8 +52,8 @@ pub(crate) struct Url {
 /// Why there are no answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
-    /// The program is not there.
-    NotFound(String),
+    /// The program is not there, and what to do about it.
+    NotFound(String, Option<String>),
     /// The program did not answer.
     Ended {
         /// What it did.
@@ -94,7 +95,7 @@ impl Started {
             Err(failed) => match failed.why {
                 Why::Start(why) if why.kind() == io::ErrorKind::NotFound => {
                     let program = self.argv.first().cloned().unwrap_or_default();
-                    return Err(Broken::NotFound(program));
+                    return Err(Broken::NotFound(program, self.advice.clone()));
                 }
                 // A server that does not end with its input may have answered.
                 Why::Late(_) if !failed.printed.is_empty() => failed.printed,
@@ -145,11 +146,4 @@ pub(crate) fn started(entry: &Value) -> Option<(Vec<String>, BTreeMap<String, St
     let env = entry["env"].as_object().into_iter().flatten();
     let env = env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
     Some((argv, env.collect()))
-}
-
-/// Whether a program is found in folders in which a client that was not started from a shell looks.
-pub(crate) fn is_found_everywhere(program: &str) -> bool {
-    let folders = ["/usr/local/bin", "/usr/bin", "/bin"];
-    program.contains('/')
-        || folders.iter().any(|folder| PathBuf::from(folder).join(program).is_file())
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use carrier::Broken;
-pub(crate) use carrier::{Carrier, Started, Url, is_found_everywhere, started};
+pub(crate) use carrier::{Carrier, Started, Url, started};
 
 use crate::report::doctor::{Checked, Outcome};
 
@@ -199,13 +199,9 @@ fn called(name: &str, of: &str, answers: &[Value], found: &mut Diagnosis) {
 /// A server that gave no answer.
 fn broken_off(broken: &Broken, found: &mut Diagnosis) {
     let (check, message, hint) = match broken {
-        Broken::NotFound(program) => (
-            "program",
-            format!("`{}` is not found", quoted(program)),
-            Some(
-                "name it by its path: `ctx mcp config CLIENT --write --program /usr/local/bin/ctx`",
-            ),
-        ),
+        Broken::NotFound(program, advice) => {
+            ("program", format!("`{}` is not found", quoted(program)), advice.as_deref())
+        }
         Broken::Ended { why, said } => {
             let hint = match said {
                 said if said.contains("[no-vault]") || said.contains("[not-a-vault]") => {
@@ -229,7 +225,10 @@ fn broken_off(broken: &Broken, found: &mut Diagnosis) {
         Broken::Status(401) => (
             "connect",
             "the server refuses the token, or asks for one (401)".to_owned(),
-            Some("`ctx mcp token list` says which are expired; pass the token with `--token-file`"),
+            Some(
+                "`ctx mcp token list --tokens FILE` says which are expired; pass the token with \
+                 `--token-file`",
+            ),
         ),
         Broken::Status(421) => (
             "connect",

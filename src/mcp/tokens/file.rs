@@ -3,15 +3,16 @@
 use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{MOST, MOST_BYTES, PREFIX, Stored, StoredToken, Token, hex, invalid, vault_around};
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
+use crate::vault::lock::PATIENCE;
 use crate::vault::outside;
 
 /// One day, in milliseconds.
@@ -70,7 +71,7 @@ pub(crate) fn revoke(path: &Path, id: &str) -> Result<Token, Failure> {
     let Some(place) = tokens.iter().position(|token| token.id == id) else {
         let message = format!("no token of `{}` has the id `{id}`", path.display());
         return Err(Failure::new(Code::UnknownToken, message)
-            .hint("`ctx mcp token list` lists the ids of tokens"));
+            .hint("`ctx mcp token list --tokens FILE` lists the ids of tokens"));
     };
     let token = tokens.remove(place);
     write(path, &tokens)?;
@@ -176,24 +177,17 @@ fn write(path: &Path, tokens: &[Token]) -> Result<(), Failure> {
     let old = place.metadata().ok();
     // A new one is for its user only.
     let mask = if old.is_some() { 0o740 } else { 0o600 };
-    outside::write_whole(&place, text.as_bytes(), (old.as_ref(), mask)).map_err(failed)
-}
-
-fn folder(path: &Path) -> PathBuf {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new(".")).to_owned()
+    let whole = outside::whole(&place, text.as_bytes(), (old.as_ref(), mask));
+    whole.and_then(outside::Whole::put).map_err(failed)
 }
 
 /// Keeps others from changing files in the folder of a file, until it is dropped.
 fn locked(path: &Path) -> Result<File, Failure> {
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = folder(&place);
-    let failed = |why: std::io::Error| {
-        Failure::new(Code::Io, format!("cannot open the folder `{}`: {why}", folder.display()))
-    };
-    let file = File::open(&folder).map_err(failed)?;
-    flock(&file, FlockOperation::LockExclusive).map_err(|why| failed(why.into()))?;
-    Ok(file)
+    let folder = outside::folder_above(&place);
+    outside::take_turn_at(folder, PATIENCE).map_err(|why| {
+        Failure::new(Code::Io, format!("cannot lock the folder `{}`: {why}", folder.display()))
+    })
 }
 
 #[cfg(test)]
