@@ -57,6 +57,7 @@ fn links_of_the_documentation_lead_somewhere() {
         "docs/hooks.md",
         "docs/walkthrough.md",
         "docs/compliance.md",
+        "docs/deploy.md",
         "spec/README.md",
     ];
     for page in pages {

@@ -272,3 +272,40 @@ impl Serving {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use crate::cli::{Cli, Verb};
+
+    const DEPLOY: &str = include_str!("../../../docs/deploy.md");
+    const CONTAINER: &str = include_str!("../../../Containerfile");
+
+    /// The commands of this program in `docs/deploy.md`: those of a shell, of a service and of a container.
+    fn commands() -> Vec<Vec<String>> {
+        let whole = DEPLOY.replace("\\\n", " ");
+        let words = |line: &str| shlex::split(line).unwrap();
+        let of_shell = whole.lines().filter(|line| line.starts_with("ctx ")).map(words);
+        let of_service =
+            whole.lines().filter_map(|line| line.strip_prefix("ExecStart=")).map(words);
+        let mut all: Vec<Vec<String>> = of_shell.chain(of_service).collect();
+        let entry = CONTAINER.lines().find_map(|line| line.strip_prefix("ENTRYPOINT ")).unwrap();
+        let mut entry: Vec<String> = serde_json::from_str(entry).unwrap();
+        let run = whole.lines().find(|line| line.starts_with("docker run")).unwrap();
+        entry.extend(words(run.split_once(" ctx ").unwrap().1));
+        all.push(entry);
+        all
+    }
+
+    #[test]
+    fn commands_of_a_deployment_have_options_that_there_are() {
+        let all = commands();
+        assert_eq!(all.len(), 5, "{all:?}");
+        for command in all {
+            let read = Cli::try_parse_from(&command);
+            let verb = read.unwrap_or_else(|why| panic!("{command:?}: {why}")).verb;
+            assert!(matches!(verb, Verb::Mcp(_)), "{command:?}");
+        }
+    }
+}
