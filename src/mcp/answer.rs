@@ -20,6 +20,8 @@ pub(super) const BUDGET: u64 = 25_000;
 
 /// The most bytes of what a failure says happened.
 const MESSAGE: usize = 2_000;
+/// What stands in the place of the rest.
+const CUT: &str = " ...";
 
 /// The report of a tool.
 #[derive(Debug)]
@@ -117,7 +119,7 @@ pub(super) fn failed(failure: Failure, profile: Profile) -> CallToolResult {
 /// A failure as text, and as JSON.
 pub(super) fn told(mut failure: Failure, profile: Profile) -> (String, Option<Value>) {
     if failure.message.len() > MESSAGE {
-        failure.message = format!("{} ...", beginning(&failure.message, MESSAGE));
+        failure.message = beginning(&failure.message, MESSAGE - CUT.len()).to_owned() + CUT;
     }
     let report = failure.report(spelling::of(profile));
     let json = to_json_compact(&report, &[], None);
@@ -194,6 +196,17 @@ mod tests {
         let mut value = json!({"body": "a", "n": 1, "documents": [{"id": "x", "body": "b"}]});
         leave_out(&mut value, &["body"]);
         assert_eq!(value, json!({"n": 1, "documents": [{"id": "x"}]}));
+    }
+
+    #[test]
+    fn what_a_failure_says_is_cut() {
+        for (text, cut) in
+            [("x".repeat(2_000), false), ("x".repeat(2_001), true), ("é".repeat(5_000), true)]
+        {
+            let (_, told) = told(Failure::new(Code::Usage, text), Profile::Reader);
+            let told = told.unwrap()["message"].as_str().unwrap().to_owned();
+            assert!((1_999..=2_000).contains(&told.len()) && told.ends_with(CUT) == cut);
+        }
     }
 
     #[test]

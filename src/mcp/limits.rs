@@ -17,7 +17,7 @@ use crate::report::failure::{Code, Failure};
 use crate::workspace::call::work::Work;
 
 /// The most tokens of an answer over HTTP, whatever the call asks for.
-const MOST_TOKENS: f64 = 250_000.0;
+const MOST_TOKENS: u32 = 250_000;
 
 /// How much is done at the same time, and for how long.
 pub(super) struct Limits {
@@ -31,12 +31,18 @@ impl Shared {
     /// Refuses an answer that would be too large to be kept for many clients, each of which may read
     /// it slowly.
     pub(super) fn check_budget(&self, arguments: &JsonObject) -> Result<(), Failure> {
-        let budget = arguments.get("budget").and_then(Value::as_f64);
-        if self.limits.is_none() || budget.is_none_or(|budget| budget <= MOST_TOKENS) {
+        let is_more = |budget: &Value| budget.as_f64().is_some_and(|n| n > f64::from(MOST_TOKENS));
+        let Some(budget) = arguments.get("budget").filter(|budget| is_more(budget)) else {
+            return Ok(());
+        };
+        if self.limits.is_none() {
             return Ok(());
         }
-        let message = format!("over HTTP an answer has at most {MOST_TOKENS} tokens");
-        Err(Failure::new(Code::Usage, message).hint("pass a lower `budget`"))
+        let message = format!(
+            "`budget` is {budget}, but over HTTP an answer has at most {MOST_TOKENS} tokens"
+        );
+        let hint = format!("pass a `budget` of at most {MOST_TOKENS}");
+        Err(Failure::new(Code::Usage, message).hint(hint))
     }
 
     /// Does work for a call beside the connection, as far as the limits let it. What the client does not

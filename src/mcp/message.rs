@@ -8,6 +8,10 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::{Map, Value};
 
+/// The methods of which a client gets one page after the other.
+const PAGED: [&str; 4] =
+    ["tools/list", "resources/list", "resources/templates/list", "prompts/list"];
+
 /// An error in the place of a message.
 #[derive(Debug)]
 pub(super) struct Refusal {
@@ -43,12 +47,19 @@ pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, R
         }
         Err(why) => return Err(not_json(&why)),
     };
-    let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
+    let id: Option<RequestId> =
+        value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
     let is_request = value.get("method").is_some();
     let is_answer = value.get("result").is_some() || value.get("error").is_some();
     if value.get("id").is_some() && id.is_none() && is_request {
         let why = "`id` of a request is a text, or an integer of at most 64 bits";
         return Err(Refusal::invalid(None, why));
+    }
+    if let (Some(id), true) = (&id, is_request)
+        && let Some(why) = lost(&value)
+    {
+        let error = ErrorData::invalid_params(why, None);
+        return Err(Refusal { id: Some(id.clone()), error });
     }
     match serde_json::from_value(value) {
         Ok(message) => Ok(Some(message)),
@@ -60,6 +71,23 @@ pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, R
             Err(Refusal::invalid(id, format!("the message is none of the protocol: {why}")))
         }
     }
+}
+
+/// What is wrong with parameters of which the types of the protocol lose what does not fit: those that
+/// a request may leave out would be left out.
+fn lost(request: &Value) -> Option<String> {
+    let method = request["method"].as_str().filter(|method| PAGED.contains(method))?;
+    let params = request.get("params").filter(|params| !params.is_null())?;
+    let cursor = params.get("cursor").filter(|cursor| !cursor.is_null());
+    match params.is_object() && cursor.is_none_or(Value::is_string) {
+        true => None,
+        false => Some(unfit(method)),
+    }
+}
+
+/// That the parameters of a request are not those of its method.
+pub(super) fn unfit(method: &str) -> String {
+    format!("the parameters of `{method}` are not those of the protocol")
 }
 
 /// What becomes of bytes, for programs that look for bytes that do harm: the message as it is written,
@@ -166,6 +194,23 @@ mod tests {
         }
         assert_eq!(refused("[]"), (-32600, None));
         assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#), (-32600, None));
+    }
+
+    #[test]
+    fn a_cursor_is_a_text() {
+        let asked = |method: &str, params: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
+        };
+        for method in PAGED {
+            for wrong in [r#"{"cursor":5}"#, r#"{"cursor":{}}"#, r#"{"cursor":[]}"#, "5", "[]"] {
+                let refused = refused(&asked(method, wrong));
+                assert_eq!(refused, (-32602, Some(RequestId::Number(1))), "{method} {wrong}");
+            }
+            for right in [r#"{"cursor":"5"}"#, r#"{"cursor":null}"#, "{}", "null"] {
+                let message = understood(asked(method, right).as_bytes());
+                assert!(matches!(message, Ok(Some(_))), "{method} {right}");
+            }
+        }
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Shared {
                 Err(Failure::new(Code::Usage, message))
             }
         };
-        let (selector, place) = match name {
+        let (selector, place, left) = match name {
             CITE => {
                 check_none_left(&arguments)?;
                 return Ok(result(vec![CITING.to_owned()]));
@@ -147,22 +147,34 @@ impl Shared {
                 let missing = || {
                     Failure::new(Code::Usage, "the prompt `select` needs the argument `selector`")
                 };
-                (take("selector")?.ok_or_else(missing)?, take("vault")?)
+                let (selector, vault) = (take("selector")?.ok_or_else(missing)?, take("vault")?);
+                check_none_left(&arguments)?;
+                (selector, vault, Ok(()))
             }
             _ if self.offer.has("context_pack") => {
                 let (place, id) = self.vaults.parted(name).ok_or_else(no_prompt)?;
                 let id = id.strip_prefix(PACK).unwrap_or(id);
-                (selector_of_pack(id), place.map(str::to_owned))
+                let left = check_none_left(&arguments);
+                (selector_of_pack(id), place.map(str::to_owned), left)
             }
             _ => return Err(no_prompt()),
         };
-        check_none_left(&arguments)?;
         let said = said("resolve", "prompts/get", words);
         let about = Vaults::arguments(place.as_deref());
-        self.on_behalf((asker, said), about, |call, _| {
+        let got = self.on_behalf((asker, said), about, |call, _| {
             let (result, recorded) = handed_out(call, selector)?;
+            // That there is no such prompt comes before what is wrong with its arguments.
+            left?;
             call.record(&recorded, None)?;
             Ok(result)
+        });
+        got.map_err(|failure| match failure.code {
+            Code::UnknownPack if name != SELECT => {
+                Failure { details: failure.details, ..no_prompt() }
+            }
+            // What it has besides is about a selector, which the client has not written.
+            Code::SelectorInvalid if name != SELECT => no_prompt(),
+            _ => failure,
         })
     }
 }

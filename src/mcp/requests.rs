@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rmcp::model::{ErrorCode, ErrorData};
+use rmcp::model::{ErrorCode, ErrorData, PaginatedRequestParams};
 use rmcp::service::{RequestContext, RoleServer};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -78,6 +78,20 @@ impl Shared {
             Some((place @ Some(_), "")) => Ok((place, None)),
             Some((place, page)) => Ok((place, Some(Page::read(page)?))),
             None => Err(Page::none(cursor)),
+        }
+    }
+
+    /// Refuses a cursor of a list that has one page: the server gave none.
+    ///
+    /// # Errors
+    /// There is one.
+    pub(super) fn check_first(
+        &self,
+        request: Option<PaginatedRequestParams>,
+    ) -> Result<(), ErrorData> {
+        match request.and_then(|request| request.cursor) {
+            Some(cursor) => Err(error(Page::none(&cursor), self.offer.profile)),
+            None => Ok(()),
         }
     }
 

@@ -23,6 +23,7 @@ use super::calls::{Asker, Requested, Shared};
 use super::consent::Questions;
 use super::limits::Limits;
 use super::lines::Lines;
+use super::message::unfit;
 use super::metrics::Metrics;
 use super::notices::{Looks, Session};
 use super::offer::{Offer, Profile};
@@ -184,9 +185,10 @@ impl ServerHandler for Server {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        self.shared.check_first(request)?;
         let Shared { vaults, offer, .. } = self.shared.as_ref();
         let mut is_governed = false;
         if offer.may_change() {
@@ -286,10 +288,11 @@ impl ServerHandler for Server {
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         self.check_resources::<ListResourceTemplatesRequestMethod>()?;
+        self.shared.check_first(request)?;
         Ok(self.shared.resource_templates())
     }
 
@@ -360,10 +363,7 @@ impl ServerHandler for Server {
             | "subscriptions/listen"
             | "prompts/list"
             | "prompts/get"
-            | "completion/complete" => {
-                let message = format!("the parameters of `{method}` are not those of the protocol");
-                ErrorData::invalid_params(message, None)
-            }
+            | "completion/complete" => ErrorData::invalid_params(unfit(&method), None),
             _ => ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, method, None),
         })
     }

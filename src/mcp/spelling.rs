@@ -34,12 +34,18 @@ fn tool(verb: Verb) -> Option<(&'static str, &'static str, Profile)> {
         Verb::Restore => ("context_restore", "id", Author),
         Verb::SourceRecord => ("context_source_record", "", Author),
         Verb::StageList => ("context_stage_list", "", Author),
+        Verb::Approve => ("context_approve", "id", Reviewer),
         Verb::Review => ("context_review", "", Reviewer),
         Verb::ReviewShow => ("context_review", "id", Reviewer),
         Verb::Reject => ("context_reject", "ids", Reviewer),
         Verb::Publish => ("context_publish", "id", Reviewer),
         _ => return None,
     })
+}
+
+/// Whether the first argument of a call is an option.
+fn is_option(call: &Call) -> bool {
+    matches!(call.arguments.first(), Some(Argument::Word(word)) if word.starts_with('-'))
 }
 
 /// A call as the tool to call, with its argument; one that no tool of the profile makes as a command.
@@ -55,6 +61,14 @@ fn spell(call: &Call, profile: Profile) -> String {
         (Some((tool, name, _)), [Argument::Value(value)]) if !name.is_empty() => {
             with(tool, name, json!(value))
         }
+        // A placeholder, which the reader replaces.
+        (Some((tool, name, _)), [Argument::Word(_)]) if !name.is_empty() && !is_option(call) => {
+            format!("`{tool}` with `{name}`")
+        }
+        (
+            Some((tool @ "context_review", name, _)),
+            [Argument::Value(value), Argument::Word("--version"), Argument::Value(version)],
+        ) => format!("{} and `version`: {version}", with(tool, name, json!(value))),
         _ => format!("`{}` (a command for a person)", command_line(call)),
     }
 }
@@ -69,6 +83,9 @@ mod tests {
         assert_eq!(spell(&Verb::Verify.into()), "`context_verify`");
         let read = Call::new(Verb::Read).value("nodes/a \"b\"");
         assert_eq!(spell(&read), "`context_read` with `id`: \"nodes/a \\\"b\\\"\"");
+        assert_eq!(spell(&Call::new(Verb::Read).word("ID")), "`context_read` with `id`");
+        let all = Call::new(Verb::Verify).word("--evidence");
+        assert_eq!(spell(&all), "`ctx verify --evidence` (a command for a person)");
         let recover = Call::new(Verb::Recover).word("--dry-run");
         assert_eq!(spell(&recover), "`ctx recover --dry-run` (a command for a person)");
     }
@@ -77,6 +94,11 @@ mod tests {
     fn a_hint_names_no_tool_that_the_profile_lacks() {
         let submit = Call::new(Verb::Submit).value("nodes/a");
         assert_eq!(of(Profile::Author)(&submit), "`context_submit` with `ids`: [\"nodes/a\"]");
+        let show = Call::new(Verb::ReviewShow).value("nodes/a").word("--version").value("3");
+        let tool = "`context_review` with `id`: \"nodes/a\" and `version`: 3";
+        assert_eq!(of(Profile::Reviewer)(&show), tool);
+        let command = "`ctx review show nodes/a --version 3` (a command for a person)";
+        assert_eq!(of(Profile::Author)(&show), command);
         let reader = of(Profile::Reader)(&submit);
         assert_eq!(reader, "`ctx submit nodes/a` (a command for a person)");
     }

@@ -65,6 +65,9 @@ verbs! {
     StewardAssign "steward assign";
     StewardWho "steward who";
     Submit "submit";
+    TraceList "trace list";
+    TraceShow "trace show";
+    TraceVerify "trace verify";
     Verify "verify";
     Withdraw "withdraw";
 }

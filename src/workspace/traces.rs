@@ -1,6 +1,7 @@
 //! The lines of logs that questions name, and why there is none.
 
 use crate::audit::{Fault, Logs, TraceId};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 
@@ -20,8 +21,13 @@ pub(crate) fn unknown_access(logs: &Logs) -> Failure {
         true => "no such access is recorded that you may read",
         false => "no such access is recorded",
     };
-    Failure::new(Code::UnknownTrace, message)
-        .hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered")
+    Failure::new(Code::UnknownTrace, message).hint(listed())
+}
+
+/// What lists the accesses.
+fn listed() -> Hint {
+    let calls = [Verb::TraceList.into(), Verb::TraceVerify.into()];
+    Hint::calls("{} lists them; {} names lines that were altered", calls)
 }
 
 /// The same failure with what is wrong with the logs: a line that is asked for may be one that they
@@ -60,8 +66,9 @@ pub(crate) fn unknown_trace(all: &[Logs], name: &TraceId) -> Failure {
     match all.iter().find_map(|logs| logs.cuts().covers(name)) {
         Some(cut) => {
             let message = format!("the access `{name}` was pruned");
-            let hint = format!("`ctx trace show {}` shows who pruned it", shown(&cut.by));
-            Failure::new(Code::UnknownTrace, message).hint(hint)
+            let show = Call::new(Verb::TraceShow).value(shown(&cut.by));
+            Failure::new(Code::UnknownTrace, message)
+                .hint(Hint::call("{} shows who pruned it", show))
         }
         None => {
             if let Some(failure) = unlisted(all) {
@@ -70,9 +77,7 @@ pub(crate) fn unknown_trace(all: &[Logs], name: &TraceId) -> Failure {
             let is_limited = all.iter().any(|logs| logs.sight().is_limited());
             let which = if is_limited { " that you may read" } else { "" };
             let message = format!("no access `{name}` is recorded{which}");
-            Failure::new(Code::UnknownTrace, message).hint(
-                "`ctx trace list` lists them; `ctx trace verify` names lines that were altered",
-            )
+            Failure::new(Code::UnknownTrace, message).hint(listed())
         }
     }
 }

@@ -509,7 +509,17 @@ fn hostile_bytes_end_no_server() {
     }
     let large = json!({"id": "nodes/fees", "budget": 1e12});
     let refused = server.call("", "context_read", &large).json();
-    assert_eq!(refused["result"]["structuredContent"]["code"], "usage");
+    let report = &refused["result"]["structuredContent"];
+    let message = "`budget` is 1000000000000.0, but over HTTP an answer has at most 250000 tokens";
+    assert_eq!((&report["code"], &report["message"]), (&json!("usage"), &json!(message)));
+    assert_eq!(report["hints"], json!(["pass a `budget` of at most 250000"]));
+    // The types of the protocol would leave out a cursor that is no text.
+    for method in ["resources/list", "tools/list"] {
+        let reply = server.post(&[], &request(STATELESS, 7, method, json!({"cursor": 5})));
+        let answer = reply.json();
+        assert_eq!(reply.status, 200, "{answer}");
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32602)));
+    }
     assert_eq!(server.get("/healthz").body, "ok\n");
     let (code, said) = server.stop();
     assert_eq!((code, said.as_str()), (0, ""));

@@ -155,6 +155,22 @@ fn an_argument_that_a_prompt_has_not_is_refused() {
 }
 
 #[test]
+fn an_unknown_prompt_is_refused_as_such_whatever_its_arguments() {
+    let place = place();
+    let error = |name: &str, arguments: Value| get(&place, "mcp", name, arguments)["error"].clone();
+    let unknown = error("none", json!({}));
+    assert_eq!(unknown["data"]["message"], "no prompt has this name", "{unknown}");
+    for name in ["none", "", "pack:", "pack:none", "review", "no/ne", "a b", &"x".repeat(5_000)] {
+        for arguments in [json!({}), json!({"selector": "#policy"}), json!({"vault": "x"})] {
+            assert_eq!(error(name, arguments.clone()), unknown, "{name} {arguments}");
+        }
+    }
+    let known = error("desk", json!({"selector": "#policy"}));
+    assert_eq!(known["data"]["message"], "the prompt has no argument `selector`", "{known}");
+    assert!(log(&place).is_empty(), "a refusal hands out nothing");
+}
+
+#[test]
 fn a_pack_with_the_id_of_another_prompt_keeps_a_name() {
     let place = Place::vault();
     place.write("nodes/a.md", "---\ntags: ['#x']\n---\nText of a.\n");

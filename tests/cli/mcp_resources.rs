@@ -204,6 +204,14 @@ fn pages_of_resources_are_one_list_of_one_checkpoint() {
         let answer = asked(&place, "mcp", &requests).remove(0);
         assert_eq!(answer["error"]["code"], -32602, "{cursor}: {answer}");
     }
+    for method in ["resources/list", "resources/templates/list", "tools/list", "prompts/list"] {
+        for cursor in [json!(5), json!({}), json!("x"), json!("")] {
+            let answer = asked(&place, "mcp", &[(method, json!({"cursor": cursor}))]).remove(0);
+            assert_eq!(answer["error"]["code"], -32602, "{method} {cursor}: {answer}");
+        }
+        let answer = asked(&place, "mcp", &[(method, json!({"cursor": null}))]).remove(0);
+        assert!(answer["result"].is_object(), "{method}: {answer}");
+    }
     let beyond = [("resources/list", json!({"cursor": "1:18446744073709551615"}))];
     let answer = asked(&place, "mcp", &beyond).remove(0);
     assert_eq!(answer["result"]["resources"], json!([]), "{answer}");

@@ -175,6 +175,30 @@ fn a_promotion_needs_the_consent_of_a_human() {
         let mut client = Client::connect(&place, "ana", revision, true);
         let (question, result) = client.decided(tool, &promote, Some(no));
         assert_eq!(code(&result), "consent-declined", "{result}");
+        unchanged("declined");
+        for answer in [
+            || json!({"action": "accept", "content": {"agree": false}}),
+            || json!({"action": "accept"}),
+            || json!({"action": "cancel"}),
+        ] {
+            let (_, result) = client.decided(tool, &promote, Some(answer));
+            assert_eq!(code(&result), "consent-declined", "{result}");
+            unchanged("not agreed");
+        }
+        // Each refusal by the human is recorded, as that of a client without one is.
+        let refused = log(&place).into_iter().filter(|line| line["event"] == "refused");
+        let codes: Vec<Value> = refused
+            .map(|line| {
+                assert_eq!(
+                    (&line["verb"], &line["principal"]),
+                    (&json!("stage promote"), &json!("ana@x.com"))
+                );
+                line["code"].clone()
+            })
+            .collect();
+        let mut expected = vec!["consent-unavailable"];
+        expected.extend(["consent-declined"; 4]);
+        assert_eq!(codes, expected);
         let asked = question["params"]["message"].as_str().unwrap();
         assert!(asked.starts_with("As \"ana@x.com\": make the new document \"nodes/prices\""));
         assert!(asked.contains("9 bytes that \"ana@x.com\" recorded in \"s-1\""), "{asked}");

@@ -805,6 +805,40 @@ fn an_assignment_is_submitted_with_consent_in_a_governed_vault_only() {
     client.end();
 }
 
+/// The hints of a call, on one line.
+fn hints(place: &Place, profile: &str, tool: &str, arguments: Value) -> String {
+    let answer = called(place, &format!("--profile {profile} --as ana@x.com"), tool, arguments);
+    let report = &answer["result"]["structuredContent"];
+    let hints = report["hints"].as_array().unwrap_or_else(|| panic!("{answer}")).iter();
+    let hints: Vec<&str> = hints.map(|hint| hint.as_str().unwrap()).collect();
+    format!("{profile} {}: {}\n", report["code"].as_str().unwrap(), hints.join(" | "))
+}
+
+#[test]
+fn hints_name_tools_and_what_is_for_a_person_as_that() {
+    let plain = Place::published(&[("nodes/a", "# A\n")]);
+    let create = json!({"id": "nodes/a", "body": "b"});
+    let submit = json!({"id": "nodes/b", "body": "b", "submit": true});
+    let mut said = hints(&plain, "author", "context_create", create);
+    for profile in ["author", "reviewer"] {
+        said += &hints(&plain, profile, "context_create", submit.clone());
+    }
+    let replay = |trace: &str| hints(&plain, "reader", "context_replay", json!({"trace": trace}));
+    said += &replay("00000000-1");
+    plain.write("nodes/a.md", "# A\n\nEdited.\n");
+    plain.ctx("publish nodes/a --as ana@x.com").ok();
+    let last = changes(&plain).pop().unwrap();
+    let trace = format!("{}-{}", &last["writer"].as_str().unwrap()[..8], last["seq"]);
+    said += &replay(&trace).replace(&trace, "TRACE");
+    insta::assert_snapshot!(said, @"
+    author exists: change it with `context_update`, or choose another id
+    author not-governed: `ctx publish ID` (a command for a person) publishes; `ctx govern on` (a command for a person) makes publication need a review
+    reviewer not-governed: `context_publish` with `id` publishes; `ctx govern on` (a command for a person) makes publication need a review
+    reader unknown-trace: `ctx trace list` (a command for a person) lists them; `ctx trace verify` (a command for a person) names lines that were altered
+    reader usage: `ctx trace show TRACE` (a command for a person) prints it
+    ");
+}
+
 #[test]
 fn an_ungoverned_vault_publishes_own_drafts() {
     let place = Place::published(&[("nodes/a", "# A\n")]);

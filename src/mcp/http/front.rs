@@ -355,7 +355,11 @@ fn too_long() -> Refused {
 }
 
 fn malformed(message: Refusal) -> Refused {
-    let status = StatusCode::BAD_REQUEST;
+    // A message that is one, of a request that is not: its error is an answer as any other.
+    let status = match message.error.code {
+        ErrorCode::INVALID_PARAMS => StatusCode::OK,
+        _ => StatusCode::BAD_REQUEST,
+    };
     Refused { status, reason: "message", message, header: None }
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::author::{Written, digest, fields, version};
 use super::{Answer, Effect, Outputs, Profile, Question};
-use crate::report::failure::Failure;
+use crate::report::failure::{Code, Failure};
 use crate::workspace::call::Call;
 use crate::workspace::call::write::{Submitting, Writing};
 
@@ -68,13 +68,22 @@ impl Question for Create {
         match self.submit {
             true => {
                 let how = Submitting { change, ..Submitting::default() };
-                let outcome = call.create_submission(&vault, &writing, how)?;
-                Written::submitted(call, &outcome)
+                let made = call.create_submission(&vault, &writing, how);
+                Written::submitted(call, &made.map_err(to_update)?)
             }
             false => {
-                let (id, draft) = call.create_draft(&vault, &writing)?;
+                let (id, draft) = call.create_draft(&vault, &writing).map_err(to_update)?;
                 Written::draft(call, (&id, &draft))
             }
         }
+    }
+}
+
+/// That a document is there already, with the tool that changes it: a person would edit the file.
+fn to_update(failure: Failure) -> Failure {
+    match failure.code {
+        Code::Exists => Failure { hints: Vec::new(), ..failure }
+            .hint("change it with `context_update`, or choose another id"),
+        _ => failure,
     }
 }

@@ -40,9 +40,9 @@ impl From<PublishError> for Failure {
                 let failure = Self { refused, ..Self::new(Code::Refused, message) };
                 failure.hint("nothing was written; fix the documents, or leave them out")
             }
-            PublishError::Governed => Self::new(Code::Governed, message).hint(Hint::call(
-                "run {}; a reviewer publishes the text with `ctx approve`",
-                Call::new(Verb::Submit).word("ID"),
+            PublishError::Governed => Self::new(Code::Governed, message).hint(Hint::calls(
+                "run {}; a reviewer publishes the text with {}",
+                [Call::new(Verb::Submit).word("ID"), Verb::Approve.into()],
             )),
             PublishError::GovernedLive => Self::new(Code::Governed, message)
                 .hint(Hint::call("{} publishes it with the stewards", Verb::GovernOn))

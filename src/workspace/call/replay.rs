@@ -4,6 +4,7 @@ use super::{Call, Places};
 use crate::audit::{Event, Fault, Filter, Line, Logs, TraceId};
 use crate::evidence::replay::replay;
 use crate::evidence::staged::StagedTexts;
+use crate::model::hint::{Call as Command, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::ReplayReport;
@@ -81,7 +82,8 @@ fn is_change(vault: &Vault, logs: &Logs, name: &TraceId) -> Option<Failure> {
 /// That a line says of no text that it was handed out.
 fn no_texts(name: &TraceId, event: &str) -> Failure {
     let message = format!("`{name}` is no access, but a line `{event}`: it handed out no text");
-    Failure::new(Code::Usage, message).hint(format!("`ctx trace show {name}` prints it"))
+    let show = Command::new(Verb::TraceShow).value(name.to_string());
+    Failure::new(Code::Usage, message).hint(Hint::call("{} prints it", show))
 }
 
 impl Call<'_> {
