@@ -19,6 +19,7 @@ mod map;
 mod named;
 pub(crate) mod overview;
 pub mod packs;
+mod page;
 pub mod plan;
 pub mod portion;
 mod posted;

@@ -1,11 +1,7 @@
-//! Published documents by the beginning of their ids, without their texts, and page by page: from an
-//! index this costs little in a vault of any size.
+//! Published documents by the beginning of their ids, without their texts: from an index this costs
+//! little in a vault of any size.
 
-use std::borrow::Cow;
-
-use rayon::prelude::*;
-
-use super::{Listed, Resolution, Snapshot, Withheld};
+use super::{Listed, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
 use crate::model::digest::{Digest, Sink as _};
 use crate::model::id::DocumentId;
@@ -30,47 +26,6 @@ impl Snapshot<'_> {
         }
         let ids = self.documents()?.map(DocumentId::as_str);
         Ok(ids.filter(|id| id.starts_with(beginning)).map(str::to_owned).collect())
-    }
-
-    /// The published documents, with those that are withheld, in byte order of their ids: at most
-    /// `most` after the first `skipped`, and how many come after them. No other is read.
-    ///
-    /// # Errors
-    /// As [`Snapshot::state`].
-    pub(crate) fn page(
-        &self,
-        (skipped, most): (usize, usize),
-    ) -> Result<(Resolution, usize), LogError> {
-        let ids = self.ids()?;
-        let here = skipped.min(ids.len())..skipped.saturating_add(most).min(ids.len());
-        let (end, all) = (here.end, ids.len());
-        // No thread of those that read documents waits for another one to decide this.
-        self.markup();
-        let get = |id: &Cow<'_, str>| self.get(&id.parse::<DocumentId>().ok()?);
-        let read: Vec<_> = ids[here].par_iter().filter_map(get).collect();
-        let mut resolution = Resolution::default();
-        for read in read {
-            match read {
-                Ok(served) => resolution.documents.push(served),
-                Err(withheld) => resolution.withheld.push(withheld),
-            }
-        }
-        Ok((resolution, all - end))
-    }
-
-    /// The ids of the published documents, in byte order.
-    fn ids(&self) -> Result<Vec<Cow<'_, str>>, LogError> {
-        let indexed = self.indexed(|at| {
-            let rows = at.holding(at.known()? | at.unreadable()?)?;
-            let mut ids = Vec::new();
-            at.each_id(&rows, |id| ids.push(Cow::Owned(id.to_owned())))?;
-            ids.sort_unstable();
-            Ok(ids)
-        });
-        match indexed {
-            Some(ids) => Ok(ids),
-            None => Ok(self.documents()?.map(|id| Cow::Borrowed(id.as_str())).collect()),
-        }
     }
 
     /// One published document with its fields; from an index as they were when its text was

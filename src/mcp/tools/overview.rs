@@ -55,8 +55,8 @@ impl Question for Overview {
         let listed = call.list((&vault, &source), (selector.as_deref(), start.at), page, &|_| ());
         let listing = listed.map_err(|why| start.explained(why))?;
         call.withholds(&listing.all.withheld);
-        let (omitted, given) = (listing.omitted, listing.end - start.skipped);
-        let next_cursor = (omitted > 0).then(|| start.next(listing.checkpoint, given));
+        let omitted = listing.omitted;
+        let next_cursor = (omitted > 0).then(|| start.next(listing.checkpoint, listing.entries()));
         let openings = call.openings(&listing);
         let report = Paged { report: listing.report(Some(&openings)), omitted, next_cursor };
         Answer::of(call, &report).within(limit(self.budget), "lower `limit`, or raise `budget`")

@@ -28,8 +28,6 @@ pub(crate) struct Listing {
     pub(crate) notes: Vec<String>,
     /// How many entries come after the page.
     pub(crate) omitted: usize,
-    /// How many entries came before the end of the page.
-    pub(crate) end: usize,
     class: Class,
     /// The selector in canonical form.
     query: Option<String>,
@@ -70,11 +68,10 @@ impl Call<'_> {
             let snapshot = Snapshot::of(vault, source, at)?;
             self.count_unreadable(&snapshot);
             let (all, omitted) = snapshot.page((skipped, most.unwrap_or(usize::MAX)))?;
-            let end = skipped.saturating_add(all.documents.len() + all.withheld.len());
             self.recording.listed = Some(all.documents.len());
             let (checkpoint, backend, notes) = (snapshot.checkpoint(), None, Vec::new());
             let (class, query) = (Class::Set, None);
-            return Ok(Listing { checkpoint, all, backend, notes, omitted, end, class, query });
+            return Ok(Listing { checkpoint, all, backend, notes, omitted, class, query });
         };
         let query = Query { text, at, whole: true, staged: false };
         let mut asked = Asked::new(&self.workspace, (vault, source), query, on_slow)?;
@@ -90,8 +87,8 @@ impl Call<'_> {
         let left = documents.len();
         documents.truncate(most.unwrap_or(left));
         self.recording.listed = Some(documents.len());
-        let (omitted, end) = (left - documents.len(), skipped.saturating_add(documents.len()));
-        Ok(Listing { checkpoint, all, backend, notes, omitted, end, class, query })
+        let omitted = left - documents.len();
+        Ok(Listing { checkpoint, all, backend, notes, omitted, class, query })
     }
 
     /// How each text begins of what is left of a list, in the same order. The texts were verified for
@@ -104,6 +101,13 @@ impl Call<'_> {
 }
 
 impl Listing {
+    /// How many entries the page has.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn entries(&self) -> usize {
+        let withheld = if self.query.is_none() { self.all.withheld.len() } else { 0 };
+        self.all.documents.len() + withheld
+    }
+
     fn openings(&self) -> Traced<Vec<Snippet>> {
         let open = |served: &Served| {
             let opening = search::opening(served);
