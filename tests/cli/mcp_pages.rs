@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::Place;
-use crate::mcp::place;
+use crate::mcp::{STATELESS, opener, place, request};
 use crate::mcp_writing::code;
 use crate::properties::{Draw, history_in};
 
@@ -128,6 +128,50 @@ fn later_pages_are_those_of_the_first_one_though_the_vault_goes_on() {
     error[search-past]: a search answers for the last checkpoint, 4, but the page before is of checkpoint 3
     hint: search again from the first page
     ");
+}
+
+/// A program that finds what is not published before what is, as many as it is asked for.
+const FINDS: &str = r#"#!/bin/sh
+read -r line
+limit=$(printf %s "$line" | sed 's/.*"limit":\([0-9]*\).*/\1/')
+printf '{"hits":['
+n=0
+for id in nodes/none nodes/secret nodes/gone nodes/lost nodes/fees nodes/also nodes/returns; do
+  [ "$n" -lt "$limit" ] || break
+  [ "$n" = 0 ] || printf ,
+  n=$((n + 1))
+  printf '{"id":"%s","score":%s}' "$id" "$((100 - n))"
+done
+printf ']}'
+"#;
+
+#[test]
+fn a_page_of_hits_that_may_not_be_shown_is_not_its_own_next_one() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = place();
+    let program = place.home().join("finds.sh");
+    std::fs::write(&program, FINDS).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for limit in [1, 2, 5, 10] {
+        let (mut found, mut arguments) = (Vec::new(), json!({"query": "x", "limit": limit}));
+        for pages in 0.. {
+            assert!(pages < 5, "{limit} a page: {found:?}");
+            let mut messages = opener(STATELESS);
+            let params = json!({"name": "context_search", "arguments": arguments});
+            messages.push(request(STATELESS, 1, "tools/call", params));
+            let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+            let run = place.typed("mcp").stdin(lines);
+            let said = run.var("CTX_SEARCH_COMMAND", program.to_str().unwrap()).run().ok().stdout;
+            let last: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+            let page = &last["result"]["structuredContent"];
+            let hits = page["hits"].as_array().unwrap_or_else(|| panic!("{last}"));
+            assert!(hits.len() <= limit, "{page}");
+            found.extend(hits.iter().map(|hit| hit["id"].as_str().unwrap().to_owned()));
+            let Some(cursor) = page["next_cursor"].as_str() else { break };
+            arguments["cursor"] = cursor.into();
+        }
+        assert_eq!(found, ["nodes/fees", "nodes/returns"], "{limit} a page");
+    }
 }
 
 #[test]

@@ -65,11 +65,20 @@ impl Call<'_> {
         self.note_settings(vault);
         let snapshot = Snapshot::of(vault, source, None)?;
         wanted.at.map_or(Ok(()), |at| check_page(at, snapshot.checkpoint()))?;
-        let limit = wanted.skipped.saturating_add(wanted.limit).min(search::MAX_HITS);
-        let asked = ask(&self.workspace, vault, &snapshot, (query, limit), on_slow)?;
-        let Answered { backend, mut answer } = asked;
+        let mut limit = wanted.skipped.saturating_add(wanted.limit).min(search::MAX_HITS);
+        let Answered { backend, mut answer } = loop {
+            let asked = ask(&self.workspace, vault, &snapshot, (query, limit), on_slow)?;
+            let is_empty = asked.answer.hits.len() <= wanted.skipped;
+            if !is_empty || !asked.answer.goes_on || limit == search::MAX_HITS {
+                break asked;
+            }
+            // What was proposed may not be shown. A page without a hit would be its own next one.
+            limit = limit.saturating_mul(2).min(search::MAX_HITS);
+        };
         answer.hits.drain(..wanted.skipped.min(answer.hits.len()));
         answer.goes_on &= limit < search::MAX_HITS;
+        answer.goes_on |= answer.hits.len() > wanted.limit;
+        answer.hits.truncate(wanted.limit);
         self.recording.class = Some(Class::Delegated);
         self.recording.query = Some(query.text().to_owned());
         self.recording.listed = Some(answer.hits.len());
