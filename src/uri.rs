@@ -129,6 +129,17 @@ impl Uri {
         self
     }
 
+    /// The same of a section of the document; of the whole one where the anchor is empty, or the URI
+    /// would be longer than one may be, so that no program could read it.
+    #[must_use]
+    pub(crate) fn of_section(self, section: &str) -> Self {
+        let mut uri = self.clone();
+        if let Target::Document { anchor, .. } = &mut uri.target {
+            *anchor = Some(section.to_owned()).filter(|anchor| !anchor.is_empty());
+        }
+        if within_limit(uri.to_string().len()).is_ok() { uri } else { self }
+    }
+
     fn new(id: DocumentId, checkpoint: Option<CheckpointNumber>) -> Self {
         Target::Document { id, checkpoint, anchor: None }.into()
     }

@@ -109,13 +109,14 @@ impl<'r> Portion<'r> {
         self.served.id == other.served.id
     }
 
-    /// The URI of exactly this text; none for the few ids that a URI cannot name.
+    /// The URI of exactly this text, or of its document where the anchor is too long for one; none
+    /// for the few ids that a URI cannot name.
     pub fn uri(&self) -> Option<Uri> {
-        let mut uri = self.served.uri()?.clone();
-        if let (Target::Document { anchor, .. }, Some(section)) = (&mut uri.target, self.section) {
-            *anchor = Some(section.anchor.clone()).filter(|anchor| !anchor.is_empty());
-        }
-        Some(uri)
+        let uri = self.served.uri()?.clone();
+        Some(match self.section {
+            Some(section) => uri.of_section(&section.anchor),
+            None => uri,
+        })
     }
 
     /// What it is called where it is named: its URI, or its id and section.
@@ -231,14 +232,22 @@ impl Line {
         self.word(key, format_args!("\"{}\"", shown(&value)))
     }
 
-    /// What a text is called: its URI, which has no blank and no `>`, or its id.
+    /// What a text is called: its URI, which has no blank and no `>`, or its id; and the section that
+    /// no URI names.
     pub(super) fn name(self, portion: &Portion<'_>) -> Self {
-        match (portion.uri(), portion.section) {
-            (Some(uri), _) => self.word("uri", uri),
-            (None, None) => self.text("id", portion.served.id.as_str()),
-            (None, Some(section)) => {
-                self.text("id", portion.served.id.as_str()).text("section", &section.anchor)
+        let (line, is_named) = match portion.uri() {
+            Some(uri) => {
+                let has_anchor = matches!(uri.target, Target::Document { anchor: Some(_), .. });
+                (self.word("uri", uri), has_anchor)
             }
+            None => (self.text("id", portion.served.id.as_str()), false),
+        };
+        let is_unnamed = |section: &&Section| {
+            portion.served.uri().is_none() || !is_named && !section.anchor.is_empty()
+        };
+        match portion.section.filter(is_unnamed) {
+            Some(section) => line.text("section", &section.anchor),
+            None => line,
         }
     }
 

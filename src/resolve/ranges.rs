@@ -14,7 +14,7 @@ use crate::document::Document;
 use crate::document::obsidian::{Comments, Markup};
 use crate::document::sections::Section;
 use crate::model::id::DocumentId;
-use crate::uri::encode;
+use crate::uri::{MAX_URI_BYTES, encode};
 
 /// The command whose answers are lines.
 const BLAME: &str = "blame";
@@ -62,18 +62,22 @@ impl Sections {
         self.by_anchor.get(anchor).map(|n| &self.ranges[*n])
     }
 
-    /// Whether a range is one of them.
-    fn have(&self, range: &Range<usize>) -> bool {
+    /// Whether a range is one of them that has no URI, where the document has this one.
+    fn have_unnamed(&self, range: &Range<usize>, uri: Option<&str>) -> bool {
         let n = self.ranges.partition_point(|section| section.range.start < range.start);
-        self.ranges.get(n).is_some_and(|section| section.is(range))
+        let is_unnamed = |section: &SectionRange| {
+            uri.is_none_or(|uri| uri.len() + 1 + section.anchor > MAX_URI_BYTES)
+        };
+        self.ranges.get(n).is_some_and(|section| section.is(range) && is_unnamed(section))
     }
 }
 
-/// A section: all of it, and where its first subsection begins.
+/// A section: all of it, where its first subsection begins, and how long its anchor is in a URI.
 #[derive(Debug)]
 struct SectionRange {
     range: Range<usize>,
     own: usize,
+    anchor: usize,
 }
 
 impl SectionRange {
@@ -127,8 +131,9 @@ impl Ranges {
         if is_allowed { Ok(range) } else { Err(RangeFault::NoPart) }
     }
 
-    /// Whether a range is one that a line names without an anchor. A text that no URI names, and a
-    /// section whose anchor is empty, have none either.
+    /// Whether a range is one that a line names without an anchor. A section that no URI names, because
+    /// none names the document or the anchor is too long, and one whose anchor is empty, have none
+    /// either.
     fn is_part(&self, whole: &str, text: &Text, range: &Range<usize>) -> bool {
         let begins = range.start == self.body || range.start == self.instructions;
         if begins && range.end == whole.len() {
@@ -137,7 +142,7 @@ impl Ranges {
         let sections = self.sections(whole);
         let first = sections.ranges.first().map_or(whole.len(), |first| first.range.start);
         *range == (self.body..first)
-            || text.uri.is_none() && sections.have(range)
+            || sections.have_unnamed(range, text.uri.as_deref())
             || sections.named("").is_some_and(|section| section.is(range))
     }
 
@@ -161,13 +166,13 @@ impl Ranges {
             let all = Visible::of(whole, self.body, self.markup).sections(whole, self.body);
             let starts = all.iter().skip(1).map(|section| section.range.start);
             let next = starts.chain([whole.len()]);
-            let own = |(section, next): (&Section, usize)| {
+            let anchors: Vec<String> = all.iter().map(|section| encode(&section.anchor)).collect();
+            let own = |((section, next), anchor): ((&Section, usize), &String)| {
                 let range = section.range.clone();
-                SectionRange { own: range.end.min(next), range }
+                SectionRange { own: range.end.min(next), range, anchor: anchor.len() }
             };
-            let ranges = all.iter().zip(next).map(own).collect();
-            let anchors = all.iter().map(|section| encode(&section.anchor));
-            Sections { ranges, by_anchor: anchors.zip(0..).collect() }
+            let ranges = all.iter().zip(next).zip(&anchors).map(own).collect();
+            Sections { ranges, by_anchor: anchors.into_iter().zip(0..).collect() }
         })
     }
 }

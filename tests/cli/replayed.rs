@@ -70,6 +70,38 @@ fn a_text_under_the_name_of_another_section_is_different() {
 }
 
 #[test]
+fn a_section_whose_anchor_is_too_long_for_a_uri_is_proved_by_the_uri_of_its_document() {
+    let long = "é".repeat(2_800);
+    let text = format!("# A\n\n## {long}\n\nPay the zebra.\n\n## B\n\nb\n");
+    let place = Place::published(&[("nodes/a", text.as_str())]);
+    let read = place.ctx(&format!("read nodes/a#{long} --session s --json")).ok();
+    let report = read.json("ctx.read");
+    assert_eq!(report["uri"], "contextnest://nodes/a@1");
+    assert!(report["body"].as_str().unwrap().contains("zebra"), "{report}");
+    let hits = place.ctx("search zebra --session t --json").ok().json("ctx.search")["hits"].take();
+    assert_eq!((&hits[0]["uri"], &hits[0]["anchor"]), (&report["uri"], &long.as_str().into()));
+    let asked = json!({"id": format!("nodes/a#{long}")});
+    let shown = crate::mcp_writing::called(&place, "", "context_read", asked);
+    let shown = shown["result"]["content"][0]["text"].as_str().unwrap();
+    let begin = shown.lines().find(|line| line.contains("ctx:begin")).unwrap();
+    let named = format!("uri=contextnest://nodes/a@1 section=\"{long}\"");
+    assert!(begin.contains(&named), "{}", &begin[..200]);
+
+    let replayed = place.ctx("replay --session s").ok().stdout;
+    assert!(replayed.contains("1 same"), "{replayed}");
+    let replayed = place.ctx("replay --session t").exits(1).stdout;
+    assert!(replayed.contains("0 different, 1 cannot tell"), "{replayed}");
+    place.ctx("evidence export --session s -o s.tar").ok();
+    place.ctx("evidence verify s.tar").ok();
+    // Of a section with an anchor that fits, a line has it.
+    fs::remove_file(log(&place)).unwrap();
+    place.ctx("read nodes/a#b --session s").ok();
+    forge(&place, |line| line["documents"][0]["uri"] = "contextnest://nodes/a@1".into());
+    let told = place.ctx("replay --session s").exits(1).stdout;
+    assert!(told.contains("different: its URI names no section"), "{told}");
+}
+
+#[test]
 fn a_session_of_which_a_line_was_exchanged_is_not_said_to_be_whole() {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     for line in ["read nodes/a --session s", "read nodes/b --session s", "list --session t"] {
