@@ -107,7 +107,8 @@ fn looks_for_hidden_text(vault: &Vault, path: &str) -> bool {
     !vault.config().hidden_text_exclude.is_match(path)
 }
 
-fn has_history(vault: &Vault, id: &DocumentId) -> bool {
+/// Whether an artifact has a history, whatever is in it.
+pub(crate) fn has_history(vault: &Vault, id: &DocumentId) -> bool {
     vault.files().exists(&id.history_path())
 }
 

@@ -208,7 +208,7 @@ impl Shared {
         let Requested { tool, arguments, asker } = requested;
         let said = Said { verb: tool.verb, name: tool.name, words: requested.recorded() };
         let worked = self.on_behalf((asker, said), arguments.clone(), |call, arguments| {
-            if tool.effect.changes() {
+            if tool.effect.changes() && !tool.is_new {
                 check_names(&call.workspace, &arguments)?;
             }
             act(call, arguments)
@@ -320,7 +320,8 @@ pub(super) fn outcome_of(failure: &Failure) -> Outcome {
     if failure.code.exit() == 3 { Outcome::Refused } else { Outcome::Failed }
 }
 
-/// Refuses a change of what the principal may not be told of, before anything is said about it.
+/// Refuses a change of what the principal may not be told of, before anything is said about it. A tool
+/// that makes a document judges its id together with its text.
 fn check_names(workspace: &Workspace<'_>, arguments: &JsonObject) -> Result<(), Failure> {
     let one = ["id", "document"].into_iter().filter_map(|name| arguments.get(name)?.as_str());
     let several = arguments.get("ids").and_then(Value::as_array).into_iter().flatten();
@@ -328,7 +329,7 @@ fn check_names(workspace: &Workspace<'_>, arguments: &JsonObject) -> Result<(), 
     for text in one.chain(several.filter_map(Value::as_str)) {
         // What is no name at all is refused by the call.
         if let Ok(id) = workspace.named(&vault, text) {
-            workspace.nameable(&vault, id)?;
+            workspace.check_writable(&vault, &id)?;
         }
     }
     Ok(())

@@ -68,6 +68,7 @@ mod mcp_properties;
 mod mcp_resources;
 mod mcp_schema;
 mod mcp_staged;
+mod mcp_told;
 mod mcp_vaults;
 mod mcp_writing;
 mod merged;

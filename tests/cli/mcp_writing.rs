@@ -149,7 +149,7 @@ fn a_draft_is_written_changed_read_and_submitted_by_its_author() {
     for (who, tool, arguments, code) in [
         ("lee", "context_read", json!({"id": "nodes/b", "draft": true}), "not-submitted"),
         ("lee", "context_read", json!({"id": "nodes/b"}), "unknown-id"),
-        ("lee", "context_update", json!({"id": "nodes/b", "body": "x"}), "unpublished-changes"),
+        ("lee", "context_update", json!({"id": "nodes/b", "body": "x"}), "unknown-id"),
         ("lee", "context_submit", json!({"ids": ["nodes/b"]}), "unpublished-changes"),
         ("ana", "context_update", json!({"id": "nodes/b", "body": "x"}), "unpublished-changes"),
     ] {
@@ -563,6 +563,19 @@ impl Client {
         self.send(&json!({"jsonrpc": "2.0", "id": first["id"], "result": human()}));
         let second = self.receive();
         (first, second["result"].clone())
+    }
+
+    /// The answer to one call of a stateless client that has a human, with these labels.
+    pub(crate) fn call_in(&mut self, labels: &Value, tool: &str, arguments: &Value) -> Value {
+        let mut meta = json!({
+            "io.modelcontextprotocol/protocolVersion": STATELESS,
+            "io.modelcontextprotocol/clientInfo": {"name": "tester", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+        });
+        for (key, value) in labels.as_object().into_iter().flatten() {
+            meta[key] = value.clone();
+        }
+        self.call(tool, arguments, &json!({"_meta": meta}), true)
     }
 
     pub(crate) fn end(mut self) {

@@ -46,6 +46,7 @@ impl Question for Create {
         context_submit.";
     const PROFILE: Profile = Profile::Author;
     const EFFECT: Effect = Effect::Adds;
+    const NEW: bool = true;
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::report::draft::DraftReport<'static>>();

@@ -114,6 +114,8 @@ pub(super) struct Tool {
     pub(super) asks: Option<Asks>,
     /// Whether it is a tool of governed vaults only.
     pub(super) is_governed: bool,
+    /// Whether its `id` is that of a new document.
+    pub(super) is_new: bool,
     /// The first profile that has it.
     pub(super) profile: Profile,
     /// What it may change.
@@ -148,6 +150,8 @@ trait Question: DeserializeOwned + JsonSchema {
     const ASKS: bool = false;
     /// Whether it is a tool of governed vaults only.
     const GOVERNED: bool = false;
+    /// Whether its `id` is that of a new document.
+    const NEW: bool = false;
 
     /// What a human is asked before the call; none where the call needs no consent.
     fn asks(&self, _: &mut Call<'_>) -> Result<Option<Asking>, Failure> {
@@ -172,6 +176,7 @@ impl Tool {
                 false => None,
             },
             is_governed: Q::GOVERNED,
+            is_new: Q::NEW,
             profile: Q::PROFILE,
             effect: Q::EFFECT,
             title: Q::TITLE,

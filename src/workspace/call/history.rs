@@ -81,7 +81,7 @@ impl Call<'_> {
         let head = Snapshot::of(vault, source, None)?;
         let published = head.get(&versions.id).and_then(Result::ok);
         let text = published.map(|served| served.text).unwrap_or_default();
-        if me.is_some() && self.workspace.is_editor_of(vault, &versions.id, text.as_bytes())? {
+        if me.is_some() && self.workspace.is_editor_of(vault, &versions.id, &[&text])? {
             return Ok(());
         }
         report.versions.retain(|row| {

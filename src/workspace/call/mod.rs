@@ -10,7 +10,8 @@
 //! names (`map` is that of `context`). `submit`, `draft` and `write` are acts: what is submitted and
 //! decided, and what a principal writes that is not published, which `own` reads. `source` records
 //! what a source gave, `stage` lists staged results and promotes one, `beside` is what stands with an
-//! answer of them, `sight` whether a reader's vault is as it was, and `work` how far a call is.
+//! answer of them, `sight` whether a reader's vault is as it was, `told` of which documents a call that
+//! writes may speak, and `work` how far a call is.
 
 pub(crate) mod beside;
 pub(crate) mod blame;
@@ -36,6 +37,8 @@ pub(crate) mod sight;
 pub(crate) mod source;
 pub(crate) mod stage;
 pub(crate) mod submit;
+#[cfg(feature = "mcp")]
+mod told;
 mod verify;
 #[cfg(feature = "mcp")]
 pub(crate) mod work;

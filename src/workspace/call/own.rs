@@ -11,13 +11,11 @@ use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
 use crate::report::draft::{DraftState, DraftTextReport};
 use crate::report::failure::{Code, Failure};
-use crate::resolve::Snapshot;
-use crate::stewards::Role;
 use crate::uri::Class;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
 use crate::workspace::recording::of_log;
-use crate::workspace::version::{any_text_of, is_hidden, recorded, unknown};
+use crate::workspace::version::{any_text_of, recorded};
 
 /// A text of a principal that is not published.
 pub(crate) struct OwnText {
@@ -96,51 +94,13 @@ impl Workspace<'_> {
         if let Some(named) = named
             && let Some(bytes) = vault.files().read_optional(&path, limit::DOCUMENT)?
             && Digest::of(&bytes) == named
-            && self.is_editor_of(vault, id, &bytes)?
+            && self.is_editor_of(vault, id, &[&String::from_utf8_lossy(&bytes)])?
         {
             return Ok(named);
         }
         let message = format!("`{path}` is no draft of yours, or is not as you read it");
         let failure = Failure::new(Code::UnpublishedChanges, message);
         Err(failure.hint("a draft of yours is the one that you wrote last; otherwise name the hash of the file that you have read"))
-    }
-
-    /// Refuses to tell of a submission of a document that was never published, but to its submitter
-    /// and to editors: to others it is as unknown as one that there is not.
-    ///
-    /// # Errors
-    /// The principal is neither.
-    pub(super) fn check_told(&self, vault: &Vault, id: &DocumentId) -> Result<(), Failure> {
-        if !is_hidden(vault, id) {
-            return Ok(());
-        }
-        let log = crate::trust::open_log(vault)?;
-        let chronicle = log.sound()?;
-        let (me, _) = self.principal(vault.root(), None)?;
-        let pending = review::about(vault, id, &me).ok().and_then(|of| of.waiting.track.pending);
-        let is_told = match pending {
-            Some(one) if PrincipalKey::of(&one.by) == me.key() => true,
-            Some(one) => self.is_editor_of(vault, id, one.text.as_bytes())?,
-            None => false,
-        };
-        match is_told {
-            true => Ok(()),
-            false => Err(unknown(&Snapshot::at(vault, &chronicle, None)?, id)?),
-        }
-    }
-
-    /// Whether the principal is an editor of a text; in an ungoverned vault each one is.
-    pub(super) fn is_editor_of(
-        &self,
-        vault: &Vault,
-        id: &DocumentId,
-        text: &[u8],
-    ) -> Result<bool, Failure> {
-        let log = crate::trust::open_log(vault)?;
-        let Some(rules) = review::rules_in_force(vault, &log.sound()?)? else { return Ok(true) };
-        let (me, _) = self.principal(vault.root(), None)?;
-        let text = String::from_utf8_lossy(text);
-        Ok(rules.require(me.as_str(), Role::Editor, [(id, text.as_ref())]).is_ok())
     }
 }
 

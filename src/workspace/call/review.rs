@@ -59,7 +59,17 @@ impl Call<'_> {
         #[cfg(feature = "mcp")]
         self.workspace.check_told(vault, &named)?;
         let log = self.log(vault)?;
-        let submitted = self.workspace.submission((vault, &log), &named, version)?;
+        let submitted = self.workspace.submission((vault, &log), &named, version);
+        // Who may not read what was submitted is not told either whether there is such a document.
+        #[cfg(feature = "mcp")]
+        let submitted = match submitted {
+            Err(_) if vault.reader().is_of_published() => {
+                self.workspace.nameable(vault, named.clone())?;
+                submitted
+            }
+            submitted => submitted,
+        };
+        let submitted = submitted?;
         self.recording.class = Some(Class::Direct);
         self.recording.query = Some(id.to_owned());
         self.recording.listed = Some(1);

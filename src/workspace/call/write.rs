@@ -69,6 +69,9 @@ impl Call<'_> {
         let id = self.workspace.new_id(vault, writing.id)?;
         let (fields, body) = (writing.fields, writing.body.unwrap_or_default());
         let about = (writing.note, writing.mode());
+        let (me, _) = self.workspace.principal(vault.root(), None)?;
+        let text = fields.of_new(body, me.as_str()).map_err(|why| spelling(&id, &why))?;
+        self.workspace.check_new(vault, &id, &text)?;
         let compose = |_: Option<&str>, author: &str| fields.of_new(body, author);
         let draft = self.write_draft(vault, (&id, Upon::Nothing), about, compose)?;
         Ok((id, draft))
@@ -88,6 +91,7 @@ impl Call<'_> {
         let (me, _) = self.workspace.principal(vault.root(), None)?;
         let text = writing.fields.of_new(writing.body.unwrap_or_default(), me.as_str());
         let text = text.map_err(|why| spelling(&id, &why))?;
+        self.workspace.check_new(vault, &id, &text)?;
         let log = self.log(vault)?;
         let rules = review::rules_in_force(vault, &log.sound()?)?;
         let rules = rules.ok_or(PublishError::Ungoverned)?;
@@ -117,7 +121,14 @@ impl Call<'_> {
             Some(base) => fields.of_edited(base, body),
             None => fields.of_new(body.unwrap_or_default(), author),
         };
-        let draft = self.write_draft(vault, (&id, Upon::Live(writing.live)), about, compose)?;
+        let draft = self.write_draft(vault, (&id, Upon::Live(writing.live)), about, compose);
+        let draft = draft.or_else(|why| {
+            // Whether another principal has a draft of it is not told.
+            if [Code::UnpublishedChanges, Code::UnknownId].contains(&why.code) {
+                self.workspace.check_draft_told(vault, &id)?;
+            }
+            Err(why)
+        })?;
         Ok((id, draft))
     }
 
@@ -174,7 +185,11 @@ impl Call<'_> {
             let message = "a hash is that of the file of one document";
             return Err(Failure::new(Code::Usage, message).hint("submit one at a time"));
         }
-        if how.renew || !is_governed(vault)? {
+        let is_governed = is_governed(vault)?;
+        if how.renew && is_governed {
+            ids.iter().try_for_each(|id| self.workspace.check_draft_told(vault, id))?;
+        }
+        if how.renew || !is_governed {
             return self.submit(vault, (Which::Ids(ids), None), about, how);
         }
         let read = |id: DocumentId| Ok((id.clone(), self.workspace.own_file(vault, &id, live)?));

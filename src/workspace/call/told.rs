@@ -1,0 +1,133 @@
+//! Of which documents a call that writes may speak to its principal (`spec/mcp.md`, MCP-8, MCP-17).
+
+use crate::chain::{replay, vouched};
+use crate::govern::review;
+use crate::live;
+use crate::model::id::DocumentId;
+use crate::model::principal::PrincipalKey;
+use crate::report::failure::{Code, Failure};
+use crate::resolve::Snapshot;
+use crate::stewards::Role;
+use crate::vault::Vault;
+use crate::workspace::Workspace;
+use crate::workspace::version::{is_hidden, unknown};
+
+impl Workspace<'_> {
+    /// Refuses to tell of a submission of a document that was never published, but to its submitter
+    /// and to editors: to others it is as unknown as one that there is not.
+    ///
+    /// # Errors
+    /// The principal is neither.
+    pub(super) fn check_told(&self, vault: &Vault, id: &DocumentId) -> Result<(), Failure> {
+        match !is_hidden(vault, id) || self.is_party_to(vault, id)? {
+            true => Ok(()),
+            false => Err(unknown_upon(vault, id)?),
+        }
+    }
+
+    /// As [`Workspace::check_told`]; a draft is told of to its author, too.
+    ///
+    /// # Errors
+    /// The principal is neither of these.
+    pub(super) fn check_draft_told(&self, vault: &Vault, id: &DocumentId) -> Result<(), Failure> {
+        match self.own_draft(vault, id)? {
+            Some(_) => Ok(()),
+            None => self.check_told(vault, id),
+        }
+    }
+
+    /// Refuses a call about what the principal may not be told of, as one about what there is not.
+    /// Where only the tags of a text say who reads it, its id says nothing: then a draft is told of to
+    /// its author, and a submission to its submitter and to editors.
+    ///
+    /// # Errors
+    /// The principal may not be told of it.
+    pub(crate) fn check_writable(&self, vault: &Vault, id: &DocumentId) -> Result<(), Failure> {
+        let unknown = match self.nameable(vault, id.clone()) {
+            Err(failure) if failure.code == Code::UnknownId => failure,
+            known => return known.map(|_| ()),
+        };
+        // Nothing says who may be told of anything.
+        let is_sound = crate::trust::open_log(vault).is_ok_and(|log| log.sound().is_ok());
+        match is_sound && (self.is_party_to(vault, id)? || self.is_drafter_of(vault, id)?) {
+            true => Ok(()),
+            false => Err(unknown),
+        }
+    }
+
+    /// The same for a new document. Who is an editor of its text may make it where nothing has the id:
+    /// that an id is taken cannot be hidden from who makes a document with it (REV-25).
+    ///
+    /// # Errors
+    /// As [`Workspace::check_writable`].
+    pub(crate) fn check_new(
+        &self,
+        vault: &Vault,
+        id: &DocumentId,
+        text: &str,
+    ) -> Result<(), Failure> {
+        // A command is for who has the files.
+        if !vault.reader().is_of_published() {
+            return Ok(());
+        }
+        match self.check_writable(vault, id) {
+            Err(failure) if failure.code == Code::UnknownId && !live::is_known(vault, id) => {
+                match self.is_editor_of(vault, id, &[text])? {
+                    true => Ok(()),
+                    false => Err(failure),
+                }
+            }
+            checked => checked,
+        }
+    }
+
+    /// Whether the principal submitted what awaits a decision, or is an editor of it.
+    fn is_party_to(&self, vault: &Vault, id: &DocumentId) -> Result<bool, Failure> {
+        let (me, _) = self.principal(vault.root(), None)?;
+        // What the principal may not read is not there (REV-24).
+        let pending = review::about(vault, id, &me).ok().and_then(|of| of.waiting.track.pending);
+        match pending {
+            Some(one) if PrincipalKey::of(&one.by) == me.key() => Ok(true),
+            Some(one) => self.is_editor_of(vault, id, &[&one.text]),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether the principal has a draft of a document that was never published, and is an editor of
+    /// all that was ever submitted of it: else a draft would say that there is more.
+    fn is_drafter_of(&self, vault: &Vault, id: &DocumentId) -> Result<bool, Failure> {
+        if !is_hidden(vault, id) || self.own_draft(vault, id)?.is_none() {
+            return Ok(false);
+        }
+        if !live::has_history(vault, id) {
+            return Ok(true);
+        }
+        let Ok(history) = replay::load(vault.files(), id) else { return Ok(false) };
+        let texts = history
+            .entries()
+            .map(|entry| vouched::vouched(vault.files(), id, &history, entry.version));
+        let Ok(texts) = texts.collect::<Result<Vec<String>, _>>() else { return Ok(false) };
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        self.is_editor_of(vault, id, &texts)
+    }
+
+    /// Whether the principal is an editor of texts of a document; in an ungoverned vault each one is.
+    pub(super) fn is_editor_of(
+        &self,
+        vault: &Vault,
+        id: &DocumentId,
+        texts: &[&str],
+    ) -> Result<bool, Failure> {
+        let log = crate::trust::open_log(vault)?;
+        let Some(rules) = review::rules_in_force(vault, &log.sound()?)? else { return Ok(true) };
+        let (me, _) = self.principal(vault.root(), None)?;
+        let texts = texts.iter().map(|text| (id, *text));
+        Ok(rules.require(me.as_str(), Role::Editor, texts).is_ok())
+    }
+}
+
+/// The failure for an id that nothing has.
+fn unknown_upon(vault: &Vault, id: &DocumentId) -> Result<Failure, Failure> {
+    let log = crate::trust::open_log(vault)?;
+    unknown(&Snapshot::at(vault, &log.sound()?, None)?, id)
+}
