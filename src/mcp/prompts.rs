@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::calls::{Asker, Shared};
 use super::requests::{List, bytes, said};
 use super::resources::{DESCRIPTION, PAGE, TITLE};
-use super::tools::{Page, Wanted, places, selector_of_pack};
+use super::tools::page::{Found, Start, none};
+use super::tools::{Wanted, places, selector_of_pack};
 use super::vaults::Vaults;
 use crate::report::failure::{Code, Failure};
 use crate::words::beginning;
@@ -59,7 +60,7 @@ impl Shared {
                 let list = List { method, verb: "pack list", member, page: listed };
                 self.paged(asker, &list, cursor)?
             }
-            false if cursor.is_some() => return Err(Page::none(cursor.unwrap_or_default())),
+            false if cursor.is_some() => return Err(none(cursor.unwrap_or_default())),
             false => (Vec::new(), None),
         };
         let mut result = ListPromptsResult::with_all_items(own.chain(packs).collect())
@@ -244,27 +245,26 @@ fn result(texts: Vec<String>) -> GetPromptResult {
 fn listed(
     call: &mut Call<'_>,
     place: Option<&str>,
-    page: Option<Page>,
-) -> Result<(Vec<Prompt>, Option<Page>), Failure> {
+    start: &Start<'_>,
+) -> Result<(Vec<Prompt>, Found), Failure> {
     let (vault, source) = places(call, packs::NEED)?;
-    let at = page.map(|page| page.checkpoint);
-    let skipped = page.map_or(0, |page| page.skipped);
-    let (snapshot, packs) = call.packs((&vault, &source), at)?;
+    let (snapshot, packs) = call.packs((&vault, &source), start.pinned())?;
     call.count_unreadable(&snapshot);
     let checkpoint = snapshot.checkpoint();
     // Two packs with one id are no pack.
     let one = |id: &str| packs.find(id, checkpoint).is_ok();
     let usable = packs.usable.iter().filter(|sealed| one(&sealed.pack.id));
-    let mut prompts = usable.skip(skipped).map(|sealed| {
+    let mut prompts = usable.skip(start.skipped).map(|sealed| {
         let pack = &sealed.pack;
         let description = pack.description.as_deref().map(|text| beginning(text, DESCRIPTION));
         let prompt = Prompt::new(name_of(place, &pack.id), description, None);
         prompt.with_title(beginning(pack.label.as_deref().unwrap_or(&pack.id), TITLE))
     });
     let here: Vec<Prompt> = prompts.by_ref().take(PAGE).collect();
-    let next = prompts.next().map(|_| Page { checkpoint, skipped: skipped + here.len() });
-    call.recording.listed = Some(here.len());
-    Ok((here, next))
+    let (given, goes_on) = (here.len(), prompts.next().is_some());
+    call.recording.listed = Some(given);
+    let seen = snapshot.hash_for_reader()?;
+    Ok((here, Found { checkpoint, seen, given, goes_on, is_past: given == 0 }))
 }
 
 /// The name of a pack's prompt: its id, after the name of its vault where there are several.

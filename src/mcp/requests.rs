@@ -14,7 +14,7 @@ use super::calls::{Asker, Said, Shared, outcome_of};
 use super::limits::without_answer;
 use super::metrics::Outcome;
 use super::offer::Profile;
-use super::tools::Page;
+use super::tools::page::{Found, Start, Tag, none};
 use super::vaults::Vaults;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::Call;
@@ -30,12 +30,11 @@ pub(super) struct List<T> {
     pub(super) verb: &'static str,
     /// The member of the result.
     pub(super) member: &'static str,
-    /// A page of one vault, which has this name if there are several, and where the next one begins.
+    /// A page of one vault, which has this name if there are several, and where it was found.
     pub(super) page: PageOf<T>,
 }
 
-type PageOf<T> =
-    fn(&mut Call<'_>, Option<&str>, Option<Page>) -> Result<(Vec<T>, Option<Page>), Failure>;
+type PageOf<T> = fn(&mut Call<'_>, Option<&str>, &Start<'_>) -> Result<(Vec<T>, Found), Failure>;
 
 impl Shared {
     /// A page of a list, and the cursor of the next one; one vault comes after the other.
@@ -49,35 +48,39 @@ impl Shared {
         cursor: Option<&str>,
     ) -> Result<(Vec<T>, Option<String>), Failure> {
         let places = self.vaults.places();
+        let tag = Tag::of(list.method, &Value::Null);
         let (place, page) = match cursor {
             None => (places.first().copied().flatten(), None),
-            Some(cursor) => self.place_of(cursor)?,
+            Some(cursor) => self.place_of(&tag, cursor)?,
         };
+        let start = Start::in_list(tag.clone(), page)?;
         let said = said(list.verb, list.method, json!({"cursor": cursor}));
         let found = self.on_behalf((asker, said), Vaults::arguments(place), |call, _| {
-            let (listed, next) = (list.page)(call, place, page)?;
+            let (listed, found) = (list.page)(call, place, &start)?;
+            let next = start.next(&found)?;
             call.record(&bytes(&json!({list.member: listed})), None)?;
             Ok((listed, next))
         });
-        let (listed, next) = found.map_err(|failure| match (failure.code, cursor) {
-            (Code::UnknownCheckpoint, Some(cursor)) => Page::none(cursor),
-            _ => failure,
-        })?;
+        let (listed, next) = found.map_err(|why| start.explained(why))?;
         let after = places.iter().skip_while(|other| **other != place).nth(1).copied().flatten();
         let prefix = |name: &str| format!("{name}/");
         let next = match next {
-            Some(page) => Some(place.map(prefix).unwrap_or_default() + &page.to_string()),
-            None => after.map(prefix),
+            Some(page) => Some(place.map(prefix).unwrap_or_default() + &page),
+            None => after.map(|vault| format!("{}{tag}", prefix(vault))),
         };
         Ok((listed, next))
     }
 
-    /// The vault of a cursor, and the page; none for the first one.
-    fn place_of(&self, cursor: &str) -> Result<(Option<&str>, Option<Page>), Failure> {
+    /// The vault of a cursor, and what names the page in that; none for the first one.
+    fn place_of<'t>(
+        &self,
+        tag: &Tag,
+        cursor: &'t str,
+    ) -> Result<(Option<&str>, Option<&'t str>), Failure> {
         match self.vaults.parted(cursor) {
-            Some((place @ Some(_), "")) => Ok((place, None)),
-            Some((place, page)) => Ok((place, Some(Page::read(page)?))),
-            None => Err(Page::none(cursor)),
+            Some((place @ Some(_), page)) if tag.is(page) => Ok((place, None)),
+            Some((place, page)) => Ok((place, Some(page))),
+            None => Err(none(cursor)),
         }
     }
 
@@ -90,7 +93,7 @@ impl Shared {
         request: Option<PaginatedRequestParams>,
     ) -> Result<(), ErrorData> {
         match request.and_then(|request| request.cursor) {
-            Some(cursor) => Err(error(Page::none(&cursor), self.offer.profile)),
+            Some(cursor) => Err(error(none(&cursor), self.offer.profile)),
             None => Ok(()),
         }
     }
@@ -132,6 +135,8 @@ fn error(failure: Failure, profile: Profile) -> ErrorData {
         | Code::IdInvalid
         | Code::Withheld => ErrorCode::RESOURCE_NOT_FOUND,
         Code::Usage
+        // A client that has a cursor for invalid begins again.
+        | Code::Changed
         | Code::AnswerTooLarge
         | Code::UnknownPack
         | Code::PackInvalid

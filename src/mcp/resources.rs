@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::answer::{BUDGET, about, check_tokens};
 use super::calls::{Asker, Shared};
 use super::requests::{List, bytes, said};
-use super::tools::{Page, places};
+use super::tools::page::{Found, Start};
+use super::tools::places;
 use super::vaults::Vaults;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Listed;
@@ -131,17 +132,17 @@ pub(super) fn not_there() -> Failure {
 fn listed(
     call: &mut Call<'_>,
     place: Option<&str>,
-    page: Option<Page>,
-) -> Result<(Vec<Resource>, Option<Page>), Failure> {
+    start: &Start<'_>,
+) -> Result<(Vec<Resource>, Found), Failure> {
     let (vault, source) = places(call, names::NEED)?;
-    let skipped = page.map_or(0, |page| page.skipped);
-    let at = page.map(|page| page.checkpoint);
-    let found = call.names((&vault, &source), at, (skipped, PAGE))?;
+    let found = call.names((&vault, &source), start.pinned(), (start.skipped, PAGE))?;
     let documents = found.documents.iter().map(|(uri, listed)| of_document(place, uri, listed));
     let packs = found.packs.iter().map(|(uri, pack)| of_pack(place, uri, pack));
     let resources = documents.chain(packs).collect();
-    let next = found.next.map(|skipped| Page { checkpoint: found.checkpoint, skipped });
-    Ok((resources, next))
+    let (checkpoint, seen) = (found.checkpoint, found.seen);
+    // What no URI names is passed over, too.
+    let (given, left) = (PAGE, found.all.saturating_sub(start.skipped));
+    Ok((resources, Found { checkpoint, seen, given, goes_on: left > PAGE, is_past: left == 0 }))
 }
 
 /// A URI with the name of its vault before the path, where there are several.

@@ -275,7 +275,7 @@ fn each_tool_gives_the_report_of_its_verb() {
 fn pages_of_an_overview_are_one_list_of_one_checkpoint() {
     let place = place();
     let first = report(&place, "context_overview", json!({"limit": 1}));
-    assert_eq!((&first["omitted"], &first["next_cursor"]), (&json!(1), &json!("2:1")));
+    assert!(first["omitted"] == 1 && first["next_cursor"].is_string(), "{first}");
     place.write("nodes/a.md", "A new one.\n");
     place.ctx("publish nodes/a").ok();
     let cursor = json!({"limit": 1, "cursor": first["next_cursor"]});

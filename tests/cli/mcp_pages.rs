@@ -213,21 +213,195 @@ fn what_no_page_gave_is_no_cursor() {
             let text = result["content"][0]["text"].as_str().unwrap();
             assert!(text.contains("next_cursor") && text.len() < 300, "{tool} {cursor}: {text}");
         }
-        // The last number there is names a page with nothing on it.
-        if tool != "context_history" {
-            let mut arguments = arguments.clone();
-            arguments["cursor"] = format!("2:{}", u64::MAX).into();
-            let page = report(&place, "", tool, &arguments);
-            assert_eq!(page.get("next_cursor"), None, "{tool}: {page}");
+    }
+}
+
+/// Lists of several pages, each with arguments of another list.
+fn lists() -> [(&'static str, Value, Value); 6] {
+    let returns = json!({"id": "nodes/returns"});
+    [
+        ("context_overview", json!({}), json!({"selector": "#policy"})),
+        ("context_overview", json!({"selector": "#policy"}), json!({"selector": "#fee"})),
+        (
+            "context_search",
+            json!({"query": "returns"}),
+            json!({"query": "returns", "prefix": true}),
+        ),
+        ("context_neighbors", returns.clone(), json!({"id": "nodes/returns", "hops": 2})),
+        (
+            "context_neighbors",
+            json!({"id": "nodes/returns", "hops": 2}),
+            json!({"id": "nodes/fees"}),
+        ),
+        ("context_history", returns, json!({"id": "nodes/fees"})),
+    ]
+}
+
+/// A vault in which each of these lists has several pages.
+fn with_pages() -> Place {
+    let place = place();
+    place.write("nodes/z.md", "# Z\n\nSee [returns](returns.md).\n");
+    place.ctx("publish nodes/z").ok();
+    place
+}
+
+#[test]
+fn a_cursor_of_another_list_is_none() {
+    let place = with_pages();
+    let with = |arguments: &Value, cursor: &str, limit: usize| {
+        let mut arguments = arguments.clone();
+        (arguments["cursor"], arguments["limit"]) = (cursor.into(), limit.into());
+        arguments
+    };
+    let mut cursors = Vec::new();
+    for (tool, arguments, _) in lists() {
+        let mut first = arguments.clone();
+        first["limit"] = 1.into();
+        let page = report(&place, "", tool, &first);
+        cursors.push(page["next_cursor"].as_str().unwrap_or_else(|| panic!("{page}")).to_owned());
+    }
+    let all = lists();
+    for (n, (tool, arguments, other)) in all.iter().enumerate() {
+        for (m, cursor) in cursors.iter().enumerate() {
+            let result = called(&place, "", tool, with(arguments, cursor, 1));
+            assert_eq!(result["isError"], n != m, "{tool} {arguments} {cursor}: {result}");
+            if n != m {
+                assert_eq!(code(&result), "usage", "{tool} {arguments} {cursor}");
+            }
+        }
+        let result = called(&place, "", tool, with(other, &cursors[n], 1));
+        assert_eq!(code(&result), "usage", "{tool} {other}");
+        // How large a page may be, and what is shown of a hit, are about no other list.
+        let mut same = with(arguments, &cursors[n], 7);
+        same["budget"] = 100_000.into();
+        match *tool {
+            "context_search" => same["explain"] = true.into(),
+            "context_neighbors" if same["hops"].is_null() => same["hops"] = 1.into(),
+            _ => {}
+        }
+        report(&place, "", tool, &same);
+        if ["context_overview", "context_neighbors"].contains(tool) {
+            same["at"] = 2.into();
+            assert_eq!(code(&called(&place, "", tool, same)), "usage", "{tool}");
         }
     }
-    for tool in ["context_overview", "context_neighbors"] {
-        let twice = json!({"id": "nodes/fees", "at": 2, "cursor": "2:0"});
-        let mut twice = twice.as_object().unwrap().clone();
-        if tool == "context_overview" {
-            twice.remove("id");
+}
+
+#[test]
+fn a_cursor_of_a_place_that_the_list_does_not_have_is_none() {
+    let place = with_pages();
+    for (tool, arguments, _) in lists() {
+        let mut next = arguments.clone();
+        next["limit"] = 1.into();
+        let cursor = report(&place, "", tool, &next)["next_cursor"].take();
+        let parts: Vec<&str> = cursor.as_str().unwrap().split(':').collect();
+        let other = |n: usize, part: &str| {
+            let mut parts = parts.clone();
+            parts[n] = part;
+            parts.join(":")
+        };
+        for count in ["0", "00", "01", "99", "1001", "18446744073709551615"] {
+            next["cursor"] = other(1, count).into();
+            let result = called(&place, "", tool, next.clone());
+            assert_eq!(code(&result), "usage", "{tool} {arguments} {}", next["cursor"]);
         }
-        assert_eq!(code(&called(&place, "", tool, twice.into())), "usage", "{tool}");
+        if tool != "context_history" {
+            for checkpoint in ["0", "9", "18446744073709551615"] {
+                next["cursor"] = other(0, checkpoint).into();
+                assert_eq!(code(&called(&place, "", tool, next.clone())), "usage", "{tool}");
+            }
+        }
+    }
+}
+
+/// The stewards of a vault in which Eve reads these folders, and Bo and Kim everything.
+fn stewards(folders: &[&str]) -> String {
+    let bo = "{principal: bo@x.com, role: reviewer}";
+    let of =
+        |name: &&str| format!("  nodes/{name}/: [{bo}, {{principal: eve@x.com, role: viewer}}]\n");
+    let vault = format!("version: 1\nvault: [{bo}, {{principal: kim@x.com, role: reviewer}}]\n");
+    let folders: String = folders.iter().map(of).collect();
+    if folders.is_empty() { vault } else { format!("{vault}folders:\n{folders}") }
+}
+
+/// A vault that only stewards read, with documents and packs of three folders.
+fn limited(folders: &[&str]) -> Place {
+    let place = Place::vault();
+    for (folder, n) in ["a", "b", "c"].iter().flat_map(|folder| (0..60).map(move |n| (folder, n))) {
+        let text = format!(
+            "---\ntags: ['#t']\n---\n[x](../b/{n:02}.md) [y](../a/00.md) [z](../b/00.md)\n"
+        );
+        place.write(&format!("nodes/{folder}/{n:02}.md"), text);
+    }
+    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
+    place.ctx("publish --all --as bo@x.com").ok();
+    place.write("stewards.yaml", stewards(folders));
+    place.ctx("govern on --as bo@x.com").ok();
+    place
+}
+
+/// Eve reads these folders from now on.
+fn reads(place: &Place, folders: &[&str]) {
+    place.write("stewards.yaml", stewards(folders));
+    place.ctx("submit stewards.yaml --as bo@x.com").ok();
+    place.ctx("approve stewards.yaml --as kim@x.com").ok();
+}
+
+const EVE: &str = "--as eve@x.com";
+
+/// The answer to a request of Eve.
+fn listed(place: &Place, method: &str, params: Value) -> Value {
+    let mut messages = opener(STATELESS);
+    messages.push(request(STATELESS, 1, method, params));
+    crate::mcp::answers_of(place, "mcp --as eve@x.com", &messages).remove(&1).unwrap()
+}
+
+#[test]
+fn no_page_loses_what_was_readable_when_rights_change_between_pages() {
+    for (before, after) in [(["a", "b"].as_slice(), ["b"].as_slice()), (&["b"], &["a", "b"])] {
+        let place = limited(before);
+        let calls = [
+            ("context_overview", json!({"limit": 3})),
+            ("context_overview", json!({"limit": 3, "selector": "#t"})),
+            ("context_neighbors", json!({"id": "nodes/b/01", "hops": 2, "limit": 1})),
+        ];
+        let next = calls.map(|(tool, mut arguments)| {
+            let page = report(&place, EVE, tool, &arguments);
+            arguments["cursor"] = page["next_cursor"].clone();
+            assert!(arguments["cursor"].is_string(), "{tool}: {page}");
+            (tool, arguments)
+        });
+        let more = listed(&place, "resources/list", json!({}))["result"]["nextCursor"].take();
+        // What changes for others, and what is published later, changes no page.
+        place.edit("nodes/c/00.md", "[x]", "[z]");
+        place.ctx("submit nodes/c/00 --as bo@x.com").ok();
+        place.ctx("approve nodes/c/00 --as kim@x.com").ok();
+        for (tool, arguments) in &next {
+            report(&place, EVE, tool, arguments);
+        }
+        if before.len() > 1 {
+            let page = listed(&place, "resources/list", json!({"cursor": more}));
+            assert_eq!(page["result"]["resources"].as_array().unwrap().len(), 20, "{page}");
+        }
+
+        reads(&place, after);
+        for (tool, arguments) in next {
+            let result = called(&place, EVE, tool, arguments);
+            assert_eq!(code(&result), "changed", "{tool}: {result}");
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(result["content"][0]["text"].as_str().unwrap(), @r"
+                error[changed]: what you may read of this list changed since the page before
+                hint: begin again from the first page, without `cursor`
+                ");
+            }
+        }
+        if before.len() > 1 {
+            let error = &listed(&place, "resources/list", json!({"cursor": more}))["error"];
+            assert_eq!(
+                (&error["code"], &error["data"]["code"]),
+                (&json!(-32602), &json!("changed"))
+            );
+        }
     }
 }
 

@@ -321,7 +321,9 @@ fn with_several_vaults_prompts_and_completion_name_the_vault() {
     }
     let command = "mcp --vault one=. --vault two=../other --profile reviewer";
     assert_eq!(names(&place, command), ["cite", "review", "select", "one/cite"]);
-    let next = asked(&place, command, &[("prompts/list", json!({"cursor": "two/"}))]).remove(0);
+    let first = asked(&place, command, &[("prompts/list", json!({}))]).remove(0);
+    let cursor = &first["result"]["nextCursor"];
+    let next = asked(&place, command, &[("prompts/list", json!({"cursor": cursor}))]).remove(0);
     assert_eq!(next["result"]["prompts"][0]["name"], "two/cite");
     assert!(get(&place, command, "two/cite", json!({})).to_string().contains("nodes/a9"));
     assert!(get(&place, command, "one/cite", json!({})).to_string().contains("nodes/a0"));

@@ -212,9 +212,16 @@ fn pages_of_resources_are_one_list_of_one_checkpoint() {
         let answer = asked(&place, "mcp", &[(method, json!({"cursor": null}))]).remove(0);
         assert!(answer["result"].is_object(), "{method}: {answer}");
     }
-    let beyond = [("resources/list", json!({"cursor": "1:18446744073709551615"}))];
-    let answer = asked(&place, "mcp", &beyond).remove(0);
-    assert_eq!(answer["result"]["resources"], json!([]), "{answer}");
+    let first = asked(&place, "mcp", &[("resources/list", json!({}))]).remove(0);
+    let cursor = first["result"]["nextCursor"].as_str().unwrap();
+    for (method, cursor) in [
+        ("resources/list", cursor.replacen(":100:", ":18446744073709551615:", 1)),
+        ("resources/list", cursor.replacen(":100:", ":0:", 1)),
+        ("prompts/list", cursor.to_owned()),
+    ] {
+        let answer = asked(&place, "mcp", &[(method, json!({"cursor": cursor}))]).remove(0);
+        assert_eq!(answer["error"]["data"]["code"], "usage", "{method} {cursor}: {answer}");
+    }
 }
 
 #[test]
@@ -266,11 +273,14 @@ fn with_several_vaults_a_uri_names_the_vault_first() {
     let list = |params| asked(&place, command, &[("resources/list", params)]).remove(0);
     let first = list(json!({}));
     assert_eq!(first["result"]["resources"][0]["uri"], "contextnest://one/nodes/a");
-    assert_eq!(first["result"]["nextCursor"], "two/");
-    let second = list(json!({"cursor": "two/"}));
+    let cursor = first["result"]["nextCursor"].as_str().unwrap();
+    assert!(cursor.starts_with("two/"), "{cursor}");
+    let second = list(json!({"cursor": cursor}));
     assert_eq!(second["result"]["resources"][0]["uri"], "contextnest://two/nodes/a");
     assert_eq!(second["result"].get("nextCursor"), None);
-    assert_eq!(list(json!({"cursor": "1:1"}))["error"]["code"], -32602);
+    for none in ["1:1", "two/", "one/", &cursor.replace("two", "three")] {
+        assert_eq!(list(json!({"cursor": none}))["error"]["code"], -32602, "{none}");
+    }
     let read = |uri: &str| {
         asked(&place, command, &[("resources/read", json!({"uri": uri}))]).remove(0).to_string()
     };

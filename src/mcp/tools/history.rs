@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
-use super::page::{Before, none, read};
+use super::page::{Before, Tag, none};
 use super::{Answer, Outputs, Question, limit, places};
 use crate::report::Paged;
 use crate::report::failure::Failure;
@@ -42,16 +43,20 @@ impl Question for History {
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
-        let before = self.cursor.as_deref().map(read::<Before>).transpose()?;
+        let tag = Tag::of(Self::NAME, &json!([self.id]));
+        let before = self.cursor.as_deref().map(|cursor| tag.read::<Before>(cursor)).transpose()?;
         let vault = call.vault()?;
         let id = call.workspace.known_id(&vault, &self.id)?;
         let (vault, source) = places(call, history::NEED)?;
         let versions = call.history((&vault, &source), id)?;
         let mut report = versions.report(&vault);
         call.cut_steps((&vault, &source), (&versions, &mut report))?;
-        let is_before = |place| report.versions.last().is_some_and(|last| place <= last.place);
+        let is_between = |place| match report.versions.as_slice() {
+            [first, .., last] => first.place < place && place <= last.place,
+            _ => false,
+        };
         if let (Some(Before(place)), Some(cursor)) = (before, &self.cursor)
-            && !is_before(place)
+            && !is_between(place)
         {
             return Err(none(cursor));
         }
@@ -59,7 +64,7 @@ impl Question for History {
         let limit_of_page = self.limit.unwrap_or(LISTED).max(1);
         let omitted = call.cut_history(&mut report, before, Some(limit_of_page));
         let first = report.versions.first().filter(|_| omitted > 0);
-        let next_cursor = first.map(|first| Before(first.place).to_string());
+        let next_cursor = first.map(|first| tag.cursor(&Before(first.place)));
         Answer::of(call, &Paged { report, omitted, next_cursor })
             .within(limit(self.budget), "lower `limit`, or raise `budget`")
     }

@@ -13,7 +13,7 @@ mod neighbors;
 mod output;
 mod overview;
 mod pack;
-mod page;
+pub(super) mod page;
 mod publish;
 mod read;
 mod reject;
@@ -33,7 +33,6 @@ mod withdraw;
 use std::sync::Arc;
 
 pub(super) use pack::selector as selector_of_pack;
-pub(super) use page::Page;
 pub(super) use resolve::Wanted;
 use rmcp::model::{JsonObject, Tool as Described, ToolAnnotations};
 use schemars::JsonSchema;

@@ -1,9 +1,10 @@
 //! `context_neighbors`: the documents around one.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::page::Start;
+use super::page::{Found, Start, Tag};
 use super::{Answer, At, Outputs, Question, limit, places};
 use crate::document::links::LinkKind;
 use crate::graph::walk;
@@ -42,7 +43,7 @@ pub(super) struct Neighbors {
     budget: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum Direction {
@@ -51,7 +52,7 @@ enum Direction {
     Both,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum Kind {
@@ -91,14 +92,24 @@ impl Question for Neighbors {
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
-        let start = Start::of(self.cursor.as_deref(), self.at.as_ref())?;
+        let walk = self.walk();
+        let direction = self.direction.unwrap_or(Direction::Both);
+        let of = json!([self.id, walk.hops, direction, self.kind]);
+        let tag = Tag::of(Self::NAME, &of);
+        let start = Start::of(tag, self.cursor.as_deref(), self.at.as_ref())?;
         let (vault, source) = places(call, neighbors::NEED)?;
         let asked = (self.id.as_str(), start.at);
-        let walked = call.neighbors((&vault, &source), asked, (&self.walk(), start.skipped));
+        let walked = call.neighbors((&vault, &source), asked, (&walk, start.skipped));
         let linked = walked.map_err(|why| start.explained(why))?;
         let found = &linked.around.found;
-        let next = || start.next(linked.checkpoint, found.neighbors.len());
-        let next_cursor = found.truncated.then(next);
+        let given = found.neighbors.len();
+        let next_cursor = start.next(&Found {
+            checkpoint: linked.checkpoint,
+            seen: linked.seen,
+            given,
+            goes_on: found.truncated,
+            is_past: given == 0,
+        })?;
         // How many come after it is not known: they are not looked at.
         let report = Paged { report: linked.report(), omitted: 0, next_cursor };
         Answer::of(call, &report)

@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
-use super::page::Start;
+use super::page::{Found, Start, Tag};
 use super::{Answer, At, Outputs, Question, limit, places};
 use crate::report::Paged;
 use crate::report::failure::Failure;
@@ -46,7 +47,8 @@ impl Question for Overview {
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
-        let start = Start::of(self.cursor.as_deref(), self.at.as_ref())?;
+        let tag = Tag::of(Self::NAME, &json!([self.selector]));
+        let start = Start::of(tag, self.cursor.as_deref(), self.at.as_ref())?;
         let vault = call.vault()?;
         let selector = self.selector.as_deref();
         let selector = selector.and_then(|text| call.workspace.listed(&vault, text));
@@ -56,7 +58,14 @@ impl Question for Overview {
         let listing = listed.map_err(|why| start.explained(why))?;
         call.withholds(&listing.all.withheld);
         let omitted = listing.omitted;
-        let next_cursor = (omitted > 0).then(|| start.next(listing.checkpoint, listing.entries()));
+        let given = listing.entries();
+        let next_cursor = start.next(&Found {
+            checkpoint: listing.checkpoint,
+            seen: listing.seen,
+            given,
+            goes_on: omitted > 0,
+            is_past: given == 0,
+        })?;
         let openings = call.openings(&listing);
         let report = Paged { report: listing.report(Some(&openings)), omitted, next_cursor };
         Answer::of(call, &report).within(limit(self.budget), "lower `limit`, or raise `budget`")

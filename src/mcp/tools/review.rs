@@ -2,9 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::author::version;
-use super::page::{Marked, read};
+use super::page::{Mark, Marked, Tag, none};
 use super::{Answer, Outputs, Profile, Question, limit, places};
 use crate::mcp::spelling;
 use crate::report::Paged;
@@ -76,21 +77,25 @@ impl Question for Review {
 impl Review {
     /// A page of what awaits a decision.
     fn list(&self, call: &mut Call<'_>) -> Result<Answer, Failure> {
-        let page = self.cursor.as_deref().map(read::<Marked>).transpose()?;
+        let tag = Tag::of(Self::NAME, &json!([self.all]));
+        let page = self.cursor.as_deref().map(|cursor| tag.read::<Marked>(cursor)).transpose()?;
         let (vault, source) = places(call, review::NEED)?;
         let queued = call.queue((&vault, &source), self.all)?;
         let mut report = queued.report();
-        let mark = review::mark(&report);
+        let mark = Mark::of(Some(review::hash(&report)));
         if page.as_ref().is_some_and(|page| page.mark != mark) {
             let message = "what awaits a decision changed since the page before";
             return Err(Failure::new(Code::Changed, message)
                 .hint("list it again from the first page, without `cursor`"));
         }
         let skipped = page.map_or(0, |page| page.skipped);
+        if let Some(cursor) = self.cursor.as_ref().filter(|_| skipped >= report.waiting.len()) {
+            return Err(none(cursor));
+        }
         let limit_of_page = self.limit.unwrap_or(PAGE).max(1);
         let omitted = call.cut_queue(&mut report, (skipped, limit_of_page));
         let skipped = skipped.saturating_add(report.waiting.len());
-        let next_cursor = (omitted > 0).then(|| Marked { mark, skipped }.to_string());
+        let next_cursor = (omitted > 0).then(|| tag.cursor(&Marked { mark, skipped }));
         Ok(Answer::of(call, &Paged { report, omitted, next_cursor }))
     }
 }

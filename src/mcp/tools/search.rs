@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
-use super::page::Start;
+use super::page::{Found, Start, Tag};
 use super::{Answer, Outputs, Question, limit, places};
 use crate::report::Paged;
 use crate::report::failure::{Code, Failure};
@@ -54,15 +55,21 @@ impl Question for Search {
             let message = format!("`limit` is {limit_of_page}, but may be from 1 to {MAX_HITS}");
             return Err(Failure::new(Code::Usage, message));
         }
-        let start = Start::of(self.cursor.as_deref(), None)?;
+        let tag = Tag::of(Self::NAME, &json!([self.query, self.prefix]));
+        let start = Start::in_list(tag, self.cursor.as_deref())?;
         let hits = Hits { limit: limit_of_page, skipped: start.skipped, at: start.pinned() };
         let vault = call.vault()?;
         let (vault, source) = places(call, search::need(&vault))?;
         let found = call.search((&vault, &source), (&query, hits), &|_| ());
         let found = found.map_err(|why| start.explained(why))?;
         call.withholds(&found.answer.withheld);
-        let next = || start.next(found.checkpoint, found.answer.hits.len());
-        let next_cursor = found.answer.goes_on.then(next);
+        let next_cursor = start.next(&Found {
+            checkpoint: found.checkpoint,
+            seen: found.seen,
+            given: found.answer.hits.len(),
+            goes_on: found.answer.goes_on,
+            is_past: found.is_past,
+        })?;
         // How many come after it is not known: no back-end counts them.
         let report =
             Paged { report: call.release(found.report(self.explain)), omitted: 0, next_cursor };

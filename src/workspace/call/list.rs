@@ -4,6 +4,8 @@ use rayon::prelude::*;
 
 use super::{Call, Places};
 use crate::audit::Traced;
+#[cfg(feature = "mcp")]
+use crate::model::digest::Digest;
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::resolve::ListReport;
@@ -28,6 +30,9 @@ pub(crate) struct Listing {
     pub(crate) notes: Vec<String>,
     /// How many entries come after the page.
     pub(crate) omitted: usize,
+    /// The hash of what the reader may read of the checkpoint.
+    #[cfg(feature = "mcp")]
+    pub(crate) seen: Option<Digest>,
     class: Class,
     /// The selector in canonical form.
     query: Option<String>,
@@ -71,7 +76,17 @@ impl Call<'_> {
             self.recording.listed = Some(all.documents.len());
             let (checkpoint, backend, notes) = (snapshot.checkpoint(), None, Vec::new());
             let (class, query) = (Class::Set, None);
-            return Ok(Listing { checkpoint, all, backend, notes, omitted, class, query });
+            return Ok(Listing {
+                checkpoint,
+                all,
+                backend,
+                notes,
+                omitted,
+                #[cfg(feature = "mcp")]
+                seen: snapshot.hash_for_reader()?,
+                class,
+                query,
+            });
         };
         let query = Query { text, at, whole: true, staged: false };
         let mut asked = Asked::new(&self.workspace, (vault, source), query, on_slow)?;
@@ -88,7 +103,17 @@ impl Call<'_> {
         documents.truncate(most.unwrap_or(left));
         self.recording.listed = Some(documents.len());
         let omitted = left - documents.len();
-        Ok(Listing { checkpoint, all, backend, notes, omitted, class, query })
+        Ok(Listing {
+            checkpoint,
+            all,
+            backend,
+            notes,
+            omitted,
+            #[cfg(feature = "mcp")]
+            seen: asked.snapshot.hash_for_reader()?,
+            class,
+            query,
+        })
     }
 
     /// How each text begins of what is left of a list, in the same order. The texts were verified for

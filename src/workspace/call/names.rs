@@ -1,6 +1,7 @@
 //! What of a vault has a name that may be read by it: a page of its documents and packs.
 
 use super::{Call, Places};
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
@@ -20,8 +21,10 @@ pub(crate) struct Page {
     pub(crate) documents: Vec<(Uri, Listed)>,
     /// Packs.
     pub(crate) packs: Vec<(Uri, SealedPack)>,
-    /// Where the next page begins; none of the last one.
-    pub(crate) next: Option<usize>,
+    /// How many names there are.
+    pub(crate) all: usize,
+    /// The hash of what the reader may read of the checkpoint.
+    pub(crate) seen: Option<Digest>,
 }
 
 impl Call<'_> {
@@ -64,9 +67,10 @@ impl Call<'_> {
                 .collect();
         }
         self.recording.listed = Some(documents.len() + packs.len());
-        let next = (end < all).then_some(end);
-        Ok(Page { checkpoint: snapshot.checkpoint(), documents, packs, next })
+        let (checkpoint, seen) = (snapshot.checkpoint(), snapshot.hash_for_reader()?);
+        Ok(Page { checkpoint, documents, packs, all, seen })
     }
+
     /// The first documents whose ids begin so, in byte order, and how many there are, as far as the
     /// reader may know of them. Those that no URI can name are left out of the first ones.
     ///

@@ -2,6 +2,8 @@
 
 use super::{Call, Places};
 use crate::graph::walk::Walk;
+#[cfg(feature = "mcp")]
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
@@ -21,6 +23,9 @@ pub(crate) struct Linked {
     pub(crate) checkpoint: CheckpointNumber,
     /// What is around it.
     pub(crate) around: Around,
+    /// The hash of what the reader may read of the checkpoint.
+    #[cfg(feature = "mcp")]
+    pub(crate) seen: Option<Digest>,
 }
 
 impl Call<'_> {
@@ -50,7 +55,13 @@ impl Call<'_> {
         let found = &mut around.found.neighbors;
         found.drain(..skipped.min(found.len()));
         self.recording.listed = Some(found.len());
-        Ok(Linked { id: named.id, checkpoint: snapshot.checkpoint(), around })
+        Ok(Linked {
+            id: named.id,
+            checkpoint: snapshot.checkpoint(),
+            around,
+            #[cfg(feature = "mcp")]
+            seen: snapshot.hash_for_reader()?,
+        })
     }
 }
 

@@ -77,16 +77,12 @@ impl Call<'_> {
     }
 }
 
-/// The length of the mark of a list.
+/// What names a list of what awaits a decision: another list has another hash.
 #[cfg(feature = "mcp")]
-pub(crate) const MARK: usize = 16;
-
-/// What names a list of what awaits a decision: another list has another mark.
-#[cfg(feature = "mcp")]
-pub(crate) fn mark(report: &QueueReport<'_>) -> String {
+pub(crate) fn hash(report: &QueueReport<'_>) -> Digest {
     let rows = report.waiting.iter();
     let rows: String = rows.map(|one| format!("{} {}\n", one.version, one.id)).collect();
-    Digest::of(rows.as_bytes()).hex()[..MARK].to_owned()
+    Digest::of(rows.as_bytes())
 }
 
 #[cfg(feature = "mcp")]

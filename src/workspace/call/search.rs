@@ -22,6 +22,12 @@ pub(crate) struct Found {
     pub(crate) checkpoint: CheckpointNumber,
     /// The hash of that; none where nothing is published.
     pub(crate) hash: Option<Digest>,
+    /// The hash of what the reader may read of the checkpoint.
+    #[cfg(feature = "mcp")]
+    pub(crate) seen: Option<Digest>,
+    /// Whether more hits were to be left out than there are.
+    #[cfg(feature = "mcp")]
+    pub(crate) is_past: bool,
     query: String,
 }
 
@@ -75,6 +81,8 @@ impl Call<'_> {
             // What was proposed may not be shown. A page without a hit would be its own next one.
             limit = limit.saturating_mul(2).min(search::MAX_HITS);
         };
+        #[cfg(feature = "mcp")]
+        let is_past = answer.hits.len() < wanted.skipped;
         answer.hits.drain(..wanted.skipped.min(answer.hits.len()));
         answer.goes_on &= limit < search::MAX_HITS;
         answer.goes_on |= answer.hits.len() > wanted.limit;
@@ -83,7 +91,17 @@ impl Call<'_> {
         self.recording.query = Some(query.text().to_owned());
         self.recording.listed = Some(answer.hits.len());
         let (checkpoint, hash) = (snapshot.checkpoint(), snapshot.hash());
-        Ok(Found { backend, answer, checkpoint, hash, query: query.text().to_owned() })
+        Ok(Found {
+            backend,
+            answer,
+            checkpoint,
+            hash,
+            #[cfg(feature = "mcp")]
+            seen: snapshot.hash_for_reader()?,
+            #[cfg(feature = "mcp")]
+            is_past,
+            query: query.text().to_owned(),
+        })
     }
 }
 
