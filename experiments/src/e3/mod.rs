@@ -43,15 +43,16 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
         rows.retain(|row| row.name.contains(word.as_str()));
     }
     let folder = Folder::make(options)?;
-    let seeds = if options.quick { 3 } else { 20 };
-    let wanted: Vec<(Kind, u64)> =
-        Kind::ALL.iter().flat_map(|kind| (0..seeds).map(|seed| (*kind, seed))).collect();
-    eprintln!("e3: {} rows, {} vaults, in {}", rows.len(), wanted.len(), folder.0.display());
-    let runs: std::result::Result<Vec<Vec<Run<'_>>>, String> = wanted
+    let groups = groups(options.quick);
+    let vaults: usize = groups.iter().map(|(_, seeds)| seeds.len()).sum();
+    eprintln!("e3: {} rows, {vaults} vaults, in {}", rows.len(), folder.0.display());
+    let runs: std::result::Result<Vec<Vec<Run<'_>>>, String> = groups
         .par_iter()
-        .map(|(kind, seed)| {
-            let vault = Vault::make(*kind, *seed, &folder.0).map_err(|why| why.to_string())?;
-            attacked(&vault, &rows, &makers).map_err(|why| format!("{}: {why}", vault.name()))
+        .map(|(kind, seeds)| {
+            let vaults = seeds.iter().map(|seed| Vault::make(*kind, *seed, &folder.0));
+            let vaults: Vec<Vault> =
+                vaults.collect::<Result<_>>().map_err(|why| why.to_string())?;
+            attacked(&vaults, &rows, &makers)
         })
         .collect();
     let runs: Vec<Run<'_>> = runs?.into_iter().flatten().collect();
@@ -129,22 +130,43 @@ fn makers() -> Result<BTreeMap<&'static str, Maker>> {
     Ok(makers)
 }
 
-/// Makes every attack on a vault that exists for its kind.
+/// Makes every attack that exists for a kind, each on one of some vaults of that kind.
 fn attacked<'r>(
-    vault: &Vault,
+    vaults: &[Vault],
     rows: &'r [Row],
     makers: &BTreeMap<&str, Maker>,
-) -> Result<Vec<Run<'r>>> {
+) -> std::result::Result<Vec<Run<'r>>, String> {
     let mut runs = Vec::new();
-    for row in rows {
-        let column = if vault.kind == Kind::Delta { row.delta } else { row.full };
-        let (Some(expected), Some(maker)) = (column, makers.get(row.name.as_str())) else {
-            continue;
-        };
-        let outcome = vault.judge(row, expected, *maker)?;
-        runs.push(Run { row, kind: vault.kind, vault: vault.name(), expected, outcome });
+    for (n, row) in rows.iter().enumerate() {
+        // Each row begins with another vault of the group.
+        for vault in vaults.iter().cycle().skip(n % vaults.len()).take(vaults.len()) {
+            let column = if vault.kind == Kind::Delta { row.delta } else { row.full };
+            let (Some(expected), Some(maker)) = (column, makers.get(row.name.as_str())) else {
+                break;
+            };
+            let judged = vault.judge(row, expected, *maker);
+            let outcome = judged.map_err(|why| format!("{}: {why}", vault.name()))?;
+            let had_place = !matches!(outcome, Outcome::NoPlace);
+            runs.push(Run { row, kind: vault.kind, vault: vault.name(), expected, outcome });
+            if had_place {
+                break;
+            }
+        }
     }
     Ok(runs)
+}
+
+/// Vaults of one kind, by their seeds.
+type Group = (Kind, Vec<u64>);
+
+/// Each attack is made on one vault of each group that has a place for it: in a quick run on one of
+/// each kind, else on all.
+fn groups(quick: bool) -> Vec<Group> {
+    let of = |kind: Kind| match quick {
+        true => vec![(kind, (0..3).collect())],
+        false => (0..20).map(|seed| (kind, vec![seed])).collect::<Vec<Group>>(),
+    };
+    Kind::ALL.iter().copied().flat_map(of).collect()
 }
 
 /// Counts by section.
