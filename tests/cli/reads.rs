@@ -6,8 +6,10 @@ use contextnest::model::tag::Tag;
 use contextnest::stewards;
 use insta::assert_snapshot;
 use proptest::prelude::*;
+use serde_json::json;
 
 use crate::harness::{Output, Place};
+use crate::mcp::{STATELESS, answers_of, opener, request};
 
 const VAULT: &str = "vault:\n  - {principal: bo@x.com, role: reviewer}\n  \
                      - {principal: kim@x.com, role: reviewer}\n";
@@ -203,6 +205,44 @@ fn an_earlier_text_that_may_not_be_read_is_not_restored() {
     }
     assert_eq!(place.read("nodes/t.md"), before);
     place.ctx("restore nodes/t --version 1 --dry-run --as bo@x.com").ok();
+}
+
+#[test]
+fn a_history_has_no_version_that_may_not_be_read() {
+    let open = "---\ntags: [open]\n---\n# T\n\napple juice\n";
+    let stewards = "tags:\n  hush: [{principal: kim@x.com, role: reviewer}, {principal: bo@x.com, role: editor}]\n  \
+                    open: [{principal: vi@x.com, role: viewer}, {principal: kim@x.com, role: reviewer}, \
+                    {principal: bo@x.com, role: editor}]\n";
+    let place = governed(&documents(&[("nodes/t", open)]), stewards);
+    for (from, to) in [("open", "hush"), ("hush", "open")] {
+        place.edit("nodes/t.md", &format!("tags: [{from}]"), &format!("tags: [{to}]"));
+        place.ctx("submit nodes/t --as bo@x.com").ok();
+        place.ctx("approve nodes/t --as kim@x.com").ok();
+    }
+    let versions = |report: &serde_json::Value| -> Vec<u64> {
+        let rows = report["versions"].as_array().unwrap();
+        rows.iter().map(|row| row["version"].as_u64().unwrap()).collect()
+    };
+    let listed = |who: &str| {
+        let run = place.ctx(&format!("history nodes/t --json --as {who}"));
+        versions(&run.ok().json("ctx.history"))
+    };
+    assert_eq!(listed("kim@x.com"), [1, 2, 3, 4, 5]);
+    assert_eq!(listed("vi@x.com"), [1, 4, 5]);
+    let mut messages = opener(STATELESS);
+    let called = json!({"name": "context_history", "arguments": {"id": "nodes/t", "limit": 1}});
+    messages.push(request(STATELESS, 1, "tools/call", called));
+    let complete = json!({
+        "ref": {"type": "ref/resource", "uri": "contextnest://{+id}@{checkpoint}"},
+        "argument": {"name": "checkpoint", "value": ""},
+        "context": {"arguments": {"id": "nodes/t"}},
+    });
+    messages.push(request(STATELESS, 2, "completion/complete", complete));
+    let told = answers_of(&place, "mcp --as vi@x.com", &messages);
+    let report = &told[&1]["result"]["structuredContent"];
+    // The step that was approved is none of a viewer's business.
+    assert_eq!((versions(report), &report["omitted"]), (vec![5], &json!(1)));
+    assert_eq!(told[&2]["result"]["completion"]["values"], json!(["4", "1"]));
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! The versions of one document or governance file.
 
+use std::collections::BTreeSet;
+
 use super::{Call, Places};
 use crate::chain::error::ChainError;
-use crate::chain::history::History;
+use crate::chain::history::{EntryState, History};
 use crate::chain::replay;
+use crate::chain::walk::Walk;
 use crate::model::id::DocumentId;
 #[cfg(feature = "mcp")]
 use crate::model::number::CheckpointNumber;
+use crate::model::number::Version;
 #[cfg(feature = "mcp")]
 use crate::model::principal::PrincipalKey;
 use crate::report::failure::Failure;
@@ -24,6 +28,8 @@ pub(crate) struct Versions {
     id: DocumentId,
     history: History,
     seals: Seals,
+    /// Those that the reader may not read (REV-24).
+    hidden: BTreeSet<Version>,
 }
 
 impl Call<'_> {
@@ -36,13 +42,15 @@ impl Call<'_> {
         (vault, source): Places<'_>,
         id: DocumentId,
     ) -> Result<Versions, Failure> {
-        check_name(&Snapshot::of(vault, source, None)?, &id)?;
+        let head = Snapshot::of(vault, source, None)?;
+        check_name(&head, &id)?;
         let history = match replay::load(vault.files(), &id) {
             Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),
             other => other?,
         };
         let seals = source.seals(vault, &id, &history)?;
-        Ok(Versions { id, history, seals })
+        let hidden = hidden(&head, vault, (&id, &history));
+        Ok(Versions { id, history, seals, hidden })
     }
 
     /// Cuts a report to its last versions, or to the last ones before a place of the history. Gives
@@ -95,12 +103,38 @@ impl Versions {
     /// The first checkpoints of its published versions.
     #[cfg(feature = "mcp")]
     pub(crate) fn checkpoints(&self) -> Vec<CheckpointNumber> {
+        let is_told = |version: &Version| !self.hidden.contains(version);
         let published = self.history.entries().filter(|entry| entry.is_published());
+        let published = published.filter(|entry| is_told(&entry.version));
         published.filter_map(|entry| self.seals.get(&entry.version).copied()).collect()
     }
 
     /// The report, for which every version is recomputed.
     pub(crate) fn report<'r>(&'r self, vault: &'r Vault) -> HistoryReport<'r> {
-        HistoryReport::new(vault.files(), &self.seals, &self.id, &self.history)
+        let mut report = HistoryReport::new(vault.files(), &self.seals, &self.id, &self.history);
+        report.versions.retain(|row| !self.hidden.contains(&row.version));
+        report
     }
+}
+
+/// The versions that the reader of `head` may not read.
+fn hidden(
+    head: &Snapshot<'_>,
+    vault: &Vault,
+    (id, history): (&DocumentId, &History),
+) -> BTreeSet<Version> {
+    let mut hidden = BTreeSet::new();
+    if !head.is_limited() {
+        return hidden;
+    }
+    let mut walk = Walk::new(vault.files(), id, history);
+    while let Some(step) = walk.next() {
+        let Ok(version) = step.version else { continue };
+        let is_step = version.entry.state == EntryState::Unpublished;
+        // What cannot be read has no tags.
+        if !head.may_read(id, version.text.unwrap_or_default(), is_step) {
+            hidden.insert(version.entry.version);
+        }
+    }
+    hidden
 }
