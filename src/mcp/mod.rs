@@ -7,7 +7,7 @@
 //! profile; `identity` is who asks, as each request says, `consent` asks a human, `answer` is what is
 //! sent and recorded. `resources` are documents by their URIs, and `prompts` what a person picks, whose
 //! arguments `completion` completes; `requests` answers what is no call of a tool. `watch` notices
-//! changes of the logs, of which `notices` tells clients, and `progress` tells how far a call is.
+//! changes of the logs, of which `notices` tells clients by their `channel`, and `progress` tells how far a call is.
 //! `http` serves many clients in place of one, `tokens` says for whom a bearer token stands, `metrics`
 //! counts, `vaults` are those that are served, `again` makes a recorded call again, `paths` keeps paths
 //! of this machine back, `doctor` looks at servers as clients do, and `spelling` names tools where a
@@ -16,6 +16,7 @@
 mod again;
 mod answer;
 mod calls;
+mod channel;
 pub(crate) mod clients;
 mod completion;
 mod consent;

@@ -2,25 +2,30 @@
 //! what their principal may read.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
-use rmcp::service::{Peer, RoleServer, SubscriptionContext, SubscriptionSink};
+use rmcp::model::SubscriptionFilter;
+use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use serde_json::json;
 use tokio::time::sleep;
 
 use super::calls::{Asker, Shared};
+use super::channel::{Changed, Channel, Wanted};
 use super::requests::said;
 use super::resources::not_there;
 use super::tools::places;
 use super::vaults::Vaults;
 use crate::model::digest::Digest;
+use crate::model::number::CheckpointNumber;
 use crate::model::principal::Principal;
 use crate::report::failure::{Code, Failure};
+use crate::resolve::{CheckpointSource, Snapshot};
 use crate::uri::MAX_URI_BYTES;
 use crate::workspace::call::sight;
+use crate::workspace::{Options, Workspace};
 
 /// The most resources of one subscription, and the most bytes of their URIs together.
 const MOST: usize = 128;
@@ -75,79 +80,8 @@ struct Seen {
     is_governed: Option<bool>,
 }
 
-/// What a client has to be told of.
-#[derive(Debug, Default)]
-struct Changed {
-    published: bool,
-    tools: bool,
-    resources: Vec<String>,
-}
-
-/// Lists that a client is told of.
-#[derive(Clone, Copy, Debug)]
-struct Wanted {
-    resources: bool,
-    prompts: bool,
-    tools: bool,
-}
-
-/// Where notifications go.
-enum Channel {
-    /// To a client of the older lifecycle.
-    Peer(Peer<RoleServer>),
-    /// To a request that waits for them.
-    Sink(SubscriptionSink),
-}
-
-impl Channel {
-    fn is_closed(&self) -> bool {
-        matches!(self, Self::Peer(peer) if peer.is_transport_closed())
-    }
-
-    /// Tells the client; whether it is there still.
-    async fn tell(&self, wanted: Wanted, changed: Changed) -> bool {
-        (!changed.published || self.tell_of_lists(wanted).await)
-            && (!(changed.tools && wanted.tools) || self.tell_of_tools().await)
-            && self.tell_of_resources(changed.resources).await
-    }
-
-    async fn tell_of_lists(&self, wanted: Wanted) -> bool {
-        let resources = !wanted.resources
-            || match self {
-                Self::Peer(peer) => peer.notify_resource_list_changed().await.is_ok(),
-                Self::Sink(sink) => sink.notify_resource_list_changed().await.is_ok(),
-            };
-        let prompts = !wanted.prompts
-            || match self {
-                Self::Peer(peer) => peer.notify_prompt_list_changed().await.is_ok(),
-                Self::Sink(sink) => sink.notify_prompt_list_changed().await.is_ok(),
-            };
-        resources && prompts
-    }
-
-    async fn tell_of_tools(&self) -> bool {
-        match self {
-            Self::Peer(peer) => peer.notify_tool_list_changed().await.is_ok(),
-            Self::Sink(sink) => sink.notify_tool_list_changed().await.is_ok(),
-        }
-    }
-
-    async fn tell_of_resources(&self, uris: Vec<String>) -> bool {
-        for uri in uris {
-            let is_told = match self {
-                Self::Peer(peer) => {
-                    let about = ResourceUpdatedNotificationParam::new(uri);
-                    peer.notify_resource_updated(about).await.is_ok()
-                }
-                Self::Sink(sink) => sink.notify_resource_updated(uri).await.is_ok(),
-            };
-            if !is_told {
-                return false;
-            }
-        }
-        true
-    }
-}
+/// What was published when a client began to wait: by vault, the last checkpoint.
+type Heads = BTreeMap<Option<String>, CheckpointNumber>;
 
 impl Shared {
     /// Tells a client of the older lifecycle of changes, until it is gone.
@@ -226,7 +160,7 @@ impl Shared {
             return Err(not_there());
         }
         let mut hashes = BTreeMap::from([(uri.to_owned(), None)]);
-        self.look(asker, &mut Seen::default(), &mut hashes);
+        self.look(asker, &mut Seen::default(), &mut hashes, None);
         let mut subscribed = session.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = !subscribed.contains_key(uri);
         let bytes: usize = subscribed.keys().map(String::len).sum();
@@ -249,15 +183,17 @@ impl Shared {
     ) {
         let mut changes = self.watch.changes();
         let asker = Arc::new(asker);
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        // What is published now is no change. It is looked at without a wait for other looks, because
-        // a change meanwhile would not be told.
+        // What is published now is no change, and what is published from now on is one, however long it
+        // takes until there is time to look.
+        let heads = self.heads();
+        let is_governed = self.offer.may_change().then(|| self.is_governed());
+        let seen = Arc::new(Mutex::new(Seen { is_governed, ..Seen::default() }));
         let begin = {
             let _permit = match &self.limits {
                 Some(limits) => Arc::clone(&limits.calls).acquire_owned().await.ok(),
                 None => None,
             };
-            self.looked(&asker, &seen, &subscribed).await
+            self.looked(&asker, &seen, (&subscribed, Some(heads))).await
         };
         if begin.is_none() {
             return;
@@ -270,7 +206,7 @@ impl Shared {
                     }
                     let looked = {
                         let _turn = self.looks.turn.lock().await;
-                        self.looked(&asker, &seen, &subscribed).await
+                        self.looked(&asker, &seen, (&subscribed, None)).await
                     };
                     let Some(changed) = looked else { return };
                     if !channel.tell(wanted, changed).await {
@@ -291,14 +227,14 @@ impl Shared {
         self: &Arc<Self>,
         asker: &Arc<Asker>,
         seen: &Arc<Mutex<Seen>>,
-        subscribed: &Arc<Subscribed>,
+        (subscribed, heads): (&Arc<Subscribed>, Option<Heads>),
     ) -> Option<Changed> {
         let (shared, asker) = (Arc::clone(self), Arc::clone(asker));
         let (seen, subscribed) = (Arc::clone(seen), Arc::clone(subscribed));
         let look = move || {
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             let mut now = subscribed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let mut changed = shared.look(&asker, &mut seen, &mut now);
+            let mut changed = shared.look(&asker, &mut seen, &mut now, heads.as_ref());
             let mut subscribed = subscribed.lock().unwrap_or_else(PoisonError::into_inner);
             // What was unsubscribed meanwhile is not told.
             changed.resources.retain(|uri| subscribed.contains_key(uri));
@@ -319,9 +255,10 @@ impl Shared {
         asker: &Asker,
         seen: &mut Seen,
         resources: &mut BTreeMap<String, Option<Digest>>,
+        heads: Option<&Heads>,
     ) -> Changed {
         let mut changed = Changed::default();
-        if self.offer.may_change() {
+        if self.offer.may_change() && heads.is_none() {
             let now = self.is_governed();
             changed.tools = seen.is_governed.replace(now).is_some_and(|before| before != now);
         }
@@ -335,16 +272,19 @@ impl Shared {
                 .map(|(uri, (_, text))| (uri, text))
                 .collect();
             let key = (place.map(str::to_owned), principal.clone());
-            let known = self.looks.list(&key, count);
+            let at = heads.and_then(|heads| heads.get(&key.0).copied());
+            let known = self.looks.list(&key, count).filter(|_| at.is_none());
             let sight = match known {
                 Some(list) if here.is_empty() => Some((list, Vec::new())),
                 _ => {
                     let texts: Vec<&str> = here.iter().map(|(_, text)| text.as_str()).collect();
-                    self.sight(asker, place, (known, &texts)).ok()
+                    self.sight(asker, (place, at), (known, &texts)).ok()
                 }
             };
             let Some((list, hashes)) = sight else { continue };
-            self.looks.keep(key.clone(), (count, list));
+            if at.is_none() {
+                self.looks.keep(key.clone(), (count, list));
+            }
             let before = seen.lists.insert(key.0, list);
             changed.published |= before.is_some_and(|before| before != list);
             for ((uri, _), hash) in here.into_iter().zip(hashes) {
@@ -357,18 +297,36 @@ impl Shared {
         changed
     }
 
+    /// The last checkpoint of each vault whose log can be read. This is done at once, between answers,
+    /// and looks into no document.
+    fn heads(&self) -> Heads {
+        let places = self.vaults.places();
+        let head = |root: &PathBuf| {
+            let options = Options { vault: Some(root.clone()), ..self.options.clone() };
+            let workspace = Workspace { environment: &self.environment, options };
+            let vault = workspace.vault().ok()?;
+            let source = CheckpointSource::open(&vault, sight::NEED, &mut |_, _| ()).ok()?;
+            let head = Snapshot::whole_of(&vault, &source, None).ok()?.checkpoint();
+            // Before the first one there is nothing to look at.
+            Some(head).filter(|head| *head != CheckpointNumber::NONE)
+        };
+        let heads = places.iter().zip(self.vaults.roots());
+        let heads = heads.filter_map(|(place, root)| Some((place.map(str::to_owned), head(root)?)));
+        heads.collect()
+    }
+
     /// The hash of what a principal may read in a vault, unless it is known, and those of some
     /// resources. Nothing of it is handed out.
     fn sight(
         &self,
         asker: &Asker,
-        place: Option<&str>,
+        (place, at): (Option<&str>, Option<CheckpointNumber>),
         (known, uris): (Option<Digest>, &[&str]),
     ) -> Result<(Digest, Vec<Option<Digest>>), Failure> {
         let said = said("list", "notifications", json!({}));
         self.on_behalf((asker, said), Vaults::arguments(place), |call, _| {
             let (vault, source) = places(call, sight::NEED)?;
-            call.sight((&vault, &source), (known, uris))
+            call.sight((&vault, &source), at, (known, uris))
         })
     }
 }

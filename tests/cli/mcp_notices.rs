@@ -200,6 +200,26 @@ fn a_client_that_listens_is_told_what_it_asked_for_and_ends_with_its_input() {
 }
 
 #[test]
+fn what_is_published_right_after_the_acknowledgement_is_told() {
+    let place = place();
+    place.write("nodes/a.md", place.read("nodes/a.md") + "More.\n");
+    let filter = json!({"resourceSubscriptions": ["contextnest://nodes/a"]});
+    let mut messages = opener(STATELESS);
+    for id in 1..=40 {
+        let listen = json!({"notifications": filter});
+        messages.push(request(STATELESS, id, "subscriptions/listen", listen));
+    }
+    let server = Server::start(&place, "mcp", &messages);
+    for _ in 1..=40 {
+        assert_eq!(server.notice()["method"], "notifications/subscriptions/acknowledged");
+    }
+    place.ctx("publish nodes/a").ok();
+    let told = server.told();
+    assert_eq!(methods(&told), ["notifications/resources/updated"; 40]);
+    server.ends();
+}
+
+#[test]
 fn a_principal_is_not_told_of_what_they_may_not_read() {
     let place = Place::vault();
     place.write("nodes/open.md", "# Open\n");

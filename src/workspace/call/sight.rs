@@ -2,6 +2,7 @@
 
 use super::{Call, Places};
 use crate::model::digest::Digest;
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::resolve::{Need, Snapshot};
 use crate::workspace::name::of_uri;
@@ -10,7 +11,8 @@ use crate::workspace::name::of_uri;
 pub(crate) const NEED: Need = Need::Versions;
 
 impl Call<'_> {
-    /// A hash that changes whenever something else is published for the reader, unless it is known,
+    /// At a checkpoint, or the last one: a hash that changes whenever something else is published for
+    /// the reader, unless it is known,
     /// and those of what some URIs name: none of what is not there for the reader, and of what is
     /// pinned, which never changes.
     ///
@@ -19,9 +21,10 @@ impl Call<'_> {
     pub(crate) fn sight(
         &mut self,
         (vault, source): Places<'_>,
+        at: Option<CheckpointNumber>,
         (known, uris): (Option<Digest>, &[&str]),
     ) -> Result<(Digest, Vec<Option<Digest>>), Failure> {
-        let snapshot = Snapshot::of(vault, source, None)?;
+        let snapshot = Snapshot::of(vault, source, at)?;
         let list = match known {
             Some(list) => list,
             None => snapshot.hash_for_reader()?.unwrap_or_else(|| Digest::of(b"")),
