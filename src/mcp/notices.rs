@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::SubscriptionFilter;
@@ -30,6 +30,8 @@ use crate::workspace::{Options, Workspace};
 /// The most resources of one subscription, and the most bytes of their URIs together.
 const MOST: usize = 128;
 const MOST_BYTES: usize = 32 << 10;
+/// The most requests that were acknowledged and are not waiting yet.
+const MOST_ACCEPTED: usize = 1_024;
 /// How often it is looked whether a client is gone, while nothing changes.
 const IDLE: Duration = Duration::from_secs(30);
 
@@ -64,6 +66,8 @@ pub(super) struct Looks {
     /// After a change one look at a time, however many wait: what they cost is kept out of the way of
     /// calls.
     turn: tokio::sync::Mutex<()>,
+    /// What was published when a request was acknowledged, by the task that answers it.
+    accepted: Mutex<HashMap<tokio::task::Id, Heads>>,
     /// The hash of the list of a vault for a principal, and at which change it was taken.
     lists: Mutex<HashMap<ListKey, (u64, Digest)>>,
 }
@@ -93,7 +97,7 @@ impl Shared {
             prompts: true,
             tools: self.offer.may_change(),
         };
-        self.tell((Asker::of(principal), wanted), subscribed, &Channel::Peer(peer)).await;
+        self.tell((Asker::of(principal), wanted, None), subscribed, &Channel::Peer(peer)).await;
     }
 
     /// Tells a client what it listens to, until it listens no more.
@@ -110,7 +114,8 @@ impl Shared {
         };
         let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
         let subscribed = Subscribed::new(uris.into_iter().map(|uri| (uri, None)).collect());
-        let asker = (Asker::of(principal), wanted);
+        let heads = tokio::task::try_id().and_then(|task| self.looks.accepted().remove(&task));
+        let asker = (Asker::of(principal), wanted, heads);
         let channel = Channel::Sink(context.sink().clone());
         tokio::select! {
             () = context.cancelled() => {}
@@ -137,6 +142,15 @@ impl Shared {
             uris.retain(|uri| self.is_resource(uri) && fits(uri));
             uris.truncate(MOST);
             uris.shrink_to_fit();
+        }
+        // The task goes on once the acknowledgement is on its way, and others come before it.
+        if let Some(task) = tokio::task::try_id() {
+            let mut known = self.looks.accepted();
+            // Those of requests that ended before.
+            if known.len() >= MOST_ACCEPTED {
+                known.clear();
+            }
+            known.insert(task, self.heads());
         }
         accepted
     }
@@ -177,7 +191,7 @@ impl Shared {
 
     async fn tell(
         self: &Arc<Self>,
-        (asker, wanted): (Asker, Wanted),
+        (asker, wanted, heads): (Asker, Wanted, Option<Heads>),
         subscribed: Arc<Subscribed>,
         channel: &Channel,
     ) {
@@ -185,7 +199,7 @@ impl Shared {
         let asker = Arc::new(asker);
         // What is published now is no change, and what is published from now on is one, however long it
         // takes until there is time to look.
-        let heads = self.heads();
+        let heads = heads.unwrap_or_else(|| self.heads());
         let is_governed = self.offer.may_change().then(|| self.is_governed());
         let seen = Arc::new(Mutex::new(Seen { is_governed, ..Seen::default() }));
         let begin = {
@@ -198,6 +212,8 @@ impl Shared {
         if begin.is_none() {
             return;
         }
+        // What was sealed between may have been noticed before this waited.
+        changes.mark_changed();
         loop {
             tokio::select! {
                 changed = changes.changed() => {
@@ -332,6 +348,10 @@ impl Shared {
 }
 
 impl Looks {
+    fn accepted(&self) -> MutexGuard<'_, HashMap<tokio::task::Id, Heads>> {
+        self.accepted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn list(&self, key: &ListKey, count: u64) -> Option<Digest> {
         let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         lists.get(key).filter(|(at, _)| *at == count).map(|(_, list)| *list)
