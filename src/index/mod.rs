@@ -510,6 +510,17 @@ impl At<'_> {
         Ok(())
     }
 
+    /// The ids of some rows, in byte order.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub(crate) fn ids(&self, rows: &RoaringBitmap) -> Result<Vec<String>, Damaged> {
+        let mut ids = Vec::new();
+        self.each_id(rows, |id| ids.push(id.to_owned()))?;
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
     fn names(&self, prefixes: &[&str]) -> Result<BTreeSet<String>, Damaged> {
         let mut names = BTreeSet::new();
         for term in self.terms(prefixes) {

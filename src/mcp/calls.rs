@@ -1,7 +1,7 @@
 //! One call of a tool: who makes it, on which vault, whether a human agrees, and its record.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,6 +25,7 @@ use super::watch::Watch;
 use crate::model::digest::Digest;
 use crate::model::principal::Principal;
 use crate::report::failure::{Code, Failure};
+use crate::vault::Vault;
 use crate::workspace::call::Call;
 use crate::workspace::call::work::Work;
 use crate::workspace::governance::is_governed;
@@ -293,12 +294,17 @@ impl Shared {
 
     /// Whether one of the vaults is governed; a vault that cannot be read may be.
     pub(super) fn is_governed(&self) -> bool {
-        let is_governed = |root: &PathBuf| {
-            let options = Options { vault: Some(root.clone()), ..self.options.clone() };
-            let workspace = Workspace { environment: &self.environment, options };
-            workspace.vault().and_then(|vault| is_governed(&vault)).unwrap_or(true)
-        };
-        self.vaults.roots().any(is_governed)
+        let is_governed = |root| self.vault(root).and_then(|vault| is_governed(&vault));
+        self.vaults.roots().any(|root| is_governed(root).unwrap_or(true))
+    }
+
+    /// A vault as the server itself looks at it, for no principal.
+    ///
+    /// # Errors
+    /// There is none, or its configuration cannot be read.
+    pub(super) fn vault(&self, root: &Path) -> Result<Vault, Failure> {
+        let options = Options { vault: Some(root.to_owned()), ..self.options.clone() };
+        Workspace { environment: &self.environment, options }.vault()
     }
 }
 

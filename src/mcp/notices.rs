@@ -2,7 +2,7 @@
 //! what their principal may read.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -25,7 +25,6 @@ use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::uri::MAX_URI_BYTES;
 use crate::workspace::call::sight;
-use crate::workspace::{Options, Workspace};
 
 /// The most resources of one subscription, and the most bytes of their URIs together.
 const MOST: usize = 128;
@@ -317,10 +316,8 @@ impl Shared {
     /// and looks into no document.
     fn heads(&self) -> Heads {
         let places = self.vaults.places();
-        let head = |root: &PathBuf| {
-            let options = Options { vault: Some(root.clone()), ..self.options.clone() };
-            let workspace = Workspace { environment: &self.environment, options };
-            let vault = workspace.vault().ok()?;
+        let head = |root: &Path| {
+            let vault = self.vault(root).ok()?;
             let source = CheckpointSource::open(&vault, sight::NEED, &mut |_, _| ()).ok()?;
             let head = Snapshot::whole_of(&vault, &source, None).ok()?.checkpoint();
             // Before the first one there is nothing to look at.

@@ -14,13 +14,8 @@ impl Snapshot<'_> {
     /// # Errors
     /// As [`Snapshot::state`].
     pub(crate) fn ids_below(&self, beginning: &str) -> Result<Vec<String>, LogError> {
-        let indexed = self.indexed(|at| {
-            let rows = at.holding(at.known()? & at.of_folder(beginning)?)?;
-            let mut ids = Vec::new();
-            at.each_id(&rows, |id| ids.push(id.to_owned()))?;
-            ids.sort_unstable();
-            Ok(ids)
-        });
+        let indexed =
+            self.indexed(|at| at.ids(&at.holding(at.known()? & at.of_folder(beginning)?)?));
         if let Some(ids) = indexed {
             return Ok(ids);
         }

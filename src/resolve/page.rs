@@ -37,15 +37,9 @@ impl Snapshot<'_> {
 
     /// The ids of the published documents, in byte order.
     fn ids(&self) -> Result<Vec<Cow<'_, str>>, LogError> {
-        let indexed = self.indexed(|at| {
-            let rows = at.holding(at.known()? | at.unreadable()?)?;
-            let mut ids = Vec::new();
-            at.each_id(&rows, |id| ids.push(Cow::Owned(id.to_owned())))?;
-            ids.sort_unstable();
-            Ok(ids)
-        });
+        let indexed = self.indexed(|at| at.ids(&at.holding(at.known()? | at.unreadable()?)?));
         match indexed {
-            Some(ids) => Ok(ids),
+            Some(ids) => Ok(ids.into_iter().map(Cow::Owned).collect()),
             None => Ok(self.documents()?.map(|id| Cow::Borrowed(id.as_str())).collect()),
         }
     }

@@ -14,6 +14,12 @@ use crate::mcp::{STATELESS, answers_of, opener, request};
 const VAULT: &str = "vault:\n  - {principal: bo@x.com, role: reviewer}\n  \
                      - {principal: kim@x.com, role: reviewer}\n";
 
+/// Who reads `#hush`, and who `#open`.
+const BY_TAGS: &str = "tags:\n  \
+    hush: [{principal: kim@x.com, role: reviewer}, {principal: bo@x.com, role: editor}]\n  \
+    open: [{principal: vi@x.com, role: viewer}, {principal: kim@x.com, role: reviewer}, \
+    {principal: bo@x.com, role: editor}]\n";
+
 /// A governed vault with these documents, which shows each principal what these stewards allow.
 fn governed(documents: &[(String, String)], stewards: &str) -> Place {
     let place = Place::vault();
@@ -187,10 +193,7 @@ fn a_submission_is_shown_to_who_may_read_it() {
 #[test]
 fn an_earlier_text_that_may_not_be_read_is_not_restored() {
     let text = "---\ntags: [hush]\n---\n# T\n\napple juice\n";
-    let stewards = "tags:\n  hush: [{principal: kim@x.com, role: reviewer}, {principal: bo@x.com, role: editor}]\n  \
-                    open: [{principal: vi@x.com, role: viewer}, {principal: kim@x.com, role: reviewer}, \
-                    {principal: bo@x.com, role: editor}]\n";
-    let place = governed(&documents(&[("nodes/t", text)]), stewards);
+    let place = governed(&documents(&[("nodes/t", text)]), BY_TAGS);
     place.edit("nodes/t.md", "tags: [hush]", "tags: [open]");
     place.edit("nodes/t.md", "juice", "pie");
     place.ctx("submit nodes/t --as bo@x.com").ok();
@@ -210,10 +213,7 @@ fn an_earlier_text_that_may_not_be_read_is_not_restored() {
 #[test]
 fn a_history_has_no_version_that_may_not_be_read() {
     let open = "---\ntags: [open]\n---\n# T\n\napple juice\n";
-    let stewards = "tags:\n  hush: [{principal: kim@x.com, role: reviewer}, {principal: bo@x.com, role: editor}]\n  \
-                    open: [{principal: vi@x.com, role: viewer}, {principal: kim@x.com, role: reviewer}, \
-                    {principal: bo@x.com, role: editor}]\n";
-    let place = governed(&documents(&[("nodes/t", open)]), stewards);
+    let place = governed(&documents(&[("nodes/t", open)]), BY_TAGS);
     for (from, to) in [("open", "hush"), ("hush", "open")] {
         place.edit("nodes/t.md", &format!("tags: [{from}]"), &format!("tags: [{to}]"));
         place.ctx("submit nodes/t --as bo@x.com").ok();

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::{Call, Places};
 use crate::chain::error::ChainError;
-use crate::chain::history::{EntryState, History};
+#[cfg(feature = "mcp")]
+use crate::chain::history::Entry;
+use crate::chain::history::History;
 use crate::chain::replay;
 use crate::chain::walk::Walk;
 use crate::model::id::DocumentId;
@@ -18,7 +20,7 @@ use crate::report::history::HistoryReport;
 use crate::resolve::seals::Seals;
 use crate::resolve::{Need, Snapshot};
 use crate::vault::Vault;
-use crate::workspace::version::check_name;
+use crate::workspace::version::{check_name, check_text};
 
 /// What it takes to answer.
 pub(crate) const NEED: Need = Need::Versions;
@@ -103,9 +105,8 @@ impl Versions {
     /// The first checkpoints of its published versions.
     #[cfg(feature = "mcp")]
     pub(crate) fn checkpoints(&self) -> Vec<CheckpointNumber> {
-        let is_told = |version: &Version| !self.hidden.contains(version);
-        let published = self.history.entries().filter(|entry| entry.is_published());
-        let published = published.filter(|entry| is_told(&entry.version));
+        let is_told = |entry: &Entry| entry.is_published() && !self.hidden.contains(&entry.version);
+        let published = self.history.entries().filter(|entry| is_told(entry));
         published.filter_map(|entry| self.seals.get(&entry.version).copied()).collect()
     }
 
@@ -130,10 +131,10 @@ fn hidden(
     let mut walk = Walk::new(vault.files(), id, history);
     while let Some(step) = walk.next() {
         let Ok(version) = step.version else { continue };
-        let is_step = version.entry.state == EntryState::Unpublished;
+        let (number, text) = (version.entry.version, version.text);
         // What cannot be read has no tags.
-        if !head.may_read(id, version.text.unwrap_or_default(), is_step) {
-            hidden.insert(version.entry.version);
+        if check_text(head, id, (number, history), text.unwrap_or_default()).is_err() {
+            hidden.insert(number);
         }
     }
     hidden

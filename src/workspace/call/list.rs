@@ -74,19 +74,7 @@ impl Call<'_> {
             self.count_unreadable(&snapshot);
             let (all, omitted) = snapshot.page((skipped, most.unwrap_or(usize::MAX)))?;
             self.recording.listed = Some(all.documents.len());
-            let (checkpoint, backend, notes) = (snapshot.checkpoint(), None, Vec::new());
-            let (class, query) = (Class::Set, None);
-            return Ok(Listing {
-                checkpoint,
-                all,
-                backend,
-                notes,
-                omitted,
-                #[cfg(feature = "mcp")]
-                seen: snapshot.hash_for_reader()?,
-                class,
-                query,
-            });
+            return Listing::of(&snapshot, (all, omitted), (Class::Set, None));
         };
         let query = Query { text, at, whole: true, staged: false };
         let mut asked = Asked::new(&self.workspace, (vault, source), query, on_slow)?;
@@ -95,25 +83,15 @@ impl Call<'_> {
         if asked.plan.class() == Class::Set {
             self.count_unreadable(&asked.snapshot);
         }
-        let (class, query) = (asked.plan.class(), Some(asked.selector.to_string()));
-        let (checkpoint, backend) = (asked.snapshot.checkpoint(), asked.plan.backend);
         let documents = &mut all.documents;
         documents.drain(..skipped.min(documents.len()));
         let left = documents.len();
         documents.truncate(most.unwrap_or(left));
         self.recording.listed = Some(documents.len());
         let omitted = left - documents.len();
-        Ok(Listing {
-            checkpoint,
-            all,
-            backend,
-            notes,
-            omitted,
-            #[cfg(feature = "mcp")]
-            seen: asked.snapshot.hash_for_reader()?,
-            class,
-            query,
-        })
+        let asked_for = (asked.plan.class(), Some(asked.selector.to_string()));
+        let listing = Listing::of(&asked.snapshot, (all, omitted), asked_for)?;
+        Ok(Listing { backend: asked.plan.backend, notes, ..listing })
     }
 
     /// How each text begins of what is left of a list, in the same order. The texts were verified for
@@ -126,6 +104,25 @@ impl Call<'_> {
 }
 
 impl Listing {
+    /// A page of a snapshot, of which nothing else is to be said.
+    fn of(
+        snapshot: &Snapshot<'_>,
+        (all, omitted): (Resolution, usize),
+        (class, query): (Class, Option<String>),
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            checkpoint: snapshot.checkpoint(),
+            all,
+            backend: None,
+            notes: Vec::new(),
+            omitted,
+            #[cfg(feature = "mcp")]
+            seen: snapshot.hash_for_reader()?,
+            class,
+            query,
+        })
+    }
+
     /// How many entries the page has.
     #[cfg(feature = "mcp")]
     pub(crate) fn entries(&self) -> usize {

@@ -12,9 +12,8 @@ pub(crate) const NEED: Need = Need::Versions;
 
 impl Call<'_> {
     /// At a checkpoint, or the last one: a hash that changes whenever something else is published for
-    /// the reader, unless it is known,
-    /// and those of what some URIs name: none of what is not there for the reader, and of what is
-    /// pinned, which never changes.
+    /// the reader, unless it is known, and those of what some URIs name: none of what is not there for
+    /// the reader, and of what is pinned, which never changes.
     ///
     /// # Errors
     /// The log cannot be relied on.
