@@ -1,5 +1,5 @@
-//! Who reads a vault. It is asked only where that decides what may be read, because asking git
-//! takes longer than most reads.
+//! Who reads a vault. It is found when it is first needed: to decide what may be read, or to record
+//! an access. Asking git takes a process of its own.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -40,11 +40,6 @@ impl Reader {
     /// Who reads, and which source said so.
     pub fn principal(&self) -> Option<&(Principal, &'static str)> {
         self.found.get_or_init(|| self.ask.as_ref()?()).as_ref()
-    }
-
-    /// The same, if it was asked already.
-    pub fn asked(&self) -> Option<&(Principal, &'static str)> {
-        self.found.get()?.as_ref()
     }
 }
 

@@ -5,13 +5,16 @@ use std::path::Path;
 use super::Workspace;
 use super::git::{Git, GitError};
 use crate::govern::Author;
-use crate::model::principal::Principal;
+use crate::model::principal::{Principal, PrincipalError};
 use crate::model::timestamp::Timestamp;
 use crate::report::advice::NAME_PRINCIPAL;
 use crate::report::failure::{Code, Failure};
 use crate::vault::Vault;
 use crate::vault::outside;
 use crate::words::argument;
+
+/// The name of a principal, and the source of the name.
+type Named = (String, &'static str);
 
 impl Workspace<'_> {
     /// The time: `--now`, `CTX_NOW`, or the clock.
@@ -32,23 +35,29 @@ impl Workspace<'_> {
         root: &Path,
         fallback: Option<&str>,
     ) -> Result<(Principal, &'static str), Failure> {
-        let option = || self.options.named().map(|(name, source)| (name.to_owned(), source));
-        let var = || Some((self.environment.var("CTX_PRINCIPAL")?.to_owned(), "env"));
-        let git = || Some((git_email(self.environment.git, root)?, "git"));
         let author = || Some((fallback?.to_owned(), "author"));
-        let Some((name, source)) = option().or_else(var).or_else(git).or_else(author) else {
-            return Err(
-                Failure::new(Code::NoPrincipal, "no principal configured").hint(NAME_PRINCIPAL)
-            );
-        };
-        let parsed = name.parse().map_err(|why: crate::model::principal::PrincipalError| {
-            let failure = Failure::new(Code::NoPrincipal, why.to_string());
-            match why.near() {
-                Some(near) => failure.hint(format!("pass `--as {}`", argument(near.as_str()))),
-                None => failure,
+        match self.who(root)().or_else(author) {
+            Some(named) => parsed(named),
+            None => {
+                Err(Failure::new(Code::NoPrincipal, "no principal configured").hint(NAME_PRINCIPAL))
             }
-        })?;
-        Ok((parsed, source))
+        }
+    }
+
+    /// Returns the same principal without a fallback; `None` if no principal is configured.
+    pub(crate) fn configured_principal(&self, root: &Path) -> Result<Option<Principal>, Failure> {
+        let found = self.who(root)().map(parsed).transpose()?;
+        Ok(found.map(|(principal, _)| principal))
+    }
+
+    /// Returns a function that finds who acts on, or reads, the vault in a folder: the one place
+    /// that says so. Git is asked last, and only when the function is called.
+    pub(super) fn who(&self, root: &Path) -> impl Fn() -> Option<Named> + Send + Sync + 'static {
+        let option = self.options.named().map(|(name, source)| (name.to_owned(), source));
+        let var = || Some((self.environment.var("CTX_PRINCIPAL")?.to_owned(), "env"));
+        let said = option.or_else(var);
+        let (git, root) = (self.environment.git, root.to_owned());
+        move || said.clone().or_else(|| Some((git_email(git, &root)?, "git")))
     }
 
     /// One line that git says of a folder.
@@ -94,8 +103,19 @@ impl Workspace<'_> {
     }
 }
 
+fn parsed((name, source): Named) -> Result<(Principal, &'static str), Failure> {
+    let parsed = name.parse().map_err(|why: PrincipalError| {
+        let failure = Failure::new(Code::NoPrincipal, why.to_string());
+        match why.near() {
+            Some(near) => failure.hint(format!("pass `--as {}`", argument(near.as_str()))),
+            None => failure,
+        }
+    })?;
+    Ok((parsed, source))
+}
+
 /// The address that git is configured with in a folder.
-pub(super) fn git_email(git: Git, root: &Path) -> Option<String> {
+fn git_email(git: Git, root: &Path) -> Option<String> {
     line_of(git(root, &["config", "--get", "user.email"], b"").ok()?)
 }
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Workspace;
-use super::identity::git_email;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::report::failure::{Code, Failure};
 use crate::trust;
@@ -108,14 +107,9 @@ impl Workspace<'_> {
 
     /// Who reads the vault in a folder: as who acts, when it is asked.
     fn reader(&self, root: &Path) -> Reader {
-        let option = self.options.named().map(|(name, source)| (name.to_owned(), source));
-        let var = self.environment.var("CTX_PRINCIPAL").map(str::to_owned);
-        let (git, root) = (self.environment.git, root.to_owned());
+        let named = self.who(root);
         Reader::new(move || {
-            let option = option.clone();
-            let var = || Some((var.clone()?, "env"));
-            let git = || Some((git_email(git, &root)?, "git"));
-            let (name, source) = option.or_else(var).or_else(git)?;
+            let (name, source) = named()?;
             Some((name.parse().ok()?, source))
         })
         .of_published(self.options.is_served)

@@ -425,10 +425,10 @@ impl Workspace<'_> {
         self.append(&place, recording, &request, stated)
     }
 
-    /// What was asked, and by whom, as far as reading asks; by its hash where the settings say so.
+    /// What was asked, and by whom; by its hash where the settings say so.
     fn asked(&self, recording: &Recording, labels: Labels) -> Request {
         let root = recording.vault.as_ref().map(|(files, _)| files.root()).unwrap_or(Path::new(""));
-        let asked = self.request(root, labels, self.asking(recording));
+        let asked = self.request(root, labels, recording.reader.principal().cloned());
         let head = recording.head;
         let head =
             head.map(|(number, hash)| HeadRef { checkpoint: number.0, hash: hash.to_string() });
@@ -437,15 +437,6 @@ impl Workspace<'_> {
             Queries::Hash => asked.args.hashed(),
         };
         Request { args, head, ..asked }
-    }
-
-    /// Who asks, as far as reading asks; and which source said so.
-    fn asking(&self, recording: &Recording) -> Option<(Principal, &'static str)> {
-        let named =
-            self.options.named().or_else(|| Some((self.environment.var("CTX_PRINCIPAL")?, "env")));
-        let named = named.and_then(|(name, source)| Some((name.parse().ok()?, source)));
-        // Who was asked decided what was handed out.
-        recording.reader.asked().cloned().or(named)
     }
 
     fn append(

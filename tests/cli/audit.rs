@@ -79,6 +79,40 @@ fn each_text_that_leaves_has_one_line_with_its_hash() {
 }
 
 #[test]
+fn reads_take_the_principal_from_the_same_places_as_writes() {
+    let place = vault();
+    let of_git = "[user]\n\temail = git@example.com\n";
+    fs::write(place.home().join(".gitconfig"), of_git).unwrap();
+    let read = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"context_read",
+        "arguments":{"id":"nodes/fees"}}}"#;
+    let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":
+        "2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let messages = format!("{}\n{}\n", initialize.replace('\n', ""), read.replace('\n', ""));
+    let commands = [
+        "read nodes/fees",
+        "list",
+        "search percent",
+        "history nodes/fees",
+        "trace output --session s-1",
+        "mcp",
+    ];
+    for (n, command) in commands.iter().enumerate() {
+        place.typed(command).without("CTX_PRINCIPAL").stdin(&messages).run().ok();
+        let all = lines(&place);
+        assert_eq!(all.len(), n + 1, "{command}");
+        let told = [&all[n]["principal"], &all[n]["principal_source"]];
+        assert_eq!(told, ["git@example.com", "git"], "{command}");
+    }
+    place.typed("read nodes/fees --as bo@x.com").run().ok();
+    place.typed("read nodes/fees").run().ok();
+    fs::remove_file(place.home().join(".gitconfig")).unwrap();
+    place.typed("read nodes/fees").without("CTX_PRINCIPAL").run().ok();
+    let all = lines(&place);
+    let sources: Vec<&Value> = all.iter().map(|line| &line["principal_source"]).collect();
+    assert_eq!(sources[commands.len()..], ["option", "env", "none"]);
+}
+
+#[test]
 fn every_verb_that_prints_texts_records_them() {
     let place = vault();
     place

@@ -64,6 +64,32 @@ fn a_profile_a_principal_and_names_are_those_that_are_asked_for() {
     );
 }
 
+#[test]
+fn the_entry_names_the_principal_of_the_option_the_environment_or_git() {
+    let place = vault();
+    let named = |line: &str, is_in_environment: bool| {
+        let run = place.typed(&format!("mcp config cursor --json {line}"));
+        let run = if is_in_environment { run } else { run.without("CTX_PRINCIPAL") };
+        let report = run.run().ok().json("ctx.mcp.config");
+        let args: Vec<String> = serde_json::from_value(report["args"].clone()).unwrap();
+        let at = args.iter().position(|arg| arg == "--as");
+        (at.map(|at| args[at + 1].clone()), report["notes"].to_string())
+    };
+    let is = |(name, notes): (Option<String>, String), expected: &str| {
+        assert_eq!(name.as_deref(), Some(expected));
+        assert!(!notes.contains("names no principal"), "{notes}");
+    };
+    fs::write(place.home().join(".gitconfig"), "[user]\n\temail = git@example.com\n").unwrap();
+    is(named("--as bo@example.com", true), "bo@example.com");
+    is(named("", true), "ana@example.com");
+    is(named("", false), "git@example.com");
+    fs::remove_file(place.home().join(".gitconfig")).unwrap();
+    let (name, notes) = named("", false);
+    assert_eq!(name, None);
+    assert!(notes.contains("the entry names no principal"), "{notes}");
+    place.typed("mcp config cursor").var("CTX_PRINCIPAL", "a:b").run().exits(2);
+}
+
 /// The file of a client in the home of a place, with what it has.
 fn file(place: &Place, path: &str, text: &str) -> std::path::PathBuf {
     let path = place.home().join(path);
@@ -241,7 +267,7 @@ fn what_else_is_in_a_configuration_stays() {
     -    "other": {"command": "x"}
     +    "other": {"command": "x"},
     +    "vault": {
-    +      "args": ["mcp", "--vault", "VAULT"],
+    +      "args": ["mcp", "--vault", "VAULT", "--as", "ana@example.com"],
     +      "command": "ctx"
     +    }
        }

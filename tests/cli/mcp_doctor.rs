@@ -48,7 +48,8 @@ fn a_server_that_works_has_no_problem() {
         (all.to_owned(), true.into()),
         "{report}"
     );
-    let report = place.ctx("mcp doctor --profile author --json").ok().json("ctx.mcp.doctor");
+    let nobody = place.typed("mcp doctor --profile author --json").without("CTX_PRINCIPAL").run();
+    let report = nobody.ok().json("ctx.mcp.doctor");
     assert!(outcomes(&report).contains("tools: ok, principal: warning, call: ok"), "{report}");
     let text = place.ctx("mcp doctor --as bo@example.com --profile reviewer").ok().stdout;
     assert!(

@@ -20,7 +20,8 @@ use crate::workspace::{Options, Workspace};
 /// Print or write what a client needs to start the server
 ///
 /// The output is what to paste. Where a client has other servers already, add the entry to theirs.
-/// With --as the server acts for that principal; otherwise for that of its environment.
+/// The entry names a principal: that of --as, CTX_PRINCIPAL or git's user.email. The server then
+/// reads and writes as this principal, whatever its environment is.
 ///
 /// --write puts the entry into the configuration, and prints what changes there; --dry-run prints it
 /// only. All else in the file stays, comments too. An entry of ctx with the same name is changed, and
@@ -139,6 +140,9 @@ pub(super) fn run(args: &Config, session: &mut Session<'_>) -> Result<Answer, Fa
     let name = args.name.clone().unwrap_or_else(|| vault.folder_name());
     let started = Started { name, command: args.program.clone(), args: words };
     let client = args.client;
+    if !started.args.iter().any(|word| word == "--as") {
+        session.ui.warn("the entry names no principal; pass `--as NAME` to record who reads");
+    }
     match args.write {
         true => put(args, (client, &started), session)?,
         false => print((client, &started), None, session),
@@ -166,8 +170,7 @@ pub(super) fn words(
     if let Some(profile) = profile.as_option() {
         words.extend(["--profile".to_owned(), profile.to_owned()]);
     }
-    if session.workspace.options.principal.is_some() {
-        let (principal, _) = session.workspace.principal(vault.root(), None)?;
+    if let Some(principal) = session.workspace.configured_principal(vault.root())? {
         words.extend(["--as".to_owned(), principal.to_string()]);
     }
     Ok(words)
