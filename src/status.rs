@@ -203,7 +203,7 @@ pub(crate) fn left_out(vault: &Vault, head: &Snapshot<'_>) -> Result<Vec<LeftOut
         content.is_some_and(|text| live::is_plain_root_file(vault, path, &text.document))
     };
     let why = Reason::NoFrontmatter;
-    found.extend(in_root.filter(is_plain).map(|path| LeftOut { path, why: why.clone() }));
+    found.extend(in_root.filter(is_plain).map(|path| LeftOut::file(path, why.clone())));
     found.retain(|file| !published.contains(&file.path));
     found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(found)

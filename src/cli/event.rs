@@ -96,8 +96,9 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
         let id = shown(id.as_str());
         ui.line(&format!("  live file updated: {id} (an earlier publication left it behind)"));
     }
-    for (id, why) in &outcome.left_out {
-        ui.line(&format!("  left out: {} ({why})", shown(id.as_str())));
+    for left in &outcome.left_out {
+        let why = left.why.to_string();
+        ui.line(&format!("  left out: {} ({})", shown(left.name()), shown(&why)));
     }
     for awaited in outcome.awaited.iter().filter(|awaited| awaited.required > 0) {
         let (id, found, required) = (shown(awaited.id.as_str()), awaited.found, awaited.required);

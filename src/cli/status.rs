@@ -18,7 +18,7 @@ use crate::resolve::Snapshot;
 use crate::status::seen::Seen;
 use crate::status::{DocumentState, GovernanceState, Row, Status as Compared, left_out, status};
 use crate::stewards::Scope;
-use crate::vault::left_out::{LeftOut, Reason};
+use crate::vault::left_out::LeftOut;
 use crate::words::count;
 use crate::workspace::former::name_moves;
 use crate::workspace::places::Places;
@@ -146,24 +146,8 @@ fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {
     }
     ui.painted(Paint::Heading, "Markdown files that are no documents:");
     for file in files {
-        let why = match &file.why {
-            Reason::Excluded => "excluded by the configuration".to_owned(),
-            Reason::GitIgnored(rule) => {
-                format!("git ignores it, by {}", shown(&rule.to_string()))
-            }
-            Reason::HiddenName => "the name begins with a dot".to_owned(),
-            Reason::Reserved => "the name is reserved".to_owned(),
-            Reason::Readme => "`readme: true` in the configuration makes it one".to_owned(),
-            Reason::Template => "in the folder of templates, .obsidian/templates.json".to_owned(),
-            Reason::OutsideLayout => "outside of nodes/ and sources/".to_owned(),
-            Reason::Link => "a symbolic link".to_owned(),
-            Reason::NotAFile => "not a regular file".to_owned(),
-            Reason::NameNotUtf8 => "the name is not UTF-8".to_owned(),
-            Reason::TooLarge => "larger than 16 MiB".to_owned(),
-            Reason::NestedVault => "a vault of its own".to_owned(),
-            Reason::NoFrontmatter => "in the root, without frontmatter".to_owned(),
-        };
-        ui.line(&format!("  {} ({why})", shown(&file.path)));
+        let why = file.why.to_string();
+        ui.line(&format!("  {} ({})", shown(&file.path), shown(&why)));
     }
 }
 

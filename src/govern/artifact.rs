@@ -33,6 +33,7 @@ use crate::txn::stale;
 use crate::txn::stamp::{self, Stage, Stamp};
 use crate::txn::{Change, Extension, Item, Live, Step};
 use crate::vault::files::FileError;
+use crate::vault::left_out::Reason;
 use crate::vault::replace::Fingerprint;
 use crate::yaml::emit;
 
@@ -42,7 +43,7 @@ pub(super) enum Prepared {
     Unchanged,
     /// The live file is what the head was made from, and is to be what was made.
     Behind(Live),
-    LeftOut(&'static str),
+    LeftOut(Reason),
     Refused(Refusal),
 }
 
@@ -225,7 +226,7 @@ impl Transaction<'_> {
                     };
                     return Err(Refusal::new(path, "document-missing", message, hint));
                 }
-                Ok(None) => return Ok(Prepared::LeftOut("its file is missing")),
+                Ok(None) => return Ok(Prepared::LeftOut(Reason::Missing)),
                 Err(why) => return Err(refused_file(&path, &why)),
             },
         };
@@ -243,18 +244,18 @@ impl Transaction<'_> {
         let is_draft = || form.as_ref().is_some_and(|form| form.is_draft(&document, mode));
         match which {
             Which::Changed if is_draft() => {
-                return Ok(Prepared::LeftOut("its live file is a draft"));
+                return Ok(Prepared::LeftOut(Reason::Draft));
             }
             Which::All
                 if document.frontmatter.is_marked_draft() && (form.is_none() || is_draft()) =>
             {
-                return Ok(Prepared::LeftOut("it says `draft: true`; name it to publish it"));
+                return Ok(Prepared::LeftOut(Reason::MarkedDraft));
             }
-            Which::All if base.retired => return Ok(Prepared::LeftOut("it is retired")),
+            Which::All if base.retired => return Ok(Prepared::LeftOut(Reason::Retired)),
             Which::All
                 if form.is_none() && live::is_plain_root_file(self.vault, &path, &document) =>
             {
-                return Ok(Prepared::LeftOut("a file in the root without frontmatter"));
+                return Ok(Prepared::LeftOut(Reason::NoFrontmatter));
             }
             _ => {}
         }

@@ -21,6 +21,7 @@ use crate::model::layout::{AUDIT_DIR, limit};
 use crate::model::number::Version;
 use crate::txn::{Change, Item, Live, Step};
 use crate::vault::config::Config;
+use crate::vault::left_out::{LeftOut, Reason};
 use crate::vault::replace::Fingerprint;
 use crate::vault::{OpenError, Vault};
 
@@ -40,9 +41,6 @@ pub(super) enum Includes<'e> {
     /// Those that are named; each in the first event of a vault.
     Only(&'e [&'e DocumentId]),
 }
-
-/// Why a changed governance file is no part of an event.
-pub(super) const LEFT_OUT: &str = "it was not named; `--changed`, `--all` and its name publish it";
 
 impl Includes<'_> {
     pub(super) fn all(self, chronicle: &Chronicle<'_>) -> bool {
@@ -285,10 +283,14 @@ impl Transaction<'_> {
         for id in &ids {
             match self.prepare_governance(id, last_sealed.get(id).copied()) {
                 Governed::Version(item) if all => outcome.items.push(*item),
-                Governed::Version(_) => outcome.left_out.push((id.clone(), LEFT_OUT)),
+                Governed::Version(_) => {
+                    outcome.left_out.push(LeftOut::artifact(id, Reason::NotNamed));
+                }
                 Governed::Reseal(mark) => resealed.push((id.clone(), mark)),
                 Governed::Unchanged => {}
-                Governed::Refused(_) if !all => outcome.left_out.push((id.clone(), LEFT_OUT)),
+                Governed::Refused(_) if !all => {
+                    outcome.left_out.push(LeftOut::artifact(id, Reason::NotNamed));
+                }
                 Governed::Refused(refusal) => {
                     if !refused.contains(&refusal.path) {
                         outcome.refused.push(refusal);

@@ -48,6 +48,7 @@ use crate::txn::expect::{self, ExpectError};
 use crate::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
 use crate::vault::files::FileError;
 use crate::vault::ignored::Rule;
+use crate::vault::left_out::LeftOut;
 use crate::vault::lock::LockError;
 use crate::vault::progress::Stage;
 use crate::vault::{OpenError, Vault};
@@ -434,7 +435,9 @@ impl Transaction<'_> {
                 artifact::Prepared::Version(item) => outcome.items.push(*item),
                 artifact::Prepared::Unchanged => outcome.unchanged.push(id.clone()),
                 artifact::Prepared::Behind(live) => outcome.behind.push((id.clone(), live)),
-                artifact::Prepared::LeftOut(why) => outcome.left_out.push((id.clone(), why)),
+                artifact::Prepared::LeftOut(why) => {
+                    outcome.left_out.push(LeftOut::artifact(id, why));
+                }
                 artifact::Prepared::Refused(refusal) => outcome.refused.push(refusal),
             }
         }

@@ -25,6 +25,7 @@ use crate::model::number::Version;
 use crate::txn::{Change, Item, Live};
 use crate::uri::Uri;
 use crate::vault::Vault;
+use crate::vault::left_out::{LeftOut, Reason};
 use crate::vault::replace::Fingerprint;
 
 /// Gives a published document another id, as one event.
@@ -112,7 +113,7 @@ impl Transaction<'_> {
         new: &DocumentId,
         outcome: &mut Outcome,
     ) -> Result<(), PublishError> {
-        outcome.left_out.push((old.clone(), "it was moved already"));
+        outcome.left_out.push(LeftOut::artifact(old, Reason::MovedBefore));
         let last = self.state.get(new.as_str()).and_then(|mark| mark.version);
         let bytes = self.vault.files().read_optional(&new.live_path(), limit::DOCUMENT)?;
         let live = bytes.as_deref().and_then(|bytes| utf8(bytes).ok());

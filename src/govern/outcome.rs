@@ -13,6 +13,7 @@ use crate::model::number::Version;
 use crate::stewards::Stuck;
 use crate::txn::{Committed, Item, Live, Recovered};
 use crate::vault::config::FrontmatterMode;
+use crate::vault::left_out::LeftOut;
 use crate::vault::replace::Fingerprint;
 
 /// Why one document cannot be part of an event.
@@ -61,8 +62,8 @@ pub struct Outcome {
     pub unchanged: Vec<DocumentId>,
     /// Documents whose file a former publication could not write, and which it is to catch up with.
     pub behind: Vec<(DocumentId, Live)>,
-    /// Documents that were not taken, with the reason.
-    pub left_out: Vec<(DocumentId, &'static str)>,
+    /// What the event does not include, with the reason.
+    pub left_out: Vec<LeftOut>,
     /// What the live configuration says of frontmatter, where another setting is published and counts
     /// (DOC-30).
     pub unpublished_mode: Option<FrontmatterMode>,

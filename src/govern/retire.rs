@@ -15,6 +15,7 @@ use crate::model::layout::limit;
 use crate::txn::stamp::retired_live;
 use crate::txn::{Change, Item, Live};
 use crate::vault::Vault;
+use crate::vault::left_out::{LeftOut, Reason};
 use crate::vault::replace::Fingerprint;
 
 /// Retires documents as one event. Their files may be gone.
@@ -48,7 +49,7 @@ pub fn retire(
                     Err(refusal) => outcome.refused.push(refusal),
                 }
             } else if known.is_some() {
-                outcome.left_out.push((id.clone(), "it is retired already"));
+                outcome.left_out.push(LeftOut::artifact(id, Reason::RetiredBefore));
             } else if vault.files().exists(&id.live_path()) {
                 let message = "it was never published".to_owned();
                 let hint = "leave it as a draft, or delete the file";

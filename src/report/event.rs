@@ -13,6 +13,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::txn::{Change, Item, Step, StepFailure};
 use crate::vault::config::FrontmatterMode;
+use crate::vault::left_out::LeftOut;
 
 /// What an event did, or would do.
 #[derive(Debug, Serialize)]
@@ -82,8 +83,18 @@ struct VersionReport<'e> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct LeftOutReport<'e> {
-    id: &'e DocumentId,
-    reason: &'e str,
+    /// Null for a file that is not a document.
+    id: Option<&'e DocumentId>,
+    path: &'e str,
+    reason_code: &'static str,
+    reason: String,
+}
+
+impl<'e> From<&'e LeftOut> for LeftOutReport<'e> {
+    fn from(left: &'e LeftOut) -> Self {
+        let LeftOut { path, id, why } = left;
+        Self { id: id.as_ref(), path, reason_code: why.as_str(), reason: why.to_string() }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -152,14 +163,13 @@ impl<'e> EventReport<'e> {
             path: failure.path.as_deref(),
             reason: &failure.why,
         };
-        let left_out = outcome.left_out.iter();
         Self {
             dry_run,
             checkpoint: outcome.checkpoint.as_ref().map(CheckpointReport::from),
             versions: outcome.items.iter().map(version).collect(),
             unchanged: &outcome.unchanged,
             brought_up_to_date: outcome.behind.iter().map(|(id, _)| id).collect(),
-            left_out: left_out.map(|(id, reason)| LeftOutReport { id, reason }).collect(),
+            left_out: outcome.left_out.iter().map(LeftOutReport::from).collect(),
             refused: outcome.refused.iter().map(refused).collect(),
             awaiting: outcome
                 .awaited

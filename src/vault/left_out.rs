@@ -1,20 +1,43 @@
-//! Markdown files that are no documents, each with the reason (`spec/vault.md`, VAULT-59).
+//! What is left out, each with the reason: Markdown files that are not documents (`spec/vault.md`,
+//! VAULT-59), and what an event does not include (`spec/publish.md`, PUB-6).
+
+use std::fmt;
 
 use super::Vault;
 use super::ignored::{self, Ignoring, Rule, Rules};
 use super::walk::{Entry, Kind, Listing, list};
+use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
 
 /// A file, or a folder with a `/` at its end, that is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Its path in the vault; what is no text has replacement characters.
+    /// Its path in the vault; a name that is not UTF-8 has replacement characters.
     pub path: String,
-    /// Why it is no document.
+    /// Its id; `None` if it is not an artifact.
+    pub id: Option<DocumentId>,
+    /// Why it is left out.
     pub why: Reason,
 }
 
-/// Why a file is no document.
+impl LeftOut {
+    /// An artifact that an event does not include.
+    pub fn artifact(id: &DocumentId, why: Reason) -> Self {
+        Self { path: id.live_path(), id: Some(id.clone()), why }
+    }
+
+    /// A file that is not a document.
+    pub fn file(path: String, why: Reason) -> Self {
+        Self { path, id: None, why }
+    }
+
+    /// The id, or the path if there is none.
+    pub fn name(&self) -> &str {
+        self.id.as_ref().map_or(&self.path, DocumentId::as_str)
+    }
+}
+
+/// Why a file is not a document, or why an event does not include an artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A pattern of `exclude` matches it.
@@ -43,6 +66,22 @@ pub enum Reason {
     NestedVault,
     /// It is in the root of a structured vault and has no frontmatter.
     NoFrontmatter,
+    /// A changed governance file that the command did not name.
+    NotNamed,
+    /// A published document whose live file is missing.
+    Missing,
+    /// The live file says that it is a draft of the next version.
+    Draft,
+    /// `draft: true` says that the live file is a draft.
+    MarkedDraft,
+    /// A retired document, which only its name publishes again.
+    Retired,
+    /// The document to retire is retired.
+    RetiredBefore,
+    /// The document to move was moved.
+    MovedBefore,
+    /// The principal is not an editor of it.
+    NotEditor,
 }
 
 impl Reason {
@@ -62,7 +101,43 @@ impl Reason {
             Self::TooLarge => "too-large",
             Self::NestedVault => "nested-vault",
             Self::NoFrontmatter => "no-frontmatter",
+            Self::NotNamed => "not-named",
+            Self::Missing => "missing",
+            Self::Draft => "draft",
+            Self::MarkedDraft => "marked-draft",
+            Self::Retired => "retired",
+            Self::RetiredBefore => "retired-before",
+            Self::MovedBefore => "moved-before",
+            Self::NotEditor => "not-editor",
         }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Excluded => "excluded by the configuration",
+            Self::GitIgnored(rule) => return write!(f, "git ignores it, by {rule}"),
+            Self::HiddenName => "the name begins with a dot",
+            Self::Reserved => "the name is reserved",
+            Self::Readme => "`readme: true` in the configuration makes it one",
+            Self::Template => "in the folder of templates, .obsidian/templates.json",
+            Self::OutsideLayout => "outside of nodes/ and sources/",
+            Self::Link => "a symbolic link",
+            Self::NotAFile => "not a regular file",
+            Self::NameNotUtf8 => "the name is not UTF-8",
+            Self::TooLarge => "larger than 16 MiB",
+            Self::NestedVault => "a vault of its own",
+            Self::NoFrontmatter => "in the root, without frontmatter",
+            Self::NotNamed => "it was not named; `--changed`, `--all` and its name publish it",
+            Self::Missing => "its file is missing",
+            Self::Draft => "its live file is a draft",
+            Self::MarkedDraft => "it says `draft: true`; name it to publish it",
+            Self::Retired => "it is retired",
+            Self::RetiredBefore => "it is retired already",
+            Self::MovedBefore => "it was moved already",
+            Self::NotEditor => "you are not an editor of it",
+        })
     }
 }
 
@@ -76,7 +151,7 @@ impl Vault {
         while let Some((folder, mut rules)) = folders.pop() {
             let listing = list(self.root(), &folder);
             if listing.is_vault {
-                found.push(LeftOut { path: format!("{folder}/"), why: Reason::NestedVault });
+                found.push(LeftOut::file(format!("{folder}/"), Reason::NestedVault));
                 continue;
             }
             let has_rules =
@@ -97,8 +172,8 @@ impl Vault {
                     false => self.why_no_document(entry, &path, &ignoring, &rules),
                 };
                 match why {
-                    Some(why) if is_folder => found.push(LeftOut { path: format!("{path}/"), why }),
-                    Some(why) => found.push(LeftOut { path, why }),
+                    Some(why) if is_folder => found.push(LeftOut::file(format!("{path}/"), why)),
+                    Some(why) => found.push(LeftOut::file(path, why)),
                     None if is_folder => folders.push((path, rules.clone())),
                     None => {}
                 }

@@ -271,7 +271,7 @@ fn a_root_file_is_a_document_once_it_has_a_frontmatter() {
       new  .context/config.yaml  v1
       new  CONTEXT.md            v1
       new  plan                  v1
-      left out: notes (a file in the root without frontmatter)
+      left out: notes (in the root, without frontmatter)
     -- stderr
     ");
 }

@@ -574,7 +574,7 @@ fn what_others_may_edit_is_left_out_of_what_changed() {
       submitted  CONTEXT.md  v2
       submitted  nodes/a     v2
       unchanged: 2 documents
-      left out: nodes/s (you are no editor of it)
+      left out: nodes/s (you are not an editor of it)
     ");
     assert_snapshot!(said.stderr, @"note: CONTEXT.md belongs to no change: a governance file is decided by itself");
 }

@@ -17,6 +17,7 @@ use crate::review::{Pending, Rules, Track};
 use crate::stewards::Role;
 use crate::txn::Item;
 use crate::txn::stamp::is_submitted;
+use crate::vault::left_out::{LeftOut, Reason};
 
 /// How submissions are compared with what awaits a decision.
 pub(super) struct Checks<'c> {
@@ -55,7 +56,7 @@ impl Transaction<'_> {
             item.set = self.submits.as_ref().and_then(|submits| submits.set_of(&item.id));
             let target = match self.check_roles(&item, track, &rules) {
                 Err(why @ PublishError::Review(ReviewError::Unfit(_))) if how.leaves_out => {
-                    outcome.left_out.push((item.id.clone(), "you are no editor of it"));
+                    outcome.left_out.push(LeftOut::artifact(&item.id, Reason::NotEditor));
                     unfit = unfit.or(Some(why));
                     continue;
                 }
