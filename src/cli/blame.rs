@@ -47,7 +47,8 @@ pub(super) fn run(args: &BlameArgs, session: &mut Session<'_>) -> Result<Answer,
         return Ok(Answer::Yes);
     }
     let is_whole = !session.ui.json;
-    let report = session.call.blame_lines(&attributed, args.lines.as_deref(), is_whole)?;
+    let report =
+        session.call.blame_lines(&attributed, (args.lines.as_deref(), usize::MAX), is_whole)?;
     match session.ui.json {
         true => session.ui.report(&report),
         false => text(session, &report),

@@ -14,7 +14,7 @@ use crate::resolve::Served;
 use crate::resolve::portion::Portion;
 use crate::selector::{Atom, Term};
 use crate::words::count;
-use crate::workspace::call::map;
+use crate::workspace::call::{Note, map};
 
 /// Print the instructions for agents and a map of published documents
 ///
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
     let source = session.source(&vault, map::NEED)?;
     let at = args.at.moment();
     let mapped = session.ask(|call, _| call.map((&vault, &source), at))?;
-    let extent = if args.all { Extent::Whole } else { Extent::Bounded };
+    let extent = if args.all { Extent::Whole } else { Extent::default() };
     let map = session.ask(|call, _| call.map_report(&mapped, extent))?;
     match session.ui.json {
         true => {
@@ -47,7 +47,12 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
         }
         false => text(session, mapped.instructions.as_ref(), &map),
     }
-    if mapped.lacks_instructions() {
+    if mapped.lacks_instructions() && mapped.snapshot.is_limited() {
+        session.ask(|call, _| {
+            call.note(Note::NoInstructions);
+            Ok(())
+        })?;
+    } else if mapped.lacks_instructions() {
         let next = match vault.files().exists(layout::CONTEXT) {
             true if session.ui.is_governed() => "`ctx submit CONTEXT.md` submits it",
             true => "`ctx publish CONTEXT.md` publishes it",
@@ -81,7 +86,7 @@ fn text(session: &mut Session<'_>, instructions: Option<&Served>, map: &MapRepor
     });
     let omitted = map.omitted;
     let sections = [
-        ("Types", spelled(&map.types, &|word| format!("type:{word}")), 0),
+        ("Types", spelled(&map.types, &|word| format!("type:{word}")), omitted.types),
         ("Tags", spelled(&map.tags, &|word| format!("#{word}")), omitted.tags),
         ("Folders", spelled(&map.folders, &|word| format!("{word}/")), omitted.folders),
         (

@@ -14,7 +14,7 @@ use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::Workspace;
-use crate::workspace::call::{Call, Note};
+use crate::workspace::call::{Call, NO_INSTRUCTIONS, Note};
 use crate::workspace::recording::NotRecorded;
 use crate::workspace::search::OnSlow;
 
@@ -111,6 +111,10 @@ impl<'w> Session<'w> {
                     ));
                 }
                 Note::NoContent(why) => self.ui.note(&format!("warning: {}", shown(&why))),
+                Note::NoInstructions => self.ui.note(&format!("note: {NO_INSTRUCTIONS}")),
+                // The text of a command has no limit.
+                #[cfg(feature = "mcp")]
+                Note::LongInstructions(_) => {}
             }
         }
     }

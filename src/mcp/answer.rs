@@ -9,11 +9,11 @@ use super::offer::Profile;
 use super::{paths, spelling};
 use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
-use crate::report::{Report, to_json_compact};
+use crate::report::{Report, harmless, to_json_compact};
 use crate::resolve::tokens::Tokenizer;
 use crate::words::{beginning, count};
 use crate::workspace::Options;
-use crate::workspace::call::{Call, Note};
+use crate::workspace::call::{Call, NO_INSTRUCTIONS, Note};
 
 /// The most tokens of an answer, where the call does not ask for more.
 pub(super) const BUDGET: u64 = 25_000;
@@ -24,10 +24,50 @@ const MESSAGE: usize = 2_000;
 const CUT: &str = " ...";
 
 /// The report of a tool.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Answer {
     text: String,
     structured: Value,
+    /// The names of its members that are texts, and the texts; `None` if it has none.
+    texts: Option<(&'static [&'static str], String)>,
+}
+
+/// The size of an answer, and what counts it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    /// The most tokens.
+    pub(super) tokens: u64,
+    /// What counts them beside four bytes each.
+    pub(super) tokenizer: Tokenizer,
+}
+
+/// A list of a report, and the member that counts its entries that do not fit.
+pub(super) type Cut = (&'static str, &'static str);
+
+/// Withheld documents, as a list that is cut.
+pub(super) const WITHHELD: Cut = ("withheld", "withheld_omitted");
+/// Staged results, as a list that is cut.
+pub(super) const STAGED: Cut = ("staged", "staged_omitted");
+
+/// No entry of a list, with its comma, has fewer bytes.
+const SHORTEST: u64 = 8;
+
+impl From<u64> for Size {
+    fn from(tokens: u64) -> Self {
+        Self { tokens, tokenizer: Tokenizer::default() }
+    }
+}
+
+impl Size {
+    /// How many tokens a text has: those of the tokenizer, or a token for every four bytes if these
+    /// are more.
+    fn count(self, text: &str) -> u64 {
+        let bytes = Tokenizer::Bytes.count(text);
+        match self.tokenizer {
+            Tokenizer::Bytes => bytes,
+            named => named.count(text).max(bytes),
+        }
+    }
 }
 
 impl Answer {
@@ -35,7 +75,7 @@ impl Answer {
     pub(super) fn of(call: &Call<'_>, report: &impl Report) -> Self {
         let text = json_of(call, report);
         let structured = serde_json::from_str(&text).unwrap_or_default();
-        Self { text, structured }
+        Self { text, structured, texts: None }
     }
 
     /// A report whose members with these names are texts of documents. In its text they are left out
@@ -43,26 +83,80 @@ impl Answer {
     pub(super) fn with_texts(
         call: &Call<'_>,
         report: &impl Report,
-        (names, texts): (&[&str], &str),
+        (names, texts): (&'static [&'static str], &str),
     ) -> Self {
-        let structured: Value = serde_json::from_str(&json_of(call, report)).unwrap_or_default();
-        let mut about = structured.clone();
-        leave_out(&mut about, names);
-        Self { text: format!("{about}\n\n{texts}"), structured }
+        let structured = serde_json::from_str(&json_of(call, report)).unwrap_or_default();
+        Self { text: String::new(), structured, texts: Some((names, texts.to_owned())) }.written()
+    }
+
+    /// The answer with the text of what its structured content says.
+    fn written(mut self) -> Self {
+        self.text = match &self.texts {
+            None => harmless(self.structured.to_string()),
+            Some((names, texts)) => {
+                let mut about = self.structured.clone();
+                leave_out(&mut about, names);
+                format!("{}\n\n{texts}", harmless(about.to_string()))
+            }
+        };
+        self
     }
 
     /// How many tokens the larger of its two forms has.
-    pub(super) fn tokens(&self) -> u64 {
-        let count = |text: &str| Tokenizer::default().count(text);
-        count(&self.text).max(count(&self.structured.to_string()))
+    pub(super) fn tokens(&self, size: Size) -> u64 {
+        size.count(&self.text).max(size.count(&self.structured.to_string()))
+    }
+
+    /// Whether it has no more tokens than that.
+    pub(super) fn fits(&self, size: Size) -> bool {
+        self.tokens(size) <= size.tokens
+    }
+
+    /// How many entries a list of it has.
+    pub(super) fn entries(&self, list: &str) -> usize {
+        self.structured[list].as_array().map_or(0, Vec::len)
+    }
+
+    /// The answer with as many entries of its lists as fit, the first ones of each; the others are
+    /// counted. A list is cut before those that are named after it. None of them has texts.
+    pub(super) fn cut(mut self, size: Size, lists: &[Cut]) -> Self {
+        for (list, counter) in lists {
+            if self.fits(size) {
+                break;
+            }
+            if self.entries(list) == 0 {
+                continue;
+            }
+            let Value::Array(all) = self.structured[*list].take() else { continue };
+            let before = self.structured[*counter].as_u64().unwrap_or(0);
+            let first = |n: usize| {
+                let mut answer = self.clone();
+                answer.structured[*list] = all[..n].into();
+                answer.structured[*counter] = (before + (all.len() - n) as u64).into();
+                answer.written()
+            };
+            // All of them do not fit.
+            let most = size.tokens.saturating_mul(4) / SHORTEST;
+            let (mut kept, mut over) =
+                (0, all.len().min(usize::try_from(most).unwrap_or(all.len())));
+            while kept + 1 < over {
+                let middle = usize::midpoint(kept, over);
+                match first(middle).fits(size) {
+                    true => kept = middle,
+                    false => over = middle,
+                }
+            }
+            self = first(kept);
+        }
+        self
     }
 
     /// The answer, if it is no larger than a call may get.
     ///
     /// # Errors
     /// It is; `smaller` says how to ask for less.
-    pub(super) fn within(self, limit: u64, smaller: &'static str) -> Result<Self, Failure> {
-        check_tokens(self.tokens(), limit, smaller).map(|()| self)
+    pub(super) fn within(self, size: Size, smaller: &'static str) -> Result<Self, Failure> {
+        check_tokens(self.tokens(size), size.tokens, smaller).map(|()| self)
     }
 
     /// The bytes that are recorded of it: content and structured content in JCS form (RFC 8785).
@@ -134,9 +228,7 @@ pub(super) fn noted(call: &Call<'_>, mut failure: Failure) -> Failure {
 }
 
 fn json_of(call: &Call<'_>, report: &impl Report) -> String {
-    let mut notes: Vec<String> = notes(call).collect();
-    // An answer that was too large was made before.
-    notes.dedup();
+    let notes: Vec<String> = notes(call).collect();
     to_json_compact(report, &notes, call.may_not_read)
 }
 
@@ -171,6 +263,11 @@ fn said(note: &Note) -> Option<String> {
         }
         Note::Setting(unknown) => shown(unknown).into_owned(),
         Note::NoContent(why) => shown(why).into_owned(),
+        Note::NoInstructions => NO_INSTRUCTIONS.to_owned(),
+        Note::LongInstructions(tokens) => format!(
+            "the instructions ({tokens} tokens) do not fit; raise `budget`, or read `CONTEXT.md` \
+             with `context_read`"
+        ),
         Note::Unreadable(..) => return None,
     })
 }
@@ -211,8 +308,8 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_too_large_says_how_to_ask_for_less() {
-        let answer = Answer { text: "x".repeat(400), structured: json!({}) };
-        let why = answer.within(99, "lower `limit`").unwrap_err();
+        let answer = Answer { text: "x".repeat(400), structured: json!({}), texts: None };
+        let why = answer.within(99.into(), "lower `limit`").unwrap_err();
         assert_eq!(why.code, Code::AnswerTooLarge);
         assert_eq!(why.message, "the answer has 100 tokens, but may have 99");
     }

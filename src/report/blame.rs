@@ -124,8 +124,12 @@ pub(crate) struct Blamed<'b> {
 
 impl<'b> Blamed<'b> {
     /// Some of the lines, from 0; those of `section`, where the answer is narrowed to one.
-    pub(crate) fn lines(self, lines: Range<usize>, section: Option<&Section>) -> BlameReport<'b> {
-        let (range, omitted) = first(MOST_LINES, lines);
+    pub(crate) fn lines(
+        self,
+        (lines, most): (Range<usize>, usize),
+        section: Option<&Section>,
+    ) -> BlameReport<'b> {
+        let (range, omitted) = first(most.min(MOST_LINES), lines);
         let (lines, comments) = self.texts(range.clone());
         BlameReport {
             id: self.served.id.as_str(),

@@ -36,7 +36,7 @@ pub struct MapReport<'c> {
     pub servers: Counted<'c>,
     /// The packs, in byte order of their files.
     pub packs: Vec<PackReport<'c>>,
-    /// How many tags, folders, servers and packs there are beyond those that are named.
+    /// How many types, tags, folders, servers and packs there are beyond those that are named.
     pub omitted: Omitted,
     withheld: Vec<WithheldReport>,
 }
@@ -48,6 +48,9 @@ pub type Counted<'c> = BTreeMap<&'c str, usize>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Omitted {
+    /// Types.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub types: usize,
     /// Tags.
     pub tags: usize,
     /// Folders.
@@ -61,14 +64,22 @@ pub struct Omitted {
 /// How much of a vault a map names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// Of each kind what most documents have, so that an agent can read it.
-    Bounded,
+    /// Of each kind what most documents have, up to so many, so that an agent can read it.
+    Bounded(usize),
     /// All of it.
     Whole,
 }
 
-/// The most words of one kind that a bounded map names, and the most bytes of them.
-const NAMED: (usize, usize) = (100, 4_000);
+/// The most words of one kind that a bounded map usually names.
+pub(crate) const NAMED: usize = 100;
+/// The most bytes of these.
+const MOST_BYTES: usize = 4_000;
+
+impl Default for Extent {
+    fn default() -> Self {
+        Self::Bounded(NAMED)
+    }
+}
 
 impl Extent {
     /// Of words with their counts those that most documents have, and how many others there are.
@@ -83,13 +94,11 @@ impl Extent {
 
     /// How many of some texts of these lengths a map names.
     fn fitting(self, lengths: impl Iterator<Item = usize>) -> usize {
-        if self == Self::Whole {
-            return lengths.count();
-        }
+        let Self::Bounded(most) = self else { return lengths.count() };
         let mut bytes = 0;
-        let fits = lengths.take(NAMED.0).take_while(|length| {
+        let fits = lengths.take(most).take_while(|length| {
             bytes += length;
-            bytes <= NAMED.1
+            bytes <= MOST_BYTES
         });
         fits.count()
     }
@@ -110,6 +119,7 @@ impl<'c> MapReport<'c> {
         packs: &'c Packs,
         extent: Extent,
     ) -> Result<Self, LogError> {
+        let (types, more_types) = extent.most(&overview.types);
         let (tags, more_tags) = extent.most(&overview.tags);
         let (folders, more_folders) = extent.most(&overview.folders);
         let (servers, more_servers) = extent.most(&overview.servers);
@@ -124,7 +134,7 @@ impl<'c> MapReport<'c> {
             checkpoint: snapshot.checkpoint(),
             instructions: None,
             documents: overview.documents,
-            types: overview.types.iter().map(|(word, n)| (word.as_str(), *n)).collect(),
+            types,
             tags,
             folders,
             servers,
@@ -133,6 +143,7 @@ impl<'c> MapReport<'c> {
                 .map(|one| PackReport::new(one, snapshot))
                 .collect::<Result<_, _>>()?,
             omitted: Omitted {
+                types: more_types,
                 tags: more_tags,
                 folders: more_folders,
                 servers: more_servers,

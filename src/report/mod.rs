@@ -167,7 +167,7 @@ fn with(report: &impl Serialize, notes: &[String], may_not_read: Option<usize>) 
 }
 
 /// JSON leaves DEL, C1 and bidirectional characters as they are; a terminal would obey them.
-fn harmless(json: String) -> String {
+pub(crate) fn harmless(json: String) -> String {
     if is_plain(&json) || !json.chars().any(|c| c != '\n' && steers(c)) {
         return json;
     }

@@ -83,6 +83,15 @@ impl<'s> SearchReport<'s> {
         };
         Traced::new(report, answer.hits.iter().map(Hit::recorded).collect())
     }
+
+    /// Returns the report with the first digits of each hash only: they tell versions apart, and a
+    /// whole hash takes as many tokens as a snippet.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn with_short_hashes(mut self) -> Self {
+        const DIGITS: usize = "sha256:".len() + 12;
+        self.hits.iter_mut().for_each(|hit| hit.chain_hash.truncate(DIGITS));
+        self
+    }
 }
 
 impl<'s> HitReport<'s> {

@@ -62,6 +62,8 @@ impl Question {
 pub struct Shape<'r> {
     /// How many tokens the block may take.
     pub budget: Option<u64>,
+    /// How many of these are left for the block if other text stands beside it; the budget if `None`.
+    pub room: Option<u64>,
     /// What counts them.
     pub tokenizer: Tokenizer,
     /// What goes before the texts of the answer.
@@ -80,8 +82,10 @@ pub struct Context<'r> {
     pub portions: Vec<Portion<'r>>,
     /// What did not fit, in the order of the answer.
     pub left_out: Vec<LeftOut<'r>>,
-    /// How many tokens the block may take.
+    /// How many tokens the answer may take.
     pub budget: Option<u64>,
+    /// How many tokens the block may take.
+    pub(crate) room: Option<u64>,
     /// Whether there is a block: its first line fits.
     fits: bool,
     /// How many of [`Context::left_out`] the block has room to name.
@@ -149,14 +153,22 @@ impl<'r> Context<'r> {
             portions,
             left_out: Vec::new(),
             budget: shape.budget,
+            room: shape.room.or(shape.budget),
             fits: true,
             named: 0,
             taken: OnceCell::new(),
         };
-        if let Some(budget) = shape.budget {
-            context.keep_within(budget, &resolution.ranking);
+        if let Some(room) = context.room {
+            context.keep_within(room, &resolution.ranking);
         }
         context
+    }
+
+    /// Returns the context with a block that does not name what is left out, for an answer that names
+    /// it beside the block.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn unnamed(self) -> Self {
+        Self { named: 0, ..self }
     }
 
     /// How many tokens the block takes, or a few more: its numbers count as if they were the

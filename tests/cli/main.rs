@@ -57,6 +57,7 @@ mod library;
 mod look;
 mod lost_lines;
 mod mcp;
+mod mcp_budget;
 mod mcp_config;
 mod mcp_doctor;
 mod mcp_http;

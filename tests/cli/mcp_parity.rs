@@ -47,12 +47,12 @@ fn calls(place: &Place, draw: &mut Draw) -> Vec<(&'static str, Value, Vec<String
         ("context_overview", json!({}), words(&["list", "--snippets"])),
         (
             "context_search",
-            json!({"query": "drafted words more"}),
+            json!({"full_hashes": true, "query": "drafted words more"}),
             words(&["search", "drafted words more"]),
         ),
         (
             "context_search",
-            json!({"query": "number", "limit": 3}),
+            json!({"full_hashes": true, "query": "number", "limit": 3}),
             words(&["search", "number", "--limit", "3"]),
         ),
         ("context_pack", json!({"id": "warm", "bodies": false}), words(&["resolve", "pack:warm"])),
@@ -74,8 +74,8 @@ fn calls(place: &Place, draw: &mut Draw) -> Vec<(&'static str, Value, Vec<String
         ));
         all.push((
             "context_resolve",
-            json!({"selector": selector, "budget": 4000}),
-            words(&["resolve", selector, "--budget", "4000", "--format", "json"]),
+            json!({"selector": selector, "budget": 30_000}),
+            words(&["resolve", selector, "--budget", "30000", "--format", "json"]),
         ));
     }
     for id in &ids {

@@ -310,7 +310,7 @@ fn the_whole_answer_of_a_tool_is_made_again() {
     resolve cannot tell: recorded: 4266 bytes; printed now: 3081 bytes with another hash; 1 document more may not be served now
     read same
     neighbors cannot tell: the output of `context_neighbors` is not made again
-    resolve cannot tell: recorded: 4893 bytes; printed now: 3708 bytes with another hash; 1 document more may not be served now
+    resolve cannot tell: recorded: 4896 bytes; printed now: 3711 bytes with another hash; 1 document more may not be served now
     diff same
     history cannot tell: the output of `context_history` is not made again
     blame cannot tell: the call fails now: `nodes/fees` is withheld: the entry on line 3 of the history is malformed

@@ -46,7 +46,12 @@ fn a_block_names_the_source_of_each_text() {
             false => Vec::new(),
         };
         let tokenizer = case.tokenizer.map(|name| name.parse().unwrap()).unwrap_or_default();
-        let shape = Shape { budget: case.budget, tokenizer, instructions: &instructions };
+        let shape = Shape {
+            budget: case.budget,
+            tokenizer,
+            instructions: &instructions,
+            ..Shape::default()
+        };
         let block = Context::new(question, &resolution, shape).to_markdown();
         assert_eq!(block, case.block, "{}", case.name);
     }

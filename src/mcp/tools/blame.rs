@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, At, Outputs, Question, limit, places};
+use super::{Answer, At, Outputs, Question, fitting, limit, places};
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::{Call, blame};
 
@@ -48,12 +48,15 @@ impl Question for Blame {
         let at = At::moment(self.at.as_ref())?;
         let attributed = call.blame((&vault, &source), &self.id, at)?;
         let limit = limit(self.budget);
-        let smaller = "name a section or `lines`, set `sections`, or raise `budget`";
         if self.sections {
             let report = call.blame_sections(&attributed);
-            return Answer::of(call, &report).within(limit, smaller);
+            let answer = Answer::of(call, &report).cut(limit, &[("sections", "omitted")]);
+            return answer.within(limit, "raise `budget`");
         }
-        let report = call.blame_lines(&attributed, self.lines.as_deref(), false)?;
-        Answer::of(call, &report).within(limit, smaller)
+        fitting(call, (limit, usize::MAX, "raise `budget`"), |call, most| {
+            let asked = (self.lines.as_deref(), most);
+            let report = call.blame_lines(&attributed, asked, false)?;
+            Ok((Answer::of(call, &report), report.lines.len()))
+        })
     }
 }

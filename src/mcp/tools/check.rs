@@ -32,6 +32,8 @@ impl Question for Check {
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let (vault, source) = places(call, check::NEED)?;
         let report = call.check((&vault, &source), &self.uris)?;
-        Answer::of(call, &report).within(limit(self.budget), "check fewer, or raise `budget`")
+        let size = limit(self.budget);
+        let answer = Answer::of(call, &report).cut(size, &[("uris", "omitted")]);
+        answer.within(size, "raise `budget`, or check fewer")
     }
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::page::{Before, Tag, none};
-use super::{Answer, Outputs, Question, limit, places};
+use super::{Answer, Outputs, Question, fitting, limit, places};
 use crate::report::Paged;
 use crate::report::failure::Failure;
 use crate::workspace::call::{Call, history};
@@ -62,10 +62,12 @@ impl Question for History {
         }
         let before = before.map(|Before(place)| place);
         let limit_of_page = self.limit.unwrap_or(LISTED).max(1);
-        let omitted = call.cut_history(&mut report, before, Some(limit_of_page));
-        let first = report.versions.first().filter(|_| omitted > 0);
-        let next_cursor = first.map(|first| tag.cursor(&Before(first.place)));
-        Answer::of(call, &Paged { report, omitted, next_cursor })
-            .within(limit(self.budget), "lower `limit`, or raise `budget`")
+        let mut page = Paged { report, omitted: 0, next_cursor: None };
+        fitting(call, (limit(self.budget), limit_of_page, "raise `budget`"), |call, most| {
+            page.omitted += call.cut_history(&mut page.report, before, Some(most));
+            let first = page.report.versions.first().filter(|_| page.omitted > 0);
+            page.next_cursor = first.map(|first| tag.cursor(&Before(first.place)));
+            Ok((Answer::of(call, &page), page.report.versions.len()))
+        })
     }
 }

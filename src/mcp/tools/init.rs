@@ -4,10 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, At, Outputs, Question, limit, places};
+use crate::mcp::answer::WITHHELD;
 use crate::report::failure::Failure;
 use crate::report::map::Extent;
 use crate::resolve::portion::Portion;
-use crate::workspace::call::{Call, map};
+use crate::resolve::tokens::Tokenizer;
+use crate::workspace::call::{Call, Note, map};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -39,13 +41,36 @@ impl Question for Init {
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let (vault, source) = places(call, map::NEED)?;
         let mapped = call.map((&vault, &source), At::moment(self.at.as_ref())?)?;
-        let extent = if self.all { Extent::Whole } else { Extent::Bounded };
-        let map = call.map_report(&mapped, extent)?;
         call.withholds(mapped.withheld());
-        let report = call.release(mapped.with_instructions(map));
+        if mapped.lacks_instructions() {
+            call.note(Note::NoInstructions);
+        }
+        let size = limit(self.budget);
+        let mut extent = if self.all { Extent::Whole } else { Extent::default() };
         let text = mapped.instructions.as_ref().map(|served| Portion::whole(served).alone());
-        let texts = (["instructions"].as_slice(), text.as_deref().unwrap_or_default());
-        Answer::with_texts(call, &report, texts)
-            .within(limit(self.budget), "leave `all` out, or raise `budget`")
+        let mut text = text.unwrap_or_default();
+        loop {
+            let map = call.map_report(&mapped, extent)?;
+            let report = match text.is_empty() {
+                true => map,
+                false => call.release(mapped.with_instructions(map)),
+            };
+            let answer = Answer::with_texts(call, &report, (&["instructions"], &text));
+            // What matters more is kept longer: the instructions, then the names that most have.
+            extent = match extent {
+                _ if answer.fits(size) => return Ok(answer),
+                Extent::Whole => Extent::default(),
+                Extent::Bounded(n) if n > 0 => Extent::Bounded(n / 2),
+                Extent::Bounded(_) if text.is_empty() => {
+                    return answer.cut(size, &[WITHHELD]).within(size, "raise `budget`");
+                }
+                Extent::Bounded(_) => {
+                    call.note(Note::LongInstructions(Tokenizer::default().count(&text)));
+                    text.clear();
+                    Extent::default()
+                }
+            };
+            call.unsend();
+        }
     }
 }

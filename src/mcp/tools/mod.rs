@@ -42,7 +42,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::output::Outputs;
-use super::answer::{Answer, BUDGET};
+use super::answer::{Answer, BUDGET, Size, WITHHELD};
 use super::consent::Asking;
 use super::offer::Profile;
 use crate::report::failure::{Code, Failure};
@@ -310,9 +310,30 @@ impl At {
     }
 }
 
-/// The most tokens of an answer: what the call asks for, if that is more than is usual.
-fn limit(budget: Option<u64>) -> u64 {
-    budget.unwrap_or(BUDGET).max(BUDGET)
+/// The most tokens of an answer: what the call asks for, or what is usual.
+fn limit(budget: Option<u64>) -> Size {
+    budget.unwrap_or(BUDGET).into()
+}
+
+/// Returns the answer with as many entries as fit, up to `most` and one at least. `make` makes an
+/// answer of so many entries, and says how many it has.
+///
+/// # Errors
+/// As `make`, or one entry does not fit; `smaller` says how to ask for less.
+fn fitting(
+    call: &mut Call<'_>,
+    (size, most, smaller): (Size, usize, &'static str),
+    mut make: impl FnMut(&mut Call<'_>, usize) -> Result<(Answer, usize), Failure>,
+) -> Result<Answer, Failure> {
+    let (mut answer, mut entries) = make(call, most)?;
+    while entries > 1 && !answer.fits(size) {
+        // Of what is not sent nothing is recorded.
+        call.unsend();
+        let share = (entries as u64).saturating_mul(size.tokens) / answer.tokens(size).max(1);
+        let fewer = usize::try_from(share).unwrap_or(entries).clamp(1, entries - 1);
+        (answer, entries) = make(call, fewer)?;
+    }
+    answer.cut(size, &[WITHHELD]).within(size, smaller)
 }
 
 /// The vault of a call, and its checkpoints.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::page::{Found, Start, Tag};
-use super::{Answer, At, Outputs, Question, limit, places};
+use super::{Answer, At, Outputs, Question, fitting, limit, places};
 use crate::document::links::LinkKind;
 use crate::graph::walk;
 use crate::report::Paged;
@@ -100,19 +100,23 @@ impl Question for Neighbors {
         let (vault, source) = places(call, neighbors::NEED)?;
         let asked = (self.id.as_str(), start.at);
         let walked = call.neighbors((&vault, &source), asked, (&walk, start.skipped));
-        let linked = walked.map_err(|why| start.explained(why))?;
-        let found = &linked.around.found;
-        let given = found.neighbors.len();
-        let next_cursor = start.next(&Found {
-            checkpoint: linked.checkpoint,
-            seen: linked.seen,
-            given,
-            goes_on: found.truncated,
-            is_past: given == 0,
-        })?;
-        // How many come after it is not known: they are not looked at.
-        let report = Paged { report: linked.report(), omitted: 0, next_cursor };
-        Answer::of(call, &report)
-            .within(limit(self.budget), "lower `hops` or `limit`, or raise `budget`")
+        let mut linked = walked.map_err(|why| start.explained(why))?;
+        fitting(call, (limit(self.budget), walk.limit, "raise `budget`"), |call, most| {
+            let found = &mut linked.around.found;
+            found.truncated |= found.neighbors.len() > most;
+            found.neighbors.truncate(most);
+            let given = found.neighbors.len();
+            call.recording.listed = Some(given);
+            let next_cursor = start.next(&Found {
+                checkpoint: linked.checkpoint,
+                seen: linked.seen,
+                given,
+                goes_on: found.truncated,
+                is_past: given == 0,
+            })?;
+            // How many come after it is not known: they are not looked at.
+            let report = Paged { report: linked.report(), omitted: 0, next_cursor };
+            Ok((Answer::of(call, &report), given))
+        })
     }
 }

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Value, json};
 
+use crate::mcp::answer::{STAGED, WITHHELD};
 use crate::report::failure::FailureReport;
 use crate::report::{Report, SCHEMA_VERSION};
 
@@ -42,6 +43,11 @@ impl Outputs {
             "may_not_read": {"type": "integer", "minimum": 0,
                              "description": "How many documents the reader may not read"},
         });
+        let count = json!({"type": "integer", "minimum": 0,
+                           "description": "How many entries of the list do not fit"});
+        for name in CUT {
+            envelope[name] = count.clone();
+        }
         let members = body.entry("properties").or_insert_with(|| json!({}));
         if let (Value::Object(members), Value::Object(envelope)) = (members, &mut envelope) {
             for (name, schema) in std::mem::take(envelope) {
@@ -102,8 +108,11 @@ impl Outputs {
     }
 }
 
+/// Counts of what is cut of an answer (MCP-5).
+const CUT: [&str; 3] = ["omitted", WITHHELD.1, STAGED.1];
+
 /// Members of every answer or of failures, which a list does not repeat for each tool.
-const COMMON: [&str; 10] = [
+const COMMON: [&str; 12] = [
     "schema",
     "schema_version",
     "notes",
@@ -114,4 +123,6 @@ const COMMON: [&str; 10] = [
     "details",
     "hints",
     "omitted",
+    WITHHELD.1,
+    STAGED.1,
 ];

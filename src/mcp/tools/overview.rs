@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::page::{Found, Start, Tag};
-use super::{Answer, At, Outputs, Question, limit, places};
+use super::{Answer, At, Outputs, Question, fitting, limit, places};
 use crate::report::Paged;
 use crate::report::failure::Failure;
 use crate::workspace::call::{Call, list};
@@ -53,21 +53,31 @@ impl Question for Overview {
         let selector = self.selector.as_deref();
         let selector = selector.and_then(|text| call.workspace.listed(&vault, text));
         let (vault, source) = places(call, list::need(selector.as_deref()))?;
-        let page = (start.skipped, Some(self.limit.unwrap_or(PAGE).max(1)));
-        let listed = call.list((&vault, &source), (selector.as_deref(), start.at), page, &|_| ());
-        let listing = listed.map_err(|why| start.explained(why))?;
-        call.withholds(&listing.all.withheld);
-        let omitted = listing.omitted;
-        let given = listing.entries();
-        let next_cursor = start.next(&Found {
-            checkpoint: listing.checkpoint,
-            seen: listing.seen,
-            given,
-            goes_on: omitted > 0,
-            is_past: given == 0,
-        })?;
-        let openings = call.openings(&listing);
-        let report = Paged { report: listing.report(Some(&openings)), omitted, next_cursor };
-        Answer::of(call, &report).within(limit(self.budget), "lower `limit`, or raise `budget`")
+        let limit_of_page = self.limit.unwrap_or(PAGE).max(1);
+        let asked = (selector.as_deref(), start.at);
+        let mut withheld = Vec::new();
+        let answer =
+            fitting(call, (limit(self.budget), limit_of_page, "raise `budget`"), |call, most| {
+                let page = (start.skipped, Some(most));
+                let listed = call.list((&vault, &source), asked, page, &|_| ());
+                let listing = listed.map_err(|why| start.explained(why))?;
+                let omitted = listing.omitted;
+                let given = listing.entries();
+                let next_cursor = start.next(&Found {
+                    checkpoint: listing.checkpoint,
+                    seen: listing.seen,
+                    given,
+                    goes_on: omitted > 0,
+                    is_past: given == 0,
+                })?;
+                let openings = call.openings(&listing);
+                let report =
+                    Paged { report: listing.report(Some(&openings)), omitted, next_cursor };
+                let answer = Answer::of(call, &report);
+                withheld = listing.all.withheld;
+                Ok((answer, given))
+            })?;
+        call.withholds(&withheld);
+        Ok(answer)
     }
 }

@@ -51,7 +51,8 @@ impl Question for Read {
         if self.outline {
             let sections = call.outline(&reading);
             let report = reading.outlined(&sections);
-            return Answer::of(call, &report).within(limit, "name a section, or raise `budget`");
+            let answer = Answer::of(call, &report).cut(limit, &[("sections", "omitted")]);
+            return answer.within(limit, "raise `budget`");
         }
         let text = reading.portion().alone();
         let report = call.release(reading.report());

@@ -64,7 +64,8 @@ impl Question for Replay {
         }
         let source = call.source(&vault, Need::Versions, &mut |_, _| ())?;
         let report = call.replay((&vault, &source), &lines)?;
-        Answer::of(call, &report)
-            .within(limit(self.budget), "replay one access by `trace`, or raise `budget`")
+        let size = limit(self.budget);
+        let answer = Answer::of(call, &report).cut(size, &[("texts", "omitted")]);
+        answer.within(size, "raise `budget`")
     }
 }

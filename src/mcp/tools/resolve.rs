@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, At, Outputs, Question, limit, places};
-use crate::mcp::answer::BUDGET;
+use crate::mcp::answer::{Cut, STAGED, Size, WITHHELD};
 use crate::report::failure::{Code, Failure};
 use crate::report::resolve::Detail;
+use crate::resolve::context::Shape;
 use crate::resolve::tokens::Tokenizer;
 use crate::vault::Vault;
 use crate::workspace::ask::Asked;
@@ -16,6 +17,14 @@ use crate::workspace::call::resolve::Resolved;
 
 /// So often an answer that is too large is made again of fewer texts.
 const TRIES: usize = 8;
+/// A block that uses the room for it but for this part is not made again.
+const NEARLY: u64 = 16;
+/// What is cut of an answer that is too large with texts.
+const BESIDE_TEXTS: [Cut; 3] = [LEFT_OUT, ("staged_left_out", STAGED.1), WITHHELD];
+/// What is cut of one without texts.
+const NAMES: [Cut; 5] =
+    [LEFT_OUT, ("staged_left_out", STAGED.1), ("documents", "omitted"), STAGED, WITHHELD];
+const LEFT_OUT: Cut = ("left_out", "omitted");
 /// The members of a report that are texts.
 const TEXTS: [&str; 3] = ["body", "content", "content_hex"];
 
@@ -106,34 +115,53 @@ impl Wanted {
         let has_instructions = self.instructions && (self.bodies || self.budget.is_some());
         let resolved = call.resolve(&vault, planned, has_instructions)?;
         call.withholds(&resolved.resolution.withheld);
-        let limit = limit(self.budget);
-        let smaller =
-            "select fewer documents, list them with `context_overview`, or raise `budget`";
+        let size = Size { tokenizer, ..limit(self.budget) };
+        let smaller = "raise `budget`, or select fewer documents";
         if !self.bodies {
-            let answer = self.answer(call, (&vault, &resolved), (self.budget, tokenizer))?;
-            return answer.within(limit, smaller);
+            let shape = Shape { budget: self.budget, tokenizer, ..Shape::default() };
+            let answer = self.answer(call, (&vault, &resolved), shape)?.cut(size, &NAMES);
+            call.recording.listed = Some(answer.entries("documents") + answer.entries("staged"));
+            return answer.within(size, smaller);
         }
-        let mut budget = self.budget.unwrap_or(BUDGET);
+        // The block takes a part of the budget; what stands around it is known when it is made.
+        let made = |call: &mut Call<'_>, room: u64| {
+            let budget = Some(size.tokens);
+            let shape = Shape { budget, room: Some(room), tokenizer, ..Shape::default() };
+            let answer = self.answer(call, (&vault, &resolved), shape)?;
+            Ok::<_, Failure>(answer.cut(size, &BESIDE_TEXTS))
+        };
+        let (mut fits, mut over, mut room) = (0, size.tokens.saturating_add(1), size.tokens);
         for _ in 0..TRIES {
-            let answer = self.answer(call, (&vault, &resolved), (Some(budget), tokenizer))?;
-            let tokens = answer.tokens();
-            if tokens <= limit {
+            let answer = made(call, room)?;
+            let tokens = answer.tokens(size);
+            let is_first = over > size.tokens;
+            if tokens > size.tokens {
+                over = room;
+            } else if over - room <= 1 + size.tokens / NEARLY {
                 return Ok(answer);
+            } else {
+                fits = room;
             }
-            // The block fits, but not with what stands around it.
             call.unsend();
-            budget = budget.saturating_mul(limit) / tokens * 9 / 10;
+            if over - fits <= 1 + size.tokens / NEARLY {
+                break;
+            }
+            room = match is_first {
+                true => room.saturating_mul(size.tokens) / tokens,
+                false => u64::midpoint(fits, over),
+            };
         }
-        self.answer(call, (&vault, &resolved), (Some(0), tokenizer))?.within(limit, smaller)
+        made(call, fits)?.within(size, smaller)
     }
 
     fn answer(
         &self,
         call: &mut Call<'_>,
         (vault, resolved): (&Vault, &Resolved<'_>),
-        (budget, tokenizer): (Option<u64>, Tokenizer),
+        shape: Shape<'_>,
     ) -> Result<Answer, Failure> {
-        let context = resolved.context(budget, tokenizer);
+        let budget = shape.budget;
+        let context = resolved.context_of(shape).unnamed();
         let beside = call.beside(vault, resolved, (&context, self.bodies))?;
         let detail = Detail {
             bodies: self.bodies,

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::author::version;
 use super::page::{Mark, Marked, Tag, none};
-use super::{Answer, Outputs, Profile, Question, limit, places};
+use super::{Answer, Outputs, Profile, Question, fitting, limit, places};
 use crate::mcp::spelling;
 use crate::report::Paged;
 use crate::report::failure::{Code, Failure};
@@ -60,7 +60,7 @@ impl Question for Review {
                 return Err(Failure::new(Code::Usage, "`version` is that of one submission")
                     .hint("pass `id`, too"));
             }
-            return self.list(call)?.within(limit, "lower `limit`, or raise `budget`");
+            return self.list(call);
         };
         if self.all || self.limit.is_some() || self.cursor.is_some() {
             let message =
@@ -93,9 +93,14 @@ impl Review {
             return Err(none(cursor));
         }
         let limit_of_page = self.limit.unwrap_or(PAGE).max(1);
-        let omitted = call.cut_queue(&mut report, (skipped, limit_of_page));
-        let skipped = skipped.saturating_add(report.waiting.len());
-        let next_cursor = (omitted > 0).then(|| tag.cursor(&Marked { mark, skipped }));
-        Ok(Answer::of(call, &Paged { report, omitted, next_cursor }))
+        call.cut_queue(&mut report, (skipped, usize::MAX));
+        let mut page = Paged { report, omitted: 0, next_cursor: None };
+        fitting(call, (limit(self.budget), limit_of_page, "raise `budget`"), |call, most| {
+            page.omitted += call.cut_queue(&mut page.report, (0, most));
+            let given = page.report.waiting.len();
+            let next = Marked { mark: mark.clone(), skipped: skipped.saturating_add(given) };
+            page.next_cursor = (page.omitted > 0).then(|| tag.cursor(&next));
+            Ok((Answer::of(call, &page), given))
+        })
     }
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::page::{Found, Start, Tag};
-use super::{Answer, Outputs, Question, limit, places};
+use super::{Answer, Outputs, Question, fitting, limit, places};
 use crate::report::Paged;
 use crate::report::failure::{Code, Failure};
 use crate::search::{MAX_HITS, Query};
@@ -32,6 +32,9 @@ pub(super) struct Search {
     /// Show how each score is computed
     #[serde(default)]
     explain: bool,
+    /// Give whole hashes, not their first 12 digits
+    #[serde(default)]
+    full_hashes: bool,
     /// Most tokens of the answer, if above 25,000
     #[serde(default)]
     budget: Option<u64>,
@@ -61,18 +64,25 @@ impl Question for Search {
         let vault = call.vault()?;
         let (vault, source) = places(call, search::need(&vault))?;
         let found = call.search((&vault, &source), (&query, hits), &|_| ());
-        let found = found.map_err(|why| start.explained(why))?;
+        let mut found = found.map_err(|why| start.explained(why))?;
         call.withholds(&found.answer.withheld);
-        let next_cursor = start.next(&Found {
-            checkpoint: found.checkpoint,
-            seen: found.seen,
-            given: found.answer.hits.len(),
-            goes_on: found.answer.goes_on,
-            is_past: found.is_past,
-        })?;
-        // How many come after it is not known: no back-end counts them.
-        let report =
-            Paged { report: call.release(found.report(self.explain)), omitted: 0, next_cursor };
-        Answer::of(call, &report).within(limit(self.budget), "lower `limit`, or raise `budget`")
+        fitting(call, (limit(self.budget), limit_of_page, "raise `budget`"), |call, most| {
+            let answer = &mut found.answer;
+            answer.goes_on |= answer.hits.len() > most;
+            answer.hits.truncate(most);
+            let given = answer.hits.len();
+            call.recording.listed = Some(given);
+            let next_cursor = start.next(&Found {
+                checkpoint: found.checkpoint,
+                seen: found.seen,
+                given,
+                goes_on: found.answer.goes_on,
+                is_past: found.is_past,
+            })?;
+            let report = call.release(found.report(self.explain));
+            let report = if self.full_hashes { report } else { report.with_short_hashes() };
+            // How many come after it is not known: no back-end counts them.
+            Ok((Answer::of(call, &Paged { report, omitted: 0, next_cursor }), given))
+        })
     }
 }

@@ -49,7 +49,9 @@ impl Question for StageList {
             ended: self.all,
         };
         let (report, _) = call.staged(&vault, listing)?;
-        Answer::of(call, &report)
-            .within(limit(self.budget), "name a `source`, leave `all` out, or raise `budget`")
+        let size = limit(self.budget);
+        let answer = Answer::of(call, &report).cut(size, &[("staged", "omitted")]);
+        call.recording.listed = Some(answer.entries("staged"));
+        answer.within(size, "raise `budget`")
     }
 }

@@ -49,7 +49,7 @@ impl Question for Verify {
             let some = VerifyReport::new(&report, whole).first(findings);
             let answer = Answer::of(call, &some);
             // The verdict stands before every finding, and is never withheld.
-            if findings == 0 || answer.tokens() <= limit {
+            if findings == 0 || answer.fits(limit) {
                 return answer.within(limit, "raise `budget`");
             }
             findings /= 2;

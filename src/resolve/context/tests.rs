@@ -251,7 +251,7 @@ proptest! {
         };
         let found: Vec<Found> = found.iter().filter_map(hit).collect();
         resolution.rank(&found);
-        let shape = Shape { budget, tokenizer, instructions: &instructions };
+        let shape = Shape { budget, tokenizer, instructions: &instructions, ..Shape::default() };
         let context = Context::new(question(), &resolution, shape);
         let block = context.to_markdown();
         let taken = tokenizer.count(&block);

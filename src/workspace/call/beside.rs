@@ -90,7 +90,7 @@ impl Call<'_> {
         for source in view.damaged() {
             self.note(Note::DamagedChain(source.clone()));
         }
-        let mut left = context.budget.map(|budget| budget.saturating_sub(context.tokens()));
+        let mut left = context.room.map(|room| room.saturating_sub(context.tokens()));
         let mut beside = Beside::default();
         for entry in entries {
             let own = view.is_own(&entry);

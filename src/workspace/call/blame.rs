@@ -51,14 +51,14 @@ impl Call<'_> {
     }
 
     /// The report of some lines: those that `range` names as `START,END`, those of the section, or
-    /// all. `sealed` says whether the lines leave with their comments.
+    /// all, at most so many. `sealed` says whether the lines leave with their comments.
     ///
     /// # Errors
     /// The range is none, or there is a section, too.
     pub(crate) fn blame_lines<'r>(
         &mut self,
         attributed: &'r Attributed,
-        range: Option<&str>,
+        (range, most): (Option<&str>, usize),
         sealed: bool,
     ) -> Result<BlameReport<'r>, Failure> {
         let Attributed { served, section, blame, .. } = attributed;
@@ -73,7 +73,7 @@ impl Call<'_> {
             }
         };
         let start = range.start;
-        let report = attributed.blamed().lines(range, section.as_ref());
+        let report = attributed.blamed().lines((range, most), section.as_ref());
         self.release(served.lines(start..start + report.lines.len(), sealed));
         Ok(report)
     }

@@ -82,6 +82,9 @@ pub(crate) struct Call<'w> {
     notes: Vec<Note>,
 }
 
+/// How a front end says [`Note::NoInstructions`]: true if they are hidden, and if they are absent.
+pub(crate) const NO_INSTRUCTIONS: &str = "there are no instructions that you may read";
+
 /// What is said beside an answer, whatever the question was. A front end puts it into its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
@@ -103,6 +106,11 @@ pub(crate) enum Note {
     LogFaults(usize),
     /// A staged result of the answer cannot be read, and why.
     NoContent(String),
+    /// The checkpoint has no instructions for agents that the reader may read.
+    NoInstructions,
+    /// The instructions for agents, so many tokens, do not fit into the answer.
+    #[cfg(feature = "mcp")]
+    LongInstructions(u64),
 }
 
 impl<'w> Call<'w> {
@@ -223,7 +231,10 @@ impl<'w> Call<'w> {
 
     /// Says something beside the answer.
     pub(crate) fn note(&mut self, note: Note) {
-        self.notes.push(note);
+        // An answer that was too large is made again.
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
     }
 
     /// What is to be said beside the answer, and was not taken yet.

@@ -84,7 +84,12 @@ impl Call<'_> {
 impl Resolved<'_> {
     /// What of it fits into a budget.
     pub(crate) fn context(&self, budget: Option<u64>, tokenizer: Tokenizer) -> Context<'_> {
-        let shape = Shape { budget, tokenizer, instructions: &self.instructions };
+        self.context_of(Shape { budget, tokenizer, ..Shape::default() })
+    }
+
+    /// What of it fits into a shape, with the instructions.
+    pub(crate) fn context_of<'r>(&'r self, shape: Shape<'r>) -> Context<'r> {
+        let shape = Shape { instructions: &self.instructions, ..shape };
         Context::new(self.asked.question(), &self.resolution, shape)
     }
 
