@@ -312,7 +312,7 @@ fn append(
     let (bytes, end) = seat.end.then(&seat.writer, now, &request, event)?;
     if seat.length == 0 {
         // That there is one already, or that it cannot be written, is no reason to record nothing.
-        let text = layout::AUDIT_ATTRIBUTES_TEXT.as_bytes();
+        let text = layout::ATTRIBUTES_TEXT.as_bytes();
         let _ = files.create_new(layout::AUDIT_ATTRIBUTES, text);
     }
     files.append(&seat.path, seat.length, &bytes)?;

@@ -126,7 +126,7 @@ impl Folder {
                 }
                 files.create_dir(dir).map_err(io_error)?;
                 // That it is there already, or cannot be written, is no reason to record nothing.
-                let text = layout::AUDIT_ATTRIBUTES_TEXT.as_bytes();
+                let text = layout::ATTRIBUTES_TEXT.as_bytes();
                 let _ = files.create_new(layout::AUDIT_ATTRIBUTES, text);
                 Ok(())
             }

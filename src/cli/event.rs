@@ -23,6 +23,10 @@ pub(super) fn print<'o, R: Report>(
     dry_run: bool,
     report: fn(EventReport<'o>) -> R,
 ) -> Answer {
+    if let Some(vault) = session.ui.vault().cloned() {
+        let ids = outcome.items.iter().map(|item| &item.id).chain(&outcome.unchanged);
+        session.warn_of_clones(&vault, ids);
+    }
     match session.ui.json {
         true => session.ui.report(&report(EventReport::new(outcome, dry_run, session.ui.spell()))),
         false => text(session, R::SCHEMA, outcome, dry_run),

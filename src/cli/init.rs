@@ -6,16 +6,22 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Locking};
 use crate::report::failure::Failure;
+use crate::report::vault::FormatterReport;
 use crate::starter::Starter;
 use crate::vault::config::{FrontmatterMode, Layout};
 use crate::words::count;
+use crate::workspace::formatters;
 use crate::workspace::init::InitRequest;
 
 /// Make a folder a vault, with the Markdown that is in it
 ///
-/// Existing files are never changed. The documents of an existing folder become drafts, published
+/// Existing files are never changed, except with --formatters write. The documents of an existing folder become drafts, published
 /// when you choose. Missing files of CONTEXT.md, .context/config.yaml and .gitattributes are
 /// written. If the command is interrupted, run it again.
+///
+/// A formatter that rewrites a file below `.versions` damages the vault. If the repository uses
+/// prettier, markdownlint, remark, textlint, editorconfig, pre-commit, dprint, mdformat, rumdl or
+/// deno fmt, the command shows the lines that keep it out.
 ///
 /// Patterns under `exclude` in .context/config.yaml keep files from being documents:
 /// `exclude: ['drafts/**', '**/*.draft.md']`. A pattern matches the whole path in the vault; `*`
@@ -41,6 +47,10 @@ pub(super) struct Init {
     /// Add documents: `policy` (a procurement team's policies, glossary, pack and source)
     #[arg(long, value_parser = ["policy"])]
     starter: Option<String>,
+    /// Whether to add lines to the ignore files of formatters: `write` adds them, `print` shows them;
+    /// default: ask on a terminal, otherwise `print`
+    #[arg(long, value_parser = ["write", "print"])]
+    formatters: Option<String>,
     #[command(flatten)]
     locking: Locking,
 }
@@ -57,8 +67,11 @@ pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failu
         _ => FrontmatterMode::Managed,
     };
     let request = InitRequest { dir: args.dir, name: args.name, layout, frontmatter, starter };
-    let (report, notes) = session.workspace.init(&request)?;
+    let (mut report, notes) = session.workspace.init(&request)?;
     notes.iter().for_each(|note| session.ui.note(note));
+    if args.formatters.as_deref() == Some("write") {
+        write(session, &mut report.formatters);
+    }
     if session.ui.json {
         session.ui.report(&report);
         return Ok(Answer::Yes);
@@ -67,6 +80,22 @@ pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failu
     for path in &report.created {
         session.ui.line(&format!("  created {path}"));
     }
+    if args.formatters.is_none() && session.ui.is_interactive() {
+        ask(session, &mut report.formatters);
+    }
+    for formatter in &report.formatters {
+        let (name, file) = (formatter.name, shown(&formatter.file));
+        match formatter.written {
+            true => {
+                session.ui.line(&format!("  changed {file}, which keeps {name} out of histories"))
+            }
+            false => {
+                let lines = formatter.lines.join("\n  ");
+                let what = format!("keep {name} out of histories, which it would damage");
+                session.ui.note(&format!("hint: {what}: add to {file}\n  {lines}"));
+            }
+        }
+    }
     if report.documents == 0 {
         session.ui.note("next: `ctx add nodes/first --body \"...\"`");
     } else {
@@ -74,4 +103,27 @@ pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failu
         session.ui.note(&format!("next: `ctx publish --all --dry-run` shows {what} to publish"));
     }
     Ok(Answer::Yes)
+}
+
+/// Adds the lines to the ignore files; of a file that cannot be written the lines are shown.
+fn write(session: &mut Session<'_>, formatters: &mut [FormatterReport]) {
+    for formatter in formatters.iter_mut().filter(|formatter| formatter.can_write) {
+        if let Err(why) = formatters::write(formatter) {
+            session.ui.note(&format!("warning: {}", shown(&why.to_string())));
+        }
+    }
+}
+
+/// Asks a person whether to add the lines.
+fn ask(session: &mut Session<'_>, formatters: &mut [FormatterReport]) {
+    let files: Vec<&str> =
+        formatters.iter().filter(|one| one.can_write).map(|one| one.file.as_str()).collect();
+    if files.is_empty() {
+        return;
+    }
+    let question =
+        format!("add lines that keep formatters out of histories to {}?", files.join(", "));
+    if session.ui.ask(session.stdin, &question) {
+        write(session, formatters);
+    }
 }

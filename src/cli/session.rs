@@ -9,6 +9,7 @@ use super::{Acting, Answer, Locking, document};
 use crate::audit::Change;
 use crate::checkpoint::log::Log;
 use crate::govern::Outcome;
+use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::vault::Vault;
@@ -46,6 +47,16 @@ impl<'w> Session<'w> {
         let vault = self.call.vault()?;
         self.ui.is_about(&vault);
         Ok(vault)
+    }
+
+    /// Warns if a clone of the repository lacks the record of these artifacts or has other bytes.
+    pub(super) fn warn_of_clones<'i>(
+        &mut self,
+        vault: &Vault,
+        ids: impl IntoIterator<Item = &'i DocumentId>,
+    ) {
+        let warnings = self.call.workspace.clone_warnings(vault, ids);
+        warnings.iter().for_each(|warning| self.ui.warn(warning));
     }
 
     /// Asks the call something, while a search may tell on a terminal what it reads into its index.

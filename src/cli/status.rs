@@ -59,6 +59,7 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     compared.governance.retain(|(id, _)| places.holds(&id.live_path(), Some(id)));
     let mut ignored = if args.ignored { Some(left_out(&vault, &head)?) } else { None };
     ignored.iter_mut().for_each(|files| files.retain(|file| places.holds(&file.path, None)));
+    session.warn_of_clones(&vault, head.state()?.iter().map(|(id, _)| id));
     if session.ui.json {
         let omitted = args.limit.first(&mut compared.documents);
         let report = StatusReport::new(&compared, head.checkpoint(), session.ui.spell());

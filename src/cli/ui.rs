@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use super::World;
@@ -133,6 +133,11 @@ impl<'w> Ui<'w> {
         (self.vault, self.governed) = (Some(vault.clone()), OnceCell::new());
     }
 
+    /// The vault that advice is about.
+    pub(super) fn vault(&self) -> Option<&Vault> {
+        self.vault.as_ref()
+    }
+
     /// Whether the vault is governed: by the configuration in force (REV-1), or as the live one asks.
     pub(super) fn is_governed(&self) -> bool {
         let asked = || self.vault.as_ref().is_some_and(asks_for_reviews);
@@ -234,6 +239,19 @@ impl<'w> Ui<'w> {
         self.notes.push(harmless_lines(text).into_owned());
     }
 
+    /// Asks a person a question after what was written so far; returns whether the answer is yes.
+    pub(super) fn ask(&mut self, stdin: &mut dyn Read, question: &str) -> bool {
+        self.flush();
+        let _ = write!(self.err, "{} [y/N] ", shown(question));
+        let _ = self.err.flush();
+        let (mut line, mut byte) = (Vec::new(), [0]);
+        while line.len() < ANSWER && stdin.read(&mut byte).is_ok_and(|n| n == 1) && byte != *b"\n" {
+            line.push(byte[0]);
+        }
+        let line = line.trim_ascii().to_ascii_lowercase();
+        line == b"y" || line == b"yes"
+    }
+
     /// Keeps a failure for stderr, as text or JSON.
     pub(super) fn failure(&mut self, why: &Failure) {
         let report = why.report(self.spell());
@@ -304,6 +322,9 @@ impl<'w> Ui<'w> {
         }
     }
 }
+
+/// Maximum number of bytes of an answer.
+const ANSWER: usize = 64;
 
 /// Work that takes less is not reported.
 pub(super) const PATIENCE: Duration = Duration::from_millis(500);

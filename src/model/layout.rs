@@ -28,7 +28,7 @@ pub const HINT: &str = ".context/local/event";
 pub const RECOVERED: &str = ".context/local/recovered";
 /// The lock that writers hold.
 pub const LOCK: &str = ".context/local/lock";
-/// Marks histories as bytes that git must not touch.
+/// Name of a file that says how git converts the files in its folder and below.
 pub const GITATTRIBUTES: &str = ".gitattributes";
 /// Knowledge documents.
 pub const NODES: &str = "nodes";
@@ -113,13 +113,14 @@ pub fn is_replaced_log(path: &str) -> bool {
     number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What git is configured to do with histories.
+/// Attributes of all histories, in the root's `.gitattributes`.
 pub const GITATTRIBUTES_LINE: &str = "**/.versions/** -text -whitespace\n";
+/// Attributes of a folder whose bytes git must not convert, in the `.gitattributes` of that folder:
+/// git reads this file last, whatever the files above say.
+pub const ATTRIBUTES_TEXT: &str = "* -text -whitespace\n";
 
-/// What keeps git from converting line ends of change logs.
+/// Keeps git from converting line ends of change logs.
 pub const AUDIT_ATTRIBUTES: &str = ".context/audit/.gitattributes";
-/// Its content.
-pub const AUDIT_ATTRIBUTES_TEXT: &str = "* -text -whitespace\n";
 
 /// Staged results of sources.
 pub const STAGING_DIR: &str = ".context/staging";

@@ -1,5 +1,7 @@
 //! A vault as a whole: making one, its live files, derived files, copies.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 
 use super::problem::ProblemReport;
@@ -26,6 +28,28 @@ pub struct InitReport {
     pub created: Vec<String>,
     /// How many documents there are to publish.
     pub documents: usize,
+    /// The formatters of the repository that would rewrite histories.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub formatters: Vec<FormatterReport>,
+}
+
+/// A formatter that a repository uses, and the lines that keep it out of histories.
+#[derive(Debug, Serialize)]
+pub struct FormatterReport {
+    /// Its name.
+    pub name: &'static str,
+    /// The file that the lines go into.
+    pub file: String,
+    /// The lines.
+    pub lines: Vec<String>,
+    /// Whether the lines were added to the file.
+    pub written: bool,
+    /// Whether adding the lines to the end of the file is enough.
+    #[serde(skip)]
+    pub can_write: bool,
+    /// The file.
+    #[serde(skip)]
+    pub path: PathBuf,
 }
 
 impl Report for InitReport {

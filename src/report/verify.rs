@@ -134,7 +134,7 @@ impl VerifyReport {
             anchors: report.anchors.iter().map(AnchorReport::from).collect(),
             checkpoints: report.checkpoints,
             checkpoint_hash: report.head.map(|hash| hash.to_string()),
-            artifacts: report.artifacts,
+            artifacts: report.ids.len(),
             versions: report.versions,
             unprotected_notes: report.unprotected_notes,
             unprotected_retirements: report.unprotected_retirements,

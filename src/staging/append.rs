@@ -96,7 +96,7 @@ pub(crate) fn append(
     }
     if seat.length == 0 && !files.exists(layout::STAGING_ATTRIBUTES) {
         // That it cannot be written is no reason to record nothing.
-        let text = layout::AUDIT_ATTRIBUTES_TEXT.as_bytes();
+        let text = layout::ATTRIBUTES_TEXT.as_bytes();
         let _ = files.create_new(layout::STAGING_ATTRIBUTES, text);
     }
     files.append(&seat.path, seat.length, &bytes)?;

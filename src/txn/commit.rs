@@ -5,6 +5,8 @@
 //! The line in the checkpoint log is the commit: before it no reader serves what was written, after
 //! it the event has happened. Whatever fails before it is taken back.
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 
 use super::after::StepFailure;
@@ -122,7 +124,9 @@ fn write_event(
     hint::write(files, at, items.iter().map(|item| &item.id))?;
     // All at once: each copy waits for the disk.
     let histories = items.iter().map(|item| item.history.path.as_str());
-    files.unshare(histories.chain(append.map(|append| append.path)))?;
+    files.unshare(histories.clone().chain(append.map(|append| append.path)))?;
+    let folders = histories.filter_map(versions_folder);
+    let attributes = write_attributes(files, folders.chain(append.map(|_| layout::VERSIONS)));
     let write = |item| {
         let written = write_version(files, item);
         vault.progress().step();
@@ -131,12 +135,30 @@ fn write_event(
     let mut written: Vec<WrittenVersion> = items.par_iter().map(write).collect();
     let outcome = match written.iter_mut().find_map(|version| version.failed.take()) {
         Some(failure) => Err(failure),
-        None => sync_and_seal(files, items, staging, append),
+        None => sync_and_seal(files, items, (staging, &attributes), append),
     };
     if outcome.is_err() {
+        let text = layout::ATTRIBUTES_TEXT.as_bytes();
+        attributes.iter().for_each(|path| files.take_back(path, 0, text));
         items.par_iter().zip(&written).for_each(|(item, w)| take_back(files, item, w));
     }
     outcome
+}
+
+/// Returns the `.versions` folder that contains the folder of a history.
+fn versions_folder(history: &str) -> Option<&str> {
+    let (folder, _) = history.rsplit_once('/')?;
+    Some(folder.rsplit_once('/')?.0)
+}
+
+/// Creates the missing `.gitattributes` of `.versions` folders (VAULT-63), and returns their paths.
+/// An event does not fail because one cannot be created: no reader of the vault needs it.
+fn write_attributes<'f>(files: &Files, folders: impl Iterator<Item = &'f str>) -> Vec<String> {
+    let text = layout::ATTRIBUTES_TEXT.as_bytes();
+    let folders: BTreeSet<&str> = folders.collect();
+    let paths = folders.into_iter().map(|folder| format!("{folder}/{}", layout::GITATTRIBUTES));
+    let missing = paths.filter(|path| !files.exists(path));
+    missing.filter(|path| files.create_new(path, text).is_ok()).collect()
 }
 
 /// How far the writing of one version came.
@@ -170,7 +192,7 @@ fn write_version(files: &Files, item: &Item) -> WrittenVersion {
 fn sync_and_seal(
     files: &Files,
     items: &[Item],
-    staging: &Staging<'_>,
+    (staging, attributes): (&Staging<'_>, &[String]),
     append: Option<&Append>,
 ) -> Result<(), FileError> {
     let state = |path, length| match length {
@@ -180,6 +202,7 @@ fn sync_and_seal(
     let mut written = staging.written();
     // It has to outlive the commit: live files follow after that.
     written.push(Written::New(layout::HINT));
+    written.extend(attributes.iter().map(|path| Written::New(path)));
     for item in items {
         written.push(state(&item.history.path, item.history.length));
         written.extend(item.keyframe.iter().map(|(path, _)| Written::New(path)));

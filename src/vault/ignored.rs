@@ -86,7 +86,7 @@ impl Rules {
     }
 
     /// These rules with those of a file; none where its patterns cannot be used.
-    fn with(&self, text: &[u8], file: String, base: usize) -> Option<Self> {
+    pub(super) fn with(&self, text: &[u8], file: String, base: usize) -> Option<Self> {
         let text = String::from_utf8_lossy(text);
         let mut builder = GitignoreBuilder::new("");
         let mut lines = HashMap::new();
@@ -107,7 +107,7 @@ impl Rules {
 
 /// A line as the crate has to read it to mean what it means to git: braces outside of a set are
 /// literal, and three asterisks or more are two.
-fn as_pattern(line: &str) -> String {
+pub(super) fn as_pattern(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut chars = line.chars();
     let mut is_in_set = false;
@@ -133,10 +133,15 @@ impl WorkTree {
     /// The place of a folder in the work tree that holds it; none outside of git, or where the rules
     /// above ignore the folder itself, so that it is no part of the repository.
     fn of(root: &Path) -> Option<Self> {
+        Self::beneath(root, Rules::default())
+    }
+
+    /// The same, with rules that every `.gitignore` has precedence over.
+    fn beneath(root: &Path, first: Rules) -> Option<Self> {
         let (top, _) = outside::work_tree(root)?;
         let prefix = root.strip_prefix(top).ok()?.to_str()?;
         let files = Files::open(top).ok()?;
-        Self::new(prefix, |path| files.read_optional(path, LIMIT))
+        Self::after(first, prefix, |path| files.read_optional(path, LIMIT))
     }
 
     /// The place of a folder in a work tree. `read` gives a file that may be absent.
@@ -144,7 +149,15 @@ impl WorkTree {
         prefix: &str,
         read: impl Fn(&str) -> Result<Option<Vec<u8>>, FileError>,
     ) -> Option<Self> {
-        let mut tree = Self::default();
+        Self::after(Rules::default(), prefix, read)
+    }
+
+    fn after(
+        above: Rules,
+        prefix: &str,
+        read: impl Fn(&str) -> Result<Option<Vec<u8>>, FileError>,
+    ) -> Option<Self> {
+        let mut tree = Self { above, ..Self::default() };
         if prefix.is_empty() {
             return Some(tree);
         }
@@ -188,6 +201,17 @@ impl<'v> Ignoring<'v> {
         };
         let unusable = tree.as_mut().map(|tree| std::mem::take(&mut tree.unusable));
         Self { vault, tree, left: TOTAL, unusable: unusable.unwrap_or_default() }
+    }
+
+    /// The same with rules that every `.gitignore` has precedence over; `None` outside of git.
+    pub(super) fn beneath(vault: &'v Vault, first: Rules) -> Option<Self> {
+        let tree = WorkTree::beneath(vault.root(), first)?;
+        Some(Self { vault, tree: Some(tree), left: TOTAL, unusable: Vec::new() })
+    }
+
+    /// The vault's folder seen from the top of the work tree, with a `/` after it; empty at the top.
+    pub(super) fn prefix(&self) -> &str {
+        self.tree.as_ref().map_or("", |tree| &tree.prefix)
     }
 
     /// The rules above the vault.

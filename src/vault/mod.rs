@@ -4,7 +4,9 @@
 //! [`Vault::find`] walks up from a folder as git does. [`files::Files`] is the only place that
 //! opens files of a vault; [`crate::model::layout`] states every file name once.
 
+mod attributes;
 pub mod audit;
+pub mod cloned;
 pub mod config;
 pub mod disk;
 pub mod federation;
@@ -321,7 +323,7 @@ impl Vault {
 }
 
 /// Whether a folder bears the marks of a vault.
-fn is_vault(dir: &Path) -> bool {
+pub(crate) fn is_vault(dir: &Path) -> bool {
     MARKS.iter().any(|mark| dir.join(mark).exists())
 }
 

@@ -21,6 +21,8 @@ pub const OURS: &str = "contextnest";
 pub const CHANGES: &str = "changes";
 /// The file in a vault's folder of state that says what git had checked out.
 const MARK: &str = "checked-out";
+/// Maximum size of a small file.
+const SMALL_BYTES: u64 = 64 << 10;
 /// More than a ref name and a path have.
 const HEAD_BYTES: u64 = 16 << 10;
 
@@ -305,13 +307,25 @@ pub fn work_tree(root: &Path) -> Option<(&Path, PathBuf)> {
         Some((dir, data))
     });
     let is_repository = |(_, dir): &(&Path, PathBuf)| {
-        let data = match read_start(&dir.join("commondir")) {
-            Some(text) => dir.join(text.trim()),
-            None => dir.clone(),
-        };
+        let data = common(dir);
         dir.join("HEAD").exists() && data.join("objects").is_dir() && data.join("refs").is_dir()
     };
     dirs.into_iter().find(is_repository)
+}
+
+/// Returns the folder with what all work trees of a repository share.
+pub fn common(data: &Path) -> PathBuf {
+    match read_start(&data.join("commondir")) {
+        Some(text) => data.join(text.trim()),
+        None => data.to_owned(),
+    }
+}
+
+/// Reads a small file of the user or of a repository; `None` if it is missing, a link or too long.
+pub fn read_small(path: &Path) -> Option<Vec<u8>> {
+    let (mut bytes, limit) = (Vec::new(), SMALL_BYTES);
+    open_regular(path).ok()?.take(limit + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= limit).then_some(bytes)
 }
 
 /// The ref or the commit that `HEAD` names; a file that says anything else is not quoted.

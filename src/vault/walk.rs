@@ -36,7 +36,7 @@ pub struct Survey {
     pub found: WalkedFiles,
     /// The folders inside of a `.versions` folder.
     pub histories: Vec<Folder>,
-    /// What else is in a `.versions` folder and is no checkpoint log.
+    /// What else is in a `.versions` folder and is neither a checkpoint log nor `.gitattributes`.
     pub strays: Vec<String>,
     /// Symbolic links in the place of a `.versions` folder, of packs or of a pack, or among
     /// histories.
@@ -263,6 +263,7 @@ impl Survey {
                     next.push(Place { path: entry, rules: rules.clone(), is_ignored });
                 }
                 Kind::Link if is_versions || is_governed_place(&entry) => self.links.push(entry),
+                Kind::File if is_versions && name == layout::GITATTRIBUTES => {}
                 _ if is_versions
                     && entry != layout::DELTA_LOG
                     && entry != layout::FULL_LOG

@@ -10,6 +10,7 @@ use super::log::{Record, View};
 use super::reviewed::{ChangePart, Moves, Reviews};
 use super::rules::Rules;
 use super::sealed::SealIndex;
+use super::spaces;
 use super::staged::PromotedText;
 use crate::chain::described::Described;
 use crate::chain::error::ChainError;
@@ -108,6 +109,7 @@ pub(super) fn check(
             pass.uncovered(&history);
             head = head.or_else(|| pass.dropped_mark(&history));
             let text = pass.history(&history, head.and_then(|mark| mark.sealed()));
+            pass.name_formatters(&history);
             pass.review_end(steps);
             pass.sealed(&history);
             pass.unsealed(&history);
@@ -241,6 +243,22 @@ impl Pass<'_> {
                 let message = "no entry of the history uses this file";
                 self.push(Finding::new(Code::Unfinished, path, message));
             }
+        }
+    }
+
+    /// Adds to the finding of each text that lost its hash that a formatter may explain it.
+    fn name_formatters(&mut self, history: &History) {
+        let found = &mut self.checked.findings.findings;
+        let lost = |finding: &&mut Finding| finding.code == Code::ContentHashMismatch;
+        let altered: BTreeSet<Version> =
+            found.iter_mut().filter(lost).filter_map(|finding| finding.version).collect();
+        if altered.is_empty() {
+            return;
+        }
+        let respaced = spaces::respaced((self.vault.files(), self.id), history, &altered);
+        let is_respaced = |version: Option<Version>| version.is_some_and(|v| respaced.contains(&v));
+        for finding in found.iter_mut().filter(lost).filter(|f| is_respaced(f.version)) {
+            finding.message.push_str(RESPACED);
         }
     }
 
@@ -520,6 +538,10 @@ fn shown_text(why: &ChainError) -> String {
         other => other.to_string(),
     }
 }
+
+/// What is added to the finding of a text that differs in white space.
+const RESPACED: &str = ", but its history fits if white space is ignored: a formatter such as \
+                        prettier, markdownlint or a hook of pre-commit may have rewritten it";
 
 /// The field of a document that was promoted from a staged entry (STAGE-16).
 const PROMOTED_FROM: &str = "promoted_from";

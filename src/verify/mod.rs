@@ -17,6 +17,7 @@ mod remedy;
 mod reviewed;
 mod rules;
 mod sealed;
+mod spaces;
 mod staged;
 mod steps;
 mod working;
@@ -124,7 +125,7 @@ pub struct Report {
     /// Hash of the last checkpoint.
     pub head: Option<Digest>,
     /// Documents and governance files checked.
-    pub artifacts: usize,
+    pub ids: Vec<DocumentId>,
     /// Versions recomputed.
     pub versions: u64,
     /// Versions with a note, which no hash covers.
@@ -266,7 +267,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         trust_error,
         checkpoints: view.head_number.0,
         head: view.hash_of(view.head_number),
-        artifacts: ids.len(),
+        ids,
         versions: checked.versions,
         unprotected_notes: checked.notes,
         unprotected_retirements: checked.retirements,

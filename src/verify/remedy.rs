@@ -9,7 +9,7 @@ impl Code {
     pub fn cause(self) -> &'static str {
         match self {
             Self::ContentHashMismatch => {
-                "A stored text or diff was edited after publication, or a disk or an editor changed it."
+                "A stored text or diff was edited after publication: by hand, by a formatter (prettier, markdownlint, a hook of pre-commit) that does not ignore `.versions`, or by a failing disk."
             }
             Self::ChainHashMismatch => {
                 "Author, time, number or content hash of an entry was edited, or an entry before it was removed or inserted."

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::Workspace;
+use super::{Workspace, formatters};
 use crate::audit::changes;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::layout;
@@ -17,7 +17,7 @@ use crate::trust::{self, Head};
 use crate::vault::config::{FrontmatterMode, Layout};
 use crate::vault::files::Files;
 use crate::vault::write::Written;
-use crate::vault::{Vault, lock};
+use crate::vault::{Vault, is_vault as has_marks, lock};
 use crate::words::argument;
 
 /// What vault to make.
@@ -47,6 +47,7 @@ impl Workspace<'_> {
         let dir = self.options.vault.as_ref().unwrap_or(&request.dir);
         let dir = self.environment.cwd.join(dir);
         refuse_vault(&dir, &request.dir)?;
+        refuse_wrapping(&dir)?;
         make_folder(&dir)?;
         let files = Files::open(&dir)?.on(self.environment.disk.clone());
         let form = request.layout.unwrap_or_else(|| likely_layout(&files, request.starter));
@@ -54,7 +55,7 @@ impl Workspace<'_> {
         let name = request.name.clone().or(folder).unwrap_or_else(|| "vault".to_owned());
         check_name(&name)?;
         self.refuse_forgetting(&files, &request.dir)?;
-        let wanted = wanted(&files, &name, request.starter, &mut notes)?;
+        let wanted = wanted(&files, &name, request.starter)?;
         // Of two at once the second finds a vault.
         let _lock = lock::acquire(&files, self.patience(), &self.holder("init")?)?;
         let begun = self.outfit(Vault::open(files.root())?);
@@ -67,24 +68,28 @@ impl Workspace<'_> {
             frontmatter: request.frontmatter,
         };
         let config = (layout::CONFIG, starter::config(&name, &setting, request.starter));
-        if request.frontmatter == FrontmatterMode::Managed
-            && let Some(site) = site(files.root())
-        {
+        if let Some((site, exclusion)) = site(files.root()) {
+            if request.frontmatter == FrontmatterMode::Managed {
+                notes.push(format!(
+                    "hint: `{site}` is of a site: with `frontmatter: untouched` in {}, publishing writes to no page",
+                    layout::CONFIG
+                ));
+            }
             notes.push(format!(
-                "hint: `{site}` is of a site: with `frontmatter: untouched` in {}, publishing writes to no page",
-                layout::CONFIG
+                "hint: keep `{}` and `{}` out of the site: {exclusion}",
+                layout::STEWARDS,
+                layout::CONTEXT_YAML
             ));
         }
         let created = self.write_vault(&begun, &wanted, &config, form, &mut notes)?;
         let vault = Vault::open(files.root())?;
-        notes.extend([layout::CONFIG, layout::DELTA_LOG].iter().filter_map(|path| {
-            let rule = vault.ignore_rule(path)?;
-            let rule = shown(&rule.to_string()).into_owned();
-            Some(format!("warning: git ignores {path}, by {rule}: change the rule"))
-        }));
+        let warnings = self.clone_warnings(&vault, []);
+        notes.extend(warnings.iter().map(|warning| format!("warning: {}", shown(warning))));
         let documents = crate::live::all(&vault).len();
         let folder = vault.root().display().to_string();
-        let report = InitReport { folder, name, layout: form.as_str(), created, documents };
+        let formatters = formatters::used(vault.root());
+        let layout = form.as_str();
+        let report = InitReport { folder, name, layout, created, documents, formatters };
         Ok((report, notes))
     }
 
@@ -206,43 +211,79 @@ fn is_begun(vault: &Vault) -> bool {
     !marks.iter().any(|mark| vault.files().exists(mark)) && vault.history_folders().is_empty()
 }
 
-/// The file of a site of which a folder may hold the pages, in the folder or in the one above.
-fn site(root: &Path) -> Option<&'static str> {
-    const SITES: [&str; 12] = [
-        "book.toml",
-        "hugo.toml",
-        "hugo.yaml",
-        "hugo.json",
+/// Files of site generators, each with what keeps YAML files of the vault out of the site.
+const SITES: [(&str, &str); 13] = [
+    (
         "mkdocs.yml",
+        "`exclude_docs: |` in mkdocs.yml, with the lines `stewards.yaml` and `context.yaml`",
+    ),
+    (
         "mkdocs.yaml",
-        "docusaurus.config.js",
-        "docusaurus.config.ts",
-        "zola.toml",
-        "_config.yml",
-        "astro.config.mjs",
-        "antora.yml",
-    ];
+        "`exclude_docs: |` in mkdocs.yaml, with the lines `stewards.yaml` and `context.yaml`",
+    ),
+    ("hugo.toml", HUGO),
+    ("hugo.yaml", HUGO),
+    ("hugo.json", HUGO),
+    ("_config.yml", "`exclude: [stewards.yaml, context.yaml]` in _config.yml"),
+    ("zola.toml", "`ignored_content = [\"**/stewards.yaml\", \"**/context.yaml\"]` in zola.toml"),
+    (
+        "quartz.config.ts",
+        "`ignorePatterns: [\"stewards.yaml\", \"context.yaml\"]` in quartz.config.ts",
+    ),
+    (
+        "book.toml",
+        "mdbook copies every file, so delete them after each build: `rm -rf book/stewards.yaml book/context.yaml book/.context book/.versions`",
+    ),
+    ("docusaurus.config.js", PAGES),
+    ("docusaurus.config.ts", PAGES),
+    ("astro.config.mjs", PAGES),
+    ("antora.yml", PAGES),
+];
+const HUGO: &str =
+    "`ignoreFiles = ['stewards\\.yaml$', 'context\\.yaml$']` in the configuration of hugo";
+const PAGES: &str = "it publishes no such file from a folder of pages, so do not name this folder as one of static files";
+
+/// The file of a site of which a folder may hold the pages, in the folder or in the one above, and
+/// what keeps files out of the site.
+fn site(root: &Path) -> Option<(&'static str, &'static str)> {
     let folders = [Some(root), root.parent()];
-    SITES.into_iter().find(|name| folders.iter().flatten().any(|dir| dir.join(name).is_file()))
+    let is_here =
+        |(name, _): &(&str, _)| folders.iter().flatten().any(|dir| dir.join(name).is_file());
+    SITES.into_iter().find(is_here)
 }
 
-fn has_markdown(files: &Files) -> bool {
-    let walk = walkdir::WalkDir::new(files.root()).follow_links(false).into_iter();
-    let mut entries = walk.filter_entry(|e| {
+/// Refuses a folder below which there is a vault: both would have the same files as documents.
+fn refuse_wrapping(dir: &Path) -> Result<(), Failure> {
+    let inner = folders_of(dir)
+        .find(|entry| entry.depth() > 0 && entry.file_type().is_dir() && has_marks(entry.path()));
+    let Some(inner) = inner else { return Ok(()) };
+    let path = inner.path().strip_prefix(dir).unwrap_or(inner.path()).display().to_string();
+    let message = format!("the folder contains the vault `{path}`");
+    Err(Failure::new(Code::Exists, message)
+        .hint(Hint::call(
+            "{} shows its state",
+            Call::new(Verb::Status).word("--vault").value(inner.path().display().to_string()),
+        ))
+        .hint("name a folder next to it, or move that vault away first"))
+}
+
+/// What is in a folder, without hidden folders and links.
+fn folders_of(dir: &Path) -> impl Iterator<Item = walkdir::DirEntry> {
+    let walk = walkdir::WalkDir::new(dir).follow_links(false).into_iter();
+    let entries = walk.filter_entry(|e| {
         let name = e.file_name().to_string_lossy();
         e.depth() == 0 || !(name.starts_with('.') || name == "node_modules")
     });
-    entries.any(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(layout::is_markdown)))
+    entries.filter_map(Result::ok)
+}
+
+fn has_markdown(files: &Files) -> bool {
+    folders_of(files.root()).any(|e| e.file_name().to_str().is_some_and(layout::is_markdown))
 }
 
 /// The files beside the configuration that are missing. A starter is refused where one of its files
 /// exists with another text; what an interrupted `init` wrote is as it would be written now.
-fn wanted(
-    files: &Files,
-    name: &str,
-    starter: Option<Starter>,
-    notes: &mut Vec<String>,
-) -> Result<Vec<NewFile>, Failure> {
+fn wanted(files: &Files, name: &str, starter: Option<Starter>) -> Result<Vec<NewFile>, Failure> {
     let mut wanted: Vec<NewFile> = starter.map(starter::documents).unwrap_or_default();
     let has = |path: &str, text: &str| {
         files.read(path, limit::DOCUMENT).is_ok_and(|bytes| bytes == text.as_bytes())
@@ -260,9 +301,6 @@ fn wanted(
     ] {
         if !files.exists(path) {
             wanted.push((path, text));
-        } else if path == layout::GITATTRIBUTES && !has(path, &text) {
-            let line = layout::GITATTRIBUTES_LINE.trim_end();
-            notes.push(format!("hint: add this line to .gitattributes: {line}"));
         }
     }
     wanted.sort_by_key(|(path, _)| *path);

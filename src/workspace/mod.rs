@@ -9,8 +9,8 @@
 //! a program that uses the library, `changes` what it changed, and `retention` and `holds` say how long that is
 //! kept. `staging` is what sources returned, and who sees it. `stewards` reads and assigns stewards, `submission` reads
 //! one for its reviewer. `notify` tells a
-//! program of the user what was submitted or decided. `place` says where a vault is in its repository, and `discarded` what
-//! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
+//! program of the user what was submitted or decided. `place` says where a vault is in its repository, `cloned` warns of what
+//! a clone lacks of it, `respaced` names the command that restores texts from git, and `discarded` says what git did to a log. `formatters` keeps other programs out of histories. `init` makes a vault, `create` a document, `demo` the example vault.
 
 mod answer;
 pub(crate) mod argument;
@@ -18,10 +18,12 @@ pub(crate) mod ask;
 pub(crate) mod bundle;
 pub(crate) mod call;
 pub(crate) mod changes;
+mod cloned;
 mod copies;
 pub(crate) mod create;
 pub(crate) mod demo;
 mod discarded;
+pub(crate) mod formatters;
 pub(crate) mod former;
 pub mod git;
 pub(crate) mod governance;
@@ -37,6 +39,7 @@ mod open;
 mod place;
 pub(crate) mod places;
 pub(crate) mod recording;
+mod respaced;
 pub(crate) mod retention;
 pub(crate) mod revision;
 pub(crate) mod search;

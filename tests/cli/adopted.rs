@@ -307,7 +307,7 @@ fn init_warns_of_rules_that_keep_histories_out_of_git() {
     git(&place, "init -q -b main");
     place.write(".gitignore", ".*\n!.gitignore\n");
     let said = place.ctx("init --name Site").ok().stderr;
-    assert!(said.contains("warning: git ignores .context/config.yaml, by `.*` in .gitignore"));
-    assert!(said.contains("warning: git ignores .versions/checkpoints.jsonl, by `.*`"), "{said}");
+    assert!(said.contains("warning: git ignores .context, by `.*` in .gitignore"), "{said}");
+    assert!(said.contains("warning: git ignores .versions, by `.*` in .gitignore"), "{said}");
     assert!(!in_git().ctx("init ../other").ok().stderr.contains("git ignores"));
 }

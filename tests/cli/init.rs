@@ -134,7 +134,7 @@ fn an_adopted_folder_keeps_every_byte() {
 }
 
 #[test]
-fn an_existing_gitattributes_is_left_alone_and_the_line_printed() {
+fn init_leaves_an_existing_gitattributes_alone() {
     let place = Place::new();
     place.write(".gitattributes", "*.png binary");
     place.write("CONTEXT.md", "# Ours\n");
@@ -145,7 +145,6 @@ fn an_existing_gitattributes_is_left_alone_and_the_line_printed() {
       created .context/.gitignore
       created .context/config.yaml
     -- stderr
-    hint: add this line to .gitattributes: **/.versions/** -text -whitespace
     next: `ctx add nodes/first --body "..."`
     "#);
     assert_eq!(place.read(".gitattributes"), "*.png binary");
@@ -305,4 +304,47 @@ fn of_two_at_once_one_makes_the_vault() {
     assert_eq!(exits.iter().filter(|exit| **exit == 1).count(), 2, "{exits:?}");
     place.ctx("publish --all").ok();
     place.ctx("verify").ok();
+}
+
+#[test]
+fn init_wraps_no_vault_in_another() {
+    let place = Place::new();
+    place.ctx("init deep/docs").ok();
+    place.write("README.md", "# Top\n");
+    let before = place.tree();
+    for line in ["init", "init deep", "init . --layout structured --starter policy"] {
+        let refused = place.ctx(line).exits(1).stderr;
+        assert!(refused.contains("error[exists]: the folder contains the vault `"), "{refused}");
+        assert!(refused.contains("docs`"), "{refused}");
+        let command = refused.split('`').nth(3).unwrap().to_owned();
+        place.ctx(command.strip_prefix("ctx ").unwrap()).ok();
+    }
+    assert_eq!(place.tree(), before);
+    place.ctx("init other").ok();
+    // Hidden folders and packages are not vaults of this user.
+    let place = Place::new();
+    place.write("node_modules/x/.context/config.yaml", "version: 1\n");
+    place.write(".cache/x/.context/config.yaml", "version: 1\n");
+    place.ctx("init").ok();
+}
+
+#[test]
+fn init_names_the_setting_that_keeps_yaml_files_out_of_a_site() {
+    for (file, setting) in [
+        ("mkdocs.yml", "`exclude_docs: |` in mkdocs.yml"),
+        ("hugo.toml", "`ignoreFiles = ["),
+        ("_config.yml", "`exclude: [stewards.yaml, context.yaml]`"),
+        ("zola.toml", "`ignored_content = ["),
+        ("book.toml", "`rm -rf book/stewards.yaml book/context.yaml"),
+        ("docusaurus.config.js", "static files"),
+    ] {
+        for options in ["", " --frontmatter untouched"] {
+            let place = Place::new();
+            place.write(file, "");
+            place.write("docs/index.md", "# Site\n");
+            let said = place.ctx(&format!("init docs{options}")).ok().stderr;
+            let hint = "hint: keep `stewards.yaml` and `context.yaml` out of the site: ";
+            assert!(said.contains(hint) && said.contains(setting), "{file}: {said}");
+        }
+    }
 }

@@ -18,9 +18,17 @@ fn committed(attributes: &str) -> Place {
     place
 }
 
+/// The same without any attributes, as earlier versions made it.
+fn unprotected() -> Place {
+    let place = committed("");
+    git(&place, "rm -q -f ':(glob)**/.versions/.gitattributes'");
+    git(&place, "commit -q -m unprotected");
+    place
+}
+
 #[test]
 fn line_ends_that_git_converted_are_named_with_what_mends_them() {
-    let source = committed("");
+    let source = unprotected();
     let place = Place::new();
     git(&place, &format!("clone -q -c core.autocrlf=true {} .", source.root().display()));
     assert!(place.read(LOG).ends_with("\r\n"));

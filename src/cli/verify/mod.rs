@@ -3,6 +3,7 @@
 mod text;
 
 use super::session::Session;
+use super::ui::shown;
 use super::{Answer, progress};
 use crate::report::failure::{Code, Failure};
 use crate::report::sarif;
@@ -99,6 +100,7 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     if args.quiet && answer == Answer::Yes {
         return Ok(answer);
     }
+    session.warn_of_clones(&vault, &report.ids);
     if copy.as_ref().is_some_and(|copy| copy.is_empty) {
         session.ui.note("note: no file of this vault is staged");
     }
@@ -118,6 +120,11 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         session.ui.report(&VerifyReport::new(&report, whole));
     } else {
         text::report(&mut session.ui, &report, whole);
+    }
+    if copy.is_none()
+        && let Some(hint) = session.workspace.restoring(&vault, &report.findings)
+    {
+        session.ui.note(&shown(&hint));
     }
     Ok(answer)
 }

@@ -21,7 +21,7 @@ pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
         None => report.verdict.as_str().to_owned(),
     };
     if !whole {
-        let checked = count(report.artifacts, "artifact");
+        let checked = count(report.ids.len(), "artifact");
         verdict.push_str(&format!(" ({checked} and the log; nothing else was checked)"));
     }
     ui.painted(paint(report.verdict), &verdict);
@@ -69,7 +69,7 @@ fn summary(ui: &mut Ui<'_>, report: &Report) {
     ui.line(&format!(
         "  {}, {}, {} recomputed",
         count_of(report.checkpoints, "checkpoint"),
-        count(report.artifacts, "artifact"),
+        count(report.ids.len(), "artifact"),
         count_of(report.versions, "version"),
     ));
     if report.staged_results > 0 {

@@ -1,0 +1,128 @@
+//! The command that restores damaged texts from git, for the report of a verification.
+
+use std::collections::BTreeMap;
+
+use super::Workspace;
+use crate::document::text::normalise;
+use crate::model::digest::Digest;
+use crate::model::layout::limit;
+use crate::vault::Vault;
+use crate::verify::{Code, Finding};
+use crate::words::{argument, count};
+
+/// Maximum number of damaged files that git is asked for.
+const MOST: usize = 200;
+/// Number of full texts from which on a pattern names them in the command.
+const MANY: usize = 6;
+/// Maximum number of commits in which an unaltered text is searched.
+const COMMITS: &str = "--max-count=50";
+/// All full texts and diffs in files: no command changes one after it was written.
+const TEXTS: &str = "':(glob)**/.versions/*/v*'";
+
+/// A damaged file, with the hash that a full text in it must have.
+type Damaged<'f> = BTreeMap<&'f str, Option<&'f str>>;
+
+impl Workspace<'_> {
+    /// Returns the hint with the command that restores stored texts which lost their hash. Git is
+    /// asked for the staged files, then for those of commits; it runs no program of the repository.
+    pub(crate) fn restoring(&self, vault: &Vault, findings: &[Finding]) -> Option<String> {
+        let lost = findings.iter().filter(|found| found.code == Code::ContentHashMismatch);
+        let is_history = |path: &str| path.ends_with("/history.yaml");
+        let named = lost.map(|found| {
+            let hash = found.expected.as_deref().filter(|_| !is_history(&found.path));
+            (found.path.as_str(), hash)
+        });
+        let damaged: Damaged<'_> =
+            named.filter(|(path, _)| !path.contains('\n')).take(MOST).collect();
+        let first = damaged.keys().next()?;
+        let mut revisions = vec![String::new(), "HEAD".to_owned()];
+        let mut commits = None;
+        let mut best = (Vec::new(), String::new());
+        loop {
+            for revision in revisions.drain(..) {
+                let whole = self.whole_in(vault, &revision, &damaged);
+                if whole.len() > best.0.len() {
+                    best = (whole, revision);
+                }
+                if best.0.len() == damaged.len() {
+                    break;
+                }
+            }
+            if !best.0.is_empty() || commits.is_some() {
+                break;
+            }
+            let args = [
+                "-c",
+                "core.fsmonitor=false",
+                "log",
+                "--full-history",
+                "--no-show-signature",
+                "--format=%h",
+                COMMITS,
+                "--",
+                *first,
+            ];
+            let said = (self.environment.git)(vault.root(), &args, b"").ok()?;
+            let said = String::from_utf8_lossy(&said).into_owned();
+            revisions = commits.insert(said).split_whitespace().map(str::to_owned).collect();
+        }
+        let (whole, revision) = best;
+        if whole.is_empty() {
+            return None;
+        }
+        let source = match revision.as_str() {
+            "" => String::new(),
+            revision => format!("--source={revision} --staged --worktree "),
+        };
+        let (texts, histories): (Vec<&str>, Vec<&str>) =
+            whole.iter().partition(|path| !is_history(path));
+        let mut paths: Vec<String> = match texts.len() {
+            // Only the staged files are sure to have every text that a pattern matches.
+            MANY.. if revision.is_empty() => vec![TEXTS.to_owned()],
+            _ => texts.into_iter().map(argument).map(|path| path.to_string()).collect(),
+        };
+        paths.extend(histories.into_iter().map(|path| argument(path).to_string()));
+        let (of, paths) = (count(damaged.len(), "damaged file"), paths.join(" "));
+        Some(format!(
+            "hint: git has {} of {of} as recorded: run `git restore {source}-- {paths}` in the vault's folder, and keep formatters out of `.versions`",
+            whole.len()
+        ))
+    }
+
+    /// The damaged files that a revision has as they were recorded: a full text by its hash, and a
+    /// history if it differs in white space only, so that restoring it loses no entry.
+    fn whole_in<'f>(&self, vault: &Vault, revision: &str, damaged: &Damaged<'f>) -> Vec<&'f str> {
+        let names: String = damaged.keys().map(|path| format!("{revision}:./{path}\n")).collect();
+        let args = ["-c", "core.fsmonitor=false", "cat-file", "--batch"];
+        let said = (self.environment.git)(vault.root(), &args, names.as_bytes());
+        let said = said.unwrap_or_default();
+        let mut rest = said.as_slice();
+        let whole = damaged.iter().filter(|(path, hash)| {
+            let Some(bytes) = next_blob(&mut rest) else { return false };
+            let Ok(text) = std::str::from_utf8(bytes) else { return false };
+            match hash {
+                Some(hash) => Digest::of(normalise(text).as_bytes()).to_string() == **hash,
+                None => {
+                    let now = vault.files().read(path, limit::HISTORY).unwrap_or_default();
+                    let now = String::from_utf8_lossy(&now);
+                    let solid = |text: &str| text.split_whitespace().collect::<String>();
+                    *text != *now && solid(text) == solid(&now)
+                }
+            }
+        });
+        whole.map(|(path, _)| *path).collect()
+    }
+}
+
+/// Takes the next answer of `git cat-file --batch`; `None` if the object is missing.
+fn next_blob<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let (header, after) = (String::from_utf8_lossy(&rest[..end]), &rest[end + 1..]);
+    let length = header.rsplit_once(" blob ").and_then(|(_, length)| length.parse().ok());
+    let Some(length) = length.filter(|length: &usize| *length < after.len()) else {
+        *rest = after;
+        return None;
+    };
+    *rest = &after[length + 1..];
+    Some(&after[..length])
+}

@@ -1,0 +1,248 @@
+//! Formatters: what they do to a vault, how `verify` names them, and how `init` keeps them out.
+
+use crate::anchored::git;
+use crate::harness::Place;
+
+const V1: &str = "nodes/.versions/a/v1.md";
+const HISTORY: &str = "nodes/.versions/a/history.yaml";
+
+/// A committed vault with three versions of one document, of which two are diffs with empty lines
+/// of context, and one document with one version.
+fn committed() -> Place {
+    let place = Place::published(&[
+        ("nodes/a", "# A\n\none  \ntwo\n\nthree\n\nfour\n"),
+        ("nodes/b", "# B\n\n* one\n\n\n\n* two  \n"),
+    ]);
+    place.edit("nodes/a.md", "two", "2");
+    place.ctx("publish nodes/a").ok();
+    place.edit("nodes/a.md", "three", "3");
+    place.ctx("publish nodes/a").ok();
+    git(&place, "init -q");
+    commit(&place, "all");
+    place
+}
+
+fn commit(place: &Place, name: &str) {
+    git(place, "add -A");
+    git(place, &format!("commit -q -m {name}"));
+}
+
+/// What pre-commit's `trailing-whitespace` makes of a text.
+fn stripped(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// A history whose diffs lost the blank of empty lines of context.
+fn unpadded(text: &str) -> String {
+    text.replace("\\n \\n", "\\n\\n")
+}
+
+/// Rewrites a file as a formatter does.
+fn rewrite(place: &Place, path: &str, with: impl Fn(&str) -> String) {
+    let (before, after) = (place.read(path), with(&place.read(path)));
+    assert_ne!(before, after, "{path}");
+    place.write(path, after);
+}
+
+/// The command that a verification names, which is run.
+fn restore(place: &Place) -> String {
+    let verified = place.ctx("verify").exits(1);
+    let hint =
+        verified.stderr.lines().find(|line| line.contains("git restore")).unwrap_or_default();
+    let command = hint.split('`').nth(1).unwrap_or_default().to_owned();
+    assert!(command.starts_with("git restore"), "{}", verified.whole());
+    place.typed("").shell(&command).ok();
+    command
+}
+
+#[test]
+fn verify_names_formatters_and_the_command_that_restores_their_files() {
+    let blank_lines = |text: &str| text.replace("\n\n", "\n\n\n");
+    let cases: [(&[&str], fn(&str) -> String); 4] = [
+        (&[V1], stripped),
+        (&["nodes/.versions/b/v1.md"], stripped),
+        (&[HISTORY], unpadded),
+        (&[HISTORY, "nodes/.versions/a/v1.md"], |text| stripped(&unpadded(text))),
+    ];
+    let place = committed();
+    for (paths, with) in cases {
+        paths.iter().for_each(|path| rewrite(&place, path, with));
+        let verified = place.ctx("verify").exits(1).stdout;
+        assert!(verified.starts_with("damaged"), "{verified}");
+        let named = "if white space is ignored: a formatter such as prettier, markdownlint";
+        assert!(verified.contains(named), "{paths:?}: {verified}");
+        let command = restore(&place);
+        paths.iter().for_each(|path| assert!(command.contains(path), "{command}"));
+        place.ctx("verify").ok();
+    }
+    rewrite(&place, V1, blank_lines);
+    assert!(place.ctx("verify").exits(1).stdout.contains("if white space is ignored"));
+    // What is staged is altered, too: the last commit has the texts.
+    commit(&place, "formatted");
+    let head = git(&place, "rev-parse --short HEAD~1");
+    assert!(restore(&place).contains(&format!("--source={head} --staged --worktree")));
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn verify_names_no_formatter_if_words_changed() {
+    let place = committed();
+    let original = place.read(V1);
+    for (from, to) in [("two", "too"), ("three", "3"), ("# A", "# B"), ("four", "fore")] {
+        place.write(V1, stripped(&original).replace(from, to));
+        let verified = place.ctx("verify").exits(1).stdout;
+        assert!(verified.starts_with("damaged"), "{verified}");
+        assert!(!verified.contains("white space"), "{from}: {verified}");
+        restore(&place);
+        place.ctx("verify").ok();
+    }
+    // Of a document with one version, the live file shows it.
+    rewrite(&place, "nodes/.versions/b/v1.md", |text| stripped(text).replace("one", "two"));
+    assert!(!place.ctx("verify").exits(1).stdout.contains("white space"));
+}
+
+#[test]
+fn restore_command_does_not_remove_later_publications() {
+    let place = committed();
+    place.edit("nodes/a.md", "four", "4");
+    place.ctx("publish nodes/a").ok();
+    rewrite(&place, V1, stripped);
+    rewrite(&place, HISTORY, unpadded);
+    let command = restore(&place);
+    assert!(!command.contains(HISTORY), "{command}");
+    assert!(place.read(HISTORY).contains("version: 4"));
+    place.ctx("verify").exits(1);
+}
+
+#[test]
+fn many_damaged_texts_are_restored_by_a_pattern() {
+    let place = Place::vault();
+    (0..8).for_each(|n| place.write(&format!("nodes/{n}.md"), format!("# N{n}\n\none  \n")));
+    place.ctx("publish --all").ok();
+    git(&place, "init -q");
+    commit(&place, "all");
+    place.edit("nodes/0.md", "one", "two");
+    place.ctx("publish nodes/0").ok();
+    (0..8).for_each(|n| rewrite(&place, &format!("nodes/.versions/{n}/v1.md"), stripped));
+    assert_eq!(restore(&place), "git restore -- ':(glob)**/.versions/*/v*'");
+    let verified = place.ctx("verify").ok().stdout;
+    assert!(verified.contains("anchored to checkpoint 2"), "{verified}");
+}
+
+#[test]
+fn verify_names_no_command_without_git() {
+    let place = Place::published(&[("nodes/a", "# A\n\none  \n")]);
+    rewrite(&place, V1, stripped);
+    let verified = place.ctx("verify").exits(1);
+    assert!(verified.stdout.contains("if white space is ignored"), "{}", verified.whole());
+    assert!(!verified.stderr.contains("git restore"), "{}", verified.whole());
+}
+
+/// A repository with formatters, in whose folder `docs` a vault is to be made.
+fn repository() -> Place {
+    let place = Place::new();
+    git(&place, "init -q");
+    place.write(
+        "package.json",
+        "{\"devDependencies\": {\"prettier\": \"3\", \"remark-cli\": \"12\"}}",
+    );
+    place.write(".markdownlint.json", "{}");
+    place.write(".markdownlintignore", "vendor\r\nbuild");
+    place.write(".pre-commit-config.yaml", "repos: []\n");
+    place.write("docs/.editorconfig", "root = true\n\n[*]\ntrim_trailing_whitespace = true\n");
+    place.write("docs/a.md", "# A\n");
+    place
+}
+
+#[test]
+fn init_prints_the_lines_that_keep_formatters_out() {
+    for line in ["init docs", "init docs --formatters print"] {
+        let place = repository();
+        let before = place.tree();
+        let said = place.ctx(line).ok();
+        for (name, file, text) in [
+            ("prettier", ".prettierignore", "  **/.versions/**\n"),
+            ("markdownlint", ".markdownlintignore", "  **/.context/**\n"),
+            ("remark", ".remarkignore", "  **/.versions/**\n"),
+            ("pre-commit", ".pre-commit-config.yaml", r"  exclude: '(^|/)\.(versions|context)/'"),
+            ("editorconfig", "docs/.editorconfig", "  [**/.versions/**]\n"),
+        ] {
+            let hint = format!("keep {name} out of histories, which it would damage: add to ");
+            let path = format!("/{file}\n");
+            assert!(said.stderr.contains(&hint), "{name}: {}", said.stderr);
+            assert!(said.stderr.contains(&path) && said.stderr.contains(text), "{}", said.stderr);
+        }
+        for (path, bytes) in before {
+            assert_eq!(place.bytes(&path), bytes, "{path}");
+        }
+        assert!(!place.has(".prettierignore") && !place.has(".remarkignore"));
+    }
+}
+
+#[test]
+fn init_writes_the_lines_if_asked_to() {
+    let lines = "**/.versions/**\n**/.context/**\n";
+    let place = repository();
+    let json = place.ctx("init docs --formatters write --json").ok().json("ctx.init");
+    let written: Vec<(&str, bool)> = json["formatters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["name"].as_str().unwrap(), one["written"].as_bool().unwrap()))
+        .collect();
+    let all = [
+        ("prettier", true),
+        ("markdownlint", true),
+        ("remark", true),
+        ("pre-commit", false),
+        ("editorconfig", true),
+    ];
+    assert_eq!(written, all);
+    assert_eq!(place.read(".prettierignore"), lines);
+    assert_eq!(place.read(".remarkignore"), lines);
+    assert_eq!(
+        place.read(".markdownlintignore"),
+        "vendor\r\nbuild\r\n**/.versions/**\r\n**/.context/**\r\n"
+    );
+    assert_eq!(place.read(".pre-commit-config.yaml"), "repos: []\n");
+    assert!(place.read("docs/.editorconfig").ends_with("true\n\n[**/.versions/**]\ncharset = unset\nend_of_line = unset\ninsert_final_newline = unset\ntrim_trailing_whitespace = unset\n"));
+    // What is there is not added again.
+    place.write("other/a.md", "# A\n");
+    let said = place.ctx("init other --formatters write").ok();
+    assert!(!said.whole().contains("prettier"), "{}", said.whole());
+    assert!(said.stderr.contains("pre-commit"));
+}
+
+#[test]
+fn init_writes_through_no_link() {
+    let place = repository();
+    place.write("elsewhere", "mine\n");
+    std::os::unix::fs::symlink("elsewhere", place.path(".prettierignore")).unwrap();
+    let said = place.ctx("init docs --formatters write").ok();
+    assert!(
+        said.stderr.contains("warning: ") && said.stderr.contains("keep prettier out"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(place.read("elsewhere"), "mine\n");
+}
+
+#[test]
+fn init_asks_on_a_terminal() {
+    for (answer, is_written) in
+        [("y\n", true), ("YES\n", true), ("\n", false), ("no\n", false), ("", false)]
+    {
+        let place = repository();
+        let said = place.typed("init docs").stdin(answer).on_terminal().ok();
+        assert!(
+            said.stderr.contains("add lines that keep formatters out of histories to "),
+            "{}",
+            said.whole()
+        );
+        assert_eq!(place.has(".prettierignore"), is_written, "{answer:?}");
+        assert_eq!(said.stderr.contains("keep prettier out"), !is_written, "{}", said.whole());
+        assert!(said.stderr.contains("keep pre-commit out"), "{}", said.whole());
+    }
+    let place = Place::new();
+    assert!(!place.typed("init docs").on_terminal().ok().stderr.contains("formatters"));
+}
