@@ -30,6 +30,7 @@ use crate::vault::Vault;
 use crate::vault::config::{Config, Layout};
 use crate::vault::federation::Authorities;
 use crate::vault::files::{FileError, Stamp};
+use crate::vault::left_out::{LeftOut, Reason};
 use crate::vault::walk::WalkedFiles;
 use crate::words::nearest_name;
 use crate::yaml;
@@ -130,7 +131,7 @@ fn unnamed(id: &DocumentId, authorities: &Authorities) -> Option<Problem> {
 pub fn read(vault: &Vault, path: &str) -> Option<LiveFile> {
     let id = match DocumentId::of_document_file(path) {
         Ok(id) => Ok(id),
-        Err(why) => Err(error("id-invalid", why.to_string(), why.hint())),
+        Err(why) => Err(left_out("id-invalid", why.to_string(), why.hint())),
     };
     let (content, stamp) = match vault.files().read_stamped(path, limit::DOCUMENT) {
         Ok((bytes, stamp)) => (parse(bytes), Some(stamp)),
@@ -169,23 +170,51 @@ fn error(code: &'static str, message: String, hint: impl Into<Hint>) -> Problem 
     Problem { code, severity: Severity::Error, line: None, message, hint: hint.into() }
 }
 
-/// Names of documents behind which is no file that could be read, each with the reason.
-pub fn irregular(found: &WalkedFiles) -> Vec<(String, Problem)> {
-    let all =
-        |paths: &[String], code, message: &str, hint: &'static str| -> Vec<(String, Problem)> {
-            let problem = error(code, message.to_owned(), hint);
-            paths.iter().map(|path| (path.clone(), problem.clone())).collect()
-        };
-    let link = "it is a symbolic link, which is not followed";
-    let mut odd = all(&found.links, "symbolic-link", link, "put the file itself here");
-    let name = "the name is not UTF-8";
-    odd.extend(all(&found.unreadable_names, "id-invalid", name, "rename it"));
-    let kind = "it is not a regular file";
-    odd.extend(all(&found.not_files, "not-a-file", kind, "rename it"));
-    let rules = "its rules of what git ignores are not read: it is a link, too large or unreadable";
+/// A problem of a file that is not a document.
+fn left_out(code: &'static str, message: String, hint: impl Into<Hint>) -> Problem {
+    Problem { severity: Severity::Warning, ..error(code, message, hint) }
+}
+
+/// Files with the name of a document that are not documents, and links to folders, each with the
+/// reason.
+pub(crate) fn not_documents(found: &WalkedFiles) -> Vec<LeftOut> {
+    let mut all = Vec::new();
+    for (paths, why) in [
+        (&found.links, Reason::Link),
+        (&found.linked_folders, Reason::LinkedFolder),
+        (&found.unreadable_names, Reason::NameNotUtf8),
+        (&found.not_files, Reason::NotAFile),
+    ] {
+        all.extend(paths.iter().map(|path| LeftOut::file(path.clone(), why.clone())));
+    }
+    all
+}
+
+/// Files with rules of what git ignores that cannot be used, each with the reason.
+pub(crate) fn unusable_rules(found: &WalkedFiles) -> Vec<(String, Problem)> {
+    let message =
+        "its rules of what git ignores are not read: it is a link, too large or unreadable";
     let hint = "make it a file of at most 64 KiB, and all of them together at most 1 MiB";
-    odd.extend(all(&found.unusable_rules, "unreadable", rules, hint));
-    odd
+    let problem = || error("unreadable", message.to_owned(), hint);
+    found.unusable_rules.iter().map(|path| (path.clone(), problem())).collect()
+}
+
+/// What has the name of a document and is not one, and rules that cannot be used, as problems.
+fn irregular(found: &WalkedFiles) -> Vec<(String, Problem)> {
+    let problem = |file: LeftOut| {
+        let (code, message, hint) = match file.why {
+            Reason::Link => (
+                "symbolic-link",
+                "it is a symbolic link, which is not followed",
+                "put the file itself here",
+            ),
+            Reason::NotAFile => ("not-a-file", "it is not a regular file", "rename it"),
+            Reason::NameNotUtf8 => ("id-invalid", "the name is not UTF-8", "rename it"),
+            _ => return None,
+        };
+        Some((file.path, left_out(code, message.to_owned(), hint)))
+    };
+    not_documents(found).into_iter().filter_map(problem).chain(unusable_rules(found)).collect()
 }
 
 /// Reads every live document of the layout, in byte order of paths; what is no regular file is

@@ -44,6 +44,8 @@ pub(crate) enum DocumentState {
     Withheld,
     /// It cannot be published as it is.
     Invalid,
+    /// It has a name of Markdown and is not a document: a link, or a name that no id can have.
+    LeftOut,
     /// Published; the live file was edited from another version than the published one.
     Stale,
     /// Published; the live file says so too, and differs.
@@ -68,6 +70,7 @@ impl DocumentState {
         match self {
             Self::Withheld => "withheld",
             Self::Invalid => "invalid",
+            Self::LeftOut => "left-out",
             Self::Stale => "stale",
             Self::Changed => "changed",
             Self::Missing => "missing",
@@ -295,6 +298,7 @@ fn row(
             }
         }
         _ if invalid => DocumentState::Invalid,
+        _ if row.id.is_none() => DocumentState::LeftOut,
         (None, _) if row.id.as_ref().is_some_and(|id| is_retired(vault, id)) => {
             DocumentState::Retired
         }

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from copy import copy
 from datetime import datetime, timezone
+from pathlib import Path
 
 import yaml
 
@@ -71,6 +72,25 @@ def is_invisible(char):
     return any(first <= ord(char) <= last for first, last in INVISIBLE)
 
 
+def read_sequences():
+    lines = (Path(__file__).parent.parent / "emoji-sequences.txt").read_text().splitlines()
+    words = [line.split() for line in lines if not line.startswith("#")]
+    return {"".join(chr(int(word, 16)) for word in line) for line in words}
+
+
+EMOJI = read_sequences()
+JOINERS = "\ufe0f\u200d"
+
+
+def has_invisible(name):  # VAULT-11, of ids and names of vaults
+    while name:
+        lengths = [n for n in range(10, 0, -1) if name[:n] in EMOJI]
+        if not lengths and is_invisible(name[0]):
+            return True
+        name = name[lengths[0] if lengths else 1 :]
+    return False
+
+
 def has_control(text):
     return any(unicodedata.category(char) == "Cc" for char in text)
 
@@ -127,8 +147,12 @@ def history_folder(id):  # VAULT-4
     return (folder + "/" if folder else "") + ".versions/" + name
 
 
+def fold_case(name):
+    return unicodedata.normalize("NFC", name.casefold())
+
+
 def fold(id):  # VAULT-14
-    return unicodedata.normalize("NFC", id.casefold())
+    return fold_case(id.translate(dict.fromkeys(map(ord, JOINERS))))
 
 
 def claims(id):  # VAULT-14
@@ -147,7 +171,7 @@ def is_excluded(path):  # VAULT-20, but for the patterns of the configuration
 
 
 def is_reserved(id):  # VAULT-10
-    if any(map(is_invisible, id)):
+    if has_invisible(id):
         return "invisible"
     if is_governance(id):
         return None

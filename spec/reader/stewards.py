@@ -5,7 +5,9 @@ import re
 import unicodedata
 
 from artifact import is_principal
-from formats import Refused, fold, has_control, id_error, is_governance, is_invisible
+from formats import (
+    Refused, fold, fold_case, has_control, has_invisible, id_error, is_governance, is_invisible,
+)
 from formats import is_reserved, read_yaml
 
 ROLES = ["viewer", "editor", "reviewer"]
@@ -15,7 +17,7 @@ OF_VAULT = ("stewards.yaml", ".context/config.yaml")
 
 
 def key_of(principal):  # STEW-4
-    return fold(unicodedata.normalize("NFC", principal.strip()))
+    return fold_case(unicodedata.normalize("NFC", principal.strip()))
 
 
 def number(node, most):
@@ -121,7 +123,7 @@ class Stewards:
             tag = text.removeprefix("#")
             return fold(tag) if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", tag, re.ASCII) else None
         id = text.removesuffix("/") if kind == "folder" else text
-        if id_error(id) or any(map(is_invisible, id)):
+        if id_error(id) or has_invisible(id):
             return None
         if kind == "document":
             is_file = id.endswith(".md") and id != "CONTEXT.md"

@@ -7,7 +7,7 @@ use super::color::Paint;
 use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::{Ui, shown};
-use crate::document::validate::Severity;
+use crate::document::validate::{Problem, Severity};
 use crate::govern::review::awaiting::Awaiting;
 use crate::govern::review::due::Due;
 use crate::model::id::DocumentId;
@@ -153,7 +153,7 @@ fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {
 }
 
 /// The states that need a look, each with the next command to type.
-const SECTIONS: [(DocumentState, &str, &str); 9] = [
+const SECTIONS: [(DocumentState, &str, &str); 10] = [
     (DocumentState::Withheld, "Withheld, because the history does not verify", "ctx verify"),
     (DocumentState::Invalid, "Invalid, cannot be published", "ctx validate"),
     (DocumentState::Stale, "Not edited from the published version", "as shown for each"),
@@ -167,6 +167,7 @@ const SECTIONS: [(DocumentState, &str, &str); 9] = [
     (DocumentState::Unpublished, "Never published", "ctx publish ID, or ctx publish --all"),
     (DocumentState::Submitted, "Submitted, and not edited since", "ctx review show ID"),
     (DocumentState::Retired, "Retired", "ctx publish ID"),
+    (DocumentState::LeftOut, "Left out, not documents", "ctx validate"),
 ];
 
 /// The next command in the mode of the vault.
@@ -254,7 +255,9 @@ fn text(
                     ui.line(&format!("      {}", shown(&hint.render(ui.spell()))));
                 }
             }
-            for problem in row.problems.iter().filter(|p| p.severity == Severity::Error) {
+            let is_reason =
+                |p: &&Problem| p.severity == Severity::Error || state == DocumentState::LeftOut;
+            for problem in row.problems.iter().filter(is_reason) {
                 ui.line(&format!("      {}", shown(&problem.message)));
                 if problem.code == "stale" {
                     ui.line(&format!("      {}", shown(&problem.hint.render(ui.spell()))));
@@ -266,7 +269,9 @@ fn text(
         }
     }
     text_of_governance(ui, &compared.governance);
-    let is_clean = compared.documents.iter().all(|row| row.state == DocumentState::Published);
+    let is_done =
+        |row: &Row| matches!(row.state, DocumentState::Published | DocumentState::LeftOut);
+    let is_clean = compared.documents.iter().all(is_done);
     if is_clean && compared.governance.is_empty() && published > 0 {
         ui.line(if ui.is_governed() { "Nothing to submit" } else { "Nothing to publish" });
     }

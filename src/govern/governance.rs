@@ -291,6 +291,13 @@ impl Transaction<'_> {
                 Governed::Refused(_) if !all => {
                     outcome.left_out.push(LeftOut::artifact(id, Reason::NotNamed));
                 }
+                // It was never a governance file here, and is none now.
+                Governed::Refused(refusal)
+                    if !last_sealed.contains_key(id)
+                        && refusal.problems.iter().all(|p| p.code == "symbolic-link") =>
+                {
+                    outcome.left_out.push(LeftOut::file(id.live_path(), Reason::Link));
+                }
                 Governed::Refused(refusal) => {
                     if !refused.contains(&refusal.path) {
                         outcome.refused.push(refusal);

@@ -23,6 +23,7 @@ use crate::txn::expect::Expect;
 use crate::txn::{Beyond, Change, Item, Step};
 use crate::vault::Vault;
 use crate::vault::config::FrontmatterMode;
+use crate::vault::left_out::{LeftOut, Reason};
 
 /// A head this far ahead of the clock stops a publication.
 const MAX_AHEAD_MILLIS: i64 = 24 * 3_600_000;
@@ -362,19 +363,27 @@ impl Transaction<'_> {
             Which::All => {
                 let found = self.vault.documents();
                 let mut ids = Vec::with_capacity(found.documents.len());
+                let mut odd = live::not_documents(&found);
+                odd.extend(self.vault.odd_packs());
                 for path in &found.documents {
                     match DocumentId::of_document_file(path) {
                         Ok(id) => ids.push(id),
-                        Err(why) => {
-                            let (why, hint) = (why.to_string(), why.hint());
-                            outcome.refused.push(Refusal::new(path, "id-invalid", why, hint));
-                        }
+                        Err(why) => odd.push(LeftOut::file(path.clone(), Reason::NameInvalid(why))),
                     }
                 }
-                let odd = live::irregular(&found).into_iter();
+                // What is published is a document, whatever is in the place of its file.
+                let is_published = |file: &LeftOut| {
+                    let id = DocumentId::of_document_file(&file.path);
+                    id.is_ok_and(|id| self.state.get(id.as_str()).is_some())
+                };
+                odd.retain(|file| !is_published(file));
+                odd.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+                outcome.left_out.extend(odd);
+                // Without these rules, files that git ignores would be published.
+                let rules = live::unusable_rules(&found).into_iter();
                 outcome
                     .refused
-                    .extend(odd.map(|(path, problem)| Refusal { path, problems: vec![problem] }));
+                    .extend(rules.map(|(path, problem)| Refusal { path, problems: vec![problem] }));
                 // Published documents whose file is gone are named, not passed over.
                 let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
                 ids.extend(published.cloned());

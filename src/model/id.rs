@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
+use crate::model::emoji::without_joiners;
 use crate::model::layout;
 use crate::model::number::Version;
 use crate::model::visible::{Invisible, without_invisible};
@@ -194,7 +195,7 @@ impl DocumentId {
     /// Why no artifact can have this id, whatever a log says (`spec/vault.md`, VAULT-10 and
     /// VAULT-20). Names that end as governance files do are kept for those of later versions.
     pub fn unfit(&self) -> Option<IdError> {
-        if let Some(found) = Invisible::first_in(&self.0) {
+        if let Some(found) = Invisible::first_in_name(&self.0) {
             return Some(IdError::Invisible { id: self.to_string(), found });
         }
         if !self.is_document() {
@@ -287,8 +288,14 @@ impl DocumentId {
     }
 }
 
-/// What a file system that does not tell cases apart makes of a name: NFC of its case folding.
+/// What a file system or a person that does not tell cases apart makes of a name: NFC of its case
+/// folding, without the invisible characters of emoji (`spec/vault.md`, VAULT-14).
 pub fn fold(name: &str) -> String {
+    fold_case(&without_joiners(name))
+}
+
+/// Returns NFC of the case folding of a name.
+pub(crate) fn fold_case(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();
     }
@@ -454,6 +461,7 @@ mod tests {
         assert_eq!(fold("Nodes/ÉTÉ"), fold("nodes/été"));
         assert_eq!(fold("straße"), fold("STRASSE"));
         assert_ne!(fold("a"), fold("b"));
+        assert_eq!(fold("A\u{2764}\u{fe0f}"), fold("a\u{2764}"));
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 //! file.
 
 pub mod digest;
+pub(crate) mod emoji;
 pub mod hint;
 pub mod id;
 pub mod layout;

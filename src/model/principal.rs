@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::model::id::fold;
+use crate::model::id::fold_case;
 use crate::model::visible::{Invisible, without_invisible};
 
 /// A principal, usually an e-mail address: not empty, at most 256 bytes, no control or invisible
@@ -68,7 +68,7 @@ impl PrincipalKey {
         let name = name.trim();
         match name.is_ascii() {
             true => Self(name.to_ascii_lowercase()),
-            false => Self(fold(&name.nfc().collect::<String>())),
+            false => Self(fold_case(&name.nfc().collect::<String>())),
         }
     }
 

@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
+use super::emoji;
+
 /// Invisible characters, in order: first, last, and what they are called. These are the code points
 /// with the property Default_Ignorable_Code_Point, the blanks and line separators that are not
 /// ASCII, and the characters that fonts draw as nothing. Control characters are not among them:
@@ -66,6 +68,27 @@ impl Invisible {
         }
         let found = |(n, c)| Some(Self { found: c, at: n + 1, name: name_of(c)? });
         text.chars().enumerate().find_map(found)
+    }
+
+    /// Returns the first invisible character of a name in which RGI emoji sequences are visible.
+    pub fn first_in_name(text: &str) -> Option<Self> {
+        let found = Self::first_in(text)?;
+        if !emoji::has_joiner(text) {
+            return Some(found);
+        }
+        let (mut rest, mut at) = (text, 1);
+        while let Some(c) = rest.chars().next() {
+            let length = match emoji::sequence_at(rest) {
+                0 => match name_of(c) {
+                    Some(name) => return Some(Self { found: c, at, name }),
+                    None => c.len_utf8(),
+                },
+                length => length,
+            };
+            at += rest[..length].chars().count();
+            rest = &rest[length..];
+        }
+        None
     }
 }
 
@@ -131,14 +154,20 @@ pub(crate) fn steers_text(c: char) -> bool {
     !matches!(c, '\n' | '\t') && !is_blank && steers(c)
 }
 
-/// The text with every harmful character spelled out.
+/// The text with every harmful character spelled out, but for those in RGI emoji sequences.
 pub(crate) fn escaped(text: &str, harmful: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(&harmful) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
+    let has_joiner = emoji::has_joiner(text);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let emoji = if has_joiner { emoji::sequence_at(rest) } else { 0 };
+        let (now, after) = rest.split_at(emoji.max(c.len_utf8()));
+        rest = after;
         match c {
+            _ if emoji > 0 => out.push_str(now),
             '\n' if harmful(c) => out.push_str("\\n"),
             '\t' if harmful(c) => out.push_str("\\t"),
             '\r' if harmful(c) => out.push_str("\\r"),
@@ -185,6 +214,17 @@ mod tests {
             found("日a\u{2800}").as_deref(),
             Some("U+2800 (blank braille pattern) at character 3")
         );
+        for visible in ["\u{2764}\u{fe0f} a", "\u{1f469}\u{200d}\u{1f4bb}/1\u{fe0f}\u{20e3}"] {
+            assert_eq!(Invisible::first_in_name(visible), None);
+            assert_eq!(shown(visible), visible);
+        }
+        for (hidden, at) in
+            [("\u{2764}\u{fe0f}a\u{fe0f}", 4), ("a\u{200d}b", 2), ("\u{2764}\u{fe0f}\u{a0}", 3)]
+        {
+            let found = Invisible::first_in_name(hidden);
+            assert_eq!(found.map(|found| found.at), Some(at), "{hidden:?}");
+        }
+        assert_eq!(shown("\u{2764}\u{fe0f}a\u{fe0f}"), "\u{2764}\u{fe0f}a\\u{fe0f}");
         assert_eq!(without_invisible("\u{3000}a\u{a0}b\u{fe0f}c\u{2028}"), "a bc");
     }
 

@@ -388,7 +388,7 @@ pub(super) fn folder(text: &str) -> Result<String, ProblemKind> {
     let what = "a folder";
     let name = text.strip_suffix('/').unwrap_or(text);
     let id: DocumentId = name.parse().map_err(|why| ProblemKind::of_id(text, what, &why))?;
-    match crate::model::visible::Invisible::first_in(name) {
+    match crate::model::visible::Invisible::first_in_name(name) {
         None => Ok(id.as_str().to_owned()),
         Some(at) => {
             let (found, why) = (text.to_owned(), format!("it has {at}"));

@@ -322,7 +322,7 @@ impl Config {
 
     /// Warns of a name that readers cannot tell from another one.
     fn invisible(&mut self, key: &str, name: &Node) {
-        if let Some(found) = name.text().and_then(Invisible::first_in) {
+        if let Some(found) = name.text().and_then(Invisible::first_in_name) {
             let message = format!("the name in `{key}` has the invisible {found}");
             self.warnings.push(name.error(message));
         }

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
+use super::walk::Kind;
 
 /// A file operation that failed: what was tried, on which path of the vault.
 #[derive(Debug, thiserror::Error)]
@@ -343,6 +344,17 @@ impl Files {
     pub(super) fn identity(&self, path: &str) -> Option<(u64, u64)> {
         let stat = rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         Some((stat.st_dev, stat.st_ino))
+    }
+
+    /// What has this name; `None` if nothing does.
+    pub(super) fn kind(&self, path: &str) -> Option<Kind> {
+        let stat = rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
+            rustix::fs::FileType::Directory => Kind::Folder,
+            rustix::fs::FileType::Symlink => Kind::Link,
+            rustix::fs::FileType::RegularFile => Kind::File,
+            _ => Kind::Special,
+        })
     }
 
     /// Whether a regular file has this name.

@@ -6,7 +6,7 @@ use std::fmt;
 use super::Vault;
 use super::ignored::{self, Ignoring, Rule, Rules};
 use super::walk::{Entry, Kind, Listing, list};
-use crate::model::id::DocumentId;
+use crate::model::id::{DocumentId, IdError};
 use crate::model::layout::{self, limit};
 
 /// A file, or a folder with a `/` at its end, that is left out.
@@ -54,12 +54,16 @@ pub enum Reason {
     Template,
     /// It is outside of `nodes/` and `sources/`.
     OutsideLayout,
-    /// It is a symbolic link.
+    /// It is a symbolic link with a name of Markdown.
     Link,
+    /// It is a symbolic link to a folder.
+    LinkedFolder,
     /// It is a fifo, a socket or a device.
     NotAFile,
     /// Its name is not UTF-8.
     NameNotUtf8,
+    /// No id can have its name.
+    NameInvalid(IdError),
     /// It is larger than a document may be.
     TooLarge,
     /// The folder is a vault of its own.
@@ -96,8 +100,10 @@ impl Reason {
             Self::Template => "template",
             Self::OutsideLayout => "outside-layout",
             Self::Link => "symbolic-link",
+            Self::LinkedFolder => "linked-folder",
             Self::NotAFile => "not-a-file",
             Self::NameNotUtf8 => "name-not-utf8",
+            Self::NameInvalid(_) => "name-invalid",
             Self::TooLarge => "too-large",
             Self::NestedVault => "nested-vault",
             Self::NoFrontmatter => "no-frontmatter",
@@ -123,9 +129,12 @@ impl fmt::Display for Reason {
             Self::Readme => "`readme: true` in the configuration makes it one",
             Self::Template => "in the folder of templates, .obsidian/templates.json",
             Self::OutsideLayout => "outside of nodes/ and sources/",
-            Self::Link => "a symbolic link",
+            Self::Link => "a symbolic link, which is not followed",
+            Self::LinkedFolder => "a symbolic link to a folder, which is not followed",
             Self::NotAFile => "not a regular file",
             Self::NameNotUtf8 => "the name is not UTF-8",
+            Self::NameInvalid(why @ IdError::NotNfc(_)) => return why.fmt(f),
+            Self::NameInvalid(why) => return write!(f, "{why}; {}", why.hint()),
             Self::TooLarge => "larger than 16 MiB",
             Self::NestedVault => "a vault of its own",
             Self::NoFrontmatter => "in the root, without frontmatter",
@@ -168,6 +177,10 @@ impl Vault {
                 let why = match is_folder {
                     _ if OURS.contains(&entry.name.as_str()) || path == layout::CONTEXT => continue,
                     true => self.why_no_folder(entry, &path, &ignoring, &rules),
+                    false if entry.kind == Kind::Link && self.is_linked_folder(&path) => {
+                        let rule = ignoring.rule(&rules, &path, false).map(Reason::GitIgnored);
+                        Some(rule.unwrap_or(Reason::LinkedFolder))
+                    }
                     false if !layout::is_markdown(&entry.name) => continue,
                     false => self.why_no_document(entry, &path, &ignoring, &rules),
                 };
@@ -181,6 +194,22 @@ impl Vault {
         }
         found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         found
+    }
+
+    /// Files in the folder of packs that have the name of a pack and are not governance files.
+    pub(crate) fn odd_packs(&self) -> Vec<LeftOut> {
+        let names = self.files().names(layout::PACKS).unwrap_or_default();
+        let names = names.iter().filter(|name| name.ends_with(".yml") && !name.starts_with('.'));
+        let odd = |name| {
+            let path = format!("{}/{name}", layout::PACKS);
+            let why = match self.files().kind(&path)? {
+                Kind::Link => Reason::Link,
+                Kind::File => Reason::NameInvalid(DocumentId::of_governance_file(&path).err()?),
+                Kind::Folder | Kind::Special => Reason::NotAFile,
+            };
+            Some(LeftOut::file(path, why))
+        };
+        names.filter_map(odd).collect()
     }
 
     fn why_no_folder(
@@ -232,6 +261,9 @@ impl Vault {
         match entry.kind {
             Kind::Link => Some(Reason::Link),
             Kind::Special => Some(Reason::NotAFile),
+            _ if let Err(why) = DocumentId::of_document_file(path) => {
+                Some(Reason::NameInvalid(why))
+            }
             _ => {
                 let stamp = self.files().stamp(path).ok()?;
                 (stamp.length > limit::DOCUMENT).then_some(Reason::TooLarge)

@@ -21,6 +21,8 @@ pub struct WalkedFiles {
     pub unreadable_names: Vec<String>,
     /// Symbolic links with a document's name, which are not followed.
     pub links: Vec<String>,
+    /// Symbolic links to folders where documents may be.
+    pub linked_folders: Vec<String>,
     /// Folders that are vaults of their own, whose files are not this vault's.
     pub nested: Vec<String>,
     /// Fifos, sockets and devices with a document's name.
@@ -122,6 +124,17 @@ impl Vault {
             || self.layout() == Layout::Obsidian
             || [layout::NODES, layout::SOURCES].contains(&first);
         placed && !names.any(|name| name.starts_with('.') || name == "node_modules")
+    }
+
+    /// Whether a symbolic link leads to a folder that would have documents if it were here. Nothing in
+    /// that folder is read.
+    pub(super) fn is_linked_folder(&self, path: &str) -> bool {
+        let is_excluded =
+            || [path, &format!("{path}/")].iter().any(|p| self.config().exclude.is_match(*p));
+        !layout::is_markdown(path)
+            && self.is_document_folder(path)
+            && !is_excluded()
+            && std::fs::metadata(self.root().join(path)).is_ok_and(|meta| meta.is_dir())
     }
 
     /// The governance files that exist, in byte order of their ids.
@@ -285,9 +298,17 @@ impl Survey {
 
     fn sort(&mut self) {
         self.histories.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        let WalkedFiles { documents, unreadable_names, links, nested, not_files, unusable_rules } =
-            &mut self.found;
-        let lists = [documents, unreadable_names, links, nested, not_files, unusable_rules];
+        let WalkedFiles {
+            documents,
+            unreadable_names,
+            links,
+            linked_folders,
+            nested,
+            not_files,
+            unusable_rules,
+        } = &mut self.found;
+        let lists =
+            [documents, unreadable_names, links, linked_folders, nested, not_files, unusable_rules];
         for list in [&mut self.strays, &mut self.links, &mut self.unlisted].into_iter().chain(lists)
         {
             list.sort_unstable();
@@ -302,6 +323,7 @@ impl WalkedFiles {
             _ if !is_text && (kind == Kind::Folder || layout::is_markdown(path)) => {
                 &mut self.unreadable_names
             }
+            Kind::Link if is_text && vault.is_linked_folder(path) => &mut self.linked_folders,
             _ if !is_text || !vault.is_document_path(path) => return,
             Kind::Folder => return,
             Kind::Link => &mut self.links,

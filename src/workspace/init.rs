@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Workspace, formatters};
 use crate::audit::changes;
+use crate::live;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::layout;
 use crate::model::layout::limit;
@@ -16,9 +17,10 @@ use crate::starter::{self, NewFile, Starter};
 use crate::trust::{self, Head};
 use crate::vault::config::{FrontmatterMode, Layout};
 use crate::vault::files::Files;
+use crate::vault::left_out::LeftOut;
 use crate::vault::write::Written;
 use crate::vault::{Vault, is_vault as has_marks, lock};
-use crate::words::argument;
+use crate::words::{argument, count};
 
 /// What vault to make.
 #[derive(Debug)]
@@ -85,7 +87,8 @@ impl Workspace<'_> {
         let vault = Vault::open(files.root())?;
         let warnings = self.clone_warnings(&vault, []);
         notes.extend(warnings.iter().map(|warning| format!("warning: {}", shown(warning))));
-        let documents = crate::live::all(&vault).len();
+        notes.extend(left_out(&vault));
+        let documents = live::all(&vault).iter().filter(|file| file.id.is_some()).count();
         let folder = vault.root().display().to_string();
         let formatters = formatters::used(vault.root());
         let layout = form.as_str();
@@ -154,6 +157,22 @@ impl Workspace<'_> {
     }
 }
 
+/// Names the first files and linked folders that are not documents, though they look like some.
+fn left_out(vault: &Vault) -> Vec<String> {
+    const NAMED: usize = 10;
+    let found = live::not_documents(&vault.documents());
+    let note = |file: &LeftOut| {
+        let why = file.why.to_string();
+        format!("note: left out: {} ({})", shown(file.name()), shown(&why))
+    };
+    let mut notes: Vec<String> = found.iter().take(NAMED).map(note).collect();
+    if found.len() > NAMED {
+        let more = count(found.len() - NAMED, "more file");
+        notes.push(format!("note: {more} left out; `ctx status --ignored` lists them"));
+    }
+    notes
+}
+
 fn refuse_vault(dir: &Path, named: &Path) -> Result<(), Failure> {
     let there = Vault::open(dir).ok();
     if there.as_ref().is_some_and(|vault| !is_begun(vault)) {
@@ -190,7 +209,7 @@ fn likely_layout(files: &Files, starter: Option<Starter>) -> Layout {
 
 /// Refuses a name that prints as another one.
 fn check_name(name: &str) -> Result<(), Failure> {
-    let Some(found) = Invisible::first_in(name) else { return Ok(()) };
+    let Some(found) = Invisible::first_in_name(name) else { return Ok(()) };
     let message = format!("the vault name `{name}` contains the invisible {found}");
     let plain = match without_invisible(name) {
         plain if plain.is_empty() => "vault".to_owned(),

@@ -129,16 +129,14 @@ fn links_and_fifos_are_neither_followed_nor_waited_for() {
     let fifo = Command::new("mkfifo").arg(place.path("nodes/fifo.md")).status().unwrap();
     assert!(fifo.success());
     assert_snapshot!(place.ctx("publish --all").whole(), @"
-    exit: 1
+    exit: 0
     -- stdout
+    nothing to publish
+      unchanged: nodes/a
+      left out: nodes/fifo.md (not a regular file)
+      left out: nodes/folder (a symbolic link to a folder, which is not followed)
+      left out: nodes/link.md (a symbolic link, which is not followed)
     -- stderr
-    error[refused]: 2 files refused
-      nodes/link.md
-        error[symbolic-link]: it is a symbolic link, which is not followed (put the file itself here)
-      nodes/fifo.md
-        error[not-a-file]: it is not a regular file (rename it)
-    hint: nothing was written; fix the documents, or leave them out
-    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_snapshot!(place.ctx("publish nodes/link").whole(), @"
     exit: 1
@@ -164,11 +162,12 @@ fn links_and_fifos_are_neither_followed_nor_waited_for() {
     Checkpoint 1 of 2026-11-21T10:00:01.000Z
     Published and unchanged: 1 document
 
-    Invalid, cannot be published (next: ctx validate):
+    Left out, not documents (next: ctx validate):
       nodes/fifo.md
           it is not a regular file
       nodes/link.md
           it is a symbolic link, which is not followed
+    Nothing to publish
     -- stderr
     ");
     assert_snapshot!(place.ctx("add nodes/folder/new --body x").whole(), @"

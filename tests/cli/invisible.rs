@@ -6,67 +6,86 @@ use insta::assert_snapshot;
 
 use crate::harness::Place;
 
-/// A blank braille pattern, an emoji with a variation selector, a family joined of emoji, a blank.
+/// A blank braille pattern, an emoji with a second variation selector, joined emoji that are no
+/// sequence, a blank.
 const IDS: [&str; 4] = [
     "nodes/a\u{2800}b",
-    "nodes/\u{2764}\u{fe0f}",
-    "nodes/\u{1f469}\u{200d}\u{1f4bb}",
+    "nodes/\u{2764}\u{fe0f}\u{fe0f}",
+    "nodes/\u{1f525}\u{200d}\u{1f4bb}",
     "no\u{a0}tes/a",
 ];
 
 #[test]
-fn a_document_whose_name_holds_an_invisible_character_is_refused_by_its_code_point() {
+fn publish_all_leaves_out_names_with_invisible_characters_and_names_the_code_point() {
     let place = Place::vault();
     for id in &IDS[..3] {
         place.write(&format!("{id}.md"), "# A\n");
     }
-    let before = place.tree();
-    assert_snapshot!(place.ctx("publish --all").whole(), @r#"
-    exit: 1
-    -- stdout
-    -- stderr
-    error[refused]: 3 files refused
-      nodes/a\u{2800}b.md
-        error[id-invalid]: an id holds no invisible character, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8 (the id without such characters is `nodes/ab`)
-      nodes/❤\u{fe0f}.md
-        error[id-invalid]: an id holds no invisible character, but `nodes/❤\u{fe0f}` has U+FE0F (variation selector) at character 8 (the id without such characters is `nodes/❤`)
-      nodes/👩\u{200d}💻.md
-        error[id-invalid]: an id holds no invisible character, but `nodes/👩\u{200d}💻` has U+200D (zero width joiner) at character 8 (the id without such characters is `nodes/👩💻`)
-    hint: nothing was written; fix the documents, or leave them out
-    hint: `--skip-invalid` publishes the valid documents
-    "#);
-    assert_snapshot!(place.ctx("validate").whole(), @r"
-    exit: 1
-    -- stdout
-    error[id-invalid]: nodes/a\u{2800}b.md: an id holds no invisible character, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8
-      hint: the id without such characters is `nodes/ab`
-    error[id-invalid]: nodes/❤\u{fe0f}.md: an id holds no invisible character, but `nodes/❤\u{fe0f}` has U+FE0F (variation selector) at character 8
-      hint: the id without such characters is `nodes/❤`
-    error[id-invalid]: nodes/👩\u{200d}💻.md: an id holds no invisible character, but `nodes/👩\u{200d}💻` has U+200D (zero width joiner) at character 8
-      hint: the id without such characters is `nodes/👩💻`
-    3 documents checked: 3 errors, 0 warnings
-    -- stderr
-    ");
-    assert_snapshot!(place.ctx("status").whole(), @r#"
+    place.write("nodes/ok.md", "# Ok\n");
+    assert_snapshot!(place.ctx("publish --all").whole(), @r"
     exit: 0
     -- stdout
-    Nothing is published yet
-    Published and unchanged: 0 documents
+    checkpoint 1 with 3 versions, 2026-11-21T10:00:01.000Z
+      new  .context/config.yaml  v1
+      new  CONTEXT.md            v1
+      new  nodes/ok              v1
+      left out: nodes/a\u{2800}b.md (an id holds no invisible character, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8; the id without such characters is `nodes/ab`)
+      left out: nodes/❤️\u{fe0f}.md (an id holds no invisible character, but `nodes/❤️\u{fe0f}` has U+FE0F (variation selector) at character 9; the id without such characters is `nodes/❤`)
+      left out: nodes/🔥\u{200d}💻.md (an id holds no invisible character, but `nodes/🔥\u{200d}💻` has U+200D (zero width joiner) at character 8; the id without such characters is `nodes/🔥💻`)
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("validate").whole(), @r"
+    exit: 0
+    -- stdout
+    warning[id-invalid]: nodes/a\u{2800}b.md: an id holds no invisible character, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8
+      hint: the id without such characters is `nodes/ab`
+    warning[id-invalid]: nodes/❤️\u{fe0f}.md: an id holds no invisible character, but `nodes/❤️\u{fe0f}` has U+FE0F (variation selector) at character 9
+      hint: the id without such characters is `nodes/❤`
+    warning[id-invalid]: nodes/🔥\u{200d}💻.md: an id holds no invisible character, but `nodes/🔥\u{200d}💻` has U+200D (zero width joiner) at character 8
+      hint: the id without such characters is `nodes/🔥💻`
+    4 documents checked: 0 errors, 3 warnings
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("status").whole(), @r"
+    exit: 0
+    -- stdout
+    Checkpoint 1 of 2026-11-21T10:00:01.000Z
+    Published and unchanged: 1 document
 
-    Invalid, cannot be published (next: ctx validate):
+    Left out, not documents (next: ctx validate):
       nodes/a\u{2800}b.md
           an id holds no invisible character, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8
-      nodes/❤\u{fe0f}.md
-          an id holds no invisible character, but `nodes/❤\u{fe0f}` has U+FE0F (variation selector) at character 8
-      nodes/👩\u{200d}💻.md
-          an id holds no invisible character, but `nodes/👩\u{200d}💻` has U+200D (zero width joiner) at character 8
-
-    Governance files changed (next: ctx publish --changed):
-      .context/config.yaml (new)
-      CONTEXT.md (new)
+      nodes/❤️\u{fe0f}.md
+          an id holds no invisible character, but `nodes/❤️\u{fe0f}` has U+FE0F (variation selector) at character 9
+      nodes/🔥\u{200d}💻.md
+          an id holds no invisible character, but `nodes/🔥\u{200d}💻` has U+200D (zero width joiner) at character 8
+    Nothing to publish
     -- stderr
-    "#);
-    assert_eq!(place.tree(), before);
+    ");
+}
+
+#[test]
+fn emoji_sequences_are_names_like_any_other() {
+    let place = Place::vault();
+    let (heart, coder) = ("nodes/\u{2764}\u{fe0f}", "nodes/\u{1f469}\u{200d}\u{1f4bb} A");
+    for id in [heart, coder] {
+        place.write(&format!("{id}.md"), format!("# A\n\n[[{heart}]]\n"));
+    }
+    let published = place.ctx("publish --all").ok().stdout;
+    assert!(
+        published.contains(&format!("new  {heart}")) && published.contains(coder),
+        "{published}"
+    );
+    assert!(place.args(&["read", heart]).run().ok().stdout.contains("# A"));
+    let neighbors = place.args(&["neighbors", heart, "--json"]).run().json("ctx.neighbors");
+    assert!(neighbors.to_string().contains(coder), "{neighbors}");
+    place.ctx("verify").ok();
+    // A name that differs in the invisible characters alone is the same name to a person.
+    place.write("nodes/\u{2764}.md", "# B\n");
+    let collides = place.ctx("publish --all").exits(1).stderr;
+    assert!(collides.contains("id-collision"), "{collides}");
+    let collides = place.ctx("validate").exits(1).stdout;
+    assert!(collides.contains("id-collision"), "{collides}");
 }
 
 #[test]
@@ -131,7 +150,7 @@ fn a_name_with_an_invisible_character_is_reported_with_its_place() {
     1 document checked: 1 error, 3 warnings
     -- stderr
     "#);
-    assert_snapshot!(place.ctx("publish --all").whole(), @r#"
+    assert_snapshot!(place.ctx("publish --all").whole(), @r"
     exit: 0
     -- stdout
     checkpoint 1 with 4 versions, 2026-11-21T10:00:02.000Z
@@ -139,11 +158,12 @@ fn a_name_with_an_invisible_character_is_reported_with_its_place() {
       new  CONTEXT.md            v1
       new  nodes/a               v1
       new  packs/p.yml           v1
+      left out: packs/p\u{ad}q.yml (an id holds no invisible character, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8; the id without such characters is `packs/pq.yml`)
     -- stderr
     warning[config]: .context/config.yaml, line 2: the name in `name` has the invisible U+00AD (soft hyphen) at character 3 (fix the line; spec/vault.md lists the keys)
     warning[tag-grammar]: nodes/a, line 2: tag `secret\u{2800}` selects nothing: it has the invisible U+2800 (blank braille pattern) at character 7 (without it the tag is `secret`)
     warning[pack-value]: packs/p.yml, line 1: a pack's id holds no invisible character, but `p\u{200b}q` has U+200B (zero width space) at character 2 (without it the id is `pq`)
-    "#);
+    ");
     assert_snapshot!(place.ctx("verify").whole(), @r#"
     exit: 0
     -- stdout

@@ -55,6 +55,7 @@ mod interop;
 mod invisible;
 mod json;
 mod kept_in_vault;
+mod left_out;
 mod library;
 mod look;
 mod lost_lines;
