@@ -3,6 +3,7 @@
 
 pub(crate) mod aliases;
 pub mod confusable;
+pub(crate) mod copies;
 pub mod gathered;
 pub(crate) mod hashtags;
 pub mod images;
@@ -76,7 +77,10 @@ impl LiveFile {
             }
             Err(problem) => vec![problem.clone()],
         };
-        found.extend(self.id.as_ref().and_then(|id| unnamed(id, &vault.config().authorities)));
+        if let Some(id) = &self.id {
+            found.extend(unnamed(id, &vault.config().authorities));
+            found.extend(self.content.iter().flat_map(|content| of_name(vault, id, content)));
+        }
         found
     }
 
@@ -102,6 +106,42 @@ pub(crate) fn criteria<'v>(
         yaml_only: document.format != Format::Yaml && codec::form_of(vault).is_shared(),
         markup: Markup::of(config),
     }
+}
+
+/// The warnings about the name of a document: that of a copy, or one that some systems cannot hold.
+pub(crate) fn of_name(vault: &Vault, id: &DocumentId, content: &Text) -> Vec<Problem> {
+    let body = &content.text[content.document.parts.body..];
+    let copy = copies::problem(vault, &id.live_path(), body);
+    copy.into_iter().chain(unfit_for_windows(id)).collect()
+}
+
+/// The warning for a name that Windows cannot hold: neither the file nor the folder of its history.
+fn unfit_for_windows(id: &DocumentId) -> Option<Problem> {
+    let (name, why) =
+        id.as_str().split('/').find_map(|name| Some((name, windows_refuses(name)?)))?;
+    let message = format!("Windows cannot hold the name `{name}`: {why}");
+    let hint = "rename it; git on Windows cannot check it out";
+    Some(Problem { severity: Severity::Warning, ..error("name-windows", message, hint) })
+}
+
+/// Why Windows cannot hold a name.
+fn windows_refuses(name: &str) -> Option<String> {
+    const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
+    if let Some(c) = name.chars().find(|c| "<>:\"|?*".contains(*c)) {
+        return Some(format!("it contains `{c}`"));
+    }
+    if name.ends_with(['.', ' ']) {
+        return Some("it ends in a dot or a blank".to_owned());
+    }
+    let stem = name.split('.').next().unwrap_or(name).trim_end().to_ascii_uppercase();
+    let port = stem.strip_prefix("COM").or_else(|| stem.strip_prefix("LPT"));
+    let is_port = port.is_some_and(|n| {
+        matches!(
+            n,
+            "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "\u{b9}" | "\u{b2}" | "\u{b3}"
+        )
+    });
+    (is_port || DEVICES.contains(&stem.as_str())).then(|| "it is that of a device".to_owned())
 }
 
 fn looks_for_hidden_text(vault: &Vault, path: &str) -> bool {

@@ -66,7 +66,7 @@ class Version:
 
 
 def anchor(title, taken):
-    name = re.search(r"\{#([\w.-]+)[^{}]*\}$", title)
+    name = re.search(r"\{(?::\s*|/\*\s*)?#([\w.-]+)[^{}]*\}$", title)
     text = "".join("-" if c.isspace() else c for c in title.lower() if c.isspace() or is_kept(c))
     base = found = name.group(1) if name else text
     number = 0

@@ -116,13 +116,21 @@ pub(crate) fn hidden(text: &str) -> Vec<Found> {
         let hint = "remove it; agents read it, and people do not see it";
         add("hidden-character", &what, &places, hint);
     }
-    let has_comment = text.contains("<!--");
+    let has_comment = text.contains("<!--")
+        || text.contains("/*")
+        || COMMENT_LABELS.iter().any(|label| text.contains(label));
     let has_template = text.contains("{{") || text.contains("{%");
     if has_comment || has_template {
         let structure = Structure::of(text);
         let hint = "agents read it, and readers of the page do not; delete it, or list the document in \
                     `hidden_text.exclude`";
-        add("hidden-comment", "an HTML comment", &structure.comments, hint);
+        let mut comments: Vec<(usize, &str)> =
+            structure.comments.iter().map(|at| (*at, "an HTML comment")).collect();
+        let others = other_comments(text).into_iter();
+        comments.extend(others.filter(|(at, _)| !structure.is_code(*at)));
+        comments.sort_unstable();
+        let places: Vec<usize> = comments.iter().map(|(at, _)| *at).collect();
+        add("hidden-comment", comments.first().map_or("", |(_, what)| what), &places, hint);
         let mut places = placeholders(text);
         places.retain(|at| !structure.is_code(*at));
         let hint = "fill it in, or write it as code";
@@ -216,6 +224,43 @@ fn placeholders(text: &str) -> Vec<usize> {
     found
 }
 
+/// Labels of definitions of links that serve as comments.
+const COMMENT_LABELS: [&str; 3] = ["[//]:", "[comment]:", "[_]:"];
+
+/// Where comments of MDX begin, but for the ids of headings, and definitions of links that serve as
+/// comments.
+fn other_comments(text: &str) -> Vec<(usize, &'static str)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].find("/*").map(|at| from + at) {
+        from = at + 2;
+        let before = text[..at].trim_end();
+        if !before.ends_with('{') {
+            continue;
+        }
+        let Some(end) = text[from..].find("*/").map(|end| from + end) else { break };
+        let inner = text[from..end].trim();
+        from = end + 2;
+        let Some(after) = text[from..].trim_start().strip_prefix('}') else { continue };
+        let after = after.trim_start_matches([' ', '\t', '\r']);
+        let ends_line = after.is_empty() || after.starts_with('\n');
+        let is_id = ends_line && inner.starts_with('#') && !inner.contains(char::is_whitespace);
+        if !is_id {
+            found.push((before.len() - 1, "an MDX comment"));
+        }
+    }
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let inner = line.trim_start_matches(' ');
+        let is_comment = COMMENT_LABELS.iter().any(|label| inner.starts_with(label));
+        if is_comment && line.len() - inner.len() < 4 {
+            found.push((start, "a definition of a link that is a comment"));
+        }
+        start += line.len();
+    }
+    found
+}
+
 fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
@@ -262,6 +307,15 @@ mod tests {
             report("`{{ x }}` and `<!-- a -->`\n\n    {{ y }}\n\n```\n<!-- b -->\n```\n"),
             ""
         );
+        insta::assert_snapshot!(report("a {/* one */}\n\n{ /*\ntwo */ }\n"), @"warning 1: [hidden-comment] an MDX comment, the first of 2");
+        insta::assert_snapshot!(report("a\n\n[//]: # (act)\n"), @"warning 3: [hidden-comment] a definition of a link that is a comment");
+        assert_eq!(
+            report("# A {/* #a */}\n\n`{/* b */}` /* c */ {x}\n\n```\n{/* d */}\n```\n"),
+            ""
+        );
+        // In time that grows with the length.
+        assert_eq!(report(&("{/*".repeat(1 << 18) + "*/")), "");
+        assert_ne!(report(&"{/*#a*/}".repeat(1 << 16)), "");
         assert_eq!(report("{} {{}} {{ open\n }} a {b} \\(x\\)\n"), "");
         assert_eq!(placeholders("{{}} {{ x }} {%} {% y %}\n{{ z\n}}"), [5, 17]);
         // In time that grows with the length.

@@ -15,6 +15,7 @@ pub mod live_form;
 pub mod obsidian;
 pub mod other;
 pub mod review;
+pub(crate) mod second_block;
 pub mod sections;
 pub mod text;
 pub mod validate;

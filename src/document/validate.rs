@@ -11,6 +11,7 @@ use super::frontmatter::{Frontmatter, NodeType, SourceBlock, Status, one_or_many
 use super::hidden;
 use super::live_form::{ORIGINAL_FRONTMATTER, is_edited};
 use super::obsidian::Markup;
+use super::second_block::{second_block, without_attributes};
 use super::text::{BOM, normalise};
 use super::{Document, Format};
 use crate::model::digest::Digest;
@@ -169,8 +170,10 @@ fn is_of_our_form(field: &str, node: &Node) -> bool {
 
 /// The title that publishing gives a document without one: its first heading, else `name`.
 pub(crate) fn derived_title(body: &str, name: &str) -> String {
-    let heading = first_heading(body).unwrap_or_default();
-    let title = if heading.is_empty() { name } else { &heading };
+    let from = second_block(body).map_or(0, |block| block.end);
+    let heading = first_heading(&body[from..]).unwrap_or_default();
+    let heading = without_attributes(&heading);
+    let title = if heading.is_empty() { name } else { heading };
     title.chars().take(MAX_TITLE).collect()
 }
 
@@ -270,6 +273,24 @@ impl ProblemList {
     fn left_in_body(&mut self, text: &str, document: &Document, hidden_text: bool) {
         let (before, body) = text.split_at(document.parts.body);
         let above = before.matches('\n').count();
+        if let Some(block) = second_block(body) {
+            let start = body[block.start..].len() - body[block.start..].trim_start().len();
+            let message = match document.parts.frontmatter {
+                Some(_) => {
+                    "a second block of fields after the frontmatter is text, and no field of it counts"
+                }
+                None => {
+                    "a block of fields that is not at the beginning of the file is text, and no field of it counts"
+                }
+            };
+            self.problems.push(Problem {
+                code: "frontmatter-second",
+                severity: Severity::Warning,
+                line: Some(above + 1 + body[..block.start + start].matches('\n').count()),
+                message: message.to_owned(),
+                hint: "move its fields into one block at the beginning of the file, and delete this one".into(),
+            });
+        }
         let mut found: Vec<hidden::Found> =
             hidden::conflict(body, !hidden_text).into_iter().collect();
         if hidden_text {
@@ -524,6 +545,9 @@ mod tests {
     #[test]
     fn a_missing_title_is_the_first_heading_or_the_name() {
         assert_eq!(derived_title("text\n\nSet *ext* `x`\n===\n# Second\n", "n"), "Set ext x");
+        assert_eq!(derived_title("\n---\ntitle: A\nstatus: x\n---\n# B {#b}\n", "n"), "B");
+        assert_eq!(derived_title("# Fees {/* #fees */}\n", "n"), "Fees");
+        assert_eq!(derived_title("# The set {a}\n", "n"), "The set {a}");
         assert_eq!(derived_title("```\n# code\n```\n", "file-name"), "file-name");
         assert_eq!(derived_title(&format!("# {}", "é".repeat(300)), "n").chars().count(), 200);
     }

@@ -32,6 +32,7 @@ use crate::trust::EventKey;
 use crate::txn::stale;
 use crate::txn::stamp::{self, Stage, Stamp};
 use crate::txn::{Change, Extension, Item, Live, Step};
+use crate::vault::copies::copied;
 use crate::vault::files::FileError;
 use crate::vault::left_out::Reason;
 use crate::vault::replace::Fingerprint;
@@ -240,6 +241,10 @@ impl Transaction<'_> {
         if form.as_ref().is_some_and(|form| form.is_of(whole)) {
             return Ok(Prepared::Unchanged);
         }
+        // What is published already stays a document, whatever its name.
+        if let (Which::All, None, Some(copied)) = (which, &form, copied(self.vault, &path)) {
+            return Ok(Prepared::LeftOut(Reason::Copy(copied)));
+        }
         let mode = self.vault.config().frontmatter;
         let is_draft = || form.as_ref().is_some_and(|form| form.is_draft(&document, mode));
         match which {
@@ -295,7 +300,7 @@ impl Transaction<'_> {
         };
         let is_new = base.next() == Version::FIRST;
         let found = problems(live, &document, live::criteria(self.vault, &path, &document, is_new));
-        let warnings = Refusal::unless_valid(&path, found)?;
+        let mut warnings = Refusal::unless_valid(&path, found)?;
         let version = base.next();
         // A document that had no such field was created when its history begins.
         let first = base.history.slots.first().and_then(|slot| slot.entry.as_ref().ok());
@@ -303,6 +308,10 @@ impl Transaction<'_> {
         let stamp = Stamp { stage: self.stage(id), ..self.stamp(version, created) };
         let next = stamp.next(id, live, &document, None, mode);
         let next = next.map_err(|why| Refusal::of_spelling(&path, &why))?;
+        if is_new {
+            let content = live::Text { text: live.to_owned(), document };
+            warnings.extend(live::of_name(self.vault, id, &content));
+        }
         let change =
             if self.submits.is_some() { Change::Step(Step::Submit) } else { base.change() };
         let mut item = self.next_version(id, &base, &next.sealed, change)?;

@@ -21,6 +21,7 @@ use crate::model::layout::{AUDIT_DIR, limit};
 use crate::model::number::Version;
 use crate::txn::{Change, Item, Live, Step};
 use crate::vault::config::Config;
+use crate::vault::copies::copied;
 use crate::vault::left_out::{LeftOut, Reason};
 use crate::vault::replace::Fingerprint;
 use crate::vault::{OpenError, Vault};
@@ -282,6 +283,13 @@ impl Transaction<'_> {
         let mut resealed = Vec::new();
         for id in &ids {
             match self.prepare_governance(id, last_sealed.get(id).copied()) {
+                Governed::Version(_)
+                    if id.is_pack()
+                        && !last_sealed.contains_key(id)
+                        && let Some(copied) = copied(self.vault, id.as_str()) =>
+                {
+                    outcome.left_out.push(LeftOut::artifact(id, Reason::Copy(copied)));
+                }
                 Governed::Version(item) if all => outcome.items.push(*item),
                 Governed::Version(_) => {
                     outcome.left_out.push(LeftOut::artifact(id, Reason::NotNamed));

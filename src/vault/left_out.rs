@@ -4,6 +4,7 @@
 use std::fmt;
 
 use super::Vault;
+use super::copies::Copied;
 use super::ignored::{self, Ignoring, Rule, Rules};
 use super::walk::{Entry, Kind, Listing, list};
 use crate::model::id::{DocumentId, IdError};
@@ -78,6 +79,8 @@ pub enum Reason {
     Draft,
     /// `draft: true` says that the live file is a draft.
     MarkedDraft,
+    /// A copy that a program wrote beside the original, by its name.
+    Copy(Copied),
     /// A retired document, which only its name publishes again.
     Retired,
     /// The document to retire is retired.
@@ -111,6 +114,7 @@ impl Reason {
             Self::Missing => "missing",
             Self::Draft => "draft",
             Self::MarkedDraft => "marked-draft",
+            Self::Copy(_) => "copy",
             Self::Retired => "retired",
             Self::RetiredBefore => "retired-before",
             Self::MovedBefore => "moved-before",
@@ -142,6 +146,7 @@ impl fmt::Display for Reason {
             Self::Missing => "its file is missing",
             Self::Draft => "its live file is a draft",
             Self::MarkedDraft => "it says `draft: true`; name it to publish it",
+            Self::Copy(copied) => return write!(f, "{copied}; name it to publish it"),
             Self::Retired => "it is retired",
             Self::RetiredBefore => "it is retired already",
             Self::MovedBefore => "it was moved already",

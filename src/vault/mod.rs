@@ -8,6 +8,7 @@ mod attributes;
 pub mod audit;
 pub mod cloned;
 pub mod config;
+pub(crate) mod copies;
 pub mod disk;
 pub mod federation;
 pub mod files;

@@ -109,3 +109,121 @@ fn init_names_linked_folders_and_counts_documents_only() {
     next: `ctx publish --all --dry-run` shows 1 document to publish
     ");
 }
+
+const COPY: &str = "nodes/returns.sync-conflict-20240131-123456-ABCDEFG";
+
+#[test]
+fn publish_all_leaves_out_copies_of_sync_programs() {
+    let place = Place::published(&[("nodes/returns", "# Returns\n\nWithin 30 days.\n")]);
+    let copy = "# Returns\n\nWithin 45 days.\n";
+    place.write(&format!("{COPY}.md"), copy);
+    place.write("nodes/returns (Ana's conflicted copy 2024-01-31).md", copy);
+    place.write("nodes/gone (conflicted copy 2024-01-31 123456).md", "# Gone\n");
+    let pack = "id: p\nlabel: P\nquery: '#ok'\n";
+    place.write("packs/p.yml", pack);
+    place.write("packs/p (conflicted copy 2024-01-31 123456).yml", pack);
+    assert_snapshot!(place.ctx("publish --all").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 2 versions, 2026-11-21T10:00:02.000Z
+      new  nodes/gone (conflicted copy 2024-01-31 123456)  v1
+      new  packs/p.yml                                     v1
+      unchanged: nodes/returns
+      left out: nodes/returns (Ana's conflicted copy 2024-01-31) (a copy of `nodes/returns.md` that a sync program wrote; name it to publish it)
+      left out: nodes/returns.sync-conflict-20240131-123456-ABCDEFG (a copy of `nodes/returns.md` that Syncthing wrote; name it to publish it)
+      left out: packs/p (conflicted copy 2024-01-31 123456).yml (a copy of `packs/p.yml` that a sync program wrote; name it to publish it)
+    -- stderr
+    ");
+    assert!(!place.ctx("resolve type:document --bodies").ok().stdout.contains("45 days"));
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 0
+    -- stdout
+    warning[copy]: nodes/returns (Ana's conflicted copy 2024-01-31).md: it is a copy of `nodes/returns.md` that a sync program wrote
+      hint: merge the two files, and delete the copy
+    warning[copy]: nodes/returns.sync-conflict-20240131-123456-ABCDEFG.md: it is a copy of `nodes/returns.md` that Syncthing wrote
+      hint: merge the two files, and delete the copy
+    warning[pack-unmatched]: packs/p (conflicted copy 2024-01-31 123456).yml:3: the query selects no live document
+      hint: correct the tags, filters and paths of the query, or give a file what it asks for, such as `tags: [policy]`
+    warning[pack-twice]: packs/p.yml:1: `packs/p (conflicted copy 2024-01-31 123456).yml` has the id `p`, too
+      hint: give one of them another id
+    warning[pack-unmatched]: packs/p.yml:3: the query selects no live document
+      hint: correct the tags, filters and paths of the query, or give a file what it asks for, such as `tags: [policy]`
+    4 documents checked: 0 errors, 5 warnings
+    -- stderr
+    ");
+    // Its name publishes it, and from then on it is a document like any other.
+    place.args(&["publish", COPY]).run().ok();
+    place.edit(&format!("{COPY}.md"), "45 days", "60 days");
+    let published = place.ctx("publish --all").ok().stdout;
+    assert!(published.contains(&format!("changed  {COPY}")), "{published}");
+}
+
+#[test]
+fn publish_warns_of_names_of_copies_with_nearly_the_same_text() {
+    let place = Place::published(&[
+        ("nodes/returns", "# Returns\n\nWithin 30 days.\n"),
+        ("nodes/chapter", "# One\n\nIt was a dark and stormy night.\n"),
+    ]);
+    place.write("nodes/returns 2.md", "# Returns\n\nWithin 45 days.\n");
+    place.write("nodes/returns - Copy.md", "# Returns\n\nWithin 30 days.\n");
+    place.write("nodes/returns-Anas-MacBook.md", "# Returns\n\nWithin 30 days.\n");
+    place.write("nodes/returns-EU.md", "# Returns\n\nWithin 45 days.\n");
+    place.write("nodes/chapter 2.md", "# Two\n\nThe sun rose late.\n");
+    let published = place.ctx("publish --all").ok();
+    for (name, is_copy) in [
+        ("returns 2", true),
+        ("returns - Copy", true),
+        ("returns-Anas-MacBook", true),
+        ("returns-EU", false),
+        ("chapter 2", false),
+    ] {
+        assert!(published.stdout.contains(&format!("new  nodes/{name} ")), "{}", published.stdout);
+        let warning = format!("warning[copy]: nodes/{name}:");
+        assert_eq!(published.stderr.contains(&warning), is_copy, "{name}: {}", published.stderr);
+    }
+}
+
+#[test]
+fn a_second_block_of_fields_is_reported_and_never_becomes_the_title() {
+    let place = Place::vault();
+    place.write(
+        "nodes/a.md",
+        "---\ntags: [x]\n---\n\n---\ntitle: Old\nstatus: x\n---\n# Real {#real}\n",
+    );
+    let published = place.ctx("publish nodes/a").ok();
+    assert!(
+        published.stderr.contains("warning[frontmatter-second]: nodes/a, line 5"),
+        "{}",
+        published.stderr
+    );
+    let text = place.read("nodes/a.md");
+    assert!(text.contains("\ntitle: Real\n"), "{text}");
+    let read = place.ctx("read nodes/a#real").ok().stdout;
+    assert!(read.contains("# Real {#real}"), "{read}");
+}
+
+#[test]
+fn names_that_windows_cannot_hold_are_a_warning() {
+    let place = Place::vault();
+    for name in ["a: b", "aux", "com1.notes", "x./c", "q?"] {
+        place.write(&format!("nodes/{name}.md"), "# A\n");
+    }
+    place.write("nodes/auxiliary.md", "# A\n");
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 0
+    -- stdout
+    warning[name-windows]: nodes/a: b.md: Windows cannot hold the name `a: b`: it contains `:`
+      hint: rename it; git on Windows cannot check it out
+    warning[name-windows]: nodes/aux.md: Windows cannot hold the name `aux`: it is that of a device
+      hint: rename it; git on Windows cannot check it out
+    warning[name-windows]: nodes/com1.notes.md: Windows cannot hold the name `com1.notes`: it is that of a device
+      hint: rename it; git on Windows cannot check it out
+    warning[name-windows]: nodes/q?.md: Windows cannot hold the name `q?`: it contains `?`
+      hint: rename it; git on Windows cannot check it out
+    warning[name-windows]: nodes/x./c.md: Windows cannot hold the name `x.`: it ends in a dot or a blank
+      hint: rename it; git on Windows cannot check it out
+    6 documents checked: 0 errors, 5 warnings
+    -- stderr
+    ");
+    place.ctx("publish --all").ok();
+}
