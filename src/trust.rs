@@ -23,7 +23,9 @@ pub use heads::{
     Memory, TrustedHead, TrustedHeads, advance, all, forget, forget_everywhere, is_trusted,
     memories, trust, trusted_heads, trusted_heads_in,
 };
-pub use intent::{EventKey, Intent, begun_last, intend, intents, interrupted, withdraw};
+pub use intent::{
+    EventKey, Incomplete, Intent, complete, incomplete, intend, intents, interrupted, withdraw,
+};
 pub use stored::TrustError;
 
 /// The end of a log.
@@ -178,8 +180,7 @@ pub fn open_log_locked(vault: &Vault) -> Result<Log, LogError> {
 /// # Errors
 /// See [`HeadError`].
 pub fn check(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<(), HeadError> {
-    let hash_of = |number| chronicle.checkpoint(number).ok().map(|checkpoint| checkpoint.hash);
-    check_end(vault, chronicle.head_number(), hash_of)
+    check_end(vault, chronicle.head_number(), |number| chronicle.hash_of(number))
 }
 
 /// The same of a log that ends at checkpoint `last`, and whose checkpoints have the hashes that

@@ -20,11 +20,12 @@ use super::writer::{FULL, FilesByWriter, Random, WriterId};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::{Bound, Mark};
+use crate::model::digest::Digest;
 use crate::model::id::{DocumentId, IdError};
 use crate::model::layout::{self, AUDIT_DIR};
-use crate::model::number::Version;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
-use crate::trust::{self, Head, Memory};
+use crate::trust::{self, Head, Incomplete, Memory};
 use crate::vault::Vault;
 use crate::vault::audit::{Audit, Queries};
 use crate::vault::config::Config;
@@ -245,31 +246,71 @@ pub(crate) struct Beside {
     pub(crate) made_by: Option<String>,
 }
 
-/// Records the event that this user committed last, if its line is missing because the command was
-/// interrupted or could not write it, after the line that it is to have `beside` it. Only the intent
-/// record shows that it was this user's event; which principal made it, the histories say.
+/// The events that commands of this user committed and did not complete, and of which this user
+/// wrote no line that is known of. Only an intent record shows that (VER-30).
+pub(crate) fn unwritten(
+    vault: &Vault,
+    hash_of: impl Fn(CheckpointNumber) -> Option<Digest>,
+) -> Vec<Incomplete> {
+    let mut found = trust::incomplete(vault, hash_of);
+    let here = Tails::read(vault.state());
+    found.retain(|one| {
+        let (_, there) = Tails::read_from(&one.dir.join(outside::CHANGES));
+        !here.has_sealed(one.checkpoint()) && !there.has_sealed(one.checkpoint())
+    });
+    found
+}
+
+/// The checkpoints whose lines the next command of this user adds, in order: those of [`unwritten`]
+/// that no line names. A command that was interrupted right after its line did not note that it
+/// wrote one.
 ///
 /// # Errors
-/// It was not recorded.
+/// A log cannot be read.
+pub(crate) fn owed<'c>(
+    vault: &Vault,
+    chronicle: &Chronicle<'c>,
+) -> io::Result<BTreeMap<CheckpointNumber, Incomplete>> {
+    let found = unwritten(vault, |number| chronicle.hash_of(number)).into_iter();
+    let mut owed: BTreeMap<_, _> = found.map(|one| (one.checkpoint(), one)).collect();
+    if owed.is_empty() || !is_begun(vault) {
+        return Ok(BTreeMap::new());
+    }
+    Logs::of_changes(vault)?.each(&mut |line| {
+        let Event::Change(change) = &line.event else { return };
+        let Some(sealed) = change.sealed() else { return };
+        let made = |one: &mut Incomplete| one.intent.makes.map(|hash| hash.to_string());
+        let number = CheckpointNumber(sealed.checkpoint);
+        if owed.get_mut(&number).and_then(made).as_ref() == Some(&sealed.hash) {
+            owed.remove(&number);
+        }
+    })?;
+    Ok(owed)
+}
+
+/// Records the events of [`owed`], each after the line that it is to have `beside` it; returns their
+/// checkpoints. Which principal made an event, the histories say.
+///
+/// # Errors
+/// One was not recorded.
 pub(crate) fn catch_up(
     (vault, chronicle): (&Vault, &Chronicle<'_>),
     recorder: &Recorder,
     now: Timestamp,
     beside: &dyn Fn(&Checkpoint) -> Result<Beside, ChangeError>,
-) -> Result<(), ChangeError> {
-    let Some(intent) = trust::begun_last(vault) else { return Ok(()) };
-    let number = intent.upon.checkpoint.next();
-    let Ok(checkpoint) = chronicle.checkpoint(number) else { return Ok(()) };
-    if checkpoint.at != intent.event.at || Tails::read(vault.state()).has_sealed(number) {
-        return Ok(());
+) -> Result<Vec<CheckpointNumber>, ChangeError> {
+    let owed = owed(vault, chronicle).map_err(ChangeError::Tail)?;
+    for (number, one) in &owed {
+        let Ok(checkpoint) = chronicle.checkpoint(*number) else { continue };
+        let head = HeadRef::of(&one.intent.upon);
+        let Beside { change, made_by } = beside(checkpoint)?;
+        let recorder = &made_by.map_or_else(|| recorder.clone(), |by| recorder.of_interrupted(&by));
+        if let Some(change) = change {
+            append(vault, recorder, now, head.clone(), change)?;
+        }
+        append(vault, recorder, now, head, Change::of_event(checkpoint, true))?;
     }
-    let head = HeadRef::of(&intent.upon);
-    let Beside { change, made_by } = beside(checkpoint)?;
-    let recorder = &made_by.map_or_else(|| recorder.clone(), |by| recorder.of_interrupted(&by));
-    if let Some(change) = change {
-        append(vault, recorder, now, head.clone(), change)?;
-    }
-    append(vault, recorder, now, head, Change::of_event(checkpoint, true)).map(|_| ())
+    Ok(owed.into_keys().collect())
 }
 
 /// Whether the change logs hold the last line that this user wrote of each writer: without one of

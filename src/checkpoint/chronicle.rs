@@ -56,6 +56,11 @@ impl<'l> Chronicle<'l> {
             .ok_or(LogError::Unknown { asked: number, last: self.head_number() })
     }
 
+    /// The hash that a checkpoint states; `None` if the log has no such checkpoint.
+    pub fn hash_of(&self, number: CheckpointNumber) -> Option<Digest> {
+        self.checkpoint(number).ok().map(|checkpoint| checkpoint.hash)
+    }
+
     /// What was published at a checkpoint, its hash recomputed from the maps. Number 0 is the
     /// empty vault.
     ///

@@ -6,7 +6,7 @@ use super::ui::{first, shown, table};
 use super::{Answer, Locking};
 use crate::audit::Change;
 use crate::model::layout;
-use crate::recover::{Lost, Request, recover};
+use crate::recover::{Lost, Recovery, Request, recover};
 use crate::report::failure::Failure;
 use crate::report::recover::{RecoverReport, kind, recorded_by};
 use crate::txn::{Recovered, UncommittedFile};
@@ -16,8 +16,9 @@ use crate::words::count;
 ///
 /// Every writing command does this first if an intent record on this machine names an interrupted
 /// command. What no checkpoint seals is moved to .context/local/recovered/, never deleted. Live
-/// files that a publication did not update are updated. Damage to sealed versions is reported and
-/// not changed: restore those files from git or a backup.
+/// files that a publication did not update are updated. An event of your own that the change log
+/// lacks is added to it. Damage to sealed versions is reported and not changed: restore those files
+/// from git or a backup.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx recover --dry-run\n  ctx recover")]
 pub(super) struct Recover {
@@ -41,17 +42,22 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         force: args.force,
         expect: args.expect.read()?,
     };
-    let recovery = recover(&vault, &request)?;
-    if !args.dry_run {
+    let mut recovery = recover(&vault, &request)?;
+    let mut is_recorded = true;
+    if !args.dry_run && recovery.unreliable.is_none() {
         let paths = recovery.recovered.paths();
-        session.changed(&vault, (!paths.is_empty()).then_some(Change::Recover { paths }));
+        let change = (!paths.is_empty()).then_some(Change::Recover { paths });
+        let added = session.changed(&vault, change);
+        is_recorded = added.is_some() || recovery.owed.is_empty();
+        recovery.owed = added.unwrap_or_default();
     }
     let (recovered, broken, lost) = (&recovery.recovered, &recovery.broken, &recovery.lost);
     if session.ui.json {
         session.ui.report(&RecoverReport::new(&recovery, args.dry_run));
     } else {
-        if recovery.unreliable.is_none() && (broken.is_empty() || !recovered.is_empty()) {
-            print(session, recovered, args.dry_run);
+        let is_empty = recovered.is_empty() && recovery.owed.is_empty();
+        if recovery.unreliable.is_none() && (broken.is_empty() || !is_empty) {
+            print(session, &recovery, args.dry_run);
         }
         print_lost(session, lost);
         for (id, why) in broken {
@@ -64,7 +70,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     }
     note_left_alone(session, recovered);
     let is_whole = lost.versions.is_empty() && broken.is_empty();
-    let is_done = recovered.left_alone.iter().all(|(_, why)| why.is_changed());
+    let is_done = is_recorded && recovered.left_alone.iter().all(|(_, why)| why.is_changed());
     if let Some(why) = recovery.unreliable {
         return Err(why.into());
     }
@@ -114,9 +120,10 @@ fn rows(uncommitted: &[UncommittedFile]) -> Vec<String> {
     first(table(&rows).into_iter(), |line| line)
 }
 
-fn print(session: &mut Session<'_>, recovered: &Recovered, dry_run: bool) {
+fn print(session: &mut Session<'_>, recovery: &Recovery, dry_run: bool) {
+    let (recovered, owed) = (&recovery.recovered, &recovery.owed);
     let would = if dry_run { "would be " } else { "" };
-    if recovered.is_empty() {
+    if recovered.is_empty() && owed.is_empty() {
         session.ui.line("nothing to clean up");
         return;
     }
@@ -132,6 +139,11 @@ fn print(session: &mut Session<'_>, recovered: &Recovered, dry_run: bool) {
         for path in &recovered.caught_up {
             session.ui.line(&format!("  {}", shown(path)));
         }
+    }
+    if !owed.is_empty() {
+        let events = count(owed.len(), "event");
+        session.ui.line(&format!("{events} {would}added to the change log"));
+        owed.iter().for_each(|number| session.ui.line(&format!("  checkpoint {number}")));
     }
 }
 

@@ -10,6 +10,7 @@ use crate::audit::Change;
 use crate::checkpoint::log::Log;
 use crate::govern::Outcome;
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::vault::Vault;
@@ -181,12 +182,18 @@ impl<'w> Session<'w> {
     }
 
     /// Records a change that made no checkpoint, if there was one, and what an interrupted command
-    /// did not record.
-    pub(super) fn changed(&mut self, vault: &Vault, change: Option<Change>) {
-        if let Err(why) = self.workspace.record_change(vault, change) {
+    /// did not record: returns the checkpoints of that, or `None` if something was not recorded.
+    pub(super) fn changed(
+        &mut self,
+        vault: &Vault,
+        change: Option<Change>,
+    ) -> Option<Vec<CheckpointNumber>> {
+        let recorded = self.workspace.record_change(vault, change);
+        if let Err(why) = &recorded {
             let why = why.to_string();
             self.ui.warn(&format!("the change log lacks this command: {}", shown(&why)));
         }
+        recorded.ok()
     }
 
     /// Tells the program of the user's configuration what was submitted or decided.

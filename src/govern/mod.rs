@@ -36,10 +36,11 @@ pub use request::{Author, Mode, NewDocument, Request, Which};
 pub use restore::{RestoreError, RestoreRequest, RestoredFile, Restoring, Standing, restore};
 pub use retire::retire;
 
-use crate::audit::ChangeError;
+use crate::audit::{ChangeError, changes};
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::trust::{self, EventKey, Head, HeadError, Intent};
@@ -282,11 +283,15 @@ fn event(
     let in_force = InForce::of(vault, &chronicle)?;
     in_force.admit(event.gate, vault.config())?;
     let sealed = in_force.vault(vault, &chronicle, event.includes)?;
-    if !event.mode.dry_run && governance::was_recorded(vault, &chronicle) {
-        // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.
-        let now = event.author.now;
-        let recorder = governance::recorder_of(vault, &chronicle, event.author);
-        let _ = review::catch_up_event(vault, &chronicle, &recorder, now);
+    if !event.mode.dry_run {
+        match changes::is_begun(vault) {
+            // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.
+            true => {
+                let recorder = governance::recorder_of(vault, &chronicle, event.author);
+                let _ = review::catch_up_event(vault, &chronicle, &recorder, event.author.now);
+            }
+            false => txn::complete(vault, &chronicle),
+        }
     }
     let live_mode = vault.config().frontmatter;
     let binds = Binds::of(vault.config());
@@ -348,6 +353,10 @@ fn write(
             // own.
             if named.is_ok() && committed.left_alone.iter().all(|(_, why)| why.is_changed()) {
                 hint::remove(vault.files());
+                // Without the line the event is not complete: the next writer adds it.
+                if committed.after.iter().all(|failure| failure.step != RECORD_CHANGE) {
+                    trust::complete(vault, |intent| intent.makes == Some(checkpoint.hash));
+                }
             }
         }
         outcome.committed = Some(committed);
@@ -363,7 +372,7 @@ fn commit_event(
     event: &Event<'_>,
     (checkpoint, append): &(Checkpoint, Append),
 ) -> Result<Committed, PublishError> {
-    let intent = intend((vault, before), event.author, checkpoint.at);
+    let intent = intend((vault, before), event.author, checkpoint.at, Some(checkpoint.hash));
     let at = Some((append, checkpoint.at));
     commit::commit(vault, &outcome.items, lives, at).map_err(|why| {
         taken_back(vault, &outcome.items, Some(append), &intent);
@@ -371,10 +380,15 @@ fn commit_event(
     })
 }
 
-/// Writes the intent record of an event or a step.
-fn intend((vault, before): (&Vault, &Chronicle<'_>), author: &Author, at: Timestamp) -> Intent {
+/// Writes the intent record of an event or a step, with the hash of the checkpoint that it makes.
+fn intend(
+    (vault, before): (&Vault, &Chronicle<'_>),
+    author: &Author,
+    at: Timestamp,
+    makes: Option<Digest>,
+) -> Intent {
     let key = EventKey { at, by: author.principal.to_string() };
-    let intent = Intent { upon: Head::of(before), event: key };
+    let intent = Intent { upon: Head::of(before), event: key, makes };
     // What was acknowledged by an interrupted writer right after its commit counts from here on.
     let _ = trust::advance(vault, &intent.upon, author.now);
     let _ = trust::intend(vault, &intent);

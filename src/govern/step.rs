@@ -28,7 +28,7 @@ pub(super) fn write(
         return Ok(outcome);
     }
     let (vault, before, author) = (transaction.vault, transaction.chronicle, event.author);
-    let intent = intend((vault, before), author, transaction.at);
+    let intent = intend((vault, before), author, transaction.at, None);
     let written = commit::commit_step(vault, &outcome.items, transaction.at);
     let mut committed = written.map_err(|why| {
         taken_back(vault, &outcome.items, None, &intent);

@@ -4,8 +4,11 @@
 use std::mem;
 
 use super::lost::{Lost, lost};
+use crate::audit::changes;
 use crate::checkpoint::fault::LogError;
 use crate::model::id::DocumentId;
+use crate::model::layout::AUDIT_DIR;
+use crate::model::number::CheckpointNumber;
 use crate::trust::{self, Head, HeadError};
 use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::{self, CleanupPlan, Recovered, Scope, Uncleared, UncommittedFile};
@@ -35,6 +38,9 @@ pub(crate) struct Recovery {
     pub(crate) recovered: Recovered,
     /// Artifacts beside whose histories nothing was moved.
     pub(crate) broken: Vec<(DocumentId, Uncleared)>,
+    /// The checkpoints of interrupted commands of this user whose lines the change log lacks: who
+    /// asked for the recovery adds them, unless it is a dry run.
+    pub(crate) owed: Vec<CheckpointNumber>,
     /// What cannot be restored from the files.
     pub(crate) lost: Lost,
     /// Why nothing was touched: the log cannot be relied on.
@@ -93,10 +99,12 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
     let interrupted = trust::interrupted(vault, &end);
     let mut plan = txn::plan(vault, &chronicle, &Scope::Everything);
     let is_explained = plan.uncommitted.iter().all(|left| left.is_of(interrupted.as_ref()));
-    if !is_explained && !request.force && !request.dry_run {
+    if !is_explained && !request.force {
         plan.uncommitted.retain(|file| !file.is_of(interrupted.as_ref()));
         return Err(RecoverError::Unexplained(plan.uncommitted));
     }
+    let owed = changes::owed(vault, &chronicle).map_err(FileError::io("read", AUDIT_DIR))?;
+    let owed = owed.into_keys().collect();
     let broken = mem::take(&mut plan.broken);
     let recovered = if request.dry_run {
         planned(plan)
@@ -105,9 +113,12 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         let recovered = txn::carry_out(vault, plan)?;
         // The line of a step that stands is for the next writer.
         trust::withdraw(vault, |intent| intent.upon == end && !has_step);
+        if !changes::is_begun(vault) {
+            txn::complete(vault, &chronicle);
+        }
         recovered
     };
-    Ok(Recovery { is_explained, recovered, broken, lost, unreliable: None })
+    Ok(Recovery { is_explained, recovered, broken, owed, lost, unreliable: None })
 }
 
 /// What carrying out a plan would do.
@@ -120,6 +131,7 @@ impl Recovery {
     fn untouched(lost: Lost, why: Unreliable) -> Self {
         let recovered = Recovered::default();
         let unreliable = Some(why);
-        Self { is_explained: true, recovered, broken: Vec::new(), lost, unreliable }
+        let (broken, owed) = (Vec::new(), Vec::new());
+        Self { is_explained: true, recovered, broken, owed, lost, unreliable }
     }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::checkpoint::VersionReason;
+use crate::model::number::CheckpointNumber;
 use crate::recover::{LostVersion, Recovery};
 use crate::trust::EventKey;
 use crate::txn::{Recovered, UncommittedFile, UncommittedKind};
@@ -18,6 +19,8 @@ pub struct RecoverReport<'r> {
     explained: bool,
     #[serde(flatten)]
     recovered: RecoveredReport<'r>,
+    /// The checkpoints whose events were added to the change log.
+    added_to_change_log: &'r [CheckpointNumber],
     broken: Vec<BrokenReport<'r>>,
     lost_versions: Vec<VersionReason>,
     lost_checkpoints: Vec<LostCheckpoint<'r>>,
@@ -90,6 +93,7 @@ impl<'r> RecoverReport<'r> {
             dry_run,
             explained: recovery.is_explained,
             recovered: RecoveredReport::from(&recovery.recovered),
+            added_to_change_log: &recovery.owed,
             broken: broken
                 .map(|(id, why)| BrokenReport { id: id.as_str(), reason: why.to_string() })
                 .collect(),

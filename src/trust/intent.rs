@@ -1,5 +1,6 @@
-//! A writer's intent: upon which end of the log it begins an event, and at what instant. It is
-//! beside the trusted head and is durable before the event's first byte is in the vault.
+//! A writer's intent: upon which end of the log it begins an event, at what instant, and the hash of
+//! the checkpoint that it makes. It is beside the trusted head, is durable before the event's first
+//! byte is in the vault, and ends when the event is complete.
 //!
 //! It alone distinguishes what an interrupted writer left from a truncated log (VER-30). The
 //! trusted head by itself cannot say that: one that is merely old, because another user published
@@ -18,6 +19,8 @@ use super::Head;
 use super::heads;
 use super::stored::{self, StoredEnd};
 use crate::chain::history::Entry;
+use crate::model::digest::Digest;
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::disk::Disk;
@@ -36,6 +39,32 @@ pub struct Intent {
     pub upon: Head,
     /// Its event.
     pub event: EventKey,
+    /// The hash of the checkpoint that it makes; `None` for a step of a review, which makes none.
+    pub makes: Option<Digest>,
+}
+
+/// An event that was committed, and that its writer did not complete.
+#[derive(Clone, Debug)]
+pub struct Incomplete {
+    /// The intent record.
+    pub intent: Intent,
+    /// The folder of state that holds it.
+    pub dir: PathBuf,
+}
+
+impl Incomplete {
+    /// The checkpoint that the event made.
+    pub fn checkpoint(&self) -> CheckpointNumber {
+        self.intent.upon.checkpoint.next()
+    }
+}
+
+impl Intent {
+    /// Whether the log has exactly the checkpoint that the event makes: its hash, at its place.
+    /// `hash_of` returns the hash of a checkpoint of the log.
+    pub fn is_committed(&self, hash_of: impl Fn(CheckpointNumber) -> Option<Digest>) -> bool {
+        self.makes.is_some() && self.makes == hash_of(self.upon.checkpoint.next())
+    }
 }
 
 /// What every entry has that one event records, and no entry of another.
@@ -68,6 +97,8 @@ struct StoredIntent {
     by: String,
     #[serde(flatten)]
     upon: StoredEnd,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    makes: Option<String>,
 }
 
 /// The intents that are next to what is trusted for a vault, that of what is checked out first: a
@@ -82,10 +113,15 @@ pub fn intents(vault: &Vault) -> Vec<Intent> {
     folders(vault).filter_map(live).collect()
 }
 
-/// The event that was begun last with what is checked out here, whether or not it is over; none where
-/// it was taken back.
-pub fn begun_last(vault: &Vault) -> Option<Intent> {
-    read(&vault.state()?.dir.join(NAME))
+/// The events that writers of this user committed here and did not complete, that of what is checked
+/// out first; see [`Intent::is_committed`].
+pub fn incomplete(
+    vault: &Vault,
+    hash_of: impl Fn(CheckpointNumber) -> Option<Digest>,
+) -> Vec<Incomplete> {
+    let read = |dir: PathBuf| Some(Incomplete { intent: read(&dir.join(NAME))?, dir });
+    let found = folders(vault).filter_map(read);
+    found.filter(|found| found.intent.is_committed(&hash_of)).collect()
 }
 
 /// The event that a writer began here upon exactly this end of the log, and did not bring to an
@@ -105,11 +141,12 @@ pub fn intend(vault: &Vault, intent: &Intent) -> io::Result<()> {
     let Some(StateFolder { home, dir, .. }) = vault.state() else {
         return Ok(());
     };
-    let Intent { upon, event } = intent;
+    let Intent { upon, event, makes } = intent;
     let stored = StoredIntent {
         event: event.at.to_string(),
         by: event.by.clone(),
         upon: StoredEnd::from(upon),
+        makes: makes.map(|hash| hash.to_string()),
     };
     let text = serde_json::to_string(&stored).map_err(io::Error::other)?;
     let (disk, path) = (vault.files().disk(), dir.join(NAME));
@@ -122,6 +159,7 @@ pub fn intend(vault: &Vault, intent: &Intent) -> io::Result<()> {
     };
     let is_new = file.metadata()?.len() < LENGTH as u64;
     overwrite(disk, &file, &path, &text)?;
+    disk.sync(&file, &path.to_string_lossy())?;
     // A new name is durable when the folders above it are.
     let above = dir.ancestors().take_while(|above| is_new && above.starts_with(home));
     for folder in above {
@@ -133,11 +171,24 @@ pub fn intend(vault: &Vault, intent: &Intent) -> io::Result<()> {
 /// Takes the word of some events back: what they left has been cleared away, or they are over and
 /// cannot be recorded. What cannot be taken back excuses nothing but entries of that one instant.
 pub fn withdraw(vault: &Vault, is_over: impl Fn(&Intent) -> bool) {
+    end(vault, is_over, true);
+}
+
+/// Ends the intent records of events that are complete. The disk is not waited for: a record that a
+/// power cut brings back excuses only what is missing of that event.
+pub fn complete(vault: &Vault, is_complete: impl Fn(&Intent) -> bool) {
+    end(vault, is_complete, false);
+}
+
+fn end(vault: &Vault, is_over: impl Fn(&Intent) -> bool, is_durable: bool) {
+    let disk = vault.files().disk();
     for path in folders(vault).map(|dir| dir.join(NAME)) {
         if read(&path).is_some_and(|intent| is_over(&intent))
             && let Ok(Some(file)) = open(&path)
+            && overwrite(disk, &file, &path, "null").is_ok()
+            && is_durable
         {
-            let _ = overwrite(vault.files().disk(), &file, &path, "null");
+            let _ = disk.sync(&file, &path.to_string_lossy());
         }
     }
 }
@@ -156,12 +207,11 @@ fn open(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Puts a text in the place of the one that is there, durable.
+/// Puts a text in the place of the one that is there.
 fn overwrite(disk: &Disk, file: &File, path: &Path, text: &str) -> io::Result<()> {
     let name = path.to_string_lossy();
     let padded = format!("{text:<width$}\n", width = LENGTH - 1);
-    disk.write(file, &name, 0, padded.as_bytes())?;
-    Ok(disk.sync(file, &name)?)
+    disk.write(file, &name, 0, padded.as_bytes())
 }
 
 fn read(path: &Path) -> Option<Intent> {
@@ -169,5 +219,6 @@ fn read(path: &Path) -> Option<Intent> {
     File::open(path).ok()?.take(LENGTH as u64).read_to_string(&mut text).ok()?;
     let stored: StoredIntent = serde_json::from_str(&text).ok()?;
     let event = EventKey { at: stored.event.parse().ok()?, by: stored.by };
-    Some(Intent { upon: stored.upon.head().ok()?, event })
+    let makes = stored.makes.map(|hash| hash.parse()).transpose().ok()?;
+    Some(Intent { upon: stored.upon.head().ok()?, event, makes })
 }

@@ -29,5 +29,5 @@ pub use uncommitted::{Uncleared, UncommittedFile, UncommittedKind};
 
 pub(crate) use beyond::{Beyond, is_whole, standing};
 pub(crate) use item::Extension;
-pub(crate) use settle::settled_log;
+pub(crate) use settle::{complete, interrupted_lives, settled_log};
 pub(crate) use uncommitted::{are_of, events_from, sealed_form};

@@ -225,3 +225,22 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleE
     }
     Ok(recovered)
 }
+
+/// The live files that the last event did not bring up to date, if its command was interrupted.
+pub(crate) fn interrupted_lives(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+) -> Vec<(DocumentId, Live)> {
+    match hint::is_left(vault.files()) {
+        true => behind::of_last_event(vault, chronicle),
+        false => Vec::new(),
+    }
+}
+
+/// Ends the intent records of events that were committed, if no live file waits for the next writer.
+/// The caller has recorded the event in the change log, where changes are recorded.
+pub(crate) fn complete(vault: &Vault, chronicle: &Chronicle<'_>) {
+    if !hint::is_left(vault.files()) {
+        trust::complete(vault, |intent| intent.is_committed(|n| chronicle.hash_of(n)));
+    }
+}

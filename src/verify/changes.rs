@@ -10,7 +10,8 @@ use super::log::View;
 use super::rules::Rules;
 use super::steps::Steps;
 use crate::audit::{
-    BindLines, Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, missing,
+    BindLines, Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, changes,
+    missing,
 };
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
@@ -25,6 +26,9 @@ use crate::model::timestamp::Timestamp;
 use crate::review;
 use crate::stewards::Role;
 use crate::vault::Vault;
+
+const ADDED_LATER: &str = "its command was interrupted after the commit, and the next writing command \
+                           adds the line";
 
 /// What change logs are compared with.
 #[derive(Debug)]
@@ -43,6 +47,9 @@ pub struct Recorded<'r> {
     pub chains: &'r BoundChains,
     /// From which checkpoint on who may acknowledge that an event has no line, in order.
     pub acknowledgers: Vec<(CheckpointNumber, Acknowledgers)>,
+    /// The last checkpoint, if a command of this user was interrupted after it committed exactly
+    /// that one: its next command adds the line.
+    pub interrupted: Option<CheckpointNumber>,
 }
 
 /// Who may acknowledge that an event has no line (AUDIT-31).
@@ -116,7 +123,7 @@ fn accesses(vault: &Vault) -> Vec<Finding> {
 fn check_changes(vault: &Vault, view: &View, rules: &Rules) -> (Vec<Finding>, Steps) {
     match Logs::of_changes(vault) {
         Ok(logs) => {
-            let (mut findings, steps, by) = compare_all(&logs, recorded(view, rules));
+            let (mut findings, steps, by) = compare_all(&logs, recorded(vault, view, rules));
             name_makers((vault, view), &mut findings, &by);
             match missing::changes(vault) {
                 Ok(lost) => {
@@ -131,11 +138,14 @@ fn check_changes(vault: &Vault, view: &View, rules: &Rules) -> (Vec<Finding>, St
 }
 
 /// What the change logs of a vault are compared with.
-fn recorded<'v>(view: &'v View, rules: &Rules) -> Recorded<'v> {
+fn recorded<'v>(vault: &Vault, view: &'v View, rules: &Rules) -> Recorded<'v> {
     let from = rules.recorded_from.map_or(u64::MAX, |from| from.0);
     let numbers = (from..=view.head_number.0).map(CheckpointNumber);
     let must_bind = view.hashes.keys().copied().filter(|number| rules.is_bound(*number));
+    let unwritten = changes::unwritten(vault, |number| view.hash_of(number));
+    let is_last = unwritten.iter().any(|one| one.checkpoint() == view.head_number);
     Recorded {
+        interrupted: (is_last && view.complete).then_some(view.head_number),
         hashes: &view.hashes,
         owed: numbers.filter(|number| rules.is_strict(*number)).collect(),
         // What of this user's lines is missing is looked for by itself, with those of other refs.
@@ -162,12 +172,14 @@ pub struct Unrecorded {
 /// A log cannot be read.
 pub(super) fn unrecorded(vault: &Vault, view: &View, rules: &Rules) -> io::Result<Unrecorded> {
     let logs = Logs::of_changes(vault)?;
-    let recorded = recorded(view, rules);
+    let recorded = recorded(vault, view, rules);
     let owed = recorded.owed.clone();
     let mut said = Said::new(recorded);
     logs.each(&mut |line| said.take(&line))?;
     let missing = owed.into_iter().filter(|number| said.is_missing(*number));
     let missing = missing.filter(|number| !said.acknowledged.contains_key(number));
+    // The next command of this user adds that line.
+    let missing = missing.filter(|number| said.interrupted != Some(*number));
     let hashes = missing.filter_map(|number| Some((number, view.hash_of(number)?)));
     let last = rules.acknowledgers().pop();
     Ok(Unrecorded {
@@ -203,6 +215,7 @@ pub(super) fn bound(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<
         bindings: &bindings,
         must_bind: Vec::new(),
         acknowledgers: Vec::new(),
+        interrupted: None,
     });
     Logs::of_changes(vault)?.each(&mut |line| said.meet(&line))?;
     Ok(said.lost_bindings().collect())
@@ -324,6 +337,7 @@ struct Said<'r> {
     named: Named<'r>,
     /// From which checkpoint on who may acknowledge.
     acknowledgers: Vec<(CheckpointNumber, Acknowledgers)>,
+    interrupted: Option<CheckpointNumber>,
     /// What is said of events without a line: of an acknowledgement that counts, and of others.
     acknowledged: BTreeMap<CheckpointNumber, String>,
     by: Acknowledged,
@@ -336,7 +350,8 @@ struct Said<'r> {
 
 impl<'r> Said<'r> {
     fn new(recorded: Recorded<'r>) -> Self {
-        let Recorded { hashes, tails: lost, bindings, chains, acknowledgers, .. } = recorded;
+        let Recorded { hashes, tails: lost, bindings, chains, .. } = recorded;
+        let Recorded { acknowledgers, interrupted, .. } = recorded;
         let mut unmet: BTreeMap<(String, u64), Vec<&Binding>> = BTreeMap::new();
         for binding in bindings {
             unmet.entry((binding.id.to_string(), binding.seq)).or_default().push(binding);
@@ -352,6 +367,7 @@ impl<'r> Said<'r> {
             recorded: BTreeSet::new(),
             contradictions: Vec::new(),
             acknowledgers,
+            interrupted,
             acknowledged: BTreeMap::new(),
             by: Acknowledged::new(),
             doubtful: BTreeMap::new(),
@@ -544,9 +560,15 @@ impl<'r> Said<'r> {
     fn missing(&self, owed: Vec<CheckpointNumber>) -> impl Iterator<Item = Finding> {
         owed.into_iter().filter(|number| self.is_missing(*number)).map(|number| {
             let message = "no line of a change log records the event";
+            let is_interrupted = self.interrupted == Some(number);
             let (code, why) = match self.acknowledged.get(&number) {
                 Some(why) => (Code::AuditAcknowledged, Some(why)),
+                None if is_interrupted => (Code::Interrupted, None),
                 None => (Code::AuditMissing, self.doubtful.get(&number)),
+            };
+            let why = match code {
+                Code::Interrupted => Some(ADDED_LATER),
+                _ => why.map(String::as_str),
             };
             let message = why.map_or_else(|| message.to_owned(), |why| format!("{message}; {why}"));
             Finding::new(code, AUDIT_DIR, message).checkpoint(number)

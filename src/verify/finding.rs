@@ -98,6 +98,7 @@ codes! {
     PolicyDrift "policy-drift" Class::WorkingCopy, "A live governance file differs from its published version.";
     HeadElsewhere "head-elsewhere" Class::Note, "On another branch or commit, this machine saw a checkpoint that this log lacks.";
     Unfinished "unfinished" Class::Note, "A file or an entry is uncommitted, as an interrupted command leaves it.";
+    Interrupted "interrupted" Class::Note, "A command of this user was interrupted after its commit, and the next one completes the event.";
     AuditTorn "audit-torn" Class::Note, "The last line of an audit log in the vault was not written to its end, or a power cut took it.";
     AuditElsewhere "audit-elsewhere" Class::Note, "On another branch or commit, this machine wrote lines of an audit log or a staging chain that the vault lacks here.";
     AuditAcknowledged "audit-acknowledged" Class::Note, "No change log has the event of a checkpoint, and a user acknowledged that.";

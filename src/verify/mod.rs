@@ -41,7 +41,7 @@ use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::staging::Staged;
-use crate::trust::{self, EventKey, Head, TrustError, TrustedHeads};
+use crate::trust::{self, EventKey, Head, Incomplete, TrustError, TrustedHeads};
 use crate::txn;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -145,14 +145,16 @@ pub struct Report {
 pub fn verify(vault: &Vault, request: &Request) -> Result<Report, FileError> {
     let before = vault.log_stamp();
     let report = recompute(vault, request, None)?;
-    if report.verdict.is_whole() && report.verdict != Verdict::WorkingCopyDiffers {
+    let has = |code| report.findings.iter().any(|found| found.code == code);
+    let is_settled = report.verdict.is_whole() && !has(Code::Interrupted);
+    if is_settled && report.verdict != Verdict::WorkingCopyDiffers {
         return Ok(report);
     }
     // Beside a writer at work one sees the half of its event: that is looked at again without one. A
     // writer who was at work before the first look, and is not any more, may have added the line of
     // its event since, which the log does not show.
     let held_off = vault.hold_off_writers();
-    let lacks_line = report.findings.iter().any(|found| found.code == Code::AuditMissing);
+    let lacks_line = has(Code::AuditMissing) || has(Code::Interrupted);
     match held_off.was_busy || lacks_line || vault.log_stamp() != before {
         true => recompute(vault, request, None),
         false => Ok(report),
@@ -257,6 +259,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         findings.extend(working::unsealed_policy(&policy, &view));
     }
     let Gathered { mut findings, omitted, .. } = findings;
+    explain_lives(vault, log.as_ref(), &view, &mut findings);
     findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
     findings.dedup();
     let mut report = Report {
@@ -279,6 +282,28 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         report.trust_error = trust::advance(vault, &view.end(), now).err();
     }
     Ok(report)
+}
+
+/// Notes which live files the command did not update that was interrupted after it committed the last
+/// checkpoint: the next writer does (TXN-24). Only the intent record shows that it was interrupted.
+fn explain_lives(vault: &Vault, log: Option<&Log>, view: &log::View, findings: &mut [Finding]) {
+    let mut found: Vec<&mut Finding> =
+        findings.iter_mut().filter(|found| found.code.class() == Class::WorkingCopy).collect();
+    let hash_of = |number| view.hash_of(number);
+    let is_last = |one: &Incomplete| one.checkpoint() == view.head_number;
+    if found.is_empty() || !view.complete || !trust::incomplete(vault, hash_of).iter().any(is_last)
+    {
+        return;
+    }
+    let Some(chronicle) = log.and_then(|log| log.sound().ok()) else { return };
+    let lives: BTreeSet<DocumentId> =
+        txn::interrupted_lives(vault, &chronicle).into_iter().map(|(id, _)| id).collect();
+    for finding in found.iter_mut().filter(|f| f.id.as_ref().is_some_and(|id| lives.contains(id))) {
+        finding.code = Code::Interrupted;
+        "its command was interrupted before it updated the live file; the next writing command does"
+            .clone_into(&mut finding.message);
+        finding.checkpoint = Some(view.head_number);
+    }
 }
 
 /// The events of a vault that no change log has, and who may acknowledge that (AUDIT-31).

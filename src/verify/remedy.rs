@@ -169,6 +169,9 @@ impl Code {
                 "A branch was checked out for the first time that lacks publications of another branch, or an attacker reset the vault and changed which branch git reports."
             }
             Self::Unfinished => "A command was interrupted, or a file was added by hand.",
+            Self::Interrupted => {
+                "A command stopped after its commit, or could not write a file. The event was published; this machine's intent record names its checkpoint."
+            }
             Self::VersionUnpublished => {
                 "The reference implementation keeps submissions that were never approved."
             }
@@ -315,6 +318,10 @@ impl Code {
             Self::Unfinished => Hint::call(
                 "Nothing of it was committed, and it is never served. If an intent record names the interrupted command, the next writing command moves it to `.context/local/recovered/`; otherwise {} does.",
                 Call::new(Verb::Recover).word("--force"),
+            ),
+            Self::Interrupted => Hint::calls(
+                "The next writing command of the same user completes the event ({} is enough; {} shows what it does).",
+                [Verb::Recover.into(), dry_run(Verb::Recover)],
             ),
             Self::PolicyUnsealed => Hint::call(
                 "Check the file; {} publishes it.",

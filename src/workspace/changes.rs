@@ -8,7 +8,6 @@ use crate::govern::review::{self, Lost, rules_in_force};
 use crate::govern::{self, Mode, Outcome, PublishError};
 use crate::live;
 use crate::model::id::DocumentId;
-use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::model::principal::{Principal, PrincipalKey};
 use crate::report::audit::{AuditAcknowledged, AuditDismissed, DismissedSubmission};
@@ -51,8 +50,8 @@ impl AllGivenUp {
 }
 
 impl Workspace<'_> {
-    /// Records a change that made no checkpoint, where changes are recorded; before it the last event
-    /// of this user, if its line is missing.
+    /// Records a change that made no checkpoint, where changes are recorded; before it the events of
+    /// this user whose lines are missing, whose checkpoints it returns.
     ///
     /// # Errors
     /// Something was not recorded.
@@ -60,9 +59,9 @@ impl Workspace<'_> {
         &self,
         vault: &Vault,
         change: Option<Change>,
-    ) -> Result<(), NoChange> {
+    ) -> Result<Vec<CheckpointNumber>, NoChange> {
         if !changes::is_begun(vault) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let verb = self.options.command.verb.clone();
         let holder = self.holder(&verb).map_err(|why| NoChange::Asked(Box::new(why)))?;
@@ -78,7 +77,7 @@ impl Workspace<'_> {
         &self,
         vault: &Vault,
         change: Option<Change>,
-    ) -> Result<(), NoChange> {
+    ) -> Result<Vec<CheckpointNumber>, NoChange> {
         let asked = |why: Failure| NoChange::Asked(Box::new(why));
         let principal = self.principal(vault.root(), None).ok();
         let recorder = self.recorder(vault, principal).map_err(asked)?;
@@ -92,14 +91,14 @@ impl Workspace<'_> {
             Some(sealed) => recorder.under(sealed.as_ref().ok().map(Option::as_ref)),
             None => recorder.under(None),
         };
-        if let Some(chronicle) = &chronicle
-            && vault.files().exists(layout::AUDIT_DIR)
-        {
-            review::catch_up_event(vault, chronicle, &recorder, now)?;
-        }
-        let Some(change) = change else { return Ok(()) };
+        let added = match &chronicle {
+            Some(chronicle) => review::catch_up_event(vault, chronicle, &recorder, now)?,
+            None => Vec::new(),
+        };
+        let Some(change) = change else { return Ok(added) };
         let head = chronicle.as_ref().map(Head::of);
-        Ok(changes::other(vault, head.as_ref(), &recorder, now, change)?)
+        changes::other(vault, head.as_ref(), &recorder, now, change)?;
+        Ok(added)
     }
 
     /// Records that the event of a checkpoint has no line, and why (AUDIT-31); with `is_done` false it

@@ -52,6 +52,7 @@ mod index;
 mod init;
 mod interleaved;
 mod interop;
+mod interrupted;
 mod invisible;
 mod json;
 mod kept_in_vault;

@@ -13,7 +13,7 @@ fn reference_vault() -> Place {
 }
 
 /// Provoked by tests of their own: the fault is outside a vault of ours.
-const ELSEWHERE: [Code; 36] = [
+const ELSEWHERE: [Code; 37] = [
     // `spec/vectors/review`.
     Code::ApprovalMissing,
     Code::ApprovalSelf,
@@ -54,6 +54,8 @@ const ELSEWHERE: [Code; 36] = [
     Code::StagedContradicts,
     Code::StagedUnauthorised,
     Code::StagedUnproved,
+    // `interrupted.rs`.
+    Code::Interrupted,
     // `acknowledged.rs`.
     Code::AuditAcknowledged,
     // `respelled.rs`.

@@ -320,8 +320,16 @@ fn what_change_logs_say_is_compared_with_the_checkpoints() {
             chains.change(chain.parse().unwrap(), CheckpointNumber(checkpoint), line);
         }
         let chains = &chains;
-        let recorded =
-            Recorded { hashes: &hashes, owed, tails, bindings, must_bind, chains, acknowledgers };
+        let recorded = Recorded {
+            hashes: &hashes,
+            owed,
+            tails,
+            bindings,
+            must_bind,
+            chains,
+            acknowledgers,
+            interrupted: None,
+        };
         let (mut found, steps) = compare_changes(&logs, recorded);
         let (ids, unknown) = steps.ids();
         found.extend(unknown);
@@ -339,4 +347,30 @@ fn what_change_logs_say_is_compared_with_the_checkpoints() {
         findings.sort();
         assert_eq!(found, findings, "{}", case.name);
     }
+}
+
+#[test]
+fn an_interrupted_command_excuses_no_checkpoint_that_must_bind_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = Logs::open(folder.path()).unwrap();
+    let number = CheckpointNumber(2);
+    let hashes = [(number, Digest::of(b"2"))].into();
+    let found = |must_bind, interrupted| {
+        let recorded = Recorded {
+            hashes: &hashes,
+            owed: vec![number],
+            tails: [].into_iter().collect(),
+            bindings: &[],
+            must_bind,
+            chains: &BoundChains::default(),
+            acknowledgers: Vec::new(),
+            interrupted,
+        };
+        let (found, _) = compare_changes(&logs, recorded);
+        found.iter().map(|found| found.code.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(found(vec![], None), ["audit-missing"]);
+    assert_eq!(found(vec![], Some(number)), ["interrupted"]);
+    assert_eq!(found(vec![], Some(CheckpointNumber(3))), ["audit-missing"]);
+    assert_eq!(found(vec![number], Some(number)), ["interrupted", "audit-missing"]);
 }

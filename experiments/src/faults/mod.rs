@@ -277,10 +277,7 @@ impl Case<'_> {
                 false => Err("another log than without the fault".into()),
             };
         }
-        match told {
-            true => self.sound("right after it")?,
-            false => self.sound_but_for_its_line()?,
-        }
+        self.sound("right after it")?;
         let found = state(&self.person, &self.root)?;
         let is_event = self.old != self.new;
         match (found == self.old, found == self.new) {
@@ -330,22 +327,6 @@ impl Case<'_> {
             0 if !self.scene.is_done(&self.root, self.form) => Err("it is not done".into()),
             0 | 1 => self.sound("after doing it again"),
             _ => Err(again.complaint().into()),
-        }
-    }
-
-    /// The same, but for the line of the event in the change log, which the next command writes.
-    fn sound_but_for_its_line(&self) -> Result<()> {
-        let said = self.person.ctx(&self.root, &["verify", "--json", "--allow-drift"]);
-        let json = said.json();
-        let findings = json["findings"].as_array().into_iter().flatten();
-        let missing = findings.clone().filter(|found| found["code"] == "audit-missing").count();
-        let others = findings.filter(|found| {
-            found["code"] != "audit-missing"
-                && (found["class"] == "damage" || found["class"] == "unsettled")
-        });
-        match said.exit == 0 || missing == 1 && others.count() == 0 {
-            true => Ok(()),
-            false => Err(format!("right after it: {}", said.complaint()).into()),
         }
     }
 

@@ -14,6 +14,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::document::review::{Action, ReviewState};
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::review::{StepKind, Track, fields_of};
 use crate::trust::{self, Head};
@@ -86,18 +87,18 @@ pub(in super::super) fn catch_up(
     Ok(())
 }
 
-/// Records the event that this user committed last, if its line is missing, with what it has beside
-/// it.
+/// Records the events of this user whose lines are missing, with what they have beside them, and ends
+/// their intent records; returns their checkpoints.
 ///
 /// # Errors
-/// It was not recorded.
+/// One was not recorded.
 pub(crate) fn catch_up_event(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
     recorder: &Recorder,
     now: Timestamp,
-) -> Result<(), ChangeError> {
-    changes::catch_up((vault, chronicle), recorder, now, &|checkpoint| {
+) -> Result<Vec<CheckpointNumber>, ChangeError> {
+    let recorded = changes::catch_up((vault, chronicle), recorder, now, &|checkpoint| {
         let made_by = maker_of(vault, checkpoint);
         if !super::super::is_governed(vault, chronicle).unwrap_or(true) {
             return Ok(Beside { change: None, made_by });
@@ -110,7 +111,9 @@ pub(crate) fn catch_up_event(
         let step = ReviewStep { versions, recovered: true, ..ReviewStep::default() };
         let change = (!step.versions.is_empty()).then_some(Change::Emergency(step));
         Ok(Beside { change, made_by })
-    })
+    })?;
+    txn::complete(vault, chronicle);
+    Ok(recorded)
 }
 
 /// Who made the event of a checkpoint: whom the histories name as the editor of its versions.

@@ -205,7 +205,7 @@ impl Workspace<'_> {
     /// Records an act in the change log, where changes are recorded, for the holder of the write lock.
     pub(super) fn record_act(&self, vault: &Vault, change: Change) -> Result<(), Failure> {
         match changes::is_begun(vault) {
-            true => Ok(self.record_under_lock(vault, Some(change))?),
+            true => Ok(self.record_under_lock(vault, Some(change)).map(|_| ())?),
             false => Ok(()),
         }
     }
