@@ -110,7 +110,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("title-invalid", "a document", "The title is empty, not text, or longer than 200 characters."),
     ("description-invalid", "a document", "The description is not text, or longer than 500 characters."),
     ("source-invalid", "a document", "The `source` mapping of a source node is missing or invalid."),
-    ("type-unknown", "a document", "The type is unknown and is read as `document`. This is a warning."),
+    ("type-unknown", "a document", "The type is not a word, or differs by one slip from a type that has a meaning. The document is read as `document`. This is a warning."),
     ("tag-grammar", "a document", "A tag has characters that tags cannot have. This is a warning."),
     ("field-foreign", "a document", "A field has a value that ctx does not use, or reads as another. This is a warning."),
     ("source-ignored", "a document", "A `source` mapping has no effect without `type: source`. This is a warning."),

@@ -62,7 +62,8 @@ impl Text {
     /// Takes the tags of the body to those of the frontmatter, where the layout has such.
     fn take_tags(&mut self, markup: Markup) {
         let Document { frontmatter, parts, .. } = &mut self.document;
-        frontmatter.tags.extend(markup.additions(frontmatter, &self.text[parts.body..]).tags);
+        let additions = markup.additions(frontmatter, &self.text[parts.body..]);
+        frontmatter.add_tags(additions.tags, markup);
     }
 }
 

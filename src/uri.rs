@@ -326,7 +326,7 @@ impl fmt::Display for Uri {
                 }
                 Ok(())
             }
-            Target::Tag(name) => write!(f, "{TAG}/{}", encode(name.as_str())),
+            Target::Tag(name) => write!(f, "{TAG}/{}", encode_path(name.as_str())),
             Target::Folder(path) => f.write_str(&encode_path(path)),
             Target::Search(query) => {
                 let words: Vec<String> = query.split(' ').map(encode).collect();

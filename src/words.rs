@@ -24,6 +24,18 @@ pub(crate) fn nearest<'a>(
     Nearest { left: usize::MAX }.find(found, candidates)
 }
 
+/// Returns the word that `found` differs from by one slip: a character more, fewer, other, or two that
+/// changed places. Another case of a word is meant.
+pub(crate) fn misspelled<'a>(
+    found: &str,
+    words: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let is_slip = |word: &&str| {
+        !word.eq_ignore_ascii_case(found) && strsim::damerau_levenshtein(found, word) == 1
+    };
+    words.into_iter().find(is_slip)
+}
+
 /// The name, of several parts with a separator between them, that is meant by `found`: one with the
 /// same last part, or else the nearest whole, or, for a name of a single part, one whose last part
 /// is the nearest.

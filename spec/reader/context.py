@@ -10,9 +10,9 @@ import unicodedata
 
 from artifact import Artifact
 from formats import (
-    Document, Refused, has_control, is_artifact, is_governance, is_invisible, read_yaml,
+    Document, Refused, fold, has_control, is_artifact, is_governance, is_invisible, read_yaml,
 )  # fmt: skip
-from questions import SCHEME, TAG, WORDS, Names, Pack, Term, Uri, encoded, read_selector
+from questions import PLAIN_TAG, SCHEME, Names, Pack, Term, Uri, encoded, is_name, is_tag, read_selector
 from verify import Verifier
 
 WHOLE = "whole"
@@ -32,15 +32,24 @@ class Version:
     @property
     def type(self):
         found = self.document.text_of("type")
-        return found if found in WORDS["type"] else "document"
+        return found if found and is_name(found) else "document"
 
-    @property
-    def tags(self):  # DOC-13
+    def has_tag(self, wanted, is_obsidian):  # DOC-13, DOC-44, SEL-34
         node = self.document.field("tags")
         if node is None or node.kind == "map":
-            return []
+            return False
         words = [item.text for item in node.items] or re.split(r"[,\s]+", node.text)
-        return [word.removeprefix("#") for word in words if TAG.fullmatch(word.removeprefix("#"))]
+        tags = [word.removeprefix("#") for word in words]
+        if not is_obsidian:
+            return wanted in filter(PLAIN_TAG.fullmatch, tags)
+        return any(f"{fold(tag)}/".startswith(f"{fold(wanted)}/") for tag in tags if is_tag(tag))
+
+    def is_in(self, term, is_obsidian):  # SEL-21
+        key, value = term.key, term.value
+        if key == "tag":
+            return self.has_tag(value, is_obsidian)
+        own = {"type": self.type, "status": "published"}
+        return value == (own[key] if key in own else self.source(key))
 
     def source(self, key):  # DOC-14
         node = self.document.field("source") if self.type == "source" else None
@@ -104,10 +113,18 @@ class State:
                 self.withheld.append(id)
 
     @property
-    def names(self):
+    def config(self):
         config = self.versions.get(".context/config.yaml")
         node = read_yaml(config.text) if config else None
-        return Names(node.plainly() if node and node.kind == "map" else {})
+        return node.plainly() if node and node.kind == "map" else {}
+
+    @property
+    def names(self):
+        return Names(self.config)
+
+    @property
+    def is_obsidian(self):  # DOC-35
+        return self.config.get("layout") == "obsidian"
 
     def pack(self, id):  # SEL-24
         files = [name for name in self.versions if re.match("packs/", name) and is_governance(name)]
@@ -200,13 +217,7 @@ class Answer:
             definition = self.state.pack(value)[1].set
             return self.put_out(definition, version) if definition else None
         if key != "uri":
-            holds = {
-                "tag": lambda: value in version.tags,
-                "type": lambda: value == version.type,
-                "status": lambda: value == "published",
-                "transport": lambda: value == version.source("transport"),
-                "server": lambda: value == version.source("server"),
-            }[key]()
+            holds = version.is_in(term, self.state.is_obsidian)
         elif value.is_foreign or value.kind == "search":
             raise Refused("not part of this reader")
         else:

@@ -7,13 +7,19 @@ from urllib.parse import quote, unquote_to_bytes
 from formats import Refused, has_control, id_error, is_invisible, read_yaml
 
 SCHEME = "contextnest://"
-TAG = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+PLAIN_TAG = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 WORDS = {
-    "type": "document snippet glossary persona prompt source tool reference skill".split(),
     "status": ["draft", "published"],
     "transport": ["mcp", "rest", "cli", "function"],
 }
+
+
+def is_tag(text):  # SEL-33
+    is_odd = re.search(r"[\s!-,.:-@\[-^`{-~\u2000-\u206f\u2e00-\u2e7f]", text)
+    is_odd = is_odd or has_control(text) or any(map(is_invisible, text))
+    is_named = all(text.split("/")) and re.search("[^_/-]", text) and re.search("[^0-9]", text)
+    return not is_odd and bool(is_named) and len(text.encode()) <= 256
 
 
 # URIs --------------------------------------------------------------------------------------------
@@ -112,10 +118,12 @@ class Uri:
         if self.kind == "search" and not is_folder:
             path = [decoded(segment.replace("+", " ")) for segment in raw]
         self.segments, self.is_one = path, len(path) == 1 and not is_folder
+        self.is_folder, self.is_flat = is_folder, not any("/" in name for name in path)
         self.path = "/".join(path)
 
     def check(self):
-        if self.kind == "tag" and not (self.is_one and TAG.fullmatch(self.path)):
+        is_set = self.kind == "tag" and self.segments and not self.is_folder
+        if self.kind == "tag" and not (is_set and self.is_flat and is_tag(self.path)):
             raise Refused("uri-tag")
         if self.kind == "search" and not self.is_one:
             raise Refused("uri-query")
@@ -272,11 +280,11 @@ class Parser:
         if self.text[self.at - 1] == ":" and self.text[self.at : self.at + 1] == '"':
             return self.term(key, self.quoted())
         is_sign = self.text[self.at - 1] == "#"
-        text = self.take(r"[^ \t\r\n()|+*/#]*" if is_sign else r"[^ \t\r\n()|+*#]*")
+        text = self.take(r"[^ \t\r\n()|+*#]*")
         if is_sign and re.match(r"[^:]*-[^:]*:", text):
             raise Refused("selector-minus-joined")
         self.check_minus(text)
-        if key in ("server", "pack") and not NAME.fullmatch(text):
+        if key in ("type", "server", "pack") and not NAME.fullmatch(text):
             raise Refused("selector-expected")
         found = self.term(key, text)
         self.check_end()
@@ -286,7 +294,7 @@ class Parser:
         key = self.take(r"[^ \t\r\n()|+*#:]*")
         if not self.take(":"):
             raise Refused("selector-bare-word")
-        if key not in ("tag", "server", "pack", *WORDS):
+        if key not in ("tag", "type", "server", "pack", *WORDS):
             raise Refused("selector-unknown-key")
         return key
 
@@ -308,13 +316,13 @@ class Parser:
         return text[1:-1].replace('""', '"')
 
     def term(self, key, text):
-        if key == "tag" and not TAG.fullmatch(text):
+        if key == "tag" and not is_tag(text):
             raise Refused("selector-tag")
         if (key, text) == ("status", "staged"):  # SEL-9
             raise Refused("selector-unsupported")
         if key in WORDS and text not in WORDS[key]:
             raise Refused("selector-unknown-word")
-        if key in ("server", "pack") and not is_name(text):
+        if key in ("type", "server", "pack") and not is_name(text):
             raise Refused("selector-expected")
         return Term(key, text)
 
@@ -423,7 +431,7 @@ class Pack:
             elif not types.items:
                 self.refuse("pack-value")
             for item in types.items if key.text == "node_types" else ():
-                if item.text not in WORDS["type"]:
+                if not is_name(item.text or ""):
                     self.refuse("pack-value")
                 self.types.append(Term("type", item.text))
 

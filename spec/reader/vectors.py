@@ -12,7 +12,7 @@ import reviews
 import staging
 from artifact import is_principal
 from audit import check_changes, verify_log
-from context import Answer
+from context import Answer, Version
 from edits import edited
 from live import verify
 from questions import Names, Pack, Uri, read_selector
@@ -285,6 +285,13 @@ def selector(case):
     ]
 
 
+def selected(case):
+    version, is_obsidian = Version("nodes/a", 1, "", case["text"]), case["layout"] == "obsidian"
+    terms = {text: read_selector(text, Names({})) for text in case["selected_by"] + case["not_by"]}
+    found = [text for text, term in terms.items() if version.is_in(term, is_obsidian)]
+    return found == case["selected_by"]
+
+
 def pack(case):
     found = Pack(case["text"], Names(case.get("vault", {})))
     definition = str(found.set or "") if found.is_usable else None
@@ -339,6 +346,7 @@ RUNS = {
         "provenance": review_provenance,
     },
     "selector/cases.json": {"": selector},
+    "selector/values.json": {"": selected},
     "stewards/cases.json": {
         "resolve": stewards,
         "problems": lambda c: [list(one) for one in Stewards(c["text"]).problems] == c["problems"],

@@ -26,7 +26,7 @@ policy,retail --body \"Returns within 30 days.\"\n  ctx add nodes/notes/call --d
 pub(super) struct Add {
     /// Id of the new document: its path in the vault without `.md`
     id: String,
-    /// Type: document, snippet, glossary, persona, prompt, source, tool, reference, skill
+    /// Type: document, snippet, glossary, persona, prompt, source, tool, reference, skill, or a word of your own
     #[arg(long = "type", value_name = "TYPE")]
     node_type: Option<String>,
     /// Title; default: the first heading of the body, or the last part of the id
@@ -81,7 +81,7 @@ fn publish(
     (vault, id): (&Vault, DocumentId),
     (body, author): (&str, Author),
 ) -> Result<Answer, Failure> {
-    let tags = if args.tags.is_empty() { None } else { Some(tags(&args.tags)?) };
+    let tags = if args.tags.is_empty() { None } else { Some(tags(&args.tags, vault)?) };
     let node_type = args.node_type.as_deref().map_or(Ok(NodeType::Document), node_type)?;
     let fields = Fields { title: args.title.clone(), node_type: Some(node_type), tags };
     let text = fields

@@ -7,6 +7,7 @@ use super::as_of::AsOf;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
+use crate::document::frontmatter::NodeType;
 use crate::model::layout;
 use crate::report::failure::Failure;
 use crate::report::map::{Extent, MapReport};
@@ -84,9 +85,13 @@ fn text(session: &mut Session<'_>, instructions: Option<&Served>, map: &MapRepor
         let label = pack.label.map_or_else(String::new, |label| format!(": {}", shown(label)));
         format!("{}{documents}{label}", shown(&Term::Pack(pack.id.to_owned()).to_string()))
     });
+    let as_type = |word: &str| {
+        let node_type = NodeType::from_word(word).unwrap_or_default();
+        Atom::Type(node_type).to_string()
+    };
     let omitted = map.omitted;
     let sections = [
-        ("Types", spelled(&map.types, &|word| format!("type:{word}")), omitted.types),
+        ("Types", spelled(&map.types, &as_type), omitted.types),
         ("Tags", spelled(&map.tags, &|word| format!("#{word}")), omitted.tags),
         ("Folders", spelled(&map.folders, &|word| format!("{word}/")), omitted.folders),
         (

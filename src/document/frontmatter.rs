@@ -8,6 +8,8 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::obsidian::Markup;
+use crate::model::name::is_name;
 use crate::model::number::Version;
 use crate::model::stage::StagePolicy;
 use crate::model::tag::Tag;
@@ -15,10 +17,9 @@ use crate::model::transport::Transport;
 use crate::vault::audit;
 use crate::yaml::{Node, Value};
 
-/// What a document is for (paper, Table 1; `skill` is ours).
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
+/// What a document is for. Nine words have a meaning here (paper, Table 1; `skill` is ours); each other
+/// word is a type that a selector can ask for, and is treated as [`NodeType::Document`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub enum NodeType {
     /// Documentation, guides, overviews.
     #[default]
@@ -39,10 +40,12 @@ pub enum NodeType {
     Reference,
     /// A procedure that an agent can follow.
     Skill,
+    /// Whatever another program means by this word.
+    Other(String),
 }
 
 impl NodeType {
-    /// Every type with its word.
+    /// The types that have a meaning here, with their words.
     pub const ALL: [(&'static str, Self); 9] = [
         ("document", Self::Document),
         ("snippet", Self::Snippet),
@@ -56,13 +59,20 @@ impl NodeType {
     ];
 
     /// The word in a frontmatter.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL.iter().find(|(_, t)| *t == self).map_or("document", |(word, _)| word)
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Other(word) => word,
+            known => {
+                Self::ALL.iter().find(|(_, t)| t == known).map_or("document", |(word, _)| word)
+            }
+        }
     }
 
-    /// The type with this word.
+    /// The type with this word; `None` if the text cannot be a type.
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(w, _)| *w == word).map(|(_, t)| *t)
+        let known = Self::ALL.into_iter().find(|(known, _)| *known == word);
+        let other = || is_name(word).then(|| Self::Other(word.to_owned()));
+        known.map(|(_, known)| known).or_else(other)
     }
 }
 
@@ -130,12 +140,14 @@ pub struct Frontmatter {
     pub title: Option<String>,
     /// `description`, if it is a text.
     pub description: Option<String>,
-    /// `type`, or `document` where that is absent or unknown.
+    /// `type`, or `document` if that is absent or not a word.
     pub node_type: NodeType,
-    /// Tags inside the grammar, without `#`, in order, each once.
+    /// Tags without `#`, in order, each once: the plain ones, then those that the layout adds.
     pub tags: Vec<Tag>,
-    /// Tags outside the grammar: kept in the file, selected by nothing.
+    /// Tags of the field that are not plain. Only the layout of Obsidian has some of them as tags.
     pub odd_tags: Vec<String>,
+    /// How tags are compared.
+    pub(crate) markup: Markup,
     /// `status`.
     pub status: Status,
     /// `version`, if it is a number.
@@ -173,6 +185,7 @@ impl Frontmatter {
             node_type,
             tags,
             odd_tags,
+            markup: Markup::Plain,
             status: text("status").map_or(Status::Draft, |word| Status::from_word(&word)),
             version: get("version").and_then(Node::number).map(Version),
             author: get("author").and_then(joined),
@@ -206,9 +219,15 @@ impl Frontmatter {
         self.get("status").is_none_or(Node::is_null) && self.draft_mark().is_some()
     }
 
-    /// Whether a tag (without `#`) is among the document's. Case matters.
-    pub fn has_tag(&self, tag: &Tag) -> bool {
-        self.tags.iter().any(|t| t == tag)
+    /// Adds the tags that a document has because it is read in a certain way.
+    pub fn add_tags(&mut self, tags: Vec<Tag>, markup: Markup) {
+        self.tags.extend(tags);
+        self.markup = markup;
+    }
+
+    /// Whether a selector finds the document by a tag.
+    pub fn has_tag(&self, wanted: &Tag) -> bool {
+        self.tags.iter().any(|tag| self.markup.selects(wanted, tag))
     }
 }
 
@@ -236,7 +255,7 @@ fn read_tags(node: Option<&Node>) -> (Vec<Tag>, Vec<String>) {
     for word in words {
         let tag = word.strip_prefix('#').unwrap_or(word);
         if seen.insert(tag) {
-            match tag.parse() {
+            match Tag::plain(tag) {
                 Ok(tag) => tags.push(tag),
                 Err(_) => odd.push(tag.to_owned()),
             }

@@ -8,7 +8,7 @@
 mod comments;
 mod hashtags;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 pub use comments::Comments;
 pub(crate) use comments::sections;
@@ -17,7 +17,8 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::frontmatter::Frontmatter;
 use super::sections::Section;
-use crate::model::tag::Tag;
+use crate::model::id::fold;
+use crate::model::tag::{Tag, TagError};
 use crate::vault::config::{Config, Layout};
 use crate::yaml::{Node, Value};
 
@@ -67,8 +68,35 @@ impl Markup {
         }
     }
 
-    /// The hashtags of a body that select nothing, because their names are outside of the grammar of
-    /// tags, each once with its place.
+    /// Whether a document with a tag is found by another one: in the layout of Obsidian by each that
+    /// covers it, else by the same one.
+    pub fn selects(self, wanted: &Tag, tag: &Tag) -> bool {
+        match self {
+            Self::Plain | Self::Unknown => wanted == tag,
+            Self::Obsidian => wanted.covers(tag),
+        }
+    }
+
+    /// The spelling under which tags are compared.
+    fn key(self, tag: &str) -> String {
+        match self {
+            Self::Plain | Self::Unknown => tag.to_owned(),
+            Self::Obsidian => fold(tag),
+        }
+    }
+
+    /// Reads a tag that a document can have.
+    ///
+    /// # Errors
+    /// No document has such a tag.
+    pub(crate) fn tag(self, text: &str) -> Result<Tag, TagError> {
+        match self {
+            Self::Plain | Self::Unknown => Tag::plain(text),
+            Self::Obsidian => text.parse(),
+        }
+    }
+
+    /// The hashtags of a body that select nothing, because their names are not tags, each once with its place.
     pub(crate) fn odd_hashtags(self, body: &str) -> Vec<(usize, String)> {
         if self != Self::Obsidian {
             return Vec::new();
@@ -86,7 +114,8 @@ impl Markup {
 /// What Obsidian reads in a document beyond what every layout reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Additions {
-    /// The tags of the body that are none of the frontmatter's, in the order of the text, each once.
+    /// The tags of the frontmatter that are not plain, then those of the body, each once and without
+    /// the plain ones of the frontmatter.
     pub tags: Vec<Tag>,
     /// Names by which wikilinks may mean it, in the order of the text, each once.
     pub aliases: Vec<String>,
@@ -96,8 +125,42 @@ impl Additions {
     /// The additions of a document.
     pub fn of(fields: &Frontmatter, body: &str) -> Self {
         let comments = Comments::of(body);
-        let tags = hashtags::hashtags(&comments.blanked(body), &fields.tags);
+        let mut tags: Vec<Tag> = fields.odd_tags.iter().filter_map(|t| t.parse().ok()).collect();
+        let known = fields.tags.iter().chain(&tags).cloned().collect();
+        tags.extend(hashtags::hashtags(&comments.blanked(body), known));
         Self { tags, aliases: aliases(fields) }
+    }
+}
+
+/// The tags of many documents, which a selector may ask for.
+#[derive(Debug)]
+pub(crate) struct TagSet {
+    markup: Markup,
+    /// By the spelling under which they are compared.
+    tags: BTreeMap<String, String>,
+}
+
+impl TagSet {
+    /// These tags; of those that mean the same, one is kept.
+    pub(crate) fn new(markup: Markup, tags: impl IntoIterator<Item = String>) -> Self {
+        let keyed = tags.into_iter().map(|tag| (markup.key(&tag), tag));
+        Self { markup, tags: keyed.collect() }
+    }
+
+    /// Whether one of them is found by a tag.
+    pub(crate) fn selects(&self, wanted: &Tag) -> bool {
+        let key = self.markup.key(wanted.as_str());
+        let below = format!("{key}/");
+        let is_below = || {
+            let next = self.tags.range(below.clone()..).next();
+            next.is_some_and(|(tag, _)| tag.starts_with(&below))
+        };
+        self.tags.contains_key(&key) || (self.markup == Markup::Obsidian && is_below())
+    }
+
+    /// Their spellings.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.tags.values().map(String::as_str)
     }
 }
 

@@ -3,7 +3,6 @@
 //! Errors keep a document from being published; warnings say how a value is understood.
 
 use crate::model::hint::{Call, Hint, Verb};
-use crate::model::tag::TagError;
 use crate::model::timestamp::Timestamp;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -20,7 +19,7 @@ use crate::model::transport::Transport;
 use crate::model::visible::{Invisible, without_invisible};
 use crate::uri::{Target, Uri};
 use crate::vault::config::{FrontmatterMode, Server};
-use crate::words::nearest;
+use crate::words::{misspelled, nearest};
 use crate::yaml::Node;
 
 /// The longest title, in characters.
@@ -92,19 +91,24 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
     found.unclosed_comment(text, document, criteria.markup);
     let fields = &document.frontmatter;
     found.texts(document);
-    if let Some(node) = fields.get("type").filter(|n| !n.is_null())
-        && node.text().and_then(NodeType::from_word).is_none()
-    {
+    if let Some(node) = fields.get("type").filter(|n| !n.is_null()) {
         let word = node.text().unwrap_or("a collection");
-        let known = NodeType::ALL.map(|(w, _)| w);
-        let near = nearest(word, known).map_or_else(
-            || format!("types are {}", known.join(", ")),
-            |near| format!("did you mean `{near}`?"),
-        );
-        found.warn("type-unknown", Some(node), format!("type `{word}` is read as document"), near);
+        let message = format!("type `{word}` is read as document");
+        match node.text().and_then(NodeType::from_word) {
+            None => found.warn("type-unknown", Some(node), message, "write a word"),
+            Some(NodeType::Other(_)) => {
+                let meant = misspelled(word, NodeType::ALL.map(|(word, _)| word));
+                let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
+                hint.into_iter().for_each(|hint| {
+                    found.warn("type-unknown", Some(node), message.clone(), hint);
+                });
+            }
+            Some(_) => {}
+        }
     }
     for tag in &fields.odd_tags {
-        let (mut why, mut hint) = (String::new(), TagError.to_string());
+        let Err(rule) = criteria.markup.tag(tag) else { continue };
+        let (mut why, mut hint) = (String::new(), rule.to_string());
         if let Some(found) = Invisible::first_in(tag) {
             why = format!(": it has the invisible {found}");
             hint = format!("without it the tag is `{}`", without_invisible(tag));

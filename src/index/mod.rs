@@ -360,9 +360,18 @@ impl At<'_> {
 
     /// Rows with a tag, whenever they held. So are the answers of the following.
     pub(crate) fn of_tag(&self, tag: &Tag) -> Result<RoaringBitmap, Damaged> {
-        let mut rows = self.posting(&Term::Tag(tag.as_str()))?;
-        if self.markup == Markup::Obsidian {
-            rows |= self.posting(&Term::Hashtag(tag.as_str()))?;
+        if self.markup != Markup::Obsidian {
+            return self.posting(&Term::Tag(tag));
+        }
+        let folded = tag.folded();
+        let mut rows = RoaringBitmap::new();
+        for kind in self.tag_keys() {
+            for end in [row::FOLDED_END, '/'] {
+                let below = format!("{kind}{folded}{end}");
+                for term in self.terms(&[&below]) {
+                    rows |= term?.1;
+                }
+            }
         }
         Ok(rows)
     }
@@ -433,7 +442,7 @@ impl At<'_> {
     /// # Errors
     /// The index is damaged.
     pub(crate) fn tags(&self) -> Result<BTreeSet<String>, Damaged> {
-        self.names(self.tag_keys())
+        Ok(self.rows_by_tag()?.into_keys().collect())
     }
 
     /// Every server of a published source, in byte order.
@@ -444,15 +453,35 @@ impl At<'_> {
         self.names(&[row::SERVERS])
     }
 
-    /// The rows of each tag, whenever they held.
+    /// Every type of a published document, in byte order.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub(crate) fn types(&self) -> Result<BTreeSet<String>, Damaged> {
+        self.names(&[row::TYPES])
+    }
+
+    /// The rows of each tag that hold.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub(crate) fn rows_by_tag(&self) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
+        let mut found: BTreeMap<String, RoaringBitmap> = BTreeMap::new();
+        for term in self.terms(self.tag_keys()) {
+            let (key, rows) = term?;
+            let (_, tag) = key.split_once(row::FOLDED_END).ok_or(Damaged)?;
+            let rows = self.holding(rows)?;
+            if !rows.is_empty() {
+                *found.entry(tag.to_owned()).or_default() |= rows;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The rows of each type, whenever they held.
     ///
     /// # Errors
     /// The index is damaged. So are the answers of the following.
-    pub(crate) fn rows_by_tag(&self) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
-        self.rows_by(self.tag_keys())
-    }
-
-    /// The rows of each type.
     pub(crate) fn rows_by_type(&self) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
         self.rows_by(&[row::TYPES])
     }
@@ -466,7 +495,7 @@ impl At<'_> {
     fn tag_keys(&self) -> &'static [&'static str] {
         match self.markup {
             Markup::Plain | Markup::Unknown => &[row::TAGS],
-            Markup::Obsidian => &[row::TAGS, row::HASHTAGS],
+            Markup::Obsidian => &[row::TAGS, row::ADDED_TAGS],
         }
     }
 

@@ -66,7 +66,7 @@ impl Metadata {
         Self {
             title: fields.title.clone(),
             description: fields.description.clone(),
-            node_type: fields.node_type,
+            node_type: fields.node_type.clone(),
             tags: fields.tags.clone(),
             aliases: Vec::new(),
             source: fields.source.clone(),
@@ -89,9 +89,9 @@ pub(super) enum Term<'t> {
     Known,
     /// Every document whose fields are not.
     Unreadable,
-    Tag(&'t str),
-    /// Documents with a tag in the body alone.
-    Hashtag(&'t str),
+    Tag(&'t Tag),
+    /// Documents with a tag that only the layout of Obsidian adds.
+    Added(&'t Tag),
     Type(&'t str),
     Transport(&'t str),
     Server(&'t str),
@@ -111,10 +111,10 @@ impl Term<'_> {
     /// Its spelling in a dictionary.
     pub(super) fn key(&self) -> String {
         let (kind, name) = match self {
+            Self::Tag(tag) => return tag_key(TAGS, &tag.folded(), tag.as_str()),
+            Self::Added(tag) => return tag_key(ADDED_TAGS, &tag.folded(), tag.as_str()),
             Self::Known => ("d", ""),
             Self::Unreadable => ("u", ""),
-            Self::Tag(name) => (TAGS, *name),
-            Self::Hashtag(name) => (HASHTAGS, *name),
             Self::Type(name) => (TYPES, *name),
             Self::Transport(name) => ("p:", *name),
             Self::Server(name) => (SERVERS, *name),
@@ -132,12 +132,19 @@ impl Term<'_> {
 
 /// How the keys of tags begin.
 pub(super) const TAGS: &str = "t:";
-/// How the keys of tags in bodies begin.
-pub(super) const HASHTAGS: &str = "h:";
+/// How the keys of tags begin that a layout adds.
+pub(super) const ADDED_TAGS: &str = "h:";
+/// What ends the folded spelling of a tag in its key; the tag itself follows. So the tags that differ
+/// in case, and those below a tag, are next to each other.
+pub(super) const FOLDED_END: char = '\0';
 /// How the keys of types begin.
 pub(super) const TYPES: &str = "y:";
 /// How the keys of servers begin.
 pub(super) const SERVERS: &str = "s:";
+
+fn tag_key(kind: &str, folded: &str, tag: &str) -> String {
+    format!("{kind}{folded}{FOLDED_END}{tag}")
+}
 
 impl Row {
     /// Hands each term that the row is found by to `take`.
@@ -149,13 +156,13 @@ impl Row {
         };
         take(&Term::Known);
         take(&Term::Type(metadata.node_type.as_str()));
-        metadata.tags.iter().for_each(|tag| take(&Term::Tag(tag.as_str())));
+        metadata.tags.iter().for_each(|tag| take(&Term::Tag(tag)));
         if let Some(source) = &metadata.source {
             source.transport.iter().for_each(|word| take(&Term::Transport(word.as_str())));
             source.server.iter().for_each(|name| take(&Term::Server(name)));
         }
         take(&Term::Name(&name_key(&self.id)));
-        additions.tags.iter().for_each(|tag| take(&Term::Hashtag(tag.as_str())));
+        additions.tags.iter().for_each(|tag| take(&Term::Added(tag)));
         additions.aliases.iter().for_each(|name| take(&Term::Alias(&fold(name))));
         for mention in &metadata.mentions {
             match &mention.target {

@@ -18,7 +18,7 @@ pub(crate) fn problems(vault: &Vault, file: &LiveFile) -> Vec<Problem> {
         line += content.text[at..start + offset].matches('\n').count();
         at = start + offset;
         let message = format!("hashtag `#{name}` selects nothing");
-        warning("tag-grammar", Some(line), message, TagError.to_string())
+        warning("tag-grammar", Some(line), message, TagError::Any.to_string())
     };
     found.into_iter().map(problem).collect()
 }

@@ -3,11 +3,11 @@
 //! What a selector names is the sealed pack; this is about the files that the next publication
 //! seals.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::{Bound, Range};
 
 use super::{LiveFile, all_tagged};
-use crate::document::obsidian::Markup;
+use crate::document::obsidian::{Markup, TagSet};
 use crate::document::utf8;
 use crate::model::layout::limit;
 use crate::model::tag::Tag;
@@ -96,7 +96,7 @@ fn unmatched(pack: &Pack, live: &Live<'_>, drafts: &Drafts<'_>) -> Vec<PackProbl
             return vec![at(place, ProblemKind::Unmatched)];
         }
         let unknown = query.expr.leaves().into_iter().filter_map(|(term, _)| match term {
-            Term::Set(Atom::Tag(tag)) if !live.tags.contains(tag) => Some(tag),
+            Term::Set(Atom::Tag(tag)) if !live.tags.selects(tag) => Some(tag),
             _ => None,
         });
         let unknown: BTreeSet<&Tag> = unknown.collect();
@@ -150,7 +150,7 @@ pub(super) fn references(pack: &Pack) -> impl Iterator<Item = Placed<Uri>> {
 /// The live documents, as the URIs of packs ask for them: there may be very many of both.
 struct Live<'f> {
     by_id: BTreeMap<&'f str, &'f LiveFile>,
-    tags: HashSet<&'f Tag>,
+    tags: TagSet,
     markup: Markup,
     /// The anchors of the documents that were asked for theirs.
     anchors: HashMap<&'f str, BTreeSet<String>>,
@@ -162,7 +162,7 @@ impl<'f> Live<'f> {
         let by_id = files.iter().filter_map(|file| Some((file.id.as_ref()?.as_str(), file)));
         let by_id = by_id.collect();
         let fields = files.iter().filter_map(LiveFile::fields);
-        let tags = fields.flat_map(|fields| &fields.tags).collect();
+        let tags = TagSet::new(markup, fields.flat_map(|f| &f.tags).map(Tag::to_string));
         let (anchors, near) = (HashMap::new(), Nearest::default());
         Self { by_id, tags, markup, anchors, near }
     }
@@ -183,7 +183,7 @@ impl<'f> Live<'f> {
                 let first = self.by_id.range::<str, _>(from).next();
                 first.is_some_and(|(id, _)| id.starts_with(folder.as_str()))
             }
-            Target::Tag(tag) => self.tags.contains(tag),
+            Target::Tag(tag) => self.tags.selects(tag),
             Target::Search(_) => true,
         };
         (!is_here).then(|| problem(uri, ProblemKind::Dead(uri.value.to_string())))

@@ -7,6 +7,7 @@ pub(crate) mod emoji;
 pub mod hint;
 pub mod id;
 pub mod layout;
+pub mod name;
 pub mod number;
 pub mod principal;
 pub mod stage;

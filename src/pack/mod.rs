@@ -67,7 +67,7 @@ impl Pack {
             return Expr { node: Node::Union(Vec::new()), span: 0..0 };
         };
         let set = Expr::difference(set, all(&self.excludes));
-        let types = self.node_types.iter().map(|word| leaf(Term::Set(Atom::Type(*word))));
+        let types = self.node_types.iter().map(|word| leaf(Term::Set(Atom::Type(word.clone()))));
         match union(types.collect()) {
             Some(types) => Expr::intersection(set, vec![types]),
             None => set,

@@ -47,14 +47,6 @@ pub enum ProblemKind {
         /// The first such character.
         found: Invisible,
     },
-    /// A word that is no type of a document.
-    #[error("unknown type `{}`", .found.escape_debug())]
-    Type {
-        /// The word.
-        found: String,
-        /// The type that was probably meant.
-        near: Option<&'static str>,
-    },
     /// A query that is no selector.
     #[error("the query is not a selector: {why}")]
     Query {
@@ -141,10 +133,9 @@ impl PackProblem {
         match &self.kind {
             ProblemKind::Yaml(_) => "governance-yaml",
             ProblemKind::UnknownKey { .. } => "pack-key",
-            ProblemKind::Missing(_)
-            | ProblemKind::Value(_)
-            | ProblemKind::Invisible { .. }
-            | ProblemKind::Type { .. } => "pack-value",
+            ProblemKind::Missing(_) | ProblemKind::Value(_) | ProblemKind::Invisible { .. } => {
+                "pack-value"
+            }
             ProblemKind::Query { .. } => "pack-query",
             ProblemKind::Uri { .. } | ProblemKind::Section => "pack-uri",
             ProblemKind::Nested(_) => "pack-nested",
@@ -177,8 +168,7 @@ impl PackProblem {
     pub fn hint(&self) -> Hint {
         let meant = |word: &str| Hint::from(format!("did you mean `{word}`?"));
         match &self.kind {
-            ProblemKind::UnknownKey { near: Some(near), .. }
-            | ProblemKind::Type { near: Some(near), .. } => meant(near),
+            ProblemKind::UnknownKey { near: Some(near), .. } => meant(near),
             ProblemKind::Anchor { near: Some(near), .. } => meant(&format!("#{near}")),
             ProblemKind::Query { why, .. } => why.hint().map_or_else(
                 || Hint::call("try it with {}", Call::new(Verb::Resolve).word("--explain")),

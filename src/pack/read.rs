@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::{Pack, PackProblem, Placed, ProblemKind};
 use crate::document::frontmatter::NodeType;
 use crate::model::layout::limit;
+use crate::model::name::{MAX_NAME_BYTES, is_name};
 use crate::model::visible::Invisible;
-use crate::selector::{self, MAX_NAME_BYTES, Selector, Term, is_name};
+use crate::selector::{self, Selector, Term};
 use crate::uri::{Target, Uri};
 use crate::vault::federation::Authorities;
 use crate::words::nearest;
@@ -182,9 +183,7 @@ impl Reader<'_> {
             if let Some(node_type) = NodeType::from_word(word) {
                 found.push(node_type);
             } else {
-                let known = NodeType::ALL.map(|(word, _)| word);
-                let near = nearest(word, known);
-                self.problem(item, ProblemKind::Type { found: word.to_owned(), near });
+                self.problem(item, ProblemKind::Value("a type"));
             }
         }
         found
@@ -286,7 +285,7 @@ mod tests {
             "id: a\nlabel: A\nquery: '#a + typ:tool'\nincludes: [nodes/a, 'contextnest://a@3', \
              contextnest://a//b]\nexcludes: ['contextnest://a#b']\n",
             "id: a\nlabel: A\nquery: pack:b | pack:c\n",
-            "id: \"a\\tb\"\nlabel: [x]\nincludes: contextnest://a\nfilters: {node_types: [documnet]}\n",
+            "id: \"a\\tb\"\nlabel: [x]\nincludes: contextnest://a\nfilters: {node_types: ['']}\n",
             "id: a\nlabel: A\nincludes: []\nfilters: {node_types: []}\n",
             "id: a\nid: b\n",
             "id: &x a\n",
@@ -317,7 +316,7 @@ mod tests {
           1:5 [pack-value] expected a name of at most 200 bytes on one line (fix the line; spec/vault.md lists the keys)
           2:8 [pack-value] expected a text (fix the line; spec/vault.md lists the keys)
           3:11 [pack-value] expected a list of URIs (fix the line; spec/vault.md lists the keys)
-          4:24 [pack-value] unknown type `documnet` (did you mean `document`?)
+          4:24 [pack-value] expected a type (fix the line; spec/vault.md lists the keys)
         not usable
           1:1 [pack-empty] the pack has neither `query` nor `includes`, so it selects nothing (fix the line; spec/vault.md lists the keys)
           4:23 [pack-value] expected at least one type (fix the line; spec/vault.md lists the keys)

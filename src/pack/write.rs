@@ -28,7 +28,8 @@ pub fn write(pack: &Pack) -> String {
         }
     }
     if !pack.node_types.is_empty() {
-        let types: Vec<&str> = pack.node_types.iter().map(|word| word.as_str()).collect();
+        let types: Vec<String> =
+            pack.node_types.iter().map(|word| emit::in_flow(word.as_str())).collect();
         let _ = write!(out, "filters:\n  node_types: [{}]\n", types.join(", "));
     }
     if !pack.audiences.is_empty() {

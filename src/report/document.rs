@@ -23,7 +23,7 @@ pub struct DocumentReport<'d> {
     uri: Option<String>,
     title: &'d str,
     #[serde(rename = "type")]
-    node_type: &'static str,
+    node_type: &'d str,
     tags: &'d [Tag],
     status: &'d str,
     version: Version,

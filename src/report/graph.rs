@@ -47,7 +47,7 @@ struct NodeReport<'g> {
     id: &'g str,
     title: &'g str,
     #[serde(rename = "type")]
-    node_type: &'static str,
+    node_type: &'g str,
 }
 
 /// A mention of something that the checkpoint does not hold.

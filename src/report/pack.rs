@@ -113,7 +113,7 @@ pub struct PackShowReport<'s> {
     query: Option<String>,
     includes: Vec<String>,
     excludes: Vec<String>,
-    node_types: Vec<&'static str>,
+    node_types: Vec<&'s str>,
     audiences: &'s [String],
     agent_instructions: Option<&'s str>,
     documents: Vec<DocumentReport<'s>>,

@@ -35,7 +35,7 @@ struct HitReport<'s> {
     title: &'s str,
     heading: Option<&'s str>,
     #[serde(rename = "type")]
-    node_type: &'static str,
+    node_type: &'s str,
     tags: &'s [Tag],
     version: Version,
     checkpoint: CheckpointNumber,

@@ -152,6 +152,8 @@ pub enum Known {
     Tags,
     /// Servers of published source nodes.
     Servers,
+    /// Types of published documents.
+    Types,
 }
 
 impl<'v> Snapshot<'v> {
@@ -408,7 +410,7 @@ impl<'v> Snapshot<'v> {
         };
         let shown = Visible::markup(id, self.markup());
         let additions = markup.additions(&fields, &sealed.text[body..]);
-        fields.tags.extend(additions.tags);
+        fields.add_tags(additions.tags, markup);
         let aliases = additions.aliases;
         let visible = Visible::of(&sealed.text, body, shown);
         let (uri, id, checkpoint) = (self.uri(id), id.clone(), self.checkpoint);
@@ -543,6 +545,7 @@ impl<'v> Snapshot<'v> {
         let indexed = self.indexed(|at| match what {
             Known::Tags => at.tags(),
             Known::Servers => at.servers(),
+            Known::Types => at.types(),
         });
         if let Some(words) = indexed {
             return Ok(words);
@@ -554,6 +557,9 @@ impl<'v> Snapshot<'v> {
                 tags.map(|tag| tag.to_string()).collect()
             }
             Known::Servers => documents.filter_map(|served| served.fields.source?.server).collect(),
+            Known::Types => {
+                documents.map(|served| served.fields.node_type.as_str().to_owned()).collect()
+            }
         })
     }
 

@@ -7,9 +7,9 @@ use roaring::RoaringBitmap;
 
 use super::{Listed, Listing, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
+use crate::document::obsidian::Markup;
 use crate::index::{At, Damaged};
-use crate::model::id::folder_of;
-use crate::model::tag::Tag;
+use crate::model::id::{fold, folder_of};
 
 /// Words, each with the number of documents that have it.
 pub(crate) type Counts = BTreeMap<String, usize>;
@@ -33,12 +33,12 @@ pub(crate) struct Overview {
 
 impl Overview {
     /// Counts listed documents.
-    fn of(listing: Listing) -> Self {
+    fn of(listing: Listing, markup: Markup) -> Self {
         let all = &listing.documents;
         Self {
             documents: all.len(),
             types: counted(all, |one| vec![one.metadata.node_type.as_str()]),
-            tags: counted(all, |one| one.metadata.tags.iter().map(Tag::as_str).collect()),
+            tags: counted_tags(tags_of(all), markup),
             folders: counted(all, |one| folder_of(one.id.as_str()).into_iter().collect()),
             servers: counted(all, |one| {
                 let source = one.metadata.source.as_ref();
@@ -60,6 +60,36 @@ fn counted<'l>(all: &'l [Listed], words: impl Fn(&'l Listed) -> Vec<&'l str>) ->
     counts
 }
 
+/// The documents of each tag, by their place in the list.
+fn tags_of(all: &[Listed]) -> BTreeMap<String, RoaringBitmap> {
+    let mut tags: BTreeMap<String, RoaringBitmap> = BTreeMap::new();
+    for (n, one) in (0..).zip(all) {
+        for tag in &one.metadata.tags {
+            tags.entry(tag.to_string()).or_default().insert(n);
+        }
+    }
+    tags
+}
+
+/// How many documents each tag selects. Of tags that mean the same, the least in byte order is named.
+fn counted_tags(tags: BTreeMap<String, RoaringBitmap>, markup: Markup) -> Counts {
+    let size = |rows: &RoaringBitmap| usize::try_from(rows.len()).unwrap_or(usize::MAX);
+    if markup != Markup::Obsidian {
+        return tags.iter().map(|(tag, rows)| (tag.clone(), size(rows))).collect();
+    }
+    let mut same: BTreeMap<String, (String, RoaringBitmap)> = BTreeMap::new();
+    for (tag, rows) in tags {
+        same.entry(fold(&tag)).or_insert_with(|| (tag, RoaringBitmap::new())).1 |= rows;
+    }
+    let count = |(folded, (tag, rows)): (&String, &(String, RoaringBitmap))| {
+        let above = format!("{folded}/");
+        let below = same.range(above.clone()..).take_while(|(tag, _)| tag.starts_with(&above));
+        let all = below.fold(rows.clone(), |all, (_, (_, rows))| all | rows);
+        (tag.clone(), size(&all))
+    };
+    same.iter().map(count).collect()
+}
+
 impl Snapshot<'_> {
     /// The documents of the checkpoint, counted. From an index they are counted by the fields that
     /// their texts had when they were verified; the texts are not read again.
@@ -70,7 +100,7 @@ impl Snapshot<'_> {
         if let Some(overview) = self.indexed(|at| self.overview_of(at)) {
             return Ok(overview);
         }
-        Ok(Overview::of(self.all()?.into()))
+        Ok(Overview::of(self.all()?.into(), self.markup()))
     }
 
     fn overview_of(&self, at: At<'_>) -> Result<Overview, Damaged> {
@@ -94,7 +124,7 @@ impl Snapshot<'_> {
         Ok(Overview {
             documents: usize::try_from(held.len()).map_err(|_| Damaged)?,
             types: count(at.rows_by_type()?)?,
-            tags: count(at.rows_by_tag()?)?,
+            tags: counted_tags(at.rows_by_tag()?, self.markup()),
             folders,
             servers: count(at.rows_by_server()?)?,
             withheld: self.unreadable(at)?,

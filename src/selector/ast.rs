@@ -17,7 +17,6 @@ use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::model::tag::Tag;
 use crate::model::transport::Transport;
-use crate::model::visible::steers;
 use crate::uri::{Target, Uri};
 
 /// A selector that was parsed.
@@ -118,7 +117,7 @@ impl fmt::Display for Atom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tag(name) => write!(f, "#{name}"),
-            Self::Type(word) => write!(f, "type:{}", word.as_str()),
+            Self::Type(word) => write!(f, "type:{}", Word(word.as_str())),
             Self::Status(word) => write!(f, "status:{}", word.as_str()),
             Self::Transport(word) => write!(f, "transport:{}", word.as_str()),
             Self::Server(name) => write!(f, "server:{}", Word(name)),
@@ -167,7 +166,7 @@ impl fmt::Display for Term {
     }
 }
 
-/// The name of a server or pack, between quotes where it could not stand without.
+/// A type, or the name of a server or pack, between quotes where it could not stand without.
 struct Word<'n>(&'n str);
 
 impl fmt::Display for Word<'_> {
@@ -185,18 +184,10 @@ impl fmt::Display for Quote<'_> {
     }
 }
 
-/// Whether a name of a server or pack can stand without quotes.
+/// Whether a type, or the name of a server or pack, can stand without quotes.
 pub(super) fn is_plain_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
-}
-
-/// The longest name of a server or pack in bytes.
-pub const MAX_NAME_BYTES: usize = 200;
-
-/// Whether a text can be the name of a server or pack in a selector.
-pub fn is_name(name: &str) -> bool {
-    (1..=MAX_NAME_BYTES).contains(&name.len()) && name.trim() == name && !name.contains(steers)
 }
 
 impl<A: PartialEq> PartialEq for Expr<A> {

@@ -9,7 +9,7 @@ use crate::document::frontmatter::Frontmatter;
 use crate::model::id::DocumentId;
 
 /// Whether a published document is in the set that an atom names.
-pub(crate) fn matches<'f>(
+pub fn matches<'f>(
     atom: &Atom,
     id: &DocumentId,
     fields: impl Fn() -> Option<&'f Frontmatter>,

@@ -6,9 +6,9 @@ use std::ops::Range;
 use super::ast::StatusFilter;
 use super::excerpt::{Quoted, caret};
 use super::parse::{FILTERS, MAX_NESTING, MAX_SELECTOR_BYTES};
-use crate::document::frontmatter::NodeType;
+use crate::model::name::is_name;
 use crate::model::number::CheckpointNumber;
-use crate::model::tag::Tag;
+use crate::model::tag::{Tag, TagError};
 use crate::model::transport::Transport;
 use crate::uri::{Target, Uri, UriError};
 use crate::words::nearest;
@@ -178,9 +178,10 @@ impl ParseError {
             ErrorKind::Reserved { .. } => {
                 Some("write `+` for both, `|` for either and ` - ` for all but".to_owned())
             }
-            ErrorKind::Tag { .. } => {
-                Some("a tag is a letter, then letters, digits, `_` and `-`".to_owned())
+            ErrorKind::Expected { expected: "a type", found } if is_name(found) => {
+                Some(format!("write {}", Quoted(&format!("type:\"{found}\""))))
             }
+            ErrorKind::Tag { .. } => Some(TagError::Any.to_string()),
             ErrorKind::UnknownKey { found } => {
                 let keys = FILTERS.map(|key| format!("{key}:"));
                 nearest(found, keys.iter().map(String::as_str)).map(meant)
@@ -212,7 +213,6 @@ impl ParseError {
 /// The words of a filter that has a closed list.
 fn words(filter: &str) -> Vec<&'static str> {
     match filter {
-        "type" => NodeType::ALL.iter().map(|(word, _)| *word).collect(),
         "transport" => Transport::ALL.iter().map(|(word, _)| *word).collect(),
         _ => StatusFilter::ALL.iter().map(|(word, _)| *word).collect(),
     }
@@ -224,7 +224,7 @@ fn as_atom(word: &str) -> Option<String> {
         "AND" | "and" => return Some("+".to_owned()),
         "OR" | "or" => return Some("|".to_owned()),
         "NOT" | "not" => return Some(" - ".to_owned()),
-        _ if word.parse::<Tag>().is_ok() => return Some(format!("#{word}")),
+        _ if Tag::plain(word).is_ok() => return Some(format!("#{word}")),
         _ => {}
     }
     let uri: Uri = format!("contextnest://{word}").parse().ok()?;
@@ -257,9 +257,10 @@ mod tests {
             "#payments-type:tool",
             "- #a",
             "#a * #b",
-            "#1st",
+            "#12",
             "typ:tool",
-            "type:documnet",
+            "type:a/b",
+            "transport:mpc",
             "status:live",
             "type:",
             "transport:",
@@ -271,7 +272,7 @@ mod tests {
             "status:staged",
             "server:",
             "#a#b",
-            "tag:1st",
+            "tag:a.b",
             "pack:",
             "server:\"a b",
             "server:\"\"",
@@ -316,30 +317,34 @@ mod tests {
            ^
         hint: write `+` for both, `|` for either and ` - ` for all but
 
-        selector-tag: expected a tag, but found `1st`
-        #1st
-        ^^^^
-        hint: a tag is a letter, then letters, digits, `_` and `-`
+        selector-tag: expected a tag, but found `12`
+        #12
+        ^^^
+        hint: a tag has letters, digits, `_` and `-`, not digits alone, and `/` between its levels
 
         selector-unknown-key: expected a tag, a filter, `pack:` or a URI, but found `typ:`
         typ:tool
         ^^^^
         hint: did you mean `type:`?
 
-        selector-unknown-word: expected a type, but found `documnet`
-        type:documnet
-             ^^^^^^^^
-        hint: did you mean `type:document`?
+        selector-expected: expected a type, but found `a/b`
+        type:a/b
+             ^^^
+        hint: write `type:"a/b"`
+
+        selector-unknown-word: expected a transport, but found `mpc`
+        transport:mpc
+                  ^^^
+        hint: one of `mcp`, `rest`, `cli`, `function`
 
         selector-unknown-word: expected a status, but found `live`
         status:live
                ^^^^
         hint: one of `draft`, `published`
 
-        selector-unknown-word: expected a type, but found the end
+        selector-expected: expected a type, but found the end
         type:
              ^
-        hint: one of `document`, `snippet`, `glossary`, `persona`, `prompt`, `source`, `tool`, `reference`, `skill`
 
         selector-unknown-word: expected a transport, but found the end
         transport:
@@ -382,10 +387,10 @@ mod tests {
         #a#b
           ^
 
-        selector-tag: expected a tag, but found `1st`
-        tag:1st
+        selector-tag: expected a tag, but found `a.b`
+        tag:a.b
             ^^^
-        hint: a tag is a letter, then letters, digits, `_` and `-`
+        hint: a tag has letters, digits, `_` and `-`, not digits alone, and `/` between its levels
 
         selector-expected: expected the id of a pack, but found the end
         pack:
@@ -417,7 +422,7 @@ mod tests {
         let chain = "#abcdefg | ".repeat(100);
         let cases = [
             "#a\n+ x\u{202e}y \u{65e5}\u{672c} \u{1b}[31m".to_owned(),
-            "#\u{65e5}\u{672c} + #b".to_owned(),
+            "#\u{65e5}.\u{672c} + #b".to_owned(),
             format!("{chain}*"),
             format!("{chain}* | {chain}"),
             format!("oops {chain}"),
@@ -430,10 +435,10 @@ mod tests {
         #a\n+ x\u{202e}y 日本 \u{1b}[31m
               ^^^^^^^^^^
 
-        selector-tag: expected a tag, but found `日本`
-        #日本 + #b
-        ^^^^^
-        hint: a tag is a letter, then letters, digits, `_` and `-`
+        selector-tag: expected a tag, but found `日.本`
+        #日.本 + #b
+        ^^^^^^
+        hint: a tag has letters, digits, `_` and `-`, not digits alone, and `/` between its levels
 
         selector-reserved: `*` is reserved
         … | #abcdefg | #abcdefg | #abcdefg | #abcdefg | #abcdefg | #abcdefg | *
@@ -453,7 +458,7 @@ mod tests {
         selector-tag: expected a tag, but found `éééééééééééééééééééééééééééééééééééééééé…`
         #ééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé…
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-        hint: a tag is a letter, then letters, digits, `_` and `-`
+        hint: a tag has letters, digits, `_` and `-`, not digits alone, and `/` between its levels
 
         selector-too-deep: parentheses nest at most 64 deep
         …((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((…

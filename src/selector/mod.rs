@@ -7,13 +7,13 @@
 //! [`Term`]s name them, and [`crate::resolve::plan`] puts expressions of [`Atom`]s in their place.
 
 pub mod ast;
-pub(crate) mod documents;
+pub mod documents;
 pub mod error;
 pub mod eval;
 pub mod excerpt;
 pub mod parse;
 
-pub use ast::{Atom, Expr, MAX_NAME_BYTES, Node, Selector, StatusFilter, Term, is_name};
+pub use ast::{Atom, Expr, Node, Selector, StatusFilter, Term};
 pub use error::{ErrorKind, ParseError};
 pub use eval::{Universe, eval};
 pub use parse::{MAX_NESTING, MAX_SELECTOR_BYTES, parse, parse_in, parse_with_staged};

@@ -6,9 +6,10 @@
 
 use std::ops::Range;
 
-use super::ast::{Atom, Expr, Node, Selector, StatusFilter, Term, is_name, is_plain_name};
+use super::ast::{Atom, Expr, Node, Selector, StatusFilter, Term, is_plain_name};
 use super::error::{ErrorKind, Feature, ParseError};
 use crate::document::frontmatter::NodeType;
+use crate::model::name;
 use crate::model::number::CheckpointNumber;
 use crate::model::transport::Transport;
 use crate::uri::{Target, Uri};
@@ -224,7 +225,7 @@ impl<'t> Parser<'t> {
         let start = self.at;
         if self.peek() == Some('#') {
             self.at += 1;
-            let name = self.run("()|+*/#");
+            let name = self.run("()|+*#");
             self.minus_apart(start)?;
             let tag = self.tag(name);
             return tag.map_err(|kind| self.error(start..self.at, kind));
@@ -253,7 +254,7 @@ impl<'t> Parser<'t> {
             self.at += key.len() + 1;
             let value = self.at;
             let text = self.quoted()?;
-            let term = self.filter(key, &text, is_name);
+            let term = self.filter(key, &text, name::is_name);
             return term.map_err(|kind| self.error(value..self.at, kind));
         }
         let word = self.run("()|+*#");
@@ -295,7 +296,7 @@ impl<'t> Parser<'t> {
         Ok(Term::Set(Atom::Tag(tag)))
     }
 
-    /// A filter; `is_name` says which names of servers and packs can be written this way.
+    /// A filter; `is_name` says which types, and which names of servers and packs, can be written this way.
     fn filter(&self, key: &str, value: &str, is_name: fn(&str) -> bool) -> Result<Term, ErrorKind> {
         let unknown = |filter| ErrorKind::UnknownWord { filter, found: self.found(value) };
         let expected = |expected| ErrorKind::Expected { expected, found: self.found(value) };
@@ -303,7 +304,10 @@ impl<'t> Parser<'t> {
             "tag" => return self.tag(value),
             "pack" if is_name(value) => return Ok(Term::Pack(value.to_owned())),
             "pack" => return Err(expected("the id of a pack")),
-            "type" => NodeType::from_word(value).map(Atom::Type).ok_or_else(|| unknown("type")),
+            "type" if is_name(value) => {
+                NodeType::from_word(value).map(Atom::Type).ok_or_else(|| expected("a type"))
+            }
+            "type" => Err(expected("a type")),
             "status" if value == "staged" && self.staged => Ok(Atom::Status(StatusFilter::Staged)),
             "status" if value == "staged" => Err(ErrorKind::Unsupported(Feature::Staged)),
             "status" => {

@@ -400,7 +400,7 @@ pub(super) fn folder(text: &str) -> Result<String, ProblemKind> {
 /// A tag, with or without a leading `#`.
 pub(super) fn tag(text: &str) -> Result<Tag, ProblemKind> {
     let name = text.strip_prefix('#').unwrap_or(text);
-    name.parse().map_err(|why: crate::model::tag::TagError| ProblemKind::Scope {
+    Tag::plain(name).map_err(|why| ProblemKind::Scope {
         found: text.to_owned(),
         what: "a tag",
         why: why.to_string(),

@@ -77,10 +77,14 @@ impl<'u> Path<'u> {
         let no_tag = || UriError::Tag { found: self.rest() };
         match first {
             None => Err(UriError::Empty),
-            Some(TAG) if named_set => match &self.segments[1..] {
-                [(_, name)] if !self.folder => name.parse().map(Target::Tag).map_err(|_| no_tag()),
-                _ => Err(no_tag()),
-            },
+            Some(TAG) if named_set => {
+                let levels: Vec<&str> =
+                    self.segments[1..].iter().map(|(_, name)| &**name).collect();
+                // Each level is one segment, so that a tag has one spelling.
+                let is_tag = !self.folder && !levels.iter().any(|level| level.contains('/'));
+                let tag = is_tag.then(|| levels.join("/").parse().ok()).flatten();
+                tag.map(Target::Tag).ok_or_else(no_tag)
+            }
             Some(SEARCH) if named_set => match &self.segments[1..] {
                 [(raw, _)] if !self.folder => Ok(Target::Search(decode(&raw.replace('+', " "))?)),
                 _ => Err(UriError::Query { found: self.rest() }),

@@ -7,10 +7,12 @@ use std::path::Path;
 use crate::audit::TraceId;
 use crate::document;
 use crate::document::frontmatter::NodeType;
+use crate::document::obsidian::Markup;
 use crate::model::layout::limit;
-use crate::model::tag::{Tag, TagError};
+use crate::model::tag::Tag;
 use crate::report::failure::{Code, Failure};
-use crate::words::nearest;
+use crate::vault::Vault;
+use crate::words::misspelled;
 
 /// A text as an argument, which ends with a line end, or standard input in the place of `-`.
 pub(crate) fn text_or_input(text: Option<&str>, stdin: &mut dyn Read) -> Result<String, Failure> {
@@ -54,23 +56,25 @@ fn text_of(name: &str, from: &mut dyn Read) -> Result<String, Failure> {
 
 /// The type that an argument names.
 pub(crate) fn node_type(word: &str) -> Result<NodeType, Failure> {
+    // A slip of the finger would be a type of its own, which nobody looks for.
+    if let Some(meant) = misspelled(word, NodeType::ALL.map(|(word, _)| word)) {
+        return Err(Failure::new(Code::Usage, format!("unknown type `{word}`"))
+            .hint(format!("did you mean `{meant}`?")));
+    }
     NodeType::from_word(word).ok_or_else(|| {
-        let words = NodeType::ALL.map(|(word, _)| word);
-        let failure = Failure::new(Code::Usage, format!("unknown type `{word}`"));
-        match nearest(word, words) {
-            Some(near) => failure.hint(format!("did you mean `{near}`?")),
-            None => failure.hint(format!("types are {}", words.join(", "))),
-        }
+        Failure::new(Code::Usage, format!("`{word}` is not a type"))
+            .hint("a type is a text of at most 200 bytes without invisible characters")
     })
 }
 
-/// Tags as arguments, with or without a `#`.
-pub(crate) fn tags(tags: &[String]) -> Result<Vec<Tag>, Failure> {
+/// Tags as arguments, with or without a `#`, that documents of a vault can have.
+pub(crate) fn tags(tags: &[String], vault: &Vault) -> Result<Vec<Tag>, Failure> {
+    let markup = Markup::of(vault.config());
     let plain = tags.iter().map(|tag| tag.trim().trim_start_matches('#').to_owned());
     plain
         .filter(|tag| !tag.is_empty())
         .map(|tag| {
-            tag.parse().map_err(|why: TagError| {
+            markup.tag(&tag).map_err(|why| {
                 Failure::new(Code::Usage, format!("`{tag}` is not a tag")).hint(why.to_string())
             })
         })

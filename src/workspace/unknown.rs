@@ -2,21 +2,25 @@
 
 use std::collections::BTreeSet;
 
+use crate::document::frontmatter::NodeType;
+use crate::document::obsidian::TagSet;
 use crate::model::id::DocumentId;
+use crate::model::tag::Tag;
 use crate::report::failure::Failure;
 use crate::resolve::{Known, Resolution, Snapshot};
 use crate::selector::{Atom, Expr, Term};
 use crate::words::Nearest;
 
-/// A note for each document and folder in a selector that names nothing published, and for each tag
-/// or server among `words` that no published document has.
+/// A note for each document and folder in a selector that names nothing published, and for each tag,
+/// server or type among `words` that no published document has.
 pub(super) fn names(
     snapshot: &Snapshot<'_>,
     expr: &Expr<Term>,
     words: &[&Term],
     resolution: &Resolution,
 ) -> Result<Vec<String>, Failure> {
-    let mut names = Names { snapshot, near: Nearest::default(), tags: None, servers: None };
+    let mut names =
+        Names { snapshot, near: Nearest::default(), tags: None, servers: None, types: None };
     let (mut notes, mut seen) = (Vec::new(), BTreeSet::new());
     for (term, _) in expr.leaves() {
         let Some(atom) = term.atom() else { continue };
@@ -26,10 +30,13 @@ pub(super) fn names(
         let note = match &atom {
             Atom::Document(id) => names.document(id)?,
             Atom::Folder(folder) => names.folder(folder, resolution),
-            Atom::Tag(_) | Atom::Server(_) if !words.contains(&term) => None,
-            Atom::Tag(tag) if has_tag(resolution, tag.as_str()) => None,
-            Atom::Tag(tag) => names.word(Known::Tags, &atom, tag.as_str())?,
+            Atom::Tag(_) | Atom::Server(_) | Atom::Type(_) if !words.contains(&term) => None,
+            Atom::Tag(tag) if has_tag(resolution, tag) => None,
+            Atom::Tag(tag) => names.tag(tag)?,
             Atom::Server(name) => names.word(Known::Servers, &atom, name)?,
+            Atom::Type(wanted) if has_type(resolution, wanted) => None,
+            // An answer without documents of a type that has a meaning explains itself.
+            Atom::Type(NodeType::Other(word)) => names.word(Known::Types, &atom, word)?,
             _ => None,
         };
         notes.extend(note);
@@ -38,16 +45,20 @@ pub(super) fn names(
 }
 
 /// Whether a document of the answer has a tag: then the vault need not be asked.
-fn has_tag(resolution: &Resolution, tag: &str) -> bool {
-    let mut tags = resolution.documents.iter().flat_map(|served| &served.fields.tags);
-    tags.any(|known| known.as_str() == tag)
+fn has_tag(resolution: &Resolution, tag: &Tag) -> bool {
+    resolution.documents.iter().any(|served| served.fields.has_tag(tag))
+}
+
+fn has_type(resolution: &Resolution, wanted: &NodeType) -> bool {
+    resolution.documents.iter().any(|served| served.fields.node_type == *wanted)
 }
 
 struct Names<'s, 'v> {
     snapshot: &'s Snapshot<'v>,
     near: Nearest,
-    tags: Option<BTreeSet<String>>,
+    tags: Option<TagSet>,
     servers: Option<BTreeSet<String>>,
+    types: Option<BTreeSet<String>>,
 }
 
 impl Names<'_, '_> {
@@ -79,10 +90,25 @@ impl Names<'_, '_> {
         Some(format!("no published document is in `{folder}`{near}"))
     }
 
+    fn tag(&mut self, tag: &Tag) -> Result<Option<String>, Failure> {
+        let known = match &mut self.tags {
+            Some(known) => known,
+            None => {
+                let known = self.snapshot.known(Known::Tags)?;
+                self.tags.insert(TagSet::new(self.snapshot.markup(), known))
+            }
+        };
+        if known.selects(tag) {
+            return Ok(None);
+        }
+        let near = meant(self.near.find(tag.as_str(), known.iter()), |near| format!("#{near}"));
+        Ok(Some(format!("no published document has #{tag}{near}")))
+    }
+
     fn word(&mut self, what: Known, atom: &Atom, word: &str) -> Result<Option<String>, Failure> {
-        let (known, spell): (_, fn(&str) -> String) = match what {
-            Known::Tags => (&mut self.tags, |tag| format!("#{tag}")),
-            Known::Servers => (&mut self.servers, |name| Atom::Server(name.to_owned()).to_string()),
+        let (known, spell): (_, fn(String) -> Atom) = match what {
+            Known::Types => (&mut self.types, |word| Atom::Type(NodeType::Other(word))),
+            _ => (&mut self.servers, Atom::Server),
         };
         let known = match known {
             Some(known) => known,
@@ -91,7 +117,8 @@ impl Names<'_, '_> {
         if known.contains(word) {
             return Ok(None);
         }
-        let near = meant(self.near.find(word, known.iter().map(String::as_str)), spell);
+        let near = self.near.find(word, known.iter().map(String::as_str));
+        let near = meant(near, |near| spell(near.to_owned()).to_string());
         Ok(Some(format!("no published document has {atom}{near}")))
     }
 }

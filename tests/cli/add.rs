@@ -208,12 +208,12 @@ fn a_place_without_documents_is_refused() {
     error[id-invalid]: `nodes/x.yml` is reserved for a file that is not a document
     hint: an id is a path in the vault without `.md`, such as `nodes/policies/returns`
     ");
-    assert_snapshot!(place.ctx("add nodes/x --type polict --body x").whole(), @"
+    assert_snapshot!(place.ctx("add nodes/x --type promtp --body x").whole(), @"
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: unknown type `polict`
-    hint: types are document, snippet, glossary, persona, prompt, source, tool, reference, skill
+    error[usage]: unknown type `promtp`
+    hint: did you mean `prompt`?
     ");
     assert_snapshot!(place.ctx("add nodes/x --tags 1st --body x").whole(), @"
     exit: 2

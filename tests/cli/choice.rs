@@ -91,7 +91,6 @@ fn all_or_nothing_lists_every_invalid_document() {
         error[frontmatter-unclosed]: line 1 opens a frontmatter with `---` that no line `---` closes (close the block with a line `---`, or begin the file with an empty line if the dashes are a thematic break)
       nodes/title.md
         error[title-invalid]: line 2: `title` has 201 characters; at most 200 are allowed (shorten it)
-        warning[type-unknown]: line 3: type `post` is read as document (types are document, snippet, glossary, persona, prompt, source, tool, reference, skill)
       nodes/yaml.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 3, column 7: unclosed bracket '[' (fix the line; a text with `: ` or `#` in it needs quotes)
     hint: nothing was written; fix the documents, or leave them out

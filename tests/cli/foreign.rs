@@ -95,9 +95,7 @@ fn an_adopted_folder_is_published_without_touching_a_body() {
       new  reference/quoted-keys           v1
       new  reference/version-string        v1
     -- stderr
-    warning[tag-grammar]: posts/emoji, line 4: tag `料理` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
-    warning[type-unknown]: posts/type-post, line 3: type `post` is read as document (types are document, snippet, glossary, persona, prompt, source, tool, reference, skill)
-    warning[tag-grammar]: posts/type-post, line 13: tag `focus time` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
+    warning[tag-grammar]: posts/type-post, line 13: tag `focus time` selects nothing (a tag has letters, digits, `_` and `-`, not digits alone, and `/` between its levels)
     warning[field-foreign]: reference/version-string, line 3: `version` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
     warning[field-foreign]: reference/version-string, line 4: `status` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
     error[not-utf8]: posts/latin-1.md: not UTF-8 at byte 5 (convert the file to UTF-8)
@@ -156,7 +154,7 @@ fn an_adopted_folder_is_published_without_touching_a_body() {
     posts/lone-cr                   v1  document  Notes from an old terminal
     posts/setext                    v1  document  Moving house, a checklist
     posts/tags-string               v1  document  Moving the backups
-    posts/type-post                 v1  document  A week without meetings
+    posts/type-post                 v1  post      A week without meetings
     reference/aliases               v1  document  Telephone tree
     reference/comments              v1  document  Door codes
     reference/dashes                v1  document  Before --- and after

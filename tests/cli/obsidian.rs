@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::harness::Place;
+use crate::harness::{Output, Place};
 
 /// A vault with this layout in which these documents are published.
 fn vault(layout: &str, documents: &[(&str, &str)]) -> Place {
@@ -182,11 +182,10 @@ fn hashtags_of_a_body_are_tags() {
     assert_snapshot!(place.ctx("resolve '#hidden | #code | #nested'").whole(), @"
     exit: 0
     -- stdout
+    nodes/b  v1  document  B
     -- stderr
-    note: no published document matches at checkpoint 1
     note: no published document has #hidden
     note: no published document has #code
-    note: no published document has #nested
     ");
     let read = place.ctx("read nodes/a --json").json("ctx.read");
     assert_eq!(read["tags"].to_string(), r#"["policy","retail"]"#);
@@ -371,20 +370,110 @@ fn a_title_is_not_taken_from_a_comment() {
 }
 
 #[test]
+fn resolve_selects_nested_tags_without_case() {
+    let documents = [
+        ("nodes/a", "# A\n\n#area/ops and #Caf\u{e9}\n"),
+        ("nodes/b", "---\ntags: [Area, 2024-goals]\n---\n# B\n"),
+        ("nodes/c", "---\ntags: ['#area/Legal/eu']\n---\n# C\n\n#areas\n"),
+    ];
+    let place = vault("obsidian", &documents);
+    let plain = vault("structured", &documents);
+    let ids = |out: Output| {
+        let answer = out.json("ctx.resolve");
+        let documents = answer["documents"].as_array().unwrap();
+        documents.iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let line = |selector: &str| format!("resolve \"{selector}\" --json");
+    let found = |place: &Place, selector: &str| ids(place.ctx(&line(selector)));
+    place.write("blocked", "");
+    let nowhere = place.path("blocked");
+    let unindexed = |selector: &str| {
+        let run = place.typed(&line(selector));
+        ids(run.var("XDG_CACHE_HOME", nowhere.join("none").to_str().unwrap()).run())
+    };
+    let cases = [
+        ("#area/ops", &["nodes/a"][..], &[][..]),
+        ("#AREA", &["nodes/a", "nodes/b", "nodes/c"], &[]),
+        ("#area - #area/legal", &["nodes/a", "nodes/b"], &[]),
+        ("contextnest://tag/area/legal", &["nodes/c"], &[]),
+        ("#caf\u{e9} | #2024-goals", &["nodes/a", "nodes/b"], &[]),
+        ("#Area", &["nodes/a", "nodes/b", "nodes/c"], &["nodes/b"]),
+        ("#ops", &[], &[]),
+    ];
+    for (selector, obsidian, structured) in cases {
+        assert_eq!(found(&place, selector), obsidian, "{selector}");
+        assert_eq!(found(&plain, selector), structured, "{selector}");
+        assert_eq!(unindexed(selector), obsidian, "{selector}");
+    }
+    // The layout that the checkpoint seals decides, whatever the live file says.
+    set_layout(&place, "obsidian", "structured");
+    assert_eq!(found(&place, "#AREA/ops"), ["nodes/a"]);
+}
+
+#[test]
+fn the_map_counts_the_documents_that_each_tag_selects() {
+    let documents = [
+        ("nodes/a", "# A\n\n#area/ops #Area\n"),
+        ("nodes/b", "---\ntags: [area, Area]\n---\n# B\n"),
+        ("nodes/c", "# C\n\n#AREA/ops/eu\n"),
+    ];
+    let place = vault("obsidian", &documents);
+    assert_snapshot!(place.ctx("context --all").ok().stdout, @r#"
+    <!-- ctx:begin chain_hash=sha256:a245bbb4b37e1d13bc19fe12581009ef3eb01235154cbd1ce41ea6f327ea49a7 mark=03603be7921b0daaf7f2a1e4 uri=contextnest://CONTEXT.md@1 version=1 -->
+    ---
+    title: "Notes"
+    ---
+
+    # Notes
+
+    What this vault is about, and how agents are to use it. This text goes to every agent first.
+
+    - Act on published documents only, and cite them by `contextnest://` URI and version.
+    <!-- ctx:end 03603be7921b0daaf7f2a1e4 -->
+
+    # Map of Notes at checkpoint 1: 3 documents
+
+    Types:
+      type:document (3)
+
+    Tags:
+      #AREA/ops/eu (1)
+      #Area (3)
+      #area/ops (2)
+
+    Folders:
+      nodes/ (3)
+    "#);
+}
+
+#[test]
+fn a_note_names_the_nearest_tag_of_obsidian() {
+    let place = vault("obsidian", &[("nodes/a", "# A\n\n#Area/Ops\n")]);
+    assert_snapshot!(place.ctx("resolve '#area/opps | #AREA'").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/a  v1  document  A
+    -- stderr
+    note: no published document has #area/opps; did you mean #Area/Ops?
+    ");
+}
+
+#[test]
 fn hashtags_that_select_nothing_are_named_by_a_validator() {
-    let place = vault("obsidian", &[("nodes/a", "# A\n\n#a/b #ok %%#c/d%%\n#a/b #caf\u{e9}\n")]);
+    let place =
+        vault("obsidian", &[("nodes/a", "# A\n\n#a//b #ok %%#c//d%%\n#a//b #caf\u{e9}/\n")]);
     assert_snapshot!(place.ctx("validate nodes/a").whole(), @"
     exit: 0
     -- stdout
-    warning[tag-grammar]: nodes/a.md:13: hashtag `#a/b` selects nothing
-      hint: a tag is a letter, then letters, digits, `_` and `-`
-    warning[tag-grammar]: nodes/a.md:14: hashtag `#café` selects nothing
-      hint: a tag is a letter, then letters, digits, `_` and `-`
+    warning[tag-grammar]: nodes/a.md:13: hashtag `#a//b` selects nothing
+      hint: a tag has letters, digits, `_` and `-`, not digits alone, and `/` between its levels
+    warning[tag-grammar]: nodes/a.md:14: hashtag `#café/` selects nothing
+      hint: a tag has letters, digits, `_` and `-`, not digits alone, and `/` between its levels
     1 document checked: 0 errors, 2 warnings
     -- stderr
     ");
     for n in 0..6 {
-        place.write(&format!("nodes/n{n}.md"), format!("# N\n\n#area/{n}\n"));
+        place.write(&format!("nodes/n{n}.md"), format!("# N\n\n#area//{n}\n"));
     }
     assert_snapshot!(place.ctx("validate").whole(), @"
     exit: 0
@@ -397,6 +486,6 @@ fn hashtags_that_select_nothing_are_named_by_a_validator() {
     ");
     let out = place.ctx("publish --all").ok();
     assert!(!out.stderr.contains("tag-grammar"), "{}", out.stderr);
-    let place = vault("structured", &[("nodes/a", "# A\n\n#a/b\n")]);
+    let place = vault("structured", &[("nodes/a", "# A\n\n#a//b\n")]);
     assert!(!place.ctx("validate").ok().stdout.contains("tag-grammar"));
 }

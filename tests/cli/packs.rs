@@ -337,7 +337,7 @@ fn check_and_validate_find_what_is_wrong_with_live_packs() {
          [contextnest://nodes/gone, contextnest://gone/, contextnest://tag/gone]\n",
     );
     place.write("packs/escape.yml", "id: e\nlabel: E\n\"\\e[31m\\u202E\": 1\nquery: \"#\\e[2J\"\n");
-    assert_snapshot!(place.ctx("pack check").whole(), @r#"
+    assert_snapshot!(place.ctx("pack check").whole(), @r"
     exit: 1
     -- stdout
     warning[pack-key]: packs/bad.yml:3:1: unknown key `lable`
@@ -363,11 +363,11 @@ fn check_and_validate_find_what_is_wrong_with_live_packs() {
     error[pack-query]: packs/escape.yml:4:8: the query is not a selector: expected a tag, but found `\u{1b}[2J`
       #\u{1b}[2J
       ^^^^^^^^^^
-      hint: a tag is a letter, then letters, digits, `_` and `-`
+      hint: a tag has letters, digits, `_` and `-`, not digits alone, and `/` between its levels
     4 packs checked: 10 problems
     -- stderr
-    "#);
-    assert_snapshot!(place.ctx("validate").whole(), @r#"
+    ");
+    assert_snapshot!(place.ctx("validate").whole(), @r"
     exit: 0
     -- stdout
     warning[pack-key]: packs/bad.yml:3: unknown key `lable`
@@ -389,10 +389,10 @@ fn check_and_validate_find_what_is_wrong_with_live_packs() {
     warning[pack-key]: packs/escape.yml:3: unknown key `\u{1b}[31m\u{202e}`
       hint: fix the line; spec/vault.md lists the keys
     warning[pack-query]: packs/escape.yml:4: the query is not a selector: expected a tag, but found `\u{1b}[2J`
-      hint: a tag is a letter, then letters, digits, `_` and `-`
+      hint: a tag has letters, digits, `_` and `-`, not digits alone, and `/` between its levels
     5 documents checked: 0 errors, 10 warnings
     -- stderr
-    "#);
+    ");
     let json = place.ctx("pack check --json").exits(1).json("ctx.pack.check");
     assert_eq!((json["checked"].as_u64(), json["problems"].as_u64()), (Some(4), Some(10)));
     assert_eq!(json["files"][0]["problems"][1]["caret"], "#a + typ:tool\n     ^^^^");

@@ -1,11 +1,17 @@
-//! `spec/vectors/selector/cases.json`: every selector has the tree or the error that it says.
+//! Selectors: `spec/vectors/selector/`.
 
 use std::collections::HashSet;
 
-use contextnest::selector::{ParseError, parse_in};
+use contextnest::document::Document;
+use contextnest::document::obsidian::Markup;
+use contextnest::selector::documents::matches;
+use contextnest::selector::{self, ParseError, parse_in};
+use contextnest::vault::config::Config;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::uri::authorities;
+use crate::vectors::load;
 
 #[test]
 fn every_selector_has_its_tree_or_its_error() {
@@ -35,6 +41,38 @@ fn every_selector_has_its_tree_or_its_error() {
     assert!(2 * refused > cases.len(), "refusals outnumber the rest");
     for code in ParseError::CODES {
         assert!(codes.contains(code), "{code} has no case");
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Selected {
+    name: String,
+    layout: String,
+    text: String,
+    selected_by: Vec<String>,
+    not_by: Vec<String>,
+}
+
+#[test]
+fn a_document_is_selected_by_its_tags_and_type_as_the_layout_says() {
+    let cases: Vec<Selected> = load("selector/values.json");
+    for case in cases {
+        let markup = Markup::of(&Config::parse(&format!("layout: {}\n", case.layout)).unwrap());
+        let Document { frontmatter: mut fields, parts, .. } = Document::parse(&case.text).unwrap();
+        let additions = markup.additions(&fields, &case.text[parts.body..]);
+        fields.add_tags(additions.tags, markup);
+        let id = "nodes/a".parse().unwrap();
+        let is_selected = |text: &String| {
+            let expr = selector::parse(text).unwrap().expr;
+            expr.holds(&|term| matches(&term.atom().unwrap(), &id, || Some(&fields)))
+        };
+        for text in &case.selected_by {
+            assert!(is_selected(text), "{}: {text}", case.name);
+        }
+        for text in &case.not_by {
+            assert!(!is_selected(text), "{}: {text}", case.name);
+        }
     }
 }
 

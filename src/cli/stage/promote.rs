@@ -25,7 +25,7 @@ pub(super) struct Promote {
     /// Title; default: the last part of the id
     #[arg(long)]
     title: Option<String>,
-    /// Type: document, snippet, glossary, persona, prompt, tool, reference, skill
+    /// Type: document, snippet, glossary, persona, prompt, tool, reference, skill, or a word of your own
     #[arg(long = "type", value_name = "TYPE")]
     node_type: Option<String>,
     /// Tags, separated by commas

@@ -12,12 +12,14 @@ use crate::report::draft::DraftReport;
 use crate::report::event::{EventReport, Submitted};
 use crate::report::failure::{Code, Failure};
 use crate::txn::expect::Expect;
+use crate::vault::Vault;
 use crate::workspace::argument::{node_type, tags};
 use crate::workspace::call::Call;
 use crate::workspace::call::draft::Fields;
 
 /// The fields of arguments.
 pub(super) fn fields(
+    vault: &Vault,
     title: Option<String>,
     word: Option<&str>,
     words: Option<&[String]>,
@@ -26,7 +28,7 @@ pub(super) fn fields(
     Ok(Fields {
         title,
         node_type: word.map(node_type).transpose()?,
-        tags: words.map(tags).transpose()?,
+        tags: words.map(|words| tags(words, vault)).transpose()?,
     })
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Create {
     /// Title; the first heading of the body if left out
     #[serde(default)]
     title: Option<String>,
-    /// Type: document, snippet, glossary, persona, prompt, source, tool, reference or skill
+    /// Type: document, snippet, glossary, persona, prompt, source, tool, reference, skill or another word
     #[serde(default, rename = "type")]
     node_type: Option<String>,
     /// Tags
@@ -55,7 +55,7 @@ impl Question for Create {
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;
-        let fields = fields(self.title, self.node_type.as_deref(), self.tags.as_deref())?;
+        let fields = fields(&vault, self.title, self.node_type.as_deref(), self.tags.as_deref())?;
         let writing = Writing {
             id: &self.id,
             fields: &fields,

@@ -23,7 +23,7 @@ pub(super) struct StagePromote {
     /// Title; the last part of the id if left out
     #[serde(default)]
     title: Option<String>,
-    /// Type: document, snippet, glossary, persona, prompt, tool, reference or skill
+    /// Type: document, snippet, glossary, persona, prompt, tool, reference, skill or another word
     #[serde(default, rename = "type")]
     node_type: Option<String>,
     /// Tags

@@ -64,7 +64,7 @@ impl Question for Update {
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;
-        let fields = fields(self.title, self.node_type.as_deref(), self.tags.as_deref())?;
+        let fields = fields(&vault, self.title, self.node_type.as_deref(), self.tags.as_deref())?;
         if self.body.is_none() && fields.is_empty() {
             return Err(Failure::new(Code::Usage, "nothing is to be changed")
                 .hint("pass `body`, `title`, `type` or `tags`"));

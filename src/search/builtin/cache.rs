@@ -30,7 +30,7 @@ pub(super) const FOLDER: &str = "search";
 /// The file that names the generation. Its format changes with everything that makes an index
 /// another one: words, fields, the library.
 const CURRENT: store::Current =
-    store::Current { name: "current", magic: b"ctxtxt\x00\x04", limit: 16 << 20 };
+    store::Current { name: "current", magic: b"ctxtxt\x00\x05", limit: 16 << 20 };
 /// How long a search waits for another one that is building the index.
 const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -36,7 +36,7 @@ impl Fields {
         if let Some(title) = &self.title {
             edit = edit.text("title", title);
         }
-        if let Some(node_type) = self.node_type {
+        if let Some(node_type) = &self.node_type {
             edit = edit.text("type", node_type.as_str());
         }
         if let Some(tags) = &self.tags {

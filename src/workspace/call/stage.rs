@@ -114,7 +114,7 @@ impl Call<'_> {
         let target = Target {
             id: &id,
             title: promoting.title,
-            tags: tags(promoting.tags)?,
+            tags: tags(promoting.tags, vault)?,
             node_type: promoting.node_type.map_or(Ok(NodeType::Document), node_type)?,
             author: &author,
             mode,

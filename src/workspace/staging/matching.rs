@@ -10,6 +10,7 @@ use crate::model::id::DocumentId;
 use crate::model::layout::STAGING_CHAINS;
 use crate::model::number::Version;
 use crate::report::failure::Failure;
+use crate::resolve::Snapshot;
 use crate::resolve::plan::Part;
 use crate::selector::documents::matches;
 use crate::selector::{Atom, StatusFilter};
@@ -48,6 +49,7 @@ impl Workspace<'_> {
         let view = self.staged_own(places, None, names_staged, &|entry| entry.may_be_live())?;
         let log = trust::open_log(vault)?;
         let chronicle = log.sound()?;
+        let markup = Snapshot::at(vault, &chronicle, None)?.markup();
         let mut sources = Sources::new();
         let mut found = Vec::new();
         for entry in view.visible() {
@@ -58,7 +60,12 @@ impl Workspace<'_> {
             let fields = sources.entry(key).or_insert_with(|| {
                 let version = Version(entry.entry.source_version);
                 let text = any_text_of(vault, &chronicle, &entry.source, version).ok();
-                text.and_then(|(text, _)| Some(Document::parse(&text).ok()?.frontmatter))
+                text.and_then(|(text, _)| {
+                    let Document { mut frontmatter, parts, .. } = Document::parse(&text).ok()?;
+                    let additions = markup.additions(&frontmatter, &text[parts.body..]);
+                    frontmatter.add_tags(additions.tags, markup);
+                    Some(frontmatter)
+                })
             });
             let fields = fields.as_ref();
             if asked.plan.parts.holds(&|part: &Part| is_in(&part.atom, entry, fields)) {
