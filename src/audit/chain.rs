@@ -14,7 +14,8 @@ mod whole;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -40,7 +41,11 @@ const BLOCKS_AT_ONCE: u64 = 32;
 /// The logs of some folders.
 #[derive(Debug)]
 pub struct Logs {
-    folders: Vec<Folder>,
+    pub(super) folders: Vec<Folder>,
+    /// The folders of other vaults that logs of other paths are of, by their places.
+    pub(super) elsewhere: BTreeMap<usize, PathBuf>,
+    /// The checkpoints of the vault, which lines of these have to name.
+    pub(super) known: Heads,
     pub(super) files: BTreeMap<WriterId, LogFiles>,
     /// Where they were pruned.
     cuts: Cuts,
@@ -56,7 +61,7 @@ pub struct Logs {
 #[derive(Debug)]
 pub(super) struct LogFiles {
     /// The folder, among those of the logs.
-    folder: usize,
+    pub(super) folder: usize,
     /// The number of the first line of each.
     pub(super) firsts: Vec<u64>,
 }
@@ -94,6 +99,8 @@ impl Logs {
         let (folders, files) = (Vec::new(), BTreeMap::new());
         Self {
             folders,
+            elsewhere: BTreeMap::new(),
+            known: Heads::default(),
             files,
             cuts: Cuts::default(),
             heads: Heads::default(),
@@ -144,7 +151,7 @@ impl Logs {
         Ok(self.having_files(folder, files))
     }
 
-    fn having_files(mut self, folder: Folder, files: FilesByWriter) -> Self {
+    pub(super) fn having_files(mut self, folder: Folder, files: FilesByWriter) -> Self {
         let place = self.folders.len();
         self.folders.push(folder);
         for (writer, firsts) in files {
@@ -181,8 +188,9 @@ impl Logs {
         &self.sight
     }
 
-    /// What may be seen of a line of a writer.
+    /// What may be seen of a line of a writer, if it is about this vault.
     pub(super) fn seen(&self, line: Line, writer: &WriterId) -> Option<Line> {
+        let line = Some(line).filter(|line| self.answers(line, writer))?;
         self.sight.of(line, self.folder_of(writer)?)
     }
 
@@ -356,13 +364,21 @@ impl Logs {
             let mut expected = Expected { seq: 1, prev: writer.genesis() };
             let cuts = self.cuts.of_writer(&writer.to_string());
             let mut jumps = Vec::new();
-            let seen = |line: Line| keep(self.seen(line, writer)?);
+            // A log of another path without a line about this vault has no faults of it.
+            let is_about = AtomicBool::new(self.elsewhere_of(writer).is_none());
+            let seen = |line: Line| {
+                if self.answers(&line, writer) {
+                    is_about.store(true, Ordering::Relaxed);
+                }
+                keep(self.seen(line, writer)?)
+            };
             let keep: Keep<'_, T> = &seen;
+            let mut of_writer = Faults::default();
             for first in firsts {
                 let (name, file) = match self.opened(writer, *first)? {
                     Ok(opened) => opened,
                     Err(fault) => {
-                        faults.add(fault);
+                        of_writer.add(fault);
                         continue;
                     }
                 };
@@ -376,7 +392,7 @@ impl Logs {
                     jumps: &mut jumps,
                     doubtful: None,
                 };
-                let (mut from, known) = (0, faults.kept());
+                let (mut from, known) = (0, of_writer.kept());
                 while from < file.blocks() {
                     let to = file.blocks().min(from + BLOCKS_AT_ONCE);
                     let blocks = (from..to).into_par_iter();
@@ -386,16 +402,20 @@ impl Logs {
                     for block in read.collect::<io::Result<Vec<_>>>()? {
                         lines += block.sound;
                         block.found.into_iter().for_each(&mut *found);
-                        whole.add(block.said, &mut faults);
+                        whole.add(block.said, &mut of_writer);
                     }
                     from = to;
                 }
-                let is_read = needles.is_none() || faults.kept() > known;
+                let is_read = needles.is_none() || of_writer.kept() > known;
                 if !is_read {
-                    whole.count(&file, &mut faults)?;
+                    whole.count(&file, &mut of_writer)?;
                 }
-                whole.end(&mut faults);
+                whole.end(&mut of_writer);
             }
+            if !is_about.load(Ordering::Relaxed) {
+                continue;
+            }
+            faults.join(of_writer, (0, None), |fault| fault);
             pruned.extend(jumps.into_iter().map(|(from, cut): Jump<'_>| Pruned {
                 writer: writer.to_string(),
                 from,

@@ -8,7 +8,7 @@ use super::blocks::{Ending, LineReader, LogFile};
 use super::canonical::Members;
 use super::chain::Logs;
 use super::end::{End, last_line};
-use super::line::{HeadRef, Line, TraceId};
+use super::line::{Line, TraceId};
 use super::writer::WriterId;
 
 /// How a log stands to a line that its writer wrote.
@@ -89,21 +89,6 @@ impl Logs {
             }
         }
         self.search(trace)
-    }
-
-    /// Whether the last line of a writer has a head like this.
-    pub(crate) fn has_head(&self, is_it: &dyn Fn(&HeadRef) -> bool) -> bool {
-        self.files.iter().any(|(writer, files)| {
-            let last = files.firsts.last().and_then(|first| self.last_of(writer, *first).ok()?);
-            last.and_then(|line| line.request.head).is_some_and(|head| is_it(&head))
-        })
-    }
-
-    /// The last line of a file, if that is sound.
-    fn last_of(&self, writer: &WriterId, first: u64) -> io::Result<Option<Line>> {
-        let (_, file) = self.file(writer, first)?;
-        let (line, _) = last_line(file.length(), |from, length| file.part(from, length))?;
-        Ok(line.and_then(|line| Line::read(&line).ok()).map(|(line, _)| line))
     }
 
     /// The same in a log whose lines are not in order.

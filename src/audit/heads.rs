@@ -20,6 +20,11 @@ impl From<&Chronicle<'_>> for Heads {
 }
 
 impl Heads {
+    /// Whether the vault has a checkpoint with this hash.
+    pub(super) fn has(&self, checkpoint: u64, hash: &str) -> bool {
+        self.0.get(&checkpoint).is_some_and(|(known, _)| known == hash)
+    }
+
     /// What is wrong with the time of a line. That a checkpoint has another hash is no fault of the
     /// log: the checkpoints of a vault may be derived once more, or those of a branch be lost.
     pub(super) fn contradict(&self, line: &Line) -> Option<String> {

@@ -8,7 +8,8 @@
 //! `writer` to whose file, `end` what it follows, and `append` how it gets there; `last` is what is
 //! kept in mind of a file in the vault, and `missing` what of that the vault lacks. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
 //! what it finds wrong, `heads` what the vault knows of its times, `filter` and `pattern` which lines a question is about, `find` the line that a
-//! trace names, and `follow` what is new. `collect` brings the logs of several machines together.
+//! trace names, and `follow` what is new. `elsewhere` reads
+//! those of other paths, and `collect` brings the logs of several machines together.
 //! `produced` is what an agent made of it, `hydration` what it fetched as a source says, and `traceparent` the span of a distributed trace that a
 //! command is run in. `changes` is the log of those who write, in the vault, and `tails` what is kept
 //! in mind of it elsewhere; `bind` is what its lines let checkpoints bind. `prune` deletes the oldest accesses, but those that a `hold` names, and
@@ -23,6 +24,7 @@ mod change;
 pub(crate) mod changes;
 mod collect;
 mod cut;
+mod elsewhere;
 mod end;
 mod event;
 mod fault;
@@ -58,6 +60,7 @@ pub use change::{Change, DraftRef, LostLines, ReviewStep, StagedEnd, StagedStep,
 pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
 pub use cut::{Cut, Cuts, Pruned, Pruning};
+pub(crate) use elsewhere::{Elsewhere, Shared};
 pub(crate) use end::{End, last_line};
 pub use event::{Access, Event, Listing, MAX_DOCUMENTS, Output, Query, Refused, WithheldCount};
 pub(crate) use fault::Faults;
@@ -74,7 +77,7 @@ pub use last::LastLines;
 pub use line::{Arguments, HeadRef, Line, LineFault, Request, TraceId};
 pub(crate) use line::{sound_members, spell};
 pub use pattern::{Pattern, PatternError};
-pub(crate) use place::Place;
+pub(crate) use place::{Place, recorded_roots};
 pub use produced::{Prior, Priors, Produced, before};
 pub(crate) use produced::{is_before, session_of};
 pub use prune::{Plan, WriterPlan};

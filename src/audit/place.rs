@@ -1,7 +1,10 @@
 //! Where the accesses to a vault are recorded, and which writer we are there (AUDIT-1, AUDIT-30).
 
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
-use std::path::Path;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::end::End;
@@ -16,12 +19,18 @@ use crate::vault::outside::{self, StateFolder};
 const FOLDER: &str = "audit";
 /// The file in a vault's folder of state that says which writer of accesses outside of it we are.
 const NAME: &str = "accesses";
+/// The file beside it with the path of the vault, which names the lines where another path asks.
+const ROOT: &str = "vault";
+/// Maximum number of bytes of a path.
+const MOST_PATH: u64 = 16 << 10;
 
 /// Where the accesses to a vault are recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     /// The folder with the logs of all writers.
     pub(crate) folder: Folder,
+    /// The folder of the vault.
+    root: PathBuf,
     /// The folder that knows who we are; none without a directory of state.
     state: Option<StateFolder>,
     /// How long another process that has the turn is waited for.
@@ -38,18 +47,32 @@ impl Place {
     ) -> Option<Self> {
         let home = match named {
             Some(dir) => dir.to_owned(),
-            None => state.as_ref()?.home.join(outside::OURS).join(FOLDER),
+            None => Self::home_of(state.as_ref()?),
         };
-        let key = outside::key_of(root);
-        let dir = home.join(key.trim_end_matches('-'));
+        let dir = home.join(outside::log_key_of(root));
         let folder = Folder::Outside(dir.clone());
         let patience = lock::PATIENCE;
-        (!outside::lies_in(&dir, root)).then_some(Self { folder, state, patience })
+        (!outside::lies_in(&dir, root)).then_some(Self {
+            folder,
+            root: root.to_owned(),
+            state,
+            patience,
+        })
+    }
+
+    /// The folder of all access logs in the user's directory of state.
+    pub(crate) fn home_of(state: &StateFolder) -> PathBuf {
+        state.home.join(outside::OURS).join(FOLDER)
     }
 
     /// The folder in the vault.
     pub(crate) fn in_vault(files: &Files, state: Option<StateFolder>) -> Self {
-        Self { folder: Folder::of_accesses(files), state, patience: lock::PATIENCE }
+        Self {
+            folder: Folder::of_accesses(files),
+            root: files.root().to_owned(),
+            state,
+            patience: lock::PATIENCE,
+        }
     }
 
     /// The same place, where another process is waited for so long.
@@ -110,8 +133,28 @@ impl Place {
         let mut file = outside::open_to_append(&state.dir.join(NAME))?;
         file.set_len(0)?;
         writeln!(file, "{new}")?;
+        // Without it, lines are named by the folder of the log.
+        let _ = outside::open_to_write(&state.dir.join(ROOT)).and_then(|mut file| {
+            file.set_len(0)?;
+            file.write_all(self.root.as_os_str().as_encoded_bytes())
+        });
         Ok(new)
     }
+}
+
+/// Returns the paths of vaults in the user's directory of state, by the names of the folders of
+/// their logs. A path that does not lead to its folder is ignored.
+pub(crate) fn recorded_roots(home: &Path) -> HashMap<String, PathBuf> {
+    let folders = home.join(outside::OURS).read_dir().into_iter().flatten().flatten();
+    let found = folders.filter_map(|folder| {
+        let mut path = Vec::new();
+        let file = outside::open_regular(&folder.path().join(ROOT)).ok()?;
+        file.take(MOST_PATH).read_to_end(&mut path).ok()?;
+        let path = PathBuf::from(OsString::from_vec(path));
+        let key = outside::log_key_of(&path);
+        folder.file_name().to_str()?.starts_with(&key).then_some((key, path))
+    });
+    found.collect()
 }
 
 fn read(path: &Path) -> Option<WriterId> {

@@ -40,6 +40,7 @@ impl Logs {
                     break;
                 }
                 if let Ok((line, _)) = Line::read(&bytes)
+                    && self.answers(&line, writer)
                     && wants(&line)
                 {
                     found.push(RawLine { file: file.clone(), number, bytes, line });

@@ -3,7 +3,7 @@
 use super::Answer;
 use super::limit::{self, Limit};
 use super::session::Session;
-use super::trace::{LogPlace, Period, named, note_pruned, session_of, warn_of};
+use super::trace::{LogPlace, Period, in_log_of, named, note_pruned, session_of, warn_of};
 use super::ui::shown;
 use crate::audit::{Filter, readings};
 use crate::chain::error::ChainError;
@@ -58,9 +58,10 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
     let mut rows = Vec::new();
     let faults = logs.each(&mut |line| {
         if filter.wants(&line) {
+            let elsewhere = logs.elsewhere(&line);
             let found = readings(&line, &filter, &history).into_iter();
             let found = found.filter(|reading| !args.superseded || reading.ended.is_some());
-            rows.extend(found.map(|reading| ImpactRow::new(&line, reading)));
+            rows.extend(found.map(|reading| ImpactRow::new(&line, reading, elsewhere)));
         }
     });
     let mut faults = of_log(faults)?;
@@ -93,7 +94,7 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
         ));
     }
     if is_empty {
-        args.place.note_elsewhere(&vault, session);
+        args.place.note_lacking(&vault, session);
     }
     note_pruned(session, &logs, filter.from);
     Ok(warn_of(session, &faults))
@@ -133,5 +134,6 @@ fn row(access: &ImpactRow) -> Vec<String> {
         named(access.agent.as_deref()),
         session,
         ended,
+        in_log_of(access.log_of.as_deref()),
     ]
 }

@@ -66,7 +66,7 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     let made = if args.output { Made::Output } else { Made::Texts };
     let found = lines(&vault, &logs, (which, made));
     if found.as_ref().is_err_and(|why| why.code == Code::UnknownTrace) {
-        args.place.note_elsewhere(&vault, session);
+        args.place.note_lacking(&vault, session);
     }
     if name.is_none() {
         note_pruned(session, &logs, None);

@@ -294,6 +294,11 @@ pub(super) fn named(name: Option<&str>) -> String {
     }
 }
 
+/// The end of a row whose line is in the access log of another folder.
+pub(super) fn in_log_of(folder: Option<&str>) -> String {
+    folder.map_or(String::new(), |folder| format!("log of {}", shown(folder)))
+}
+
 fn row(trace: &TraceRow) -> Vec<String> {
     let session = session_of(trace.session.as_deref(), trace.session_implicit);
     let what = match trace.event {
@@ -313,6 +318,7 @@ fn row(trace: &TraceRow) -> Vec<String> {
         named(trace.agent.as_deref()),
         session,
         shown(trace.query.as_deref().or(trace.source.as_deref()).unwrap_or_default()).into_owned(),
+        in_log_of(trace.log_of.as_deref()),
     ]
 }
 

@@ -83,6 +83,9 @@ pub struct TraceRow {
     /// Of a hold what it holds and why, of its end why, and of a binding the time of its event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// The folder whose access log has the line, if that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_of: Option<String>,
 }
 
 /// What a change is about, where no document says it.
@@ -131,6 +134,7 @@ impl From<&Line> for TraceRow {
             source: line.hydration().map(|of| of.name().to_owned()),
             error: line.hydration().and_then(|of| of.error.clone()),
             detail: change.and_then(detail),
+            log_of: None,
         }
     }
 }
@@ -190,11 +194,19 @@ pub struct ImpactRow {
     pub sha256: String,
     /// When the version had been replaced or retired, if that was before the access.
     pub superseded_at: Option<String>,
+    /// The folder whose access log has the line, if that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_of: Option<String>,
+}
+
+/// The name of another folder whose access log has a line.
+pub(crate) fn log_of(folder: Option<&Path>) -> Option<String> {
+    folder.map(|folder| folder.display().to_string())
 }
 
 impl ImpactRow {
-    /// A text of a line.
-    pub(crate) fn new(line: &Line, reading: Reading) -> Self {
+    /// A text of a line, which may be in the access log of another folder.
+    pub(crate) fn new(line: &Line, reading: Reading, elsewhere: Option<&Path>) -> Self {
         let row = TraceRow::from(line);
         Self {
             trace: row.trace,
@@ -212,6 +224,7 @@ impl ImpactRow {
             checkpoint: reading.checkpoint,
             sha256: reading.sha256,
             superseded_at: reading.ended.map(|at| at.to_string()),
+            log_of: log_of(elsewhere),
         }
     }
 }
@@ -354,6 +367,9 @@ pub struct TraceReport<'t> {
     /// Of an output, the accesses of its session before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<BeforeReport>,
+    /// The folder whose access log has them, if that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_of: Option<String>,
 }
 
 /// The accesses of a session before an output.

@@ -64,7 +64,12 @@ pub fn folder_of(home: &Path, root: &Path, branch: Option<&str>) -> PathBuf {
 
 /// What the name of every folder of one vault begins with.
 pub fn key_of(root: &Path) -> String {
-    digits_of(root.as_os_str().as_encoded_bytes()) + "-"
+    log_key_of(root) + "-"
+}
+
+/// The name of the folder of a vault's access logs.
+pub fn log_key_of(root: &Path) -> String {
+    digits_of(root.as_os_str().as_encoded_bytes())
 }
 
 fn digits_of(key: &[u8]) -> String {

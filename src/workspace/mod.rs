@@ -5,7 +5,8 @@
 //! `open` finds the vault and `identity` says who acts and when. `argument` reads what an argument
 //! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `lines` lines, `moment` checkpoints, `version` the texts of
 //! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
-//! vault that git would commit. `recording` gathers what a command hands out, `answer` hands texts to
+//! vault that git would commit. `elsewhere` finds access logs of
+//! other paths. `recording` gathers what a command hands out, `answer` hands texts to
 //! a program that uses the library, `changes` what it changed, and `retention` and `holds` say how long that is
 //! kept. `staging` is what sources returned, and who sees it. `stewards` reads and assigns stewards, `submission` reads
 //! one for its reviewer. `notify` tells a
@@ -23,6 +24,7 @@ mod copies;
 pub(crate) mod create;
 pub(crate) mod demo;
 mod discarded;
+pub(crate) mod elsewhere;
 pub(crate) mod formatters;
 pub(crate) mod former;
 pub mod git;

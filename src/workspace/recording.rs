@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::Workspace;
+use super::elsewhere::{OtherLogs, UnreadLogs};
 use super::retention::cuts_of;
 use crate::audit::{
     self, Access, AppendError, Arguments, Event, HeadRef, Heads, LabelError, Labels, Listing, Logs,
@@ -28,9 +29,6 @@ use crate::vault::config::Config;
 use crate::vault::files::Files;
 use crate::vault::outside::StateFolder;
 use crate::vault::reader::Reader;
-
-/// So many folders of logs are looked at for those of a vault that was moved.
-const MOST_FOLDERS: usize = 1000;
 
 /// What is to be recorded of a command.
 #[derive(Debug)]
@@ -260,6 +258,8 @@ pub(crate) struct AccessLogs {
     pub(crate) folder: Option<PathBuf>,
     /// These and those in the vault, with the cuts.
     pub(crate) logs: Logs,
+    /// Logs of this user that are not among them.
+    pub(crate) unread: Vec<UnreadLogs>,
 }
 
 impl Workspace<'_> {
@@ -295,19 +295,32 @@ impl Workspace<'_> {
         let folder = self.user_folder(vault).map_err(no_place)?;
         let logs = folder.as_deref().map_or_else(|| Ok(Logs::none()), open)?;
         let logs = of_log(logs.with_accesses_in(vault))?.pruned_at(cuts_of(vault));
-        Ok(AccessLogs { folder, logs })
+        Ok(AccessLogs { folder, logs, unread: Vec::new() })
     }
 
-    /// The same logs for an answer from what can be read: a folder that cannot be listed is a fault
-    /// of the logs.
+    /// The same logs as far as they can be read: a folder that cannot be listed is a fault of the
+    /// logs.
+    ///
+    /// # Errors
+    /// There is no place for them.
+    pub(crate) fn readable_logs(&self, vault: &Vault) -> Result<AccessLogs, Failure> {
+        let no_place = |why| Failure::new(Code::Io, format!("there is no access log: {why}"));
+        let folder = self.user_folder(vault).map_err(no_place)?;
+        let logs = Logs::of_accesses(folder.as_deref(), vault).pruned_at(cuts_of(vault));
+        Ok(AccessLogs { folder, logs, unread: Vec::new() })
+    }
+
+    /// The same logs for an answer: with those of this user at other paths.
     ///
     /// # Errors
     /// There is no place for them.
     pub(crate) fn asked_logs(&self, vault: &Vault) -> Result<AccessLogs, Failure> {
-        let no_place = |why| Failure::new(Code::Io, format!("there is no access log: {why}"));
-        let folder = self.user_folder(vault).map_err(no_place)?;
-        let logs = Logs::of_accesses(folder.as_deref(), vault).pruned_at(cuts_of(vault));
-        Ok(AccessLogs { folder, logs })
+        Ok(self.with_other_paths(self.readable_logs(vault)?, vault))
+    }
+
+    fn with_other_paths(&self, own: AccessLogs, vault: &Vault) -> AccessLogs {
+        let OtherLogs { read, heads, unread } = self.other_logs(vault);
+        AccessLogs { logs: own.logs.with_elsewhere(&read, heads), unread, ..own }
     }
 
     /// The folder that the user's access logs are to be in, if there is none: CTX_AUDIT_DIR, or the
@@ -346,48 +359,19 @@ impl Workspace<'_> {
             dir = dir.canonicalize().unwrap_or(dir);
         }
         let logs = open(&dir)?.pruned_at(cuts_of(vault));
-        Ok(AccessLogs { folder: Some(dir), logs })
+        Ok(AccessLogs { folder: Some(dir), logs, unread: Vec::new() })
     }
 
-    /// The logs of accesses to a vault, and those of its changes.
-    ///
-    /// # Errors
-    /// The change logs cannot be listed. That there is no place for accesses is none: it is given, too.
-    pub(crate) fn all_logs(
-        &self,
-        vault: &Vault,
-    ) -> Result<(Vec<Logs>, Option<NotRecorded>), Failure> {
-        let changes = of_log(Logs::of_changes(vault))?;
+    /// The logs of accesses to a vault, those of other paths included. Without a place for the own
+    /// ones the reason is returned, too.
+    pub(crate) fn all_logs(&self, vault: &Vault) -> (AccessLogs, Option<NotRecorded>) {
         let (folder, lacks) = match self.user_folder(vault) {
             Ok(folder) => (folder, None),
             Err(why) => (None, Some(why)),
         };
-        let accesses = Logs::of_accesses(folder.as_deref(), vault).pruned_at(cuts_of(vault));
-        Ok((vec![accesses, changes], lacks))
-    }
-
-    /// Folders of access logs of other paths that have lines about this vault: a vault that was
-    /// moved has its accesses there. Of each writer one line is looked at.
-    pub(crate) fn logs_elsewhere(&self, vault: &Vault) -> Vec<PathBuf> {
-        let Ok(place) = self.user_place(vault.root(), vault.state().cloned()) else {
-            return Vec::new();
-        };
-        let Ok(log) = trust::open_log(vault) else { return Vec::new() };
-        let Ok(chronicle) = log.sound() else { return Vec::new() };
-        let is_ours = |head: &HeadRef| {
-            let known = chronicle.checkpoint(CheckpointNumber(head.checkpoint));
-            known.is_ok_and(|known| known.hash.to_string() == head.hash)
-        };
-        let ours = place.folder.shown();
-        let folders = ours.parent().and_then(|above| above.read_dir().ok());
-        let folders = folders.into_iter().flatten().flatten().map(|entry| entry.path());
-        let mut found: Vec<PathBuf> = folders
-            .take(MOST_FOLDERS)
-            .filter(|dir| *dir != ours)
-            .filter(|dir| Logs::open(dir).is_ok_and(|logs| logs.has_head(&is_ours)))
-            .collect();
-        found.sort();
-        found
+        let logs = Logs::of_accesses(folder.as_deref(), vault).pruned_at(cuts_of(vault));
+        let own = AccessLogs { folder, logs, unread: Vec::new() };
+        (self.with_other_paths(own, vault), lacks)
     }
 
     /// Records what a command handed out; a command that handed out nothing leaves no line.

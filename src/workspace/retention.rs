@@ -61,7 +61,7 @@ impl Workspace<'_> {
         };
         let retention = retention_of(vault)?;
         let before = self.limit(retention, before)?;
-        let AccessLogs { folder, logs } = self.access_logs(vault)?;
+        let AccessLogs { folder, logs, .. } = self.access_logs(vault)?;
         let (holds, is_sound) = holds::read(vault, folder.as_deref())?;
         if !is_sound {
             let message = "a change log is damaged, so that holds may be missing";

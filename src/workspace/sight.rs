@@ -42,7 +42,7 @@ impl Workspace<'_> {
             Err(_) if is_limited_at_last(vault) => None,
             Err(_) => return Ok(Sight::default()),
         };
-        let own = self.user_folder(vault).ok().flatten();
+        let own = self.audit_homes(vault);
         let reader = vault.reader().principal().map(|(reader, _)| reader.key());
         let files = vault.files().clone();
         let handed_out = told.is_some().then(|| HandedOut::of(vault));
@@ -54,7 +54,9 @@ impl Workspace<'_> {
             (Event::Change(_), None) => None,
             _ => {
                 let who = line.request.principal.as_deref().map(PrincipalKey::of);
-                let is_own = !folder.is_shared() && own.as_ref() == Some(&folder.shown());
+                let dir = folder.shown();
+                let is_own = dir.parent().is_some_and(|home| own.iter().any(|own| own == home));
+                let is_own = is_own && !folder.is_shared();
                 if is_own || who.is_some() && who == reader {
                     return Some(line);
                 }

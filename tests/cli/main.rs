@@ -81,6 +81,7 @@ mod moved;
 mod naming;
 mod obsidian;
 mod openings;
+mod other_paths;
 mod packs;
 mod produced;
 mod properties;

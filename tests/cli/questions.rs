@@ -248,26 +248,6 @@ fn the_clock_of_a_reader_may_be_behind_that_of_a_publisher() {
 }
 
 #[test]
-fn a_vault_that_was_moved_is_told_where_its_accesses_are() {
-    let place = vault();
-    let (from, to) = (place.root().to_owned(), place.home().join("moved"));
-    fs::rename(&from, &to).unwrap();
-    fs::create_dir(&from).unwrap();
-    let moved = to.display().to_string();
-    let told = place.typed(&format!("--vault {moved} trace list")).run().ok();
-    assert!(
-        told.stderr.contains("accesses at another path are read with `--logs "),
-        "{}",
-        told.stderr
-    );
-    let hint = told.stderr.split("`--logs ").nth(1).unwrap().split('`').next().unwrap();
-    let found = place.typed(&format!("--vault {moved} trace list --logs {hint}")).run().ok();
-    assert_eq!(found.stdout.lines().count(), 4);
-    let told = place.typed(&format!("--vault {moved} impact nodes/a")).run().ok();
-    assert!(told.stderr.contains("`--logs "), "{}", told.stderr);
-}
-
-#[test]
 fn a_place_for_the_log_that_is_none_is_named() {
     let place = vault();
     let inside = place.root().join("logs").display().to_string();

@@ -1,6 +1,7 @@
 //! `ctx evidence export`.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use crate::audit::{Fault, Filter, Logs, Pruned, RawLine, Verified};
 use crate::checkpoint::chronicle::Chronicle;
@@ -108,25 +109,42 @@ fn found(
     wanted: Wanted,
 ) -> Result<(Scope, Vec<RawLine>, Vec<Gap>), Failure> {
     let logs = place.seen(vault, session)?;
+    let (scope, found, gaps) = found_in(&logs, session, (vault, place), (chronicle, wanted))?;
+    let folders: BTreeSet<&Path> =
+        found.iter().filter_map(|raw| logs.elsewhere(&raw.line)).collect();
+    for folder in folders {
+        let folder = folder.display().to_string();
+        let folder = shown(&folder);
+        session.ui.note(&format!("note: some lines are from the access log of `{folder}`"));
+    }
+    Ok((scope, found, gaps))
+}
+
+fn found_in(
+    logs: &Logs,
+    session: &mut Session<'_>,
+    (vault, place): (&Vault, &LogPlace),
+    (chronicle, wanted): (&Chronicle<'_>, Wanted),
+) -> Result<(Scope, Vec<RawLine>, Vec<Gap>), Failure> {
     match wanted {
         Wanted::Lines(scope) => {
             let found = of_log(logs.raw(&|line| scope.wants(line)))?;
             if found.is_empty() {
-                let all = [logs];
+                let all = std::slice::from_ref(logs);
                 let unknown = match &scope {
                     Scope::Trace(name) => {
-                        place.note_elsewhere(vault, session);
-                        unknown_trace(&all, &trace_id(name)?)
+                        place.note_lacking(vault, session);
+                        unknown_trace(all, &trace_id(name)?)
                     }
                     Scope::Session(_) | Scope::Document(_) => {
-                        note_pruned(session, &all[0], None);
-                        unknown_access(&all[0])
+                        note_pruned(session, logs, None);
+                        unknown_access(logs)
                     }
                 };
-                return Err(naming(unknown, &place.lost(vault, &all)?));
+                return Err(naming(unknown, &place.lost(vault, all)?));
             }
-            note_pruned(session, &logs, None);
-            let gaps = gaps((vault, place), &logs, &scope)?;
+            note_pruned(session, logs, None);
+            let gaps = gaps((vault, place), logs, &scope)?;
             Ok((scope, found, gaps))
         }
         Wanted::Document(id) => {
@@ -136,9 +154,9 @@ fn found(
             }
             let scope = Scope::Document(id.to_string());
             let filter = Filter { document: Some(id), ..Filter::default() };
-            note_pruned(session, &logs, None);
+            note_pruned(session, logs, None);
             let found = of_log(logs.raw(&|line| filter.wants(line)))?;
-            let gaps = gaps((vault, place), &logs, &scope)?;
+            let gaps = gaps((vault, place), logs, &scope)?;
             Ok((scope, found, gaps))
         }
     }

@@ -10,7 +10,7 @@ use crate::cli::limit::{self, Limit};
 use crate::cli::session::Session;
 use crate::report::Report;
 use crate::report::failure::{Code, Failure};
-use crate::report::trace::{TraceRow, TracesFoundReport, TracesReport};
+use crate::report::trace::{TraceRow, TracesFoundReport, TracesReport, log_of};
 use crate::words::count;
 use crate::workspace::recording::of_log;
 
@@ -108,13 +108,17 @@ fn rows(
     };
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
     for logs in &logs {
-        faults.extend(of_log(logs.matching(&filter, keep, &mut |row| traces.push(row)))?);
+        let keep = |line: Line| {
+            let log_of = log_of(logs.elsewhere(&line));
+            Some(TraceRow { log_of, ..keep(line)? })
+        };
+        faults.extend(of_log(logs.matching(&filter, &keep, &mut |row| traces.push(row)))?);
         note_pruned(session, logs, filter.from);
     }
     let vault = session.workspace.vault()?;
     faults.extend(which.place.lost(&vault, &logs)?);
     if traces.is_empty() {
-        which.place.note_elsewhere(&vault, session);
+        which.place.note_lacking(&vault, session);
     }
     let answer = warn_of(session, &faults);
     let answer = if has_accesses { answer } else { Answer::No };

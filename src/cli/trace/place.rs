@@ -1,13 +1,15 @@
 //! The logs that a question is about: a folder that is named, or those of a vault; and what they lack.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::note_limited;
-use crate::audit::{Fault, FaultKind, Logs, Sight, missing};
+use crate::audit::{Elsewhere, Fault, FaultKind, Logs, Sight, missing};
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::report::failure::Failure;
 use crate::vault::Vault;
+use crate::words::{argument, count};
+use crate::workspace::elsewhere::UnreadLogs;
 use crate::workspace::recording::{AccessLogs, of_log};
 
 /// The logs that are asked.
@@ -38,21 +40,22 @@ impl LogPlace {
         let all = match &self.logs {
             Some(dir) => vec![session.workspace.logs_in(vault, dir)?.logs],
             None => {
-                let (logs, lacks) = session.workspace.all_logs(vault)?;
+                let (accesses, lacks) = session.workspace.all_logs(vault);
                 if let Some(why) = lacks {
                     has_accesses = false;
                     let why = why.to_string();
                     session.ui.warn(&format!("no access log is read: {}", shown(&why)));
                 }
-                logs
+                name_unread(&accesses.unread, session);
+                vec![accesses.logs, of_log(Logs::of_changes(vault))?]
             }
         };
         let logs = all.into_iter().map(|logs| logs.seen_by(sight.clone())).collect();
         Ok(Asked { logs, has_accesses })
     }
 
-    /// Says where the accesses of a vault are that was moved, if these logs have none.
-    pub(in crate::cli) fn note_elsewhere(&self, vault: &Vault, session: &mut Session<'_>) {
+    /// Names the folder of the user's logs if it does not exist, for an answer without any line.
+    pub(in crate::cli) fn note_lacking(&self, vault: &Vault, session: &mut Session<'_>) {
         if self.logs.is_some() {
             return;
         }
@@ -61,14 +64,6 @@ impl LogPlace {
             let dir = shown(&dir);
             session.ui.note(&format!(
                 "note: there is no access log of this user: `{dir}` is not a folder"
-            ));
-        }
-        for dir in session.workspace.logs_elsewhere(vault) {
-            let dir = dir.display().to_string();
-            let dir = shlex::try_quote(&dir).unwrap_or_default();
-            session.ui.note(&format!(
-                "hint: an access log is kept by the path of the vault; accesses at another path are read with `--logs {}`",
-                shown(&dir)
             ));
         }
     }
@@ -115,11 +110,12 @@ impl LogPlace {
     ) -> Result<AccessLogs, Failure> {
         match &self.logs {
             Some(dir) => session.workspace.logs_in(vault, dir),
-            None => session.workspace.asked_logs(vault),
+            None => session.workspace.readable_logs(vault),
         }
     }
 
-    /// The same logs as a reader may see them.
+    /// The same logs for an answer: with those of this user at other paths, as a reader may see
+    /// them.
     pub(in crate::cli) fn seen(
         &self,
         vault: &Vault,
@@ -127,7 +123,12 @@ impl LogPlace {
     ) -> Result<Logs, Failure> {
         let sight = session.workspace.sight(vault)?;
         note_limited(session, &sight);
-        Ok(self.open(vault, session)?.logs.seen_by(sight))
+        let AccessLogs { logs, unread, .. } = match &self.logs {
+            Some(dir) => session.workspace.logs_in(vault, dir),
+            None => session.workspace.asked_logs(vault),
+        }?;
+        name_unread(&unread, session);
+        Ok(logs.seen_by(sight))
     }
 }
 
@@ -135,4 +136,33 @@ impl LogPlace {
 fn here(mut faults: Vec<Fault>) -> Vec<Fault> {
     faults.retain(|fault| fault.kind != FaultKind::Elsewhere);
     faults
+}
+
+/// Names the logs of this user that an answer is not from, and how they are read.
+fn name_unread(unread: &[UnreadLogs], session: &mut Session<'_>) {
+    let named = |dir: &Path| shown(&dir.display().to_string()).into_owned();
+    for logs in unread {
+        match logs {
+            UnreadLogs::Diverged(Elsewhere { dir, of }) => {
+                let dir = dir.display().to_string();
+                let dir = argument(&dir);
+                session.ui.note(&format!(
+                    "hint: the access log of `{}` also has accesses at checkpoints that this vault does not have; pass `--logs {dir}` to read them",
+                    named(of)
+                ));
+            }
+            UnreadLogs::Failed(dir, why) => {
+                let why = shown(why);
+                session
+                    .ui
+                    .warn(&format!("the access logs in `{}` are not read: {why}", named(dir)));
+            }
+            UnreadLogs::TooMany(home, more) => {
+                let more = count(*more, "folder");
+                session
+                    .ui
+                    .warn(&format!("{more} of access logs in `{}` are not read", named(home)));
+            }
+        }
+    }
 }

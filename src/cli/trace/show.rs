@@ -9,7 +9,7 @@ use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::report::failure::Failure;
-use crate::report::trace::TraceReport;
+use crate::report::trace::{TraceReport, log_of};
 use crate::workspace::recording::of_log;
 
 pub(super) fn show(
@@ -27,7 +27,7 @@ pub(super) fn show(
     }
     let lost = place.lost(&vault, &all)?;
     let Some(first) = lines.first() else {
-        place.note_elsewhere(&vault, session);
+        place.note_lacking(&vault, session);
         return Err(naming(unknown_trace(&all, &name), &lost));
     };
     let lost: Vec<Fault> = of_writer(&lost, &name).cloned().collect();
@@ -40,16 +40,17 @@ pub(super) fn show(
         Event::Output(_) => Some(output::before(session, &all, first)?),
         _ => None,
     };
+    let log_of = log_of(all.iter().find_map(|logs| logs.elsewhere(first)));
     if session.ui.json {
-        session.ui.report(&TraceReport { trace: name.to_string(), lines: &lines, before });
+        session.ui.report(&TraceReport { trace: name.to_string(), lines: &lines, before, log_of });
         return Ok(answer);
     }
-    text(session, first, &lines);
+    text(session, (first, &lines), log_of.as_deref());
     before.iter().for_each(|before| output::list(session, before));
     Ok(answer)
 }
 
-fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
+fn text(session: &mut Session<'_>, (first, lines): (&Line, &[Line]), log_of: Option<&str>) {
     let ui = &mut session.ui;
     let request = &first.request;
     ui.painted(Paint::Heading, &format!("{} {}", first.trace(), first.event.as_str()));
@@ -68,6 +69,7 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
     let head =
         request.head.as_ref().map(|head| format!("checkpoint {} {}", head.checkpoint, head.hash));
     field("at", Some(&first.at));
+    field("log of", log_of);
     match request.args.argv.as_deref() {
         // A call of a tool, with its arguments.
         Some([tool, arguments]) if tool.starts_with("context_") => {

@@ -19,7 +19,7 @@ use crate::workspace::recording::{AccessLogs, heads_of, of_log};
 
 pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
-    let AccessLogs { folder, logs } = place.open(&vault, session)?;
+    let AccessLogs { folder, logs, .. } = place.open(&vault, session)?;
     let logs = logs.compared_with(heads_of(&vault));
     let Verified { lines, pruned, mut faults } = of_log(logs.verify())?;
     if !place.is_named() {
