@@ -258,15 +258,33 @@ fn irregular(found: &WalkedFiles) -> Vec<(String, Problem)> {
     not_documents(found).into_iter().filter_map(problem).chain(unusable_rules(found)).collect()
 }
 
-/// Reads every live document of the layout, in byte order of paths; what is no regular file is
+/// Maximum number of live documents whose texts [`each`] keeps in memory.
+const AT_ONCE: usize = 1024;
+
+/// Reads every live document of the layout, in byte order of paths. Files that are not regular are
 /// among them, as files that cannot be read.
 pub fn all(vault: &Vault) -> Vec<LiveFile> {
-    let found = vault.documents();
-    let mut files: Vec<LiveFile> =
-        found.documents.par_iter().filter_map(|path| document(vault, path)).collect();
-    files.extend(odd(&found));
-    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut files = Vec::new();
+    each(vault, |read| files.extend(read));
     files
+}
+
+/// Calls `see` with the files of [`all`], in the same order, a bounded number at a time.
+pub(crate) fn each(vault: &Vault, mut see: impl FnMut(Vec<LiveFile>)) {
+    let found = vault.documents();
+    let odd = odd(&found).map(|file| (file.path.clone(), Some(file)));
+    let mut places: Vec<(String, Option<LiveFile>)> = odd.collect();
+    places.extend(found.documents.iter().map(|path| (path.clone(), None)));
+    places.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut places = places.into_iter();
+    loop {
+        let part: Vec<_> = places.by_ref().take(AT_ONCE).collect();
+        if part.is_empty() {
+            return;
+        }
+        let read = part.into_par_iter();
+        see(read.filter_map(|(path, odd)| odd.or_else(|| document(vault, &path))).collect());
+    }
 }
 
 /// The same with the tags that selectors find them by.

@@ -36,7 +36,7 @@ pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Fai
     let at = args.at.checkpoint(session, &vault, &source)?;
     let snapshot = Snapshot::of(&vault, &source, at)?;
     let checkpoint = snapshot.checkpoint();
-    let mut all = Listing::from(snapshot.all()?);
+    let mut all = snapshot.read_listing()?;
     let sites = snapshot.sites_or(&mut all.withheld);
     let graph = listing::graph(&all.documents, sites);
     session.recording.listed = Some(all.documents.len());

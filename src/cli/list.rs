@@ -7,7 +7,10 @@ use super::session::Session;
 use super::ui::{Ui, shown, table};
 use super::{Answer, document};
 use crate::report::failure::Failure;
+use crate::report::resolve::ListRows;
+use crate::resolve::{Snapshot, Withheld};
 use crate::search::Snippet;
+use crate::workspace::call::Places;
 use crate::workspace::call::list::{self, Listing};
 
 /// List published documents
@@ -36,6 +39,9 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let selector = selector.as_deref();
     let source = session.source(&vault, list::need(selector))?;
     let (places, at) = ((&vault, &source), args.at.moment());
+    if selector.is_none() && !args.snippets {
+        return all(args, session, places);
+    }
     let page = (0, args.limit.entries());
     let listing =
         session.ask_quietly(|call, on_slow| call.list(places, (selector, at), page, on_slow))?;
@@ -53,11 +59,50 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
         }
     }
     let all = &listing.all;
-    let is_empty = args.selector.is_none() && all.documents.is_empty() && all.withheld.is_empty();
-    if is_empty && session.recording.unreadable == 0 {
+    if selector.is_none() && all.documents.is_empty() {
+        note_empty(session, &all.withheld);
+    }
+    Ok(session.answer(&all.withheld))
+}
+
+/// Lists all documents. Each text is read for its row and dropped: those of a large vault exceed the
+/// memory.
+fn all(args: &List, session: &mut Session<'_>, places: Places<'_>) -> Result<Answer, Failure> {
+    let (vault, source) = places;
+    let at = session.workspace.checkpoint_at(places, args.at.moment())?;
+    let snapshot = Snapshot::of(vault, source, at)?;
+    session.note_unreadable(&snapshot);
+    let page = snapshot.page((0, args.limit.entries().unwrap_or(usize::MAX)))?;
+    let (listed, withheld) = match session.ui.json {
+        true => {
+            let report = ListRows::new(snapshot.checkpoint(), &page);
+            let report = limit::report(report, page.omitted);
+            session.ui.report(&report);
+            report.report.finish()
+        }
+        false => {
+            let (mut rows, mut withheld) = (Vec::new(), Vec::new());
+            page.read(|part| {
+                rows.extend(document::rows(&part.portions()));
+                withheld.extend(part.withheld);
+            });
+            session.ui.table(&rows);
+            limit::note(page.omitted).iter().for_each(|note| session.ui.note(note));
+            (rows.len(), withheld)
+        }
+    };
+    session.recording.listed = Some(listed);
+    if listed == 0 {
+        note_empty(session, &withheld);
+    }
+    Ok(session.answer(&withheld))
+}
+
+/// Notes that a vault has no published document, if nothing else explains the empty list.
+fn note_empty(session: &mut Session<'_>, withheld: &[Withheld]) {
+    if withheld.is_empty() && session.recording.unreadable == 0 {
         session.ui.note("hint: nothing is published; `ctx status` shows what can be");
     }
-    Ok(session.answer(&listing.all.withheld))
 }
 
 /// A line for each document, and beneath it how its text begins, where that is asked for.

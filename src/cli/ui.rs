@@ -213,8 +213,15 @@ impl<'w> Ui<'w> {
 
     /// Writes a report as JSON.
     pub(super) fn report<R: Report>(&mut self, report: &R) {
-        let json = report::to_json(report, &self.warnings, self.may_not_read);
-        self.json(&json);
+        let mut json = report::to_json(report, &self.warnings, self.may_not_read);
+        match &mut self.held {
+            // A report of a large vault is not copied.
+            Some(held) if held.is_empty() => {
+                json.push('\n');
+                *held = json.into_bytes();
+            }
+            _ => self.json(&json),
+        }
     }
 
     /// Writes a report as JSON on one line.

@@ -103,7 +103,7 @@ pub(crate) fn files(
         return Ok(Vec::new());
     }
     let Listing { documents: published, mut withheld } = match which {
-        Which::Asked => snapshot.all()?.into(),
+        Which::Asked => snapshot.read_listing()?,
         Which::Automatic => snapshot.listing()?,
     };
     let sites = snapshot.sites_or(&mut withheld);

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, EntryState};
 use crate::chain::replay;
@@ -12,6 +14,7 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::Mark;
 use crate::document::review::{ReviewFields, ReviewState};
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
@@ -44,8 +47,12 @@ impl Act {
 /// One artifact in one event.
 #[derive(Clone, Debug)]
 pub(crate) struct Publication {
-    /// The checkpoint.
-    pub(crate) checkpoint: Checkpoint,
+    /// The number of the checkpoint.
+    pub(crate) checkpoint: CheckpointNumber,
+    /// When the checkpoint was made.
+    pub(crate) at: Timestamp,
+    /// The hash of the checkpoint.
+    pub(crate) checkpoint_hash: Digest,
     /// What happened.
     pub(crate) act: Act,
     /// The artifact.
@@ -97,8 +104,9 @@ pub(crate) fn publications(
     let set = events.iter().flat_map(|event| event.set.iter().map(|(id, _)| id));
     let ids: BTreeSet<&DocumentId> =
         set.chain(events.iter().flat_map(|event| &event.removed)).collect();
+    let ids: Vec<&DocumentId> = ids.into_iter().collect();
     let facts: BTreeMap<&DocumentId, Result<Vec<Fact>, String>> =
-        ids.into_iter().map(|id| (id, facts(vault.files(), id))).collect();
+        ids.into_par_iter().map(|id| (id, facts(vault.files(), id))).collect();
     let mut rows = Vec::new();
     for event in events {
         let set = event.set.iter().map(|(id, mark)| published(event, id, mark, &facts[id]));
@@ -188,11 +196,10 @@ fn row(
     fact: Option<&Fact>,
     why: Option<String>,
 ) -> Publication {
-    // A row does not need what else its event did.
-    let checkpoint =
-        Checkpoint { set: Vec::new(), removed: Vec::new(), bound: Vec::new(), ..event.clone() };
     Publication {
-        checkpoint,
+        checkpoint: event.number,
+        at: event.at,
+        checkpoint_hash: event.hash,
         act,
         id: id.clone(),
         version,

@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashMap};
 
 use unicode_security::confusable_detection::skeleton;
 
-use super::LiveFile;
 use super::linked::warning;
 use crate::document::validate::Problem;
 use crate::model::id::DocumentId;
@@ -13,9 +12,13 @@ use crate::model::id::DocumentId;
 /// The code of the warning.
 pub const CODE: &str = "id-confusable";
 
-/// A warning for each live document whose id has the skeleton of another id among `ids`, which
-/// holds those of the live and the published documents. Ids that collide are not reported here.
-pub fn problems(files: &[LiveFile], ids: &BTreeSet<DocumentId>) -> Vec<(String, Problem)> {
+/// Returns a warning for each live document, given by path and id, whose id has the skeleton of
+/// another id among `ids`. `ids` are those of the live and the published documents. Ids that collide
+/// are not reported here.
+pub fn problems<'f>(
+    live: impl Iterator<Item = (&'f str, &'f DocumentId)>,
+    ids: &BTreeSet<DocumentId>,
+) -> Vec<(String, Problem)> {
     let mut alike: HashMap<String, Alike<'_>> = HashMap::new();
     for id in ids {
         let same = alike.entry(skeleton_of(id)).or_insert(Alike { first: id, second: None });
@@ -23,15 +26,14 @@ pub fn problems(files: &[LiveFile], ids: &BTreeSet<DocumentId>) -> Vec<(String, 
             same.second = Some(id);
         }
     }
-    let problem = |file: &LiveFile| {
-        let id = file.id.as_ref()?;
+    let problem = |(path, id): (&str, &DocumentId)| {
         let Alike { first, second } = alike.get(&skeleton_of(id))?;
         let other = if first.folded() == id.folded() { (*second)? } else { *first };
         let message = format!("its id looks like `{other}`, but {}", difference(id, other));
         let hint = "if one of the two imitates the other, rename or delete it".to_owned();
-        Some((file.path.clone(), warning(CODE, None, message, hint)))
+        Some((path.to_owned(), warning(CODE, None, message, hint)))
     };
-    files.iter().filter_map(problem).collect()
+    live.filter_map(problem).collect()
 }
 
 /// Of the ids with one skeleton the first, and the first that does not collide with it: one of them

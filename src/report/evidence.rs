@@ -269,8 +269,8 @@ impl From<Publication> for PublicationRow {
         let reviewed = row.reviewed.as_ref();
         let written = entry.map(|entry| written(entry, reviewed));
         Self {
-            checkpoint: row.checkpoint.number.0,
-            at: row.checkpoint.at.to_string(),
+            checkpoint: row.checkpoint.0,
+            at: row.at.to_string(),
             action: row.act.as_str(),
             id: row.id.to_string(),
             version: row.version.map(|version| version.0),
@@ -283,7 +283,7 @@ impl From<Publication> for PublicationRow {
             why: row.why,
             unprotected_note: entry.and_then(|entry| entry.note.clone()),
             chain_hash: entry.map(|entry| entry.chain_hash.to_string()),
-            checkpoint_hash: row.checkpoint.hash.to_string(),
+            checkpoint_hash: row.checkpoint_hash.to_string(),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Answers to selectors: documents, what a budget left out, how a selector is understood.
 
 use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 
-use serde::Serialize;
+use serde::ser::{SerializeSeq, SerializeStruct};
+use serde::{Serialize, Serializer};
 
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
@@ -11,7 +13,7 @@ use crate::audit::Traced;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::context::{Context, LeftOut, Reason};
 use crate::resolve::portion::Portion;
-use crate::resolve::{Cost, Explained, QueryPlan, Resolution, Withheld};
+use crate::resolve::{Cost, Explained, Page, QueryPlan, Resolution, Withheld};
 use crate::search::Snippet;
 
 /// The answer of `resolve`.
@@ -296,5 +298,63 @@ impl<'l> ListReport<'l> {
         let documents = opened.map(|(served, begin)| DocumentReport::opened(served, begin));
         let (documents, withheld) = (documents.collect(), WithheldReport::all(&all.withheld));
         Self { checkpoint, documents, withheld }
+    }
+}
+
+/// The answer of `list` for all documents, as [`ListReport`]. The texts are read while it is written.
+#[derive(Debug)]
+pub struct ListRows<'p> {
+    checkpoint: CheckpointNumber,
+    page: &'p Page<'p, 'p>,
+    /// Number of documents that were written.
+    listed: Cell<usize>,
+    /// Documents that turned out to be withheld.
+    withheld: RefCell<Vec<Withheld>>,
+}
+
+impl<'p> ListRows<'p> {
+    /// A page of the documents that a checkpoint publishes.
+    pub(crate) fn new(checkpoint: CheckpointNumber, page: &'p Page<'p, 'p>) -> Self {
+        Self { checkpoint, page, listed: Cell::default(), withheld: RefCell::default() }
+    }
+
+    /// Returns the number of documents that were written, and those that are withheld.
+    pub(crate) fn finish(self) -> (usize, Vec<Withheld>) {
+        (self.listed.get(), self.withheld.into_inner())
+    }
+}
+
+impl Report for ListRows<'_> {
+    const SCHEMA: &'static str = ListReport::SCHEMA;
+}
+
+impl Serialize for ListRows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("ListReport", 3)?;
+        fields.serialize_field("checkpoint", &self.checkpoint)?;
+        fields.serialize_field("documents", &Rows(self))?;
+        fields.serialize_field("withheld", &WithheldReport::all(&self.withheld.borrow()))?;
+        fields.end()
+    }
+}
+
+/// The rows of the documents.
+struct Rows<'r>(&'r ListRows<'r>);
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ListRows { page, listed, withheld, .. } = self.0;
+        let mut rows = serializer.serialize_seq(None)?;
+        let mut written = Ok(());
+        page.read(|part| {
+            listed.set(listed.get() + part.documents.len());
+            let mut documents = part.documents.iter();
+            let named = DocumentReport::named;
+            let write = |_: ()| documents.try_for_each(|one| rows.serialize_element(&named(one)));
+            written = std::mem::replace(&mut written, Ok(())).and_then(write);
+            withheld.borrow_mut().extend(part.withheld);
+        });
+        written?;
+        rows.end()
     }
 }

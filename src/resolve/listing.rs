@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use super::{Resolution, Served, Snapshot, Withheld};
+use super::{Served, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
 use crate::document::links::LinkKind;
 use crate::graph::memory::Memory;
@@ -54,13 +54,6 @@ impl From<&Served> for Listed {
     }
 }
 
-impl From<Resolution> for Listing {
-    fn from(all: Resolution) -> Self {
-        let documents = all.documents.par_iter().map(Listed::from).collect();
-        Self { documents, withheld: all.withheld }
-    }
-}
-
 /// The graph of some documents, with the links from the root of a site as a checkpoint maps them.
 pub(crate) fn graph(documents: &[Listed], sites: SiteLinks) -> Memory {
     let mentions = documents.iter().map(|l| (l.id.clone(), l.metadata.mentions.clone()));
@@ -87,7 +80,20 @@ impl Snapshot<'_> {
         if let Some(listing) = self.indexed(|at| self.listing_of(at)) {
             return Ok(listing);
         }
-        Ok(self.all()?.into())
+        self.read_listing()
+    }
+
+    /// Returns the same, and reads every text for it.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub(crate) fn read_listing(&self) -> Result<Listing, LogError> {
+        let mut listing = Listing::default();
+        self.page((0, usize::MAX))?.read(|part| {
+            listing.documents.par_extend(part.documents.par_iter().map(Listed::from));
+            listing.withheld.extend(part.withheld);
+        });
+        Ok(listing)
     }
 
     fn listing_of(&self, at: At<'_>) -> Result<Listing, Damaged> {

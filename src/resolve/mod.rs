@@ -72,6 +72,7 @@ pub(crate) use around::Around;
 pub use explain::{Cost, Explained};
 pub use extent::UnknownSection;
 pub(crate) use listing::{Listed, Listing};
+pub(crate) use page::Page;
 pub use plan::{PlanError, QueryPlan};
 pub use ranking::Ranking;
 pub use served::Served;

@@ -100,7 +100,7 @@ impl Snapshot<'_> {
         if let Some(overview) = self.indexed(|at| self.overview_of(at)) {
             return Ok(overview);
         }
-        Ok(Overview::of(self.all()?.into(), self.markup()))
+        Ok(Overview::of(self.read_listing()?, self.markup()))
     }
 
     fn overview_of(&self, at: At<'_>) -> Result<Overview, Damaged> {

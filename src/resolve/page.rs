@@ -8,31 +8,61 @@ use super::{Resolution, Snapshot};
 use crate::checkpoint::fault::LogError;
 use crate::model::id::DocumentId;
 
-impl Snapshot<'_> {
-    /// The published documents, with those that are withheld, in byte order of their ids: at most
-    /// `most` after the first `skipped`, and how many come after them. No other is read.
+/// Maximum number of documents whose texts are in memory at once while all of them are read.
+const AT_ONCE: usize = 1024;
+
+/// The documents of a page, by id; their texts are read when they are asked for.
+#[derive(Debug)]
+pub(crate) struct Page<'s, 'v> {
+    snapshot: &'s Snapshot<'v>,
+    ids: Vec<Cow<'s, str>>,
+    /// Number of documents after the page.
+    pub(crate) omitted: usize,
+}
+
+impl Page<'_, '_> {
+    /// Calls `see` with the documents of the page, and with those that are withheld, in byte order of
+    /// their ids. A bounded number of texts is in memory at once.
+    pub(crate) fn read(&self, mut see: impl FnMut(Resolution)) {
+        // No thread of those that read documents waits for another one to decide this.
+        self.snapshot.markup();
+        let get = |id: &Cow<'_, str>| self.snapshot.get(&id.parse::<DocumentId>().ok()?);
+        for ids in self.ids.chunks(AT_ONCE) {
+            let mut part = Resolution::default();
+            for read in ids.par_iter().filter_map(get).collect::<Vec<_>>() {
+                match read {
+                    Ok(served) => part.documents.push(served),
+                    Err(withheld) => part.withheld.push(withheld),
+                }
+            }
+            see(part);
+        }
+    }
+
+    /// Reads the whole page.
+    pub(crate) fn whole(&self) -> Resolution {
+        let mut whole = Resolution::default();
+        self.read(|mut part| {
+            whole.documents.append(&mut part.documents);
+            whole.withheld.append(&mut part.withheld);
+        });
+        whole
+    }
+}
+
+impl<'v> Snapshot<'v> {
+    /// Returns a page of the published documents in byte order of their ids: at most `most` after the
+    /// first `skipped`. No document of another page is read.
     ///
     /// # Errors
     /// As [`Snapshot::state`].
-    pub(crate) fn page(
-        &self,
-        (skipped, most): (usize, usize),
-    ) -> Result<(Resolution, usize), LogError> {
-        let ids = self.ids()?;
+    pub(crate) fn page(&self, (skipped, most): (usize, usize)) -> Result<Page<'_, 'v>, LogError> {
+        let mut ids = self.ids()?;
         let here = skipped.min(ids.len())..skipped.saturating_add(most).min(ids.len());
-        let (end, all) = (here.end, ids.len());
-        // No thread of those that read documents waits for another one to decide this.
-        self.markup();
-        let get = |id: &Cow<'_, str>| self.get(&id.parse::<DocumentId>().ok()?);
-        let read: Vec<_> = ids[here].par_iter().filter_map(get).collect();
-        let mut resolution = Resolution::default();
-        for read in read {
-            match read {
-                Ok(served) => resolution.documents.push(served),
-                Err(withheld) => resolution.withheld.push(withheld),
-            }
-        }
-        Ok((resolution, all - end))
+        let omitted = ids.len() - here.end;
+        ids.truncate(here.end);
+        ids.drain(..here.start);
+        Ok(Page { snapshot: self, ids, omitted })
     }
 
     /// The ids of the published documents, in byte order.

@@ -38,7 +38,7 @@ pub(crate) fn validate(
     names: &[String],
     most: usize,
 ) -> Result<(usize, Gathered), Failure> {
-    let mut files: Vec<LiveFile> = Vec::new();
+    let mut named: Vec<LiveFile> = Vec::new();
     let mut governance: HashSet<String> = HashSet::new();
     for text in names {
         let id = workspace.known_id(vault, text)?;
@@ -46,33 +46,31 @@ pub(crate) fn validate(
             governance.insert(id.live_path());
             continue;
         }
-        if files.iter().all(|file| file.id.as_ref() != Some(&id)) {
-            files.push(live::read(vault, &id.live_path()).ok_or_else(|| missing_file(&id))?);
+        if named.iter().all(|file| file.id.as_ref() != Some(&id)) {
+            named.push(live::read(vault, &id.live_path()).ok_or_else(|| missing_file(&id))?);
         }
     }
     let log = crate::trust::read_log(vault).ok();
     let head = log.as_ref().and_then(|log| Snapshot::whole(vault, &log.sound().ok()?, None).ok());
     let head = Head(head);
-    if names.is_empty() {
-        files = live::all(vault);
-        // What is published stays a document, whatever `exclude`, the layout or git leaves out.
-        let walked: HashSet<&DocumentId> =
-            files.iter().filter_map(|file| file.id.as_ref()).collect();
-        let beside = head.ids().into_iter().filter(|id| !walked.contains(id));
-        let beside: Vec<LiveFile> =
-            beside.filter_map(|id| live::read(vault, &id.live_path())).collect();
-        files.extend(beside);
-    }
-    let mut found = Gathered::new(most);
     let top = workspace.top(home);
     let repository = top.as_deref().map(|top| (home.root(), top));
     let images = ImageFolders::new(vault.root(), repository);
-    of_documents(vault, images, &files, &head, &mut found);
-    for (path, problem) in stale_files(vault, &files, &head) {
-        found.push(&path, problem);
+    let mut judged = Judged::new(vault, &head, images, Gathered::new(most));
+    match names.is_empty() {
+        false => judged.add(named),
+        true => {
+            live::each(vault, |files| judged.add(files));
+            // What is published stays a document, whatever `exclude`, the layout or git leaves out.
+            let walked: HashSet<&DocumentId> = judged.ids.iter().map(|(_, id)| id).collect();
+            let mut beside = head.ids();
+            beside.retain(|id| !walked.contains(id));
+            judged.add(beside.iter().filter_map(|id| live::read(vault, &id.live_path())).collect());
+        }
     }
+    let (checked, ids, mut found) = judged.finish();
     if let (Some(log), Some(head)) = (&log, &head.0) {
-        for (path, problem) in due_files(workspace, (vault, log), &files, head) {
+        for (path, problem) in due_files(workspace, (vault, log), &ids, head) {
             found.push(&path, problem);
         }
     }
@@ -80,26 +78,60 @@ pub(crate) fn validate(
         let is_wanted = |path: &str| names.is_empty() || governance.contains(path);
         of_governance(vault, is_wanted, &mut found);
     }
-    Ok((files.len() + governance.len(), found))
+    Ok((checked + governance.len(), found))
 }
 
-fn of_documents(
-    vault: &Vault,
-    images: ImageFolders,
-    files: &[LiveFile],
-    head: &Head<'_>,
-    found: &mut Gathered,
-) {
-    let surroundings = Surroundings::new(vault, head, images);
-    for file in files {
-        found.extend(&file.path, file.problems(vault));
-        found.extend(&file.path, hashtags::problems(vault, file));
-        found.extend(&file.path, surroundings.problems(file));
+/// Live documents and their problems. Of a document that is judged, only what the problems of several
+/// documents need is kept: a vault's texts may exceed the memory.
+struct Judged<'v> {
+    vault: &'v Vault,
+    head: &'v Head<'v>,
+    surroundings: Surroundings<'v>,
+    found: Gathered,
+    /// Number of files, including those whose names make no id.
+    checked: usize,
+    /// The paths and ids of the files.
+    ids: Vec<(String, DocumentId)>,
+    /// The files that may depend on others.
+    sources: Vec<LiveFile>,
+    stale: Vec<(String, Problem)>,
+}
+
+impl<'v> Judged<'v> {
+    fn new(vault: &'v Vault, head: &'v Head<'v>, images: ImageFolders, found: Gathered) -> Self {
+        let surroundings = Surroundings::new(vault, head, images);
+        let (ids, sources, stale) = (Vec::new(), Vec::new(), Vec::new());
+        Self { vault, head, surroundings, found, checked: 0, ids, sources, stale }
     }
-    let look_alikes = confusable::problems(files, surroundings.ids());
-    let of_ids = collisions(files).into_iter().chain(look_alikes);
-    for (path, problem) in of_ids.chain(surroundings.cycles(files)) {
-        found.push(&path, problem);
+
+    /// Judges some files by themselves.
+    fn add(&mut self, files: Vec<LiveFile>) {
+        let vault = self.vault;
+        self.checked += files.len();
+        for file in &files {
+            self.found.extend(&file.path, file.problems(vault));
+            self.found.extend(&file.path, hashtags::problems(vault, file));
+            self.found.extend(&file.path, self.surroundings.problems(file));
+        }
+        self.stale.extend(stale_files(vault, &files, self.head));
+        for file in files {
+            let id = file.id.iter().map(|id| (file.path.clone(), id.clone()));
+            self.ids.extend(id);
+            let is_source = file.fields().is_some_and(|fields| fields.source.is_some());
+            self.sources.extend(Some(file).filter(|_| is_source));
+        }
+    }
+
+    /// Judges the files together. Returns their number, their ids, and all problems.
+    fn finish(mut self) -> (usize, HashSet<DocumentId>, Gathered) {
+        let named = || self.ids.iter().map(|(path, id)| (path.as_str(), id));
+        let look_alikes = confusable::problems(named(), self.surroundings.ids());
+        let of_ids = collisions(named()).into_iter().chain(look_alikes);
+        let of_sources = self.surroundings.cycles(&self.sources);
+        for (path, problem) in of_ids.chain(of_sources).chain(self.stale) {
+            self.found.push(&path, problem);
+        }
+        (self.checked, self.ids.into_iter().map(|(_, id)| id).collect(), self.found)
     }
 }
 
@@ -115,11 +147,10 @@ fn stale_files(vault: &Vault, files: &[LiveFile], head: &Head<'_>) -> Vec<(Strin
 fn due_files(
     workspace: &Workspace<'_>,
     (vault, log): (&Vault, &Log),
-    files: &[LiveFile],
+    ids: &HashSet<DocumentId>,
     head: &Snapshot<'_>,
 ) -> Vec<(String, Problem)> {
     let due = || due(vault, &log.sound().ok()?, head, workspace.now().ok()?).ok();
-    let ids: HashSet<&DocumentId> = files.iter().filter_map(|file| file.id.as_ref()).collect();
     let due = due().unwrap_or_default().into_iter().filter(|due| ids.contains(&due.id));
     let problem = |due: Due| {
         let Due { id, approved_at, is_approved, max_age } = due;
@@ -197,23 +228,19 @@ impl Published for Head<'_> {
 }
 
 /// Live documents whose names some file system or reader takes for one.
-fn collisions(files: &[LiveFile]) -> Vec<(String, Problem)> {
-    let mut folded: BTreeMap<String, Vec<&LiveFile>> = BTreeMap::new();
-    for file in files {
-        if let Some(id) = &file.id {
-            id.claims().for_each(|claim| folded.entry(claim).or_default().push(file));
-        }
+fn collisions<'f>(live: impl Iterator<Item = (&'f str, &'f DocumentId)>) -> Vec<(String, Problem)> {
+    let mut folded: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (path, id) in live {
+        id.claims().for_each(|claim| folded.entry(claim).or_default().push(path));
     }
     let mut found = Vec::new();
     for same in folded.into_values().filter(|same| same.len() > 1) {
-        for file in &same[1..] {
-            let message = format!(
-                "its id differs from that of `{}` only in case or Unicode form",
-                same[0].path
-            );
+        for path in &same[1..] {
+            let message =
+                format!("its id differs from that of `{}` only in case or Unicode form", same[0]);
             let hint = "rename one of the files".into();
             let (code, severity) = ("id-collision", Severity::Error);
-            found.push((file.path.clone(), Problem { code, severity, line: None, message, hint }));
+            found.push(((*path).to_owned(), Problem { code, severity, line: None, message, hint }));
         }
     }
     found

@@ -72,7 +72,8 @@ impl Call<'_> {
         let Some(text) = selector else {
             let snapshot = Snapshot::of(vault, source, at)?;
             self.count_unreadable(&snapshot);
-            let (all, omitted) = snapshot.page((skipped, most.unwrap_or(usize::MAX)))?;
+            let page = snapshot.page((skipped, most.unwrap_or(usize::MAX)))?;
+            let (all, omitted) = (page.whole(), page.omitted);
             self.recording.listed = Some(all.documents.len());
             return Listing::of(&snapshot, (all, omitted), (Class::Set, None));
         };
