@@ -38,7 +38,7 @@ pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Fai
     let checkpoint = snapshot.checkpoint();
     let mut all = snapshot.read_listing()?;
     let sites = snapshot.sites_or(&mut all.withheld);
-    let graph = listing::graph(&all.documents, sites);
+    let graph = listing::graph(&mut all.documents, sites);
     session.recording.listed = Some(all.documents.len());
     session.note_unreadable(&snapshot);
     if let Some(limit) = args.hubs {

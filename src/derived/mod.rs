@@ -102,7 +102,7 @@ pub(crate) fn files(
     if snapshot.checkpoint() == CheckpointNumber::NONE {
         return Ok(Vec::new());
     }
-    let Listing { documents: published, mut withheld } = match which {
+    let Listing { documents: mut published, mut withheld } = match which {
         Which::Asked => snapshot.read_listing()?,
         Which::Automatic => snapshot.listing()?,
     };
@@ -110,7 +110,7 @@ pub(crate) fn files(
     if !withheld.is_empty() {
         return Err(DerivedError::Withheld(withheld));
     }
-    let graph = listing::graph(&published, sites);
+    let graph = listing::graph(&mut published, sites);
     let edges = graph::edges(&graph);
     let hubs = graph::rank::hubs(&graph, HUBS);
     let folders = config.index.folders;

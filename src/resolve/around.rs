@@ -35,8 +35,8 @@ impl Snapshot<'_> {
                 Err(damaged) => self.map.give_up(at, damaged),
             }
         }
-        let Listing { documents, mut withheld } = self.read_listing()?;
-        let graph = listing::graph(&documents, self.sites_or(&mut withheld));
+        let Listing { mut documents, mut withheld } = self.read_listing()?;
+        let graph = listing::graph(&mut documents, self.sites_or(&mut withheld));
         if !graph.holds(id) {
             return Ok(None);
         }

@@ -54,11 +54,17 @@ impl From<&Served> for Listed {
     }
 }
 
-/// The graph of some documents, with the links from the root of a site as a checkpoint maps them.
-pub(crate) fn graph(documents: &[Listed], sites: SiteLinks) -> Memory {
-    let mentions = documents.iter().map(|l| (l.id.clone(), l.metadata.mentions.clone()));
+/// Returns the graph of some documents, with the links from the root of a site as a checkpoint maps
+/// them. Mentions move into the graph, because they are most of the memory; only sources keep theirs.
+pub(crate) fn graph(documents: &mut [Listed], sites: SiteLinks) -> Memory {
     let aliased = documents.iter().filter(|l| !l.metadata.aliases.is_empty());
-    let aliases = aliased.map(|l| (l.id.clone(), l.metadata.aliases.clone()));
+    let aliases: Vec<_> = aliased.map(|l| (l.id.clone(), l.metadata.aliases.clone())).collect();
+    let mentions = documents.iter_mut().map(|listed| {
+        let mentions = &mut listed.metadata.mentions;
+        let is_source = listed.metadata.source.is_some();
+        let moved = if is_source { mentions.clone() } else { std::mem::take(mentions) };
+        (listed.id.clone(), moved)
+    });
     Memory::new(mentions, sites).with_aliases(aliases)
 }
 
