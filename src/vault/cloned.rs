@@ -1,7 +1,7 @@
 //! What a clone of the repository lacks of a vault's record, or has in other bytes
 //! (`spec/vault.md`, VAULT-64). No program runs for it: the rules are read here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Vault;
 use super::attributes::Attributes;
@@ -78,6 +78,8 @@ struct Look<'v> {
     ignoring: Ignoring<'v>,
     /// The rules in folders that were looked at, or what leaves the folder out.
     rules: HashMap<String, Result<Rules, Left>>,
+    /// The `.versions` folders of which a history was looked at.
+    seen: HashSet<String>,
     attributes: HashMap<String, Attributes>,
     /// The attributes above the vault, and those that have precedence.
     above: Attributes,
@@ -116,6 +118,7 @@ impl<'v> Look<'v> {
             vault,
             ignoring,
             rules: HashMap::new(),
+            seen: HashSet::new(),
             attributes: HashMap::new(),
             above,
             over,
@@ -134,7 +137,10 @@ impl<'v> Look<'v> {
     /// The history in this folder, and of the first one in a `.versions` folder its files.
     fn history(&mut self, dir: &str) {
         let folder = folder_of(dir);
-        let is_first = !self.rules.contains_key(folder) || folder == layout::VERSIONS;
+        let is_first = !self.seen.contains(folder);
+        if is_first {
+            self.seen.insert(folder.to_owned());
+        }
         match self.rules_of(folder) {
             Err(left) if is_first => self.report(left),
             Err(_) => {}

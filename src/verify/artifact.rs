@@ -10,7 +10,7 @@ use super::log::{Record, View};
 use super::reviewed::{ChangePart, Moves, Reviews};
 use super::rules::Rules;
 use super::sealed::SealIndex;
-use super::spaces;
+use super::spaces::{self, FORMATTER};
 use super::staged::PromotedText;
 use crate::chain::described::Described;
 use crate::chain::error::ChainError;
@@ -255,10 +255,18 @@ impl Pass<'_> {
         if altered.is_empty() {
             return;
         }
-        let respaced = spaces::respaced((self.vault.files(), self.id), history, &altered);
-        let is_respaced = |version: Option<Version>| version.is_some_and(|v| respaced.contains(&v));
-        for finding in found.iter_mut().filter(lost).filter(|f| is_respaced(f.version)) {
-            finding.message.push_str(RESPACED);
+        let mut left = altered;
+        for (ignored, words) in spaces::KINDS {
+            let respaced = spaces::respaced((self.vault.files(), self.id), history, &left, ignored);
+            let is_respaced =
+                |found: &&mut Finding| found.version.is_some_and(|v| respaced.contains(&v));
+            for finding in found.iter_mut().filter(lost).filter(is_respaced) {
+                let verb = if words.contains(',') { "are" } else { "is" };
+                finding.message.push_str(&format!(
+                    ", but its history fits if {words} {verb} ignored: {FORMATTER} may have rewritten it"
+                ));
+            }
+            left.retain(|version| !respaced.contains(version));
         }
     }
 
@@ -538,10 +546,6 @@ fn shown_text(why: &ChainError) -> String {
         other => other.to_string(),
     }
 }
-
-/// What is added to the finding of a text that differs in white space.
-const RESPACED: &str = ", but its history fits if white space is ignored: a formatter such as \
-                        prettier, markdownlint or a hook of pre-commit may have rewritten it";
 
 /// The field of a document that was promoted from a staged entry (STAGE-16).
 const PROMOTED_FROM: &str = "promoted_from";

@@ -31,6 +31,7 @@ pub use anchor::{Anchor, AnchorResult, AnchorSource};
 pub use bound::BoundChains;
 pub use changes::{Acknowledgers, Binding, Recorded, Unrecorded, compare as compare_changes};
 pub use finding::{Class, Code, Finding};
+pub(crate) use spaces::{FORMATTER, KINDS, solid};
 pub use steps::Steps;
 
 use crate::checkpoint::chronicle::Chronicle;

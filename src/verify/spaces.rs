@@ -1,5 +1,5 @@
 //! Whether a formatter explains a stored text that lost its hash: the diffs of the history still
-//! apply to it if white space is ignored. That proves nothing about lines that no diff touches, so
+//! apply to it if white space, or everything that formatters exchange, is ignored. That proves nothing about lines that no diff touches, so
 //! the finding stays damage and only its message changes (`spec/verify.md`, VER-38).
 
 use std::collections::BTreeSet;
@@ -15,13 +15,31 @@ use crate::vault::files::Files;
 /// Maximum number of bytes that are compared in one history.
 const MOST: usize = 64 << 20;
 
+/// Whether a character is ignored.
+pub(crate) type Ignored = fn(char) -> bool;
+
+/// What formatters exchange, with its name: most change white space only, and prettier also quotes,
+/// list markers, emphasis and the lines of tables.
+pub(crate) const KINDS: [(Ignored, &str); 2] = [
+    (char::is_whitespace, "white space"),
+    (
+        |c| c.is_whitespace() || matches!(c, '\'' | '"' | '*' | '_' | '-' | '+' | '|' | '\\'),
+        "white space, quotes and signs of Markdown",
+    ),
+];
+/// The programs that exchange it.
+pub(crate) const FORMATTER: &str =
+    "a formatter such as prettier, markdownlint or a hook of pre-commit";
+
 /// Returns the versions, of those whose stored text or diff lost its hash, that fit their history if
-/// white space is ignored.
+/// some characters are ignored.
 pub(super) fn respaced(
     (files, id): (&Files, &DocumentId),
     history: &History,
     altered: &BTreeSet<Version>,
+    ignored: Ignored,
 ) -> BTreeSet<Version> {
+    let solid = |text: &str| solid(text, ignored);
     let (mut found, mut run) = (BTreeSet::new(), Run::default());
     let mut left = MOST;
     for slot in &history.slots {
@@ -37,7 +55,7 @@ pub(super) fn respaced(
         let is_altered = altered.contains(&entry.version);
         let is_proved = || {
             is_spelled_with(&text, &entry.content_hash)
-                || is_respaced_live(files, id, (&text, &entry.content_hash))
+                || is_respaced_live(files, id, (&text, &entry.content_hash), ignored)
         };
         if is_altered && is_proved() {
             found.insert(entry.version);
@@ -46,7 +64,7 @@ pub(super) fn respaced(
             found.extend(std::mem::take(&mut run).fitting());
             run.text = Some(solid(&text));
         } else {
-            run.text = run.text.as_deref().and_then(|base| applied(base, &text));
+            run.text = run.text.as_deref().and_then(|base| applied(base, &text, ignored));
             left = left.saturating_sub(run.text.as_ref().map_or(0, String::len));
             run.confirmed += run.altered.len().min(1);
         }
@@ -63,7 +81,7 @@ pub(super) fn respaced(
 /// The versions from one full text on.
 #[derive(Default)]
 struct Run {
-    /// The text without its white space; `None` if a diff did not apply.
+    /// The text without what is ignored; `None` if a diff did not apply.
     text: Option<String>,
     altered: Vec<Version>,
     /// Number of diffs that applied after the first altered version.
@@ -103,23 +121,30 @@ fn is_spelled_with(text: &str, hash: &Digest) -> bool {
     endings.iter().any(|text| Digest::of(text.as_bytes()) == *hash)
 }
 
-/// Whether the live file has the text of the hash, and differs from this text in white space only.
-fn is_respaced_live(files: &Files, id: &DocumentId, (text, hash): (&str, &Digest)) -> bool {
+/// Whether the live file has the text of the hash, and differs from this text in ignored characters
+/// only.
+fn is_respaced_live(
+    files: &Files,
+    id: &DocumentId,
+    (text, hash): (&str, &Digest),
+    ignored: Ignored,
+) -> bool {
     let live = files.read_optional(&id.live_path(), limit::DOCUMENT).ok().flatten();
     let live = live.and_then(|bytes| String::from_utf8(bytes).ok());
     live.is_some_and(|live| {
         let live = normalise(&live);
-        Digest::of(live.as_bytes()) == *hash && solid(&live) == solid(text)
+        Digest::of(live.as_bytes()) == *hash && solid(&live, ignored) == solid(text, ignored)
     })
 }
 
-/// The characters of a text that are not white space.
-fn solid(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
+/// The characters of a text that are not ignored.
+pub(crate) fn solid(text: &str, ignored: Ignored) -> String {
+    text.chars().filter(|c| !ignored(*c)).collect()
 }
 
-/// Applies a diff to the characters of a text that are not white space; `None` if it does not fit.
-fn applied(old: &str, diff: &str) -> Option<String> {
+/// Applies a diff to the characters of a text that are not ignored; `None` if it does not fit.
+fn applied(old: &str, diff: &str, ignored: Ignored) -> Option<String> {
+    let solid = |text: &str| solid(text, ignored);
     let (mut out, mut rest) = (String::with_capacity(old.len()), old);
     let mut lines = diff.lines().skip_while(|line| !line.starts_with("@@ ")).peekable();
     lines.peek()?;
@@ -154,10 +179,13 @@ mod tests {
     #[test]
     fn diff_applies_if_white_space_is_ignored() {
         let diff = "--- a\n+++ b\n@@ -1,3 +1,3 @@\n # A\n\n-one two\n+three\n@@ -9 +9 @@\n-x\n+y\n";
-        assert_eq!(applied("#Aonetwo...x!", diff).as_deref(), Some("#Athree...y!"));
-        assert_eq!(applied("#Aonetoo...x!", diff), None);
-        assert_eq!(applied("x#Aonetwo", diff), None);
-        assert_eq!(applied("#A", "no diff"), None);
+        assert_eq!(
+            applied("#Aonetwo...x!", diff, char::is_whitespace).as_deref(),
+            Some("#Athree...y!")
+        );
+        assert_eq!(applied("#Aonetoo...x!", diff, char::is_whitespace), None);
+        assert_eq!(applied("x#Aonetwo", diff, char::is_whitespace), None);
+        assert_eq!(applied("#A", "no diff", char::is_whitespace), None);
     }
 
     #[test]

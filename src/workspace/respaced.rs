@@ -7,7 +7,7 @@ use crate::document::text::normalise;
 use crate::model::digest::Digest;
 use crate::model::layout::limit;
 use crate::vault::Vault;
-use crate::verify::{Code, Finding};
+use crate::verify::{Code, FORMATTER, Finding, KINDS, solid};
 use crate::words::{argument, count};
 
 /// Maximum number of damaged files that git is asked for.
@@ -67,15 +67,17 @@ impl Workspace<'_> {
             revisions = commits.insert(said).split_whitespace().map(str::to_owned).collect();
         }
         let (whole, revision) = best;
-        if whole.is_empty() {
-            return None;
-        }
+        let worst = whole.iter().map(|(_, kind)| *kind).max()?;
+        let why = KINDS.get(worst).map(|(_, words)| {
+            format!("; only {words} changed there, as {FORMATTER} rewrites files")
+        });
+        let why = why.unwrap_or_default();
         let source = match revision.as_str() {
             "" => String::new(),
             revision => format!("--source={revision} --staged --worktree "),
         };
         let (texts, histories): (Vec<&str>, Vec<&str>) =
-            whole.iter().partition(|path| !is_history(path));
+            whole.iter().map(|(path, _)| *path).partition(|path| !is_history(path));
         let mut paths: Vec<String> = match texts.len() {
             // Only the staged files are sure to have every text that a pattern matches.
             MANY.. if revision.is_empty() => vec![TEXTS.to_owned()],
@@ -84,33 +86,38 @@ impl Workspace<'_> {
         paths.extend(histories.into_iter().map(|path| argument(path).to_string()));
         let (of, paths) = (count(damaged.len(), "damaged file"), paths.join(" "));
         Some(format!(
-            "hint: git has {} of {of} as recorded: run `git restore {source}-- {paths}` in the vault's folder, and keep formatters out of `.versions`",
+            "hint: git has {} of {of} as recorded: run `git restore {source}-- {paths}` in the vault's folder{why}",
             whole.len()
         ))
     }
 
     /// The damaged files that a revision has as they were recorded: a full text by its hash, and a
-    /// history if it differs in white space only, so that restoring it loses no entry.
-    fn whole_in<'f>(&self, vault: &Vault, revision: &str, damaged: &Damaged<'f>) -> Vec<&'f str> {
+    /// history if it differs in white space only, so that restoring it loses no entry. With each file
+    /// the first of [`KINDS`] that explains the difference, or their number.
+    fn whole_in<'f>(
+        &self,
+        vault: &Vault,
+        revision: &str,
+        damaged: &Damaged<'f>,
+    ) -> Vec<(&'f str, usize)> {
         let names: String = damaged.keys().map(|path| format!("{revision}:./{path}\n")).collect();
         let args = ["-c", "core.fsmonitor=false", "cat-file", "--batch"];
         let said = (self.environment.git)(vault.root(), &args, names.as_bytes());
         let said = said.unwrap_or_default();
         let mut rest = said.as_slice();
-        let whole = damaged.iter().filter(|(path, hash)| {
-            let Some(bytes) = next_blob(&mut rest) else { return false };
-            let Ok(text) = std::str::from_utf8(bytes) else { return false };
-            match hash {
+        let whole = damaged.iter().filter_map(|(path, hash)| {
+            let text = std::str::from_utf8(next_blob(&mut rest)?).ok()?;
+            let now = vault.files().read(path, limit::HISTORY).unwrap_or_default();
+            let now = String::from_utf8_lossy(&now);
+            let explains = |kind: &(_, &str)| solid(text, kind.0) == solid(&now, kind.0);
+            let kind = KINDS.iter().position(explains).unwrap_or(KINDS.len());
+            let is_whole = match hash {
                 Some(hash) => Digest::of(normalise(text).as_bytes()).to_string() == **hash,
-                None => {
-                    let now = vault.files().read(path, limit::HISTORY).unwrap_or_default();
-                    let now = String::from_utf8_lossy(&now);
-                    let solid = |text: &str| text.split_whitespace().collect::<String>();
-                    *text != *now && solid(text) == solid(&now)
-                }
-            }
+                None => *text != *now && kind == 0,
+            };
+            is_whole.then_some((*path, kind))
         });
-        whole.map(|(path, _)| *path).collect()
+        whole.collect()
     }
 }
 

@@ -196,6 +196,10 @@ fn commands_warn_of_line_ends_that_git_may_convert() {
         place.write(".gitattributes", attributes);
         assert_eq!(warnings(&place, "status"), [""; 0], "{attributes}");
     }
+    // A file that was planted in the place of ours does not hide it.
+    place.write("nodes/.versions/.gitattributes", "* text eol=crlf\n");
+    assert!(warnings(&place, "verify")[0].contains("line ends in nodes/.versions of a clone"));
+    place.remove("nodes/.versions/.gitattributes");
     place.write(".git/info/attributes", "*.md text\n");
     assert_eq!(warnings(&place, "status").len(), 1);
     place.remove(".git/info/attributes");
