@@ -20,7 +20,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("conflict-markers", "Keep one side or join both, and delete the lines `<<<<<<<`, `=======` and `>>>>>>>`. For an example in a block of code, add the document to `hidden_text: {exclude: ['nodes/a.md']}` in `.context/config.yaml`."),
     ("consent-declined", "A tool call was refused by the user of the client. Ask them; a person can run the command, as `ctx approve ID --version N`."),
     ("consent-unavailable", "The client of `ctx mcp` has not the capability `elicitation`. Use one that has it, or let a person run the command, as `ctx approve ID --version N`."),
-    ("copy", "A sync program, a merge tool or a person left the file. Compare it with the original, merge what is missing, and delete it. `ctx publish --all` leaves out a copy whose name only a program gives; name it to publish it."),
+    ("copy", "A sync program, a merge tool or a person left the file. Compare it with the original, merge what is missing, and delete it. If it is meant as a document, rename it, or name it when you publish."),
     ("dependency-cycle", "Remove one of the URIs in the cycle from `depends_on` under `source`. `ctx neighbors ID --kind depends_on` shows what a published source depends on."),
     ("dependency-kind", "`source.depends_on` takes sources only. Link the document in the text instead, or give it `type: source` and a `source` block."),
     ("dependency-missing", "Publish the source that is missing, correct the URI, or remove it from `source.depends_on`."),

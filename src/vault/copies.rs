@@ -26,7 +26,7 @@ const NAMES: [(&str, &str); 14] = [
     ("ownCloud", r"^(.+)_conflict-\d{8}-\d{6}$"),
     ("Seafile", r"^(.+) \(SFConflict [^()]*\)$"),
     ("OneDrive", r"^(.+)-(DESKTOP|LAPTOP)-[A-Z0-9]{7,8}(-\d+)?$"),
-    ("Google Drive", r"^(.+) ?\[Conflict( \d+)?\]$"),
+    ("Google Drive", r"^(.+?) ?\[Conflict( \d+)?\]$"),
     ("Google Drive", r"^(.+)_conf\(\d+\)$"),
     ("Synology Drive", r"^(.+)_[^_]+_[A-Z][a-z]{2}-\d{2}-\d{6}-\d{4}_(Case)?Conflict$"),
     ("Resilio Sync", r"^(.+)\.Conflict$"),
