@@ -372,7 +372,12 @@ pub fn governance_problems(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Pr
     };
     match Config::parse(text) {
         Ok(config) => {
-            config.warnings.into_iter().map(|why| problem(Severity::Warning, why)).collect()
+            // An event would begin the log, and then the key could no longer be read.
+            let is_accepted = !vault.has_foreign_review() && vault.log_stamp().is_some();
+            let severity = if is_accepted { Severity::Warning } else { Severity::Error };
+            let foreign = config.foreign_review.map(|why| problem(severity, why));
+            let warnings = config.warnings.into_iter().map(|why| problem(Severity::Warning, why));
+            foreign.into_iter().chain(warnings).collect()
         }
         Err(why) => vec![problem(Severity::Error, why)],
     }

@@ -5,7 +5,7 @@ import os
 
 from formats import (
     MIB, Document, History, Refused, apply_diff, has_control, history_folder, is_governance,
-    is_invisible, millis, normalise, read_torn, sha256, spelled,
+    is_invisible, live_path, millis, normalise, read_torn, sha256, spelled,
 )  # fmt: skip
 
 
@@ -29,6 +29,7 @@ class Artifact:
             self.first.setdefault(version, (number, chain, at))
         begins = min((number for number, _, _ in self.first.values()), default=None)
         self.strict = begins in verifier.strict
+        self.is_erased = False
 
     def find(self, code, version=None, checkpoint=None):
         self.v.find(code, self.id, version, checkpoint)
@@ -39,7 +40,7 @@ class Artifact:
             data = self.v.read(self.folder + "/history.yaml", 256 * MIB)
             if data is None:
                 if self.seals:
-                    self.find("history-missing")
+                    self.find("foreign-record" if self.is_deleted() else "history-missing")
                 return
             self.history, length = read_torn(data, History, lambda part: part.last >= last)
         except Refused as why:
@@ -56,6 +57,7 @@ class Artifact:
     def check(self):
         self.open()
         if self.history:
+            self.drop_former_seals()
             self.entries()
             self.v.end_review(self)
             self.with_log()
@@ -66,6 +68,47 @@ class Artifact:
                 if name not in self.used and (self.history or not self.seals):
                     link = os.path.islink(os.path.join(folder, os.fsencode(name)))
                     self.find("file-ignored" if link else "unfinished")
+
+    def is_deleted(self):  # CKPT-41
+        head = self.v.head.get(self.id)
+        is_gone = head is None
+        if head is not None and self.v.entries and self.v.covers(self.v.entries[-1].number):
+            is_gone = head[1] is None or not os.path.exists(self.v.path(live_path(self.id)))
+        return is_gone and not self.rule and all(self.v.covers(seal[0]) for seal in self.seals)
+
+    def drop_former_seals(self):  # CKPT-41
+        if self.rule:
+            return
+        begin = self.v.begin_of_history(self.seals, self.history)
+        if begin:
+            self.find("foreign-record", None, self.seals[begin - 1][0])
+        self.seals = [
+            seal for seal in self.seals[begin:]
+            if not (self.v.covers(seal[0]) and None in (seal[1], seal[2]))
+        ]  # fmt: skip
+        self.first = {}
+        for number, version, chain, at in self.seals:
+            self.first.setdefault(version, (number, chain, at))
+        entries = [entry for entry in self.history.entries if not entry.faults]
+        self.is_erased = (
+            self.v.head.get(self.id) is None
+            and any(entry.stub for entry in entries)
+            and all(entry.stub or entry.erased for entry in entries)
+        )
+
+    def is_forgotten(self, entry):  # HIST-41
+        later = [number for v, (number, _, _) in sorted(self.first.items()) if v >= entry.version]
+        is_taken_over = bool(later) and later[0] in self.v.strict
+        return self.is_erased and not is_taken_over and self.v.covers_time(entry.edited_at)
+
+    def forgotten(self, entry):
+        if not self.is_forgotten(entry):
+            self.find("entry-malformed", entry.version)
+            return
+        names = [f"v{entry.version}.md", f"v{entry.version}.diff"]
+        kept = any(os.path.exists(self.v.path(f"{self.folder}/{name}")) for name in names)
+        is_kept = kept or (not entry.keyframe and entry.diff is not None)
+        self.find("forgotten-present" if is_kept else "version-forgotten", entry.version)
 
     def entries(self):
         self.published_text = None
@@ -145,6 +188,10 @@ class Artifact:
 
     def text(self, entry, before):
         """The text of an entry, built upon the one before, and whether its hash is right."""
+        if entry.erased:
+            self.forgotten(entry)
+            self.used.add(f"v{entry.version}." + ("md" if entry.keyframe else "diff"))
+            return None, False
         name = f"v{entry.version}." + ("md" if entry.keyframe else "diff")
         kind, stored = "keyframe" if entry.keyframe else "diff", entry.diff
         if entry.keyframe or entry.diff is None:
@@ -206,7 +253,9 @@ class Artifact:
             except Refused:
                 self.find("version-unreconstructable", entry.version)
                 return
-            if document.version != entry.version or (document.status == "published") != bool(
+            if entry.stub and not document.rest.strip() and self.is_forgotten(entry):
+                self.find("version-forgotten", entry.version)
+            elif document.version != entry.version or (document.status == "published") != bool(
                 entry.published_at
             ):
                 self.find("version-self-mismatch", entry.version)
@@ -281,7 +330,8 @@ class Artifact:
         for entry in entries:
             if entry.published_at:
                 is_out = False
-                if entry.version not in self.first and self.v.whole:
+                is_stub = entry.stub and self.is_forgotten(entry)
+                if entry.version not in self.first and self.v.whole and not is_stub:
                     self.find("published-unsealed", entry.version)
             elif entry.retired_at:
                 taken = removed.get(entry.retired_at)
@@ -300,4 +350,7 @@ class Artifact:
             for number, at in self.removals:
                 if not any(entry.retired_at == at for entry in entries):
                     dropped = self.rule and self.v.full
-                    self.find("policy-unsealed" if dropped else "unrecorded-removal", None, number)
+                    adopted = number == self.v.foreign_end and all(n > number for n, *_ in self.seals)
+                    foreign = not self.rule and (self.v.covers(number) or adopted)
+                    code = "foreign-record" if foreign else "unrecorded-removal"
+                    self.find("policy-unsealed" if dropped else code, None, number)

@@ -473,7 +473,7 @@ class Entry:  # HIST-4 to HIST-7
         self.faults, self.unknown, self.raw = [], [], {}
         self.version = self.diff = self.edited_by = self.edited_at = None
         self.published_at = self.retired_at = self.note = self.content_hash = self.chain_hash = None
-        self.keyframe = False
+        self.keyframe = self.erased = self.stub = False
         if node.kind != "map":
             self.faults.append(("entry-malformed", None))
             return
@@ -482,6 +482,12 @@ class Entry:  # HIST-4 to HIST-7
                 self.take(key.text, value)
             else:
                 self.unknown.append(key.text)
+        is_set = {k.text: not (v.plain and v.text == "false") for k, v in node.items}
+        self.erased = is_set.get("tombstone", False)  # HIST-41
+        self.stub = is_set.get("forget_stub", False) and not self.erased
+        if self.erased:
+            known = ("tombstone", "forgotten_at", "forgotten_by", "reason_code")
+            self.unknown = [name for name in self.unknown if name not in known]
         present = {key.text for key, _ in node.items}
         for name in REQUIRED:
             if name not in present:
@@ -689,11 +695,13 @@ def read_line(line):  # CKPT-14 to CKPT-16; refuses what is no line of the delta
     found.check(number, at, trigger, hash)
     found.set, found.removed = marks, removed
     for mark in marks.values():
-        is_mark = isinstance(mark, list) and len(mark) == 2 and is_natural(mark[0])
-        if not (is_mark and isinstance(mark[1], str)):
+        is_mark = isinstance(mark, list) and len(mark) == 2
+        is_mark = is_mark and (mark[0] is None or is_natural(mark[0]))
+        if not (is_mark and (mark[1] is None or isinstance(mark[1], str))):
             raise Refused("no version and hash")
-        found.faults += ["field-malformed"] if not is_number(mark[0]) else []
-        found.faults += filter(None, [hash_fault(mark[1])])
+        found.faults += ["field-malformed"] if mark[0] is not None and not is_number(mark[0]) else []
+        found.faults += ["field-malformed"] if mark == [None, None] else []
+        found.faults += filter(None, [hash_fault(mark[1])] if mark[1] is not None else [])
     found.faults += ["field-malformed" for id in (*marks, *removed) if id_error(id)]
     return found
 

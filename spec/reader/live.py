@@ -12,14 +12,15 @@ from formats import (
 )  # fmt: skip
 from reviews import is_submitted
 from untouched import has_our_four, is_draft, is_edited, live_form, read_live
+from foreign import FILES
 from verify import LOGS, Verifier
 
-NOTES = """head-elsewhere unfinished audit-torn audit-elsewhere audit-acknowledged audit-replaced version-unpublished vault-nested policy-unsealed
+NOTES = """head-elsewhere unfinished audit-torn audit-elsewhere audit-acknowledged audit-replaced foreign-record version-forgotten version-unpublished vault-nested policy-unsealed
 checksum-mismatch timestamp-future history-respelled log-respelled key-unknown keyframe-interval
 file-ignored checkpoint-trigger-unchanged staged-torn staged-unclaimed staged-unproved staged-elsewhere""".split()
 WORKING = "drift published-without-history document-missing policy-drift".split()
 UNSETTLED = """published-unsealed unrecorded-removal checkpoint-hash-missing version-unsealed
-foreign-log file-unreadable folder-unreadable torn-tail audit-missing""".split()
+forgotten-present foreign-log file-unreadable folder-unreadable torn-tail audit-missing""".split()
 
 
 def verify(root, now):
@@ -28,6 +29,8 @@ def verify(root, now):
     v.walk()
     v.read_log()
     v.check_log()
+    for path in v.strays:
+        v.find("foreign-record" if v.foreign_end and path in FILES else "unfinished", path=path)
     artifacts = {}
     for id in sorted(v.histories | set(v.seals), key=str.encode):
         artifacts[id] = Artifact(v, id)

@@ -4,7 +4,7 @@
 import re
 from urllib.parse import quote, unquote_to_bytes
 
-from formats import Refused, has_control, id_error, is_invisible, read_yaml
+from formats import Refused, has_control, id_error, is_governance, is_invisible, read_yaml
 
 SCHEME = "contextnest://"
 PLAIN_TAG = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -441,7 +441,9 @@ class Pack:
                 self.refuse("pack-value")
                 continue
             try:
-                uri = Uri(item.text, self.names)
+                is_plain = not (id_error(item.text) or is_governance(item.text) or item.text.startswith("contextnest:"))
+                text = "contextnest://" + quote(item.text) if is_plain else item.text
+                uri = Uri(text, Names({}) if is_plain else self.names)
             except Refused:
                 self.refuse("pack-uri")
                 continue

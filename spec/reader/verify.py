@@ -7,6 +7,7 @@ import stat
 
 from artifact import Artifact
 from audit import FILE, check_changes, verify_log
+from foreign import Foreign
 from governed import Governed
 from staging import Staging
 from formats import (
@@ -16,7 +17,7 @@ from formats import (
 
 LOGS = (".versions/checkpoints.jsonl", ".versions/context_history.yaml")
 
-class Verifier(Governed, Staging):
+class Verifier(Foreign, Governed, Staging):
     """A vault that is verified, with what was found so far."""
 
     def __init__(self, root, now):
@@ -59,7 +60,7 @@ class Verifier(Governed, Staging):
 
     def walk(self):  # VER-11
         """Ids of histories, files under `.versions`, candidate documents."""
-        self.histories, self.files = set(), {}
+        self.histories, self.files, self.strays = set(), {}, []
         folders = [""]
         while folders:
             folder = folders.pop()
@@ -101,7 +102,7 @@ class Verifier(Governed, Staging):
             elif name == ".gitattributes" and entry.is_file(follow_symlinks=False):  # VAULT-63
                 continue
             elif path not in LOGS and not (above == "" and re.fullmatch(r".*\.replaced-\d+", name)):
-                self.find("unfinished", path=path)
+                self.strays.append(path)
 
     # The log -----------------------------------------------------------------------------------
 
@@ -174,10 +175,11 @@ class Verifier(Governed, Staging):
                 pass
             elif entry.set is not None:
                 versions, hashes = dict(versions), dict(hashes)
-                for id in entry.removed:
+                for id in (*entry.removed, *entry.set):
                     versions.pop(id, None), hashes.pop(id, None)
-                for id, mark in entry.set.items():
-                    versions[id], hashes[id] = mark
+                for id, (version, hash) in entry.set.items():
+                    versions |= {} if version is None else {id: version}
+                    hashes |= {} if hash is None else {id: hash}
             else:
                 versions, hashes = entry.versions, entry.hashes
             found.append((versions, hashes))
@@ -356,6 +358,7 @@ class Verifier(Governed, Staging):
                 self.recorded[number] = self.has(text, "audit")
                 settings = [self.setting(text, key, "bind") for key in ("audit", "staging")]
                 self.binds[number] = "true" in settings
+        self.find_foreign(artifact)
         retired = {number: None for number, _ in self.removals.get(id, []) if number not in self.void}
         found += retired.items()
         self.binds |= dict.fromkeys(retired, False)

@@ -37,6 +37,9 @@ pub enum ChainError {
     /// `v<N>.diff` is not there.
     #[error("the diff `{0}` is missing")]
     DiffMissing(String),
+    /// The reference implementation marked the text as forgotten.
+    #[error("its text is marked as forgotten")]
+    Forgotten,
     /// The stored text or diff is not the one that was hashed.
     #[error("the stored text has hash {found}, but the history records {expected}")]
     ContentHash {

@@ -134,10 +134,24 @@ pub struct Entry {
     pub state: EntryState,
     /// A remark that no hash covers.
     pub note: Option<String>,
+    /// Whether the reference implementation erased texts on purpose. No hash covers it.
+    pub forget: Forget,
     /// Hash of the keyframe or diff.
     pub content_hash: Digest,
     /// Hash that binds this entry to all before it.
     pub chain_hash: Digest,
+}
+
+/// What an entry says of the `forget` of the reference implementation (HIST-41).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Forget {
+    /// Nothing: each entry of ours.
+    #[default]
+    None,
+    /// Its text is to be forgotten, and is never read.
+    Erased,
+    /// It is the empty version that follows those whose texts were erased.
+    Stub,
 }
 
 impl Entry {

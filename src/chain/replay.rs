@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::diff;
 use super::diff::change::Changes;
 use super::error::ChainError;
-use super::history::{Entry, History, TextStorage};
+use super::history::{Entry, Forget, History, TextStorage};
 use super::preimage::chain_hash;
 use crate::document::Unreadable;
 use crate::document::text::{is_normal, normalise, normalised, split};
@@ -179,6 +179,10 @@ impl<'v> Replay<'v> {
         entry: &Entry,
         wrong: &mut Vec<ChainError>,
     ) -> Result<String, ChainError> {
+        // Whatever is stored in its place is never read.
+        if entry.forget == Forget::Erased {
+            return Err(ChainError::Forgotten);
+        }
         let mut check = |normal: &str| {
             let found = Digest::of(normal.as_bytes());
             if found != entry.content_hash {
@@ -293,6 +297,7 @@ mod tests {
             edited_at: Timestamp::MIN,
             state: EntryState::Unpublished,
             note: None,
+            forget: Forget::None,
             chain_hash: Digest::of(b""),
         };
         let step = |rebuilt: u64, rebuilt_frontmatter: u64| {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::event::Checkpoint;
 use super::fault::{Duplicate, LogError};
+use super::foreign::Part;
 use super::log::Log;
 use super::state::{Bound, Mark, PublishedSet};
 use super::{codec, maps};
@@ -127,6 +128,7 @@ impl<'l> Chronicle<'l> {
             let least = version_of(id).or_else(|| retired.get(id).copied());
             if let (Some(version), Some(least)) = (mark.version, least)
                 && version < least
+                && !self.log.foreign.excuses(checkpoint.number, id)
             {
                 let (number, id) = (checkpoint.number, id.clone());
                 return Err(LogError::Regression { number, id, version });
@@ -141,7 +143,7 @@ impl<'l> Chronicle<'l> {
                 return Err(LogError::Regression { number, id, version });
             }
         }
-        if !self.log.form.is_shared() {
+        if !self.log.form.is_shared() && !self.log.foreign.covers_removal(checkpoint.number) {
             for id in &checkpoint.removed {
                 // Retiring took the next number.
                 retired.insert(id, version_of(id).unwrap_or_default().next().next());
@@ -168,6 +170,32 @@ impl<'l> Chronicle<'l> {
     /// Bytes after the last whole entry: an append that was cut short.
     pub fn torn(&self) -> usize {
         self.log.diagnosis.torn
+    }
+
+    /// The last version that any checkpoint seals of each of these artifacts, of the history that it
+    /// has now, whether or not the head still has it.
+    pub(crate) fn last_sealed<'i>(
+        &self,
+        files: &Files,
+        ids: impl IntoIterator<Item = &'i DocumentId>,
+    ) -> BTreeMap<&'i DocumentId, Version> {
+        let mut wanted: BTreeMap<&DocumentId, (Version, CheckpointNumber)> =
+            ids.into_iter().map(|id| (id, Default::default())).collect();
+        for checkpoint in &self.checkpoints {
+            for (id, mark) in &checkpoint.set {
+                if let (Some((last, at)), Some(version)) = (wanted.get_mut(id), mark.version) {
+                    (*last, *at) = (version.max(*last), checkpoint.number);
+                }
+            }
+        }
+        let last =
+            wanted.into_iter().map(|(id, last)| (id, self.log.foreign.last_of(files, id, last)));
+        last.filter(|(_, version)| *version > Version::NONE).collect()
+    }
+
+    /// Which of its checkpoints are foreign.
+    pub(crate) fn foreign_part(&self) -> Part {
+        self.log.foreign.part()
     }
 
     /// Whether its first checkpoint is of a writer of ours.
@@ -230,7 +258,7 @@ impl<'l> Chronicle<'l> {
 impl Chronicle<'_> {
     /// The log from a checkpoint on in delta form, its first line with the complete maps, and the
     /// hash of the checkpoint before it. None where no checkpoint has the number, or where an
-    /// artifact is in one of the two maps only, which no line can say.
+    /// artifact is in one of the two maps only, which proves nothing.
     pub(crate) fn export_from(&self, first: CheckpointNumber) -> Option<(Option<Digest>, Vec<u8>)> {
         let first = self.checkpoint(first).ok()?;
         let (before, after): (Vec<&Checkpoint>, Vec<&Checkpoint>) =

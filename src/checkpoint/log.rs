@@ -7,6 +7,7 @@ use super::chronicle::Chronicle;
 use super::codec::{self, Decoded, End, form_of, path_of};
 use super::event::Checkpoint;
 use super::fault::{Diagnosis, Duplicate, EntryFault, LogError};
+use super::foreign::Foreign;
 use crate::model::layout::{self, limit};
 use crate::model::number::CheckpointNumber;
 use crate::vault::Vault;
@@ -27,6 +28,8 @@ pub struct Log {
     /// What the file's stamp was before it was read.
     pub(super) stamp: Option<Stamp>,
     pub(super) end: End,
+    /// Its foreign part; none where the histories are not known.
+    pub(crate) foreign: Foreign,
 }
 
 /// How often a log is read again that is converted meanwhile.
@@ -47,6 +50,7 @@ impl Log {
             }
             log = Self::read_as_it_is(vault)?;
         }
+        log.foreign = Foreign::of(&log.entries, log.form, vault.files());
         Ok(log)
     }
 
@@ -102,7 +106,8 @@ impl Log {
 
     fn decoded(form: LogForm, stamp: Option<Stamp>, decoded: Decoded) -> Self {
         let Decoded { entries, diagnosis, end } = decoded;
-        Self { form, exists: true, entries, diagnosis, stamp, end }
+        let foreign = Foreign::default();
+        Self { form, exists: true, entries, diagnosis, stamp, end, foreign }
     }
 
     /// Takes a last entry that is none, or what cannot be read after the last whole entry, for

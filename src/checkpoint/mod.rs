@@ -9,6 +9,7 @@ pub mod chronicle;
 pub(crate) mod codec;
 pub mod event;
 pub mod fault;
+pub(crate) mod foreign;
 pub mod in_force;
 pub mod log;
 pub(crate) mod maps;

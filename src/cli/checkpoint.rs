@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::Answer;
+use super::adopt::{self, Adopt};
 use super::convert::{self, Convert};
 use super::limit::{self, Limit};
 use super::rebuild::{self, Rebuild};
@@ -17,7 +18,7 @@ use crate::report::failure::Failure;
 use crate::resolve::{Need, Snapshot};
 use crate::words::count;
 
-/// List, show and compare checkpoints; rebuild or convert the log
+/// List, show and compare checkpoints; rebuild, convert or adopt the log
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx checkpoint list\n  ctx checkpoint show 3\n  ctx checkpoint diff 1 3"
@@ -48,12 +49,14 @@ enum Part {
     },
     Rebuild(Rebuild),
     Convert(Convert),
+    Adopt(Adopt),
 }
 
 pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer, Failure> {
     match &args.part {
         Part::Rebuild(args) => return rebuild::run(args, session),
         Part::Convert(args) => return convert::run(args, session),
+        Part::Adopt(args) => return adopt::run(args, session),
         _ => {}
     }
     let vault = session.vault()?;
@@ -74,7 +77,7 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
     let chronicle = log.sound()?;
     let head = Snapshot::at(&vault, &chronicle, None)?;
     match &args.part {
-        Part::Rebuild(_) | Part::Convert(_) => {}
+        Part::Rebuild(_) | Part::Convert(_) | Part::Adopt(_) => {}
         Part::List { limit } => {
             let mut checkpoints = chronicle.checkpoints().to_vec();
             let omitted = limit.last(&mut checkpoints);

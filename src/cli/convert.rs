@@ -9,6 +9,7 @@ use crate::govern::Mode;
 use crate::report::checkpoint::ConvertReport;
 use crate::report::failure::Failure;
 use crate::trust;
+use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::words::count;
 use crate::workspace::head;
@@ -41,15 +42,24 @@ pub(super) fn run(args: &Convert, session: &mut Session<'_>) -> Result<Answer, F
     let form = if args.to == LogForm::Full.as_str() { LogForm::Full } else { LogForm::Delta };
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let author = session.workspace.author(&vault, None, None)?;
-    let request = Request { author, form, mode };
+    let request = Request { author, form, adopts: false, mode };
     let converted = progress::watch(session, &vault, || convert(&vault, &request))?;
     match session.ui.json {
         true => session.ui.report(&ConvertReport::new(&converted, form, args.dry_run)),
         false => print(args, session, &converted),
     }
+    finish(session, &vault, &converted)
+}
+
+/// Records that the log was replaced, and says what could not be done after the event.
+pub(super) fn finish(
+    session: &mut Session<'_>,
+    vault: &Vault,
+    converted: &Converted,
+) -> Result<Answer, Failure> {
     if converted.kept.is_some() {
-        let end = head::end_of(&trust::read_log(&vault)?)?;
-        session.changed(&vault, Some(Change::ReplaceLog { to: HeadRef::of(&end) }));
+        let end = head::end_of(&trust::read_log(vault)?)?;
+        session.changed(vault, Some(Change::ReplaceLog { to: HeadRef::of(&end) }));
     }
     recover::note(session, &converted.recovered);
     Ok(match &converted.event {

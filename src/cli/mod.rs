@@ -4,6 +4,7 @@
 //! `--help` is documentation; `docs/cli.md` is generated from it, and a test holds them equal.
 
 mod add;
+mod adopt;
 mod as_of;
 mod audit;
 mod blame;

@@ -29,6 +29,8 @@ pub(crate) struct Request {
     pub(crate) author: Author,
     /// The form that the log is to have.
     pub(crate) form: LogForm,
+    /// Whether the log is taken over as it is (CKPT-42).
+    pub(crate) adopts: bool,
     /// What its writer has read, and whether anything is written.
     pub(crate) mode: Mode,
 }
@@ -46,6 +48,8 @@ pub(crate) struct Converted {
     pub(crate) kept: Option<String>,
     /// What a command before it had left, and what was done about that.
     pub(crate) recovered: Recovered,
+    /// What the log has that ctx records otherwise, where it is taken over.
+    pub(crate) accepted: Vec<Finding>,
 }
 
 /// Why a log was not converted.
@@ -99,22 +103,28 @@ pub(crate) fn convert(vault: &Vault, request: &Request) -> Result<Converted, Con
     if request.form.is_shared() && vault.config().frontmatter == FrontmatterMode::Untouched {
         return Err(PublishError::SharedUntouched.into());
     }
-    let mut event = None;
+    if request.adopts && !log.foreign.is_whole() {
+        return Ok(unchanged(&log));
+    }
+    let (mut event, mut accepted) = (None, Vec::new());
     if !is_asked_for(vault, &log, request.form)? {
         if log.form != request.form {
             // No event seals a request that cannot be granted.
             expressible(&log, request.form)?;
             let report = verify::verify(vault, &whole(request))?;
             refuse_unsound(&report)?;
+            let is_accepted = |f: &Finding| {
+                matches!(f.code, verify::Code::ForeignRecord | verify::Code::VersionForgotten)
+            };
+            accepted
+                .extend(report.findings.into_iter().filter(|f| request.adopts && is_accepted(f)));
         }
         let edit = |text: &str| setting::set(text, request.form);
-        event = Some(govern::set_governance_file(
-            vault,
-            &DocumentId::config(),
-            &request.author,
-            request.mode,
-            edit,
-        )?);
+        let (author, mode) = (&request.author, request.mode);
+        event = Some(match request.adopts {
+            true => govern::adopt(vault, author, mode, edit)?,
+            false => govern::set_governance_file(vault, &DocumentId::config(), author, mode, edit)?,
+        });
     }
     let converted = if request.mode.dry_run {
         would_convert(vault, request, event.as_ref())?
@@ -128,7 +138,7 @@ pub(crate) fn convert(vault: &Vault, request: &Request) -> Result<Converted, Con
             }
         })?
     };
-    Ok(Converted { event, ..converted })
+    Ok(Converted { event, accepted, ..converted })
 }
 
 /// Whether the sealed configuration and the live one both ask for a form; of the form that the log
@@ -161,7 +171,8 @@ fn expressible(log: &Log, form: LogForm) -> Result<(Vec<u8>, Log), ConvertError>
 
 fn unchanged(log: &Log) -> Converted {
     let (checkpoints, recovered) = (log.entries.len() as u64, Recovered::default());
-    Converted { event: None, checkpoints, bytes: None, kept: None, recovered }
+    let (event, accepted) = (None, Vec::new());
+    Converted { event, checkpoints, bytes: None, kept: None, recovered, accepted }
 }
 
 fn would_convert(

@@ -57,6 +57,8 @@ pub(crate) enum Which {
     Asked,
     /// Those that follow a publication.
     Automatic,
+    /// Those that a verifier compares, for which no index is made.
+    Compared,
 }
 
 /// Why there are no derived files.
@@ -93,7 +95,7 @@ pub(crate) fn files(
 ) -> Result<Vec<Derived>, DerivedError> {
     // On request every text is read; what follows each event is worth an index.
     let need = match which {
-        Which::Asked => Need::Versions,
+        Which::Asked | Which::Compared => Need::Versions,
         Which::Automatic => Need::Fields,
     };
     let from = resolve::CheckpointSource::open(vault, need, &mut |_, _| ())?;
@@ -104,7 +106,7 @@ pub(crate) fn files(
     }
     let Listing { documents: mut published, mut withheld } = match which {
         Which::Asked => snapshot.read_listing()?,
-        Which::Automatic => snapshot.listing()?,
+        Which::Automatic | Which::Compared => snapshot.listing()?,
     };
     let sites = snapshot.sites_or(&mut withheld);
     if !withheld.is_empty() {
@@ -197,10 +199,40 @@ fn bring(vault: &Vault, file: &Derived, dry_run: bool) -> Result<Outcome, FileEr
 
 /// How the first line of a derived file begins.
 const MARKS: [&str; 2] = ["# generated-by: ctx index", "<!-- generated-by: ctx index"];
+/// How a `context.yaml` of the reference implementation begins, whose agents read the file.
+const FOREIGN_MARK: &str = "# Auto-generated. Do not edit manually.\nversion: 1\ngenerated_at: ";
 
-/// Whether bytes bear our mark.
+/// Whether bytes bear a mark that says that they are generated.
 fn is_ours(bytes: &[u8]) -> bool {
-    MARKS.iter().any(|mark| bytes.starts_with(mark.as_bytes()))
+    let mut marks = MARKS.iter().chain([&FOREIGN_MARK]);
+    marks.any(|mark| bytes.starts_with(mark.as_bytes()))
+}
+
+/// The derived files that other programs read and that are not what the head gives, each with why.
+/// Without such a file nothing is read.
+pub(crate) fn differing(vault: &Vault) -> Vec<(String, String)> {
+    let read = |path: &str| vault.files().read(path, limit::HISTORY).ok();
+    let is_index = vault.config().index.folders || is_there(vault, layout::INDEX);
+    if !is_index && !vault.files().exists(layout::CONTEXT_YAML) {
+        return Vec::new();
+    }
+    let Ok(files) = files(vault, Which::Compared, &[]) else { return Vec::new() };
+    let differs = |file: Derived| {
+        let found = read(&file.path).filter(|found| found != file.text.as_bytes())?;
+        let why = match is_ours(&found) {
+            true if found.starts_with(FOREIGN_MARK.as_bytes()) => {
+                "the reference implementation made it, and nothing vouches for it"
+            }
+            true => "it is not what the last checkpoint gives: it is older, or was edited",
+            false if file.path == layout::CONTEXT_YAML => {
+                "ctx did not make it: nothing vouches for it"
+            }
+            // A list that people keep themselves.
+            false => return None,
+        };
+        Some((file.path, why.to_owned()))
+    };
+    files.into_iter().filter_map(differs).collect()
 }
 
 /// Whether a derived file is there.

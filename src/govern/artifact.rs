@@ -8,7 +8,7 @@ use super::{Refusal, Which};
 use crate::chain::diff;
 use crate::chain::error::ChainError;
 use crate::chain::form::{self, Form, Sizes};
-use crate::chain::history::{Entry, EntryState, History, TextStorage};
+use crate::chain::history::{Entry, EntryState, Forget, History, TextStorage};
 use crate::chain::preimage::chain_hash;
 use crate::chain::replay;
 use crate::chain::vouched;
@@ -440,6 +440,7 @@ impl Transaction<'_> {
             edited_at: self.at,
             state,
             note: self.author.note.clone(),
+            forget: Forget::None,
             content_hash: content,
             chain_hash: chain,
         };

@@ -110,6 +110,33 @@ pub fn set_governance_file(
     })
 }
 
+/// The same for the first strict checkpoint of a log that the reference implementation began, which
+/// also takes out of the maps what has no history; gives these documents.
+///
+/// # Errors
+/// Nothing was changed; see [`PublishError`].
+pub(crate) fn adopt(
+    vault: &Vault,
+    author: &Author,
+    mode: Mode,
+    edit: impl Fn(&str) -> Result<String, String>,
+) -> Result<Outcome, PublishError> {
+    let id = DocumentId::config();
+    let includes = Includes::Only(&[&id]);
+    let what = Event { author, mode, subjects: &[], includes, gate: Gate::Ungoverned };
+    event(vault, &what, |transaction, outcome| {
+        match transaction.edited(&id, &edit) {
+            Ok(Governed::Version(item)) => {
+                outcome.items.push(*item);
+                transaction.drop_without_history();
+            }
+            Ok(_) => outcome.unchanged.push(id.clone()),
+            Err(refusal) => outcome.refused.push(refusal),
+        }
+        Ok(())
+    })
+}
+
 /// The same where a governed vault gets a submission: the live file is edited, and what it says then
 /// is submitted.
 ///

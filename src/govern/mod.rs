@@ -27,7 +27,7 @@ use rayon::prelude::*;
 
 pub(crate) use after::RECORD_CHANGE;
 pub use draft::{Draft, DraftRequest, Upon, draft};
-pub(crate) use governance::sealed_config;
+pub(crate) use governance::{adopt, sealed_config};
 pub use governance::{propose_governance_file, set_governance_file};
 pub(crate) use in_force::{RulesUpon, head_named, rules_upon};
 pub use moved::move_document;

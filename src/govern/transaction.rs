@@ -45,6 +45,8 @@ pub(super) struct Transaction<'a> {
     pub(super) submits: Option<Submits>,
     /// Governance files that get back into the maps as they are.
     resealed: Vec<(DocumentId, Mark)>,
+    /// Documents without a history that leave the maps.
+    dropped: Vec<DocumentId>,
     /// What the checkpoint binds.
     pub(super) binds: Binds,
 }
@@ -99,7 +101,7 @@ impl<'a> Transaction<'a> {
         if beyond.is_reviewed() {
             at = at.max(after_steps(vault, event.subjects));
         }
-        let (submits, resealed) = (None, Vec::new());
+        let (submits, resealed, dropped) = (None, Vec::new(), Vec::new());
         Ok(Self {
             vault,
             chronicle,
@@ -111,8 +113,18 @@ impl<'a> Transaction<'a> {
             beyond,
             submits,
             resealed,
+            dropped,
             binds: Binds::default(),
         })
+    }
+
+    /// Takes those documents out of the maps that have no history: the reference implementation
+    /// deleted it, or recorded them before their first version (CKPT-42).
+    pub(super) fn drop_without_history(&mut self) {
+        let files = self.vault.files();
+        let held = self.state.iter().map(|(id, _)| id);
+        let gone = held.filter(|id| id.is_document() && !replay::has_history(files, id));
+        self.dropped = gone.cloned().collect();
     }
 
     /// Lets the event have an instant after the last entry of each of these histories, which the
@@ -163,17 +175,7 @@ impl<'a> Transaction<'a> {
         &self,
         ids: impl IntoIterator<Item = &'i DocumentId>,
     ) -> BTreeMap<&'i DocumentId, Version> {
-        let mut wanted: BTreeMap<&DocumentId, Version> =
-            ids.into_iter().map(|id| (id, Version::NONE)).collect();
-        for checkpoint in self.chronicle.checkpoints() {
-            for (id, mark) in &checkpoint.set {
-                if let (Some(last), Some(version)) = (wanted.get_mut(id), mark.version) {
-                    *last = (*last).max(version);
-                }
-            }
-        }
-        wanted.retain(|_, version| *version > Version::NONE);
-        wanted
+        self.chronicle.last_sealed(self.vault.files(), ids)
     }
 
     /// Refuses new ids that a file system or a reader may take for another one. A retired id
@@ -288,7 +290,9 @@ impl<'a> Transaction<'a> {
         bind: impl FnOnce(&Self) -> Result<Vec<Bound>, E>,
     ) -> Result<Option<(Checkpoint, Append)>, E> {
         let resealed = std::mem::take(&mut self.resealed);
+        let dropped = std::mem::take(&mut self.dropped);
         let ids = items.iter().map(|item| &item.id).chain(resealed.iter().map(|(id, _)| id));
+        let ids = ids.chain(&dropped);
         let Some(trigger) = trigger(ids).cloned() else { return Ok(None) };
         let bound = bind(&self)?;
         let mark = |item: &Item| (item.id.clone(), Mark::new(item.version, item.chain_hash));
@@ -297,7 +301,7 @@ impl<'a> Transaction<'a> {
         let mut set: Vec<(DocumentId, Mark)> = set.into_iter().map(mark).chain(resealed).collect();
         set.sort_by(|(a, _), (b, _)| a.cmp(b));
         let mut removed: Vec<DocumentId> =
-            retired.into_iter().map(|item| item.id.clone()).collect();
+            retired.into_iter().map(|item| item.id.clone()).chain(dropped).collect();
         removed.sort_unstable();
         let sets = (set, removed);
         Ok(Some(self.chronicle.next(&mut self.state, self.at, trigger, sets, bound)))

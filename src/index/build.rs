@@ -215,8 +215,15 @@ fn append(
 struct Last {
     row: u32,
     version: Version,
+    chain_hash: [u8; 32],
     sealed: CheckpointNumber,
     lives: bool,
+}
+
+impl Last {
+    fn seal(&self) -> (Version, [u8; 32], CheckpointNumber) {
+        (self.version, self.chain_hash, self.sealed)
+    }
 }
 
 fn last_row(index: &Index, id: &DocumentId) -> Result<Option<Last>, Damaged> {
@@ -230,8 +237,8 @@ fn last_row(index: &Index, id: &DocumentId) -> Result<Option<Last>, Damaged> {
         }
     }
     let Some((row, _, ended)) = last else { return Ok(None) };
-    let Row { version, sealed, .. } = index.row(row)?;
-    Ok(Some(Last { row, version, sealed, lives: ended == NEVER }))
+    let Row { version, chain_hash, sealed, .. } = index.row(row)?;
+    Ok(Some(Last { row, version, chain_hash, sealed, lives: ended == NEVER }))
 }
 
 /// A version that some checkpoints sealed, without its text.
@@ -277,11 +284,12 @@ impl<'c> Rows<'c> {
                 let versions = new.entry(id).or_default();
                 // The reference implementation may drop an id and take the same version up again.
                 let known = match versions.last() {
-                    Some(last) => Some((last.version, last.sealed)),
-                    None => before.get(id).and_then(Option::as_ref).map(|l| (l.version, l.sealed)),
+                    Some(last) => Some((last.version, *last.chain_hash.bytes(), last.sealed)),
+                    None => before.get(id).and_then(Option::as_ref).map(Last::seal),
                 };
-                let again = known.filter(|(known, _)| *known == version);
-                let sealed = again.map_or(checkpoint.number, |(_, sealed)| sealed);
+                let again = known
+                    .filter(|(known, hash, _)| *known == version && hash == chain_hash.bytes());
+                let sealed = again.map_or(checkpoint.number, |(_, _, sealed)| sealed);
                 versions.push(SealedRow {
                     version,
                     chain_hash,

@@ -27,6 +27,7 @@ verbs! {
     Approve "approve";
     AuditAcknowledge "audit acknowledge";
     AuditDismiss "audit dismiss";
+    CheckpointAdopt "checkpoint adopt";
     CheckpointConvert "checkpoint convert";
     CheckpointList "checkpoint list";
     CheckpointRebuild "checkpoint rebuild";

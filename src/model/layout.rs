@@ -46,6 +46,9 @@ pub const HISTORY: &str = "history.yaml";
 pub const DELTA_LOG: &str = ".versions/checkpoints.jsonl";
 /// Checkpoint log of vaults that the reference implementation made.
 pub const FULL_LOG: &str = ".versions/context_history.yaml";
+/// Files beside the log in which the reference implementation keeps records of its own.
+pub(crate) const FOREIGN_FILES: [&str; 2] =
+    [".versions/chain_events.yaml", ".versions/context_latest.yaml"];
 
 /// Names in the vault's root that are never documents.
 pub const NEVER_DOCUMENTS: [&str; 4] = [CONTEXT, "CLAUDE.md", "AGENTS.md", "GEMINI.md"];

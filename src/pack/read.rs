@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{Pack, PackProblem, Placed, ProblemKind};
 use crate::document::frontmatter::NodeType;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::name::{MAX_NAME_BYTES, is_name};
 use crate::model::visible::Invisible;
@@ -12,6 +13,9 @@ use crate::uri::{Target, Uri};
 use crate::vault::federation::Authorities;
 use crate::words::nearest;
 use crate::yaml::{self, Dialect, Node};
+
+/// How a text begins that is a URI, right or wrong, and not the id of a document.
+const SCHEME: &str = "contextnest:";
 
 const KEYS: [&str; 9] = [
     "id",
@@ -213,7 +217,11 @@ impl Reader<'_> {
         let mut found = Vec::new();
         for item in self.items(node, "a list of URIs") {
             let Some(text) = self.text(item) else { continue };
-            match Uri::parse_in(&text, self.authorities) {
+            // The reference implementation writes the ids of documents.
+            let plain = text.parse().ok().filter(|id: &DocumentId| id.is_document());
+            let plain = plain.filter(Uri::can_name).filter(|id| !id.as_str().starts_with(SCHEME));
+            let plain = plain.map(Uri::document);
+            match plain.map_or_else(|| Uri::parse_in(&text, self.authorities), Ok) {
                 Ok(uri) => {
                     self.uri(item, &uri, with_sections);
                     found.push(placed(item, uri));
@@ -282,7 +290,7 @@ mod tests {
             "- a",
             "label: A\nquery: '#a'\n",
             "id: a\nlabel: A\nqeury: '#a'\n",
-            "id: a\nlabel: A\nquery: '#a + typ:tool'\nincludes: [nodes/a, 'contextnest://a@3', \
+            "id: a\nlabel: A\nquery: '#a + typ:tool'\nincludes: [nodes//a, 'contextnest://a@3', \
              contextnest://a//b]\nexcludes: ['contextnest://a#b']\n",
             "id: a\nlabel: A\nquery: pack:b | pack:c\n",
             "id: \"a\\tb\"\nlabel: [x]\nincludes: contextnest://a\nfilters: {node_types: ['']}\n",
@@ -305,9 +313,9 @@ mod tests {
           3:1 [pack-key] unknown key `qeury` (fix the line; spec/vault.md lists the keys)
         not usable
           3:8 [pack-query] the query is not a selector: expected a tag, a filter, `pack:` or a URI, but found `typ:` (did you mean `type:`?)
-          4:12 [pack-uri] `nodes/a` is not a URI: expected `contextnest://` (write `contextnest://` and the path of the document, without `.md`)
-          4:21 [pack-pinned] a pack is resolved at the checkpoint that is asked for, but this says `@3` (leave the `@` and the number out)
-          4:42 [pack-uri] `contextnest://a//b` is not a URI: expected a name between two `/` (write `contextnest://` and the path of the document, without `.md`)
+          4:12 [pack-uri] `nodes//a` is not a URI: expected `contextnest://` (write `contextnest://` and the path of the document, without `.md`)
+          4:22 [pack-pinned] a pack is resolved at the checkpoint that is asked for, but this says `@3` (leave the `@` and the number out)
+          4:43 [pack-uri] `contextnest://a//b` is not a URI: expected a name between two `/` (write `contextnest://` and the path of the document, without `.md`)
           5:12 [pack-uri] `excludes` takes whole documents away, not a section (leave the `#` and the name behind it out)
         not usable
           3:8 [pack-nested] a pack names no other pack, but this names `pack:b` (repeat what the other pack selects)

@@ -56,7 +56,12 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
     let last = trust::trusted_heads(vault).ok().and_then(|heads| heads.last()).unwrap_or(0);
     let gone = (log.entries.len() + 1..=last).take(MOST_GONE);
     lost.checkpoints.extend(gone.map(|n| (n, format!("the trusted head is checkpoint {last}"))));
-    let ids = uncommitted::recorded(log);
+    let mut ids = uncommitted::recorded(log);
+    // What the reference implementation deleted or erased is not to be restored.
+    ids.retain(|id, versions| {
+        log.foreign.retain_present(vault.files(), id, log, versions);
+        !versions.is_empty()
+    });
     let looked: Vec<Vec<LostVersion>> =
         ids.par_iter().map(|(id, versions)| of_artifact(vault, id, versions)).collect();
     lost.versions = looked.into_iter().flatten().collect();
@@ -83,7 +88,8 @@ fn of_artifact(vault: &Vault, id: &DocumentId, versions: &[Version]) -> Vec<Lost
         let version = recomputed.entry.version;
         if versions.binary_search(&version).is_ok() {
             found.push(version);
-            let why = recomputed.wrong.into_iter().next();
+            let is_lost = |why: &ChainError| !matches!(why, ChainError::Forgotten);
+            let why = recomputed.wrong.into_iter().find(is_lost);
             lost.extend(why.map(|why| LostVersion { id: id.clone(), version, why }));
         }
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::Report;
+use super::verify::FindingReport;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::convert::Converted;
@@ -247,6 +248,43 @@ impl RebuildReport {
             replaced_first: replacement.replaced_first.map(|first| first.to_string()),
             passed_over: rebuilt.passed_over.iter().map(passed_over).collect(),
             replaced: replacement.kept.clone(),
+        }
+    }
+}
+
+/// The answer of `checkpoint adopt`.
+#[derive(Debug, Serialize)]
+pub struct AdoptReport {
+    dry_run: bool,
+    /// Whether the log was, or would be, taken over; false if that was done before.
+    adopted: bool,
+    /// What ctx records otherwise.
+    accepted: Vec<FindingReport>,
+    /// Documents without a history, which leave the maps.
+    removed: Vec<DocumentId>,
+    /// The first checkpoint that is strict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sealed_by: Option<CheckpointNumber>,
+    /// Where the old log is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced: Option<String>,
+}
+
+impl Report for AdoptReport {
+    const SCHEMA: &'static str = "checkpoint.adopt";
+}
+
+impl AdoptReport {
+    /// What an adoption accepted, or would accept.
+    pub(crate) fn new(converted: &Converted, dry_run: bool) -> Self {
+        let checkpoint = converted.event.as_ref().and_then(|event| event.checkpoint.as_ref());
+        Self {
+            dry_run,
+            adopted: converted.bytes.is_some(),
+            accepted: converted.accepted.iter().map(FindingReport::from).collect(),
+            removed: checkpoint.map(|made| made.removed.clone()).unwrap_or_default(),
+            sealed_by: checkpoint.map(|made| made.number),
+            replaced: converted.kept.clone(),
         }
     }
 }

@@ -82,7 +82,7 @@ impl From<&AnchorResult> for AnchorReport {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
-struct FindingReport {
+pub(super) struct FindingReport {
     code: &'static str,
     class: &'static str,
     path: String,

@@ -11,7 +11,7 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::index::{At, Damaged};
 use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 
 /// What a checkpoint records of an artifact.
@@ -116,12 +116,12 @@ impl<'v> Map<'v> {
 fn first_sealed<'c>(
     checkpoints: impl Iterator<Item = &'c &'c Checkpoint>,
 ) -> HashMap<DocumentId, Timestamp> {
-    let mut sealed: HashMap<&DocumentId, (Option<Version>, Timestamp)> = HashMap::new();
+    let mut sealed: HashMap<&DocumentId, (Mark, Timestamp)> = HashMap::new();
     for checkpoint in checkpoints {
         for (id, mark) in &checkpoint.set {
-            let first = (mark.version, checkpoint.at);
+            let first = (*mark, checkpoint.at);
             let known = sealed.entry(id).or_insert(first);
-            if known.0 != mark.version {
+            if known.0 != *mark {
                 *known = first;
             }
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::content::Content;
 use crate::chain::diff;
 use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, EntryState, History, TextStorage};
+use crate::chain::history::{Entry, EntryState, Forget, History, TextStorage};
 use crate::chain::vouched;
 use crate::chain::walk::{Step, Walk};
 use crate::document::Document;
@@ -317,6 +317,7 @@ impl Track {
             edited_at: at,
             state: EntryState::Unpublished,
             note: None,
+            forget: Forget::None,
             content_hash: hash,
             chain_hash: hash,
         };

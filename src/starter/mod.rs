@@ -31,7 +31,7 @@ const POLICY: [(&str, &str); 7] = [
     ("sources/vendor-tickets.md", include_str!("policy/sources/vendor-tickets.md")),
 ];
 
-const SERVERS: &str = "servers:\n  jira:\n    transport: mcp\n    description: Vendor tickets\n";
+const SERVERS: &str = "servers:\n  jira:\n    url: https://mcp.example.com/jira\n    transport: mcp\n    description: Vendor tickets\n";
 
 const CONTEXT: &str = "---
 title: \"{{name}}\"

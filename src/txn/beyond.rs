@@ -7,11 +7,12 @@
 use std::collections::BTreeSet;
 
 use super::hint;
-use crate::chain::history::{Entry, EntryState, History};
+use crate::chain::history::{Entry, EntryState, Forget, History};
 use crate::chain::replay;
 use crate::chain::vouched;
 use crate::chain::walk::Walk;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::foreign::Part;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::trust::{self, EventKey, Head};
@@ -26,12 +27,14 @@ pub(crate) struct Beyond {
     is_reviewed: bool,
     /// A step that was interrupted before all of its entries were written.
     undone: Option<EventKey>,
+    /// Where the reference implementation may have left the versions of erasures.
+    foreign: Part,
 }
 
 impl Beyond {
     /// In a log of this form, of a vault that was governed at some checkpoint or never.
     pub(crate) fn in_log(form: LogForm, is_reviewed: bool) -> Self {
-        Self { form, is_reviewed, undone: None }
+        Self { form, is_reviewed, undone: None, foreign: Part::None }
     }
 
     /// In the histories of a vault.
@@ -39,7 +42,8 @@ impl Beyond {
         let is_reviewed = was_governed(vault, chronicle);
         let step = trust::interrupted(vault, &Head::of(chronicle)).filter(|_| is_reviewed);
         let undone = step.filter(|step| !is_whole(vault, step));
-        Self::in_log(chronicle.form(), is_reviewed).but_for(undone)
+        let foreign = chronicle.foreign_part();
+        Self { foreign, ..Self::in_log(chronicle.form(), is_reviewed).but_for(undone) }
     }
 
     /// The same where a step did not happen, see [`is_whole`].
@@ -77,10 +81,15 @@ impl Beyond {
         let may_be_unpublished = |entry: &Entry| {
             self.is_reviewed && !is_undone(entry) || self.form.is_shared() && id.is_document()
         };
+        let is_stub = |entry: &Entry| {
+            let is_foreign = id.is_document() && self.foreign.covers_time(entry.edited_at);
+            entry.forget == Forget::Stub && is_foreign
+        };
         while let Some(Ok(entry)) = history.slots.get(next).map(|slot| &slot.entry) {
             match entry.state {
                 EntryState::Retired(_) if may_retire => may_retire = false,
                 EntryState::Unpublished if may_be_unpublished(entry) => {}
+                EntryState::Published(_) if is_stub(entry) => {}
                 _ => break,
             }
             next += 1;

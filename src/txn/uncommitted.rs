@@ -96,17 +96,13 @@ impl<'i> SealedVersions<'i> {
         ids: &'i BTreeSet<DocumentId>,
     ) -> Self {
         let beyond = Beyond::of(vault, chronicle);
-        let mut sealed = Self { beyond, last: BTreeMap::new(), published: BTreeSet::new() };
+        let last = chronicle.last_sealed(vault.files(), ids);
+        let mut sealed = Self { beyond, last, published: BTreeSet::new() };
         for checkpoint in chronicle.checkpoints() {
             for id in checkpoint.removed.iter().filter_map(|id| ids.get(id)) {
                 sealed.published.remove(id);
             }
-            for (id, mark) in &checkpoint.set {
-                let Some(id) = ids.get(id) else { continue };
-                let last = sealed.last.entry(id).or_default();
-                *last = (*last).max(mark.version.unwrap_or_default());
-                sealed.published.insert(id);
-            }
+            sealed.published.extend(checkpoint.set.iter().filter_map(|(id, _)| ids.get(id)));
         }
         sealed
     }

@@ -13,7 +13,7 @@ use crate::yaml::{self, Dialect, Node};
 
 use super::audit::Audit;
 use super::federation::Authorities;
-use super::review::Review;
+use super::review::{Reads, Review};
 use super::site::SiteLinks;
 use super::staging::Staging;
 
@@ -164,6 +164,10 @@ pub struct Config {
     pub search_ignored: bool,
     /// What to mend, with line and column.
     pub warnings: Vec<yaml::Error>,
+    /// A `review` in the form of the reference implementation, which has no meaning here; only in
+    /// an ungoverned configuration. It makes the configuration unusable but for the vaults of
+    /// REV-29.
+    pub(crate) foreign_review: Option<yaml::Error>,
 }
 
 impl Default for Config {
@@ -188,12 +192,17 @@ impl Default for Config {
             authorities: Authorities::default(),
             search_ignored: false,
             warnings: Vec::new(),
+            foreign_review: None,
         }
     }
 }
 
 /// Every tenth version is a keyframe (paper, section 7.2).
 pub const DEFAULT_KEYFRAME_INTERVAL: u64 = 10;
+
+/// What is said of a `review` that is not a mapping.
+const FOREIGN_REVIEW: &str = "expected `key: value` lines; ctx does not apply the `review` of the \
+                              reference implementation, and reviews where `governance: governed` is set";
 
 const KEYS: [&str; 24] = [
     "version",
@@ -230,6 +239,9 @@ impl Config {
     }
 
     /// Reads a configuration.
+    ///
+    /// A foreign `review` is no error here: a process that puts a live configuration into force asks
+    /// for `foreign_review`, as [`super::Vault`] does.
     ///
     /// # Errors
     /// The first place where it is not YAML, or a known key has a value that cannot be meant; or it
@@ -286,6 +298,9 @@ impl Config {
                     )?;
                 }
                 "reads" => config.review.reads = Review::reads(value)?,
+                "review" if Review::is_foreign(value) => {
+                    config.foreign_review = Some(value.error(FOREIGN_REVIEW));
+                }
                 "review" => {
                     let warnings = config.review.read(value)?;
                     config.warnings.extend(warnings);
@@ -317,7 +332,13 @@ impl Config {
             }
         }
         config.warnings.extend(config.authorities.warnings(&root));
-        Ok(config)
+        let protects =
+            config.governance == Governance::Governed || config.review.reads == Reads::Stewards;
+        match config.foreign_review.take() {
+            // A setting that protects fails closed.
+            Some(why) if protects => Err(why),
+            why => Ok(Self { foreign_review: why, ..config }),
+        }
     }
 
     /// Warns of a name that readers cannot tell from another one.
@@ -465,6 +486,23 @@ mod tests {
         assert_eq!(config.servers, [jira, hr]);
         assert!(config.warnings[0].problem.contains("did you mean `folders`"));
         assert!(Config::parse("index: {auto: many}\n").is_err());
+    }
+
+    #[test]
+    fn foreign_review_is_kept_apart_unless_the_configuration_protects() {
+        for value in ["'on'", "off", "[a]", "true"] {
+            let text = format!("name: x\nreview: {value}\n");
+            let why = Config::parse(&text).unwrap().foreign_review.unwrap();
+            assert_eq!((why.line, why.column), (2, 9), "{value}");
+            for protects in ["governance: governed\n", "reads: stewards\n"] {
+                assert!(Config::parse(&format!("{text}{protects}")).is_err(), "{value}");
+                assert!(Config::parse(&format!("{protects}{text}")).is_err(), "{value}");
+            }
+        }
+        for text in ["review: {bar_author: true}\n", "review: ~\n", "review:\n"] {
+            assert_eq!(Config::parse(text).unwrap().foreign_review, None, "{text}");
+        }
+        assert!(Config::parse("review: {bar_author: on}\n").is_err());
     }
 
     #[test]

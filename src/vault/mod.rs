@@ -123,11 +123,11 @@ impl Vault {
         if !MARKS.iter().any(|mark| files.exists(mark)) {
             return Err(OpenError::NotAVault { root: root.to_owned() });
         }
-        let read = read_config(&files);
-        let (config, config_digest, config_error) = match read {
+        let (config, config_digest, config_error) = match read_config(&files) {
             Ok((config, digest)) => (config, Some(digest), None),
             Err(error) => (Config::default(), None, Some(error)),
         };
+        let config_error = config_error.or_else(|| config.foreign_review.clone());
         let layout = placed(&files, &config);
         let templates = templates(&files, layout);
         Ok(Self {
@@ -235,6 +235,20 @@ impl Vault {
         match &self.config_error {
             None => Ok(&self.config),
             Some(error) => Err(OpenError::Config(error.clone())),
+        }
+    }
+
+    /// Whether only a `review` of the reference implementation makes the configuration unusable.
+    pub(crate) fn has_foreign_review(&self) -> bool {
+        self.config_error.is_some() && self.config_error == self.config.foreign_review
+    }
+
+    /// The vault with its configuration, whose `review` is one of the reference implementation.
+    #[must_use]
+    pub(crate) fn with_foreign_review(self) -> Self {
+        match self.has_foreign_review() {
+            true => Self { config_error: None, ..self },
+            false => self,
         }
     }
 

@@ -26,6 +26,11 @@ pub enum Reads {
 impl Review {
     const KEYS: [&str; 1] = ["bar_author"];
 
+    /// Whether a value of `review` is one of the reference implementation, whose key has one word.
+    pub(super) fn is_foreign(node: &Node) -> bool {
+        !node.is_null() && node.entries().is_none()
+    }
+
     /// Reads the value of `review`; gives what to mend.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use super::staged::PromotedText;
 use crate::chain::described::Described;
 use crate::chain::error::ChainError;
 use crate::chain::form::{self, Form, Sizes};
-use crate::chain::history::{Entry, FaultKind, History, HistoryError, TextStorage};
+use crate::chain::history::{Entry, FaultKind, Forget, History, HistoryError, TextStorage};
 use crate::chain::replay;
 use crate::chain::vouched;
 use crate::chain::walk::{Recomputed, Walk};
@@ -94,7 +94,9 @@ pub(super) fn check(
     let sealed = SealIndex::new(record);
     let checked = Checked::new(OF_ARTIFACT);
     let reviews = rules.was_governed().then(|| Reviews::new(id));
-    let mut pass = Pass { vault, id, names, view, rules, moves, sealed, checked, reviews };
+    let is_erased = false;
+    let mut pass =
+        Pass { vault, id, names, view, rules, moves, sealed, checked, is_erased, reviews };
     let mut head = view.head.get(id.as_str()).copied();
     // An id that left the maps was retired by the version after the last one that they had.
     let last = pass.sealed.last_version();
@@ -102,6 +104,13 @@ pub(super) fn check(
     let head_text = match replay::load_beyond(vault.files(), id, sealed) {
         Ok(mut history) => {
             steps.contradicted(id, Some(&history)).into_iter().for_each(|found| pass.push(found));
+            let seals = record.seals.iter().map(|seal| (seal.checkpoint, seal.mark));
+            let begin = match id.is_document() {
+                true => rules.foreign.begin_of_history(seals, Some(&history)),
+                false => 0,
+            };
+            pass.sealed = SealIndex::of(record, begin, &rules.foreign);
+            pass.is_erased = pass.may_be_erased(&history);
             if !pass.is_begun(&mut history) {
                 return pass.checked;
             }
@@ -137,6 +146,8 @@ pub(super) struct Pass<'p> {
     pub(super) moves: &'p Moves,
     pub(super) sealed: SealIndex<'p>,
     pub(super) checked: Checked,
+    /// Whether the reference implementation may have erased its texts.
+    is_erased: bool,
     /// The reviews of its history; none in a vault that was never governed.
     pub(super) reviews: Option<Reviews>,
 }
@@ -201,6 +212,7 @@ impl Pass<'_> {
                 }
                 return;
             }
+            ChainError::HistoryMissing if self.is_deleted() => Code::ForeignRecord,
             ChainError::HistoryMissing => Code::HistoryMissing,
             // Nothing in it was ever acknowledged.
             ChainError::HistoryUnreadable(_)
@@ -216,9 +228,42 @@ impl Pass<'_> {
         };
         let message = match self.sealed.record.seals.len() {
             0 => why.to_string(),
+            n if code == Code::ForeignRecord => {
+                format!("{why}, but the log seals {n} of its versions: the document was deleted")
+            }
             n => format!("{why}, but the log seals {n} of its versions"),
         };
         self.push(Finding::new(code, path, message));
+    }
+
+    /// Whether the reference implementation may have deleted it, with its history: only foreign
+    /// checkpoints seal it, and the head, if it still holds it, has no live file of it. Of a
+    /// document that never had a version there is one.
+    fn is_deleted(&self) -> bool {
+        let foreign = &self.rules.foreign;
+        let is_gone = match self.view.head.get(self.id.as_str()) {
+            None => true,
+            Some(mark) => {
+                let is_kept = self.vault.files().exists(&self.id.live_path());
+                foreign.covers(self.view.head_number) && (mark.chain_hash.is_none() || !is_kept)
+            }
+        };
+        let seals = &self.sealed.record.seals;
+        is_gone && self.id.is_document() && seals.iter().all(|seal| foreign.covers(seal.checkpoint))
+    }
+
+    /// Whether the reference implementation may have erased the texts of a history: all of them, and
+    /// the head does not hold the document.
+    fn may_be_erased(&self, history: &History) -> bool {
+        self.id.is_document()
+            && self.view.head.get(self.id.as_str()).is_none()
+            && history.entries().any(|entry| entry.forget == Forget::Stub)
+            && history.entries().all(|entry| entry.forget != Forget::None)
+    }
+
+    /// Whether an entry is what an erasure leaves.
+    pub(super) fn is_erased(&self, entry: &Entry) -> bool {
+        self.is_erased && self.is_foreign(entry)
     }
 
     /// Files beside the history that belong to none of its entries.
@@ -356,8 +401,10 @@ impl Pass<'_> {
             before = Some((entry.version, entry.edited_at));
             for why in &recomputed.wrong {
                 // What builds on a text that was just reported as lost says nothing new.
-                if !(recomputed.is_base_lost && matches!(why, ChainError::NoBase)) {
-                    self.chain_error(entry, why);
+                match why {
+                    ChainError::NoBase if recomputed.is_base_lost => {}
+                    ChainError::Forgotten => self.forgotten(entry),
+                    _ => self.chain_error(entry, why),
                 }
             }
             if !recomputed.is_as_written && self.began_strictly().is_some() {
@@ -384,6 +431,29 @@ impl Pass<'_> {
             }
         }
         head_text
+    }
+
+    /// Reports an entry whose text is not read because it is marked as forgotten.
+    fn forgotten(&mut self, entry: &Entry) {
+        if !self.is_erased(entry) {
+            let message = "it is marked as forgotten, which ctx does to no version";
+            self.find(Code::EntryMalformed, entry.version, message);
+            return;
+        }
+        let paths = [self.id.keyframe_path(entry.version), self.id.diff_path(entry.version)];
+        let kept = paths.into_iter().find(|path| self.vault.files().exists(path));
+        let is_inside = matches!(entry.stored, TextStorage::Diff(_));
+        match kept.or_else(|| is_inside.then(|| self.id.history_path())) {
+            Some(path) => {
+                let message = "its text is still stored, although it is marked as forgotten";
+                let finding = Finding::new(Code::ForgottenPresent, path, message);
+                self.push(finding.version(entry.version));
+            }
+            None => {
+                let message = "its text was erased on purpose; its hashes follow";
+                self.find(Code::VersionForgotten, entry.version, message);
+            }
+        }
     }
 
     /// The keyframe interval that the writers of a history followed.
@@ -492,7 +562,11 @@ impl Pass<'_> {
             Err(why) => return self.chain_error(entry, &why),
         };
         let Described { fields, rest } = described;
-        if let Err(why) = vouched::describes_itself(fields.version, &fields.status, entry) {
+        let is_stub = entry.forget == Forget::Stub && text[rest.clone()].trim().is_empty();
+        if is_stub && self.is_erased(entry) {
+            let message = "it is the empty version that followed the erasure";
+            self.find(Code::VersionForgotten, version, message);
+        } else if let Err(why) = vouched::describes_itself(fields.version, &fields.status, entry) {
             self.chain_error(entry, &why);
         }
         let actual = checksum(&text[rest]).to_string();

@@ -86,6 +86,7 @@ codes! {
     PublishedUnsealed "published-unsealed" Class::Unsettled, "A history records a publication or retirement that no checkpoint has.";
     UnrecordedRemoval "unrecorded-removal" Class::Unsettled, "A checkpoint removes a document that its history does not record as retired.";
     CheckpointHashMissing "checkpoint-hash-missing" Class::Unsettled, "A checkpoint has an id in only one of its two maps.";
+    ForgottenPresent "forgotten-present" Class::Unsettled, "The text of a version is stored although the version is marked as forgotten.";
     VersionUnsealed "version-unsealed" Class::Unsettled, "A history has a version that was never published; ctx does not write such versions.";
     ForeignLog "foreign-log" Class::Unsettled, "Two different checkpoint logs exist, or the log has a form that the configuration never asked for.";
     FileUnreadable "file-unreadable" Class::Unsettled, "A file cannot be read, so its content is unknown.";
@@ -107,9 +108,12 @@ codes! {
     StagedUnproved "staged-unproved" Class::Note, "It cannot be shown that an act upon a staged entry was allowed, or that an entry or a promotion is what it says.";
     StagedElsewhere "staged-elsewhere" Class::Note, "The content of a staged entry went away with an equal one, which ended in another clone.";
     AuditReplaced "audit-replaced" Class::Note, "A change log names a checkpoint of a log that was given up by `head trust` or replaced.";
+    ForeignRecord "foreign-record" Class::Note, "Before ctx took over the log, the reference implementation recorded this otherwise than ctx does.";
+    VersionForgotten "version-forgotten" Class::Note, "The reference implementation erased the text of a version on purpose.";
     VersionUnpublished "version-unpublished" Class::Note, "A history has an unpublished version, as the reference implementation writes it.";
     VaultNested "vault-nested" Class::Note, "The vault contains another vault or is inside one; neither reads the other's files.";
     PolicyUnsealed "policy-unsealed" Class::Note, "No checkpoint seals a governance file.";
+    DerivedDiffers "derived-differs" Class::Note, "`context.yaml` or INDEX.md is not what the last checkpoint gives.";
     ChecksumMismatch "checksum-mismatch" Class::Note, "The `checksum` field of a version is not that of its body.";
     TimestampFuture "timestamp-future" Class::Note, "A record has a later time than the clock.";
     HistoryRespelled "history-respelled" Class::Note, "A history has unchanged values, but not the bytes that ctx writes for them.";

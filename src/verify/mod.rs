@@ -35,7 +35,9 @@ pub(crate) use spaces::{FORMATTER, KINDS, solid};
 pub use steps::Steps;
 
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::foreign::Foreign;
 use crate::checkpoint::log::Log;
+use crate::derived;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout;
@@ -180,9 +182,11 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let is_supposed = supposed.is_some();
     let (seen, survey) = rayon::join(|| look_at_log(vault, supposed, now), survey);
     let (log, mut view, mut findings) = seen?;
-    let (rules, found) = Rules::of(vault, &view);
+    let (mut rules, found) = Rules::of(vault, &view);
     findings.extend(found);
     if let Some(log) = &log {
+        rules.foreign = Foreign::of(&log.entries, log.form, vault.files());
+        excused(&mut findings.findings, &rules.foreign);
         findings.take(log::check_strictly(log, &rules));
     }
     let (log_exists, path) =
@@ -225,7 +229,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         None => {
             let (mut ids, found) = everything(&view, &survey.histories);
             findings.extend(found);
-            findings.extend(working::strays(&survey));
+            findings.extend(working::strays(&survey, &rules.foreign));
             findings.extend(working::ignored(&survey.found));
             findings.extend(working::inside(vault));
             let found;
@@ -279,6 +283,12 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         staged_results: staged.entries.len(),
     };
     report.verdict = verdict(&report, if whole { is_sealed } else { published });
+    if whole && !is_supposed && report.verdict.is_whole() {
+        let differing = derived::differing(vault).into_iter();
+        let found = differing.map(|(path, why)| Finding::new(Code::DerivedDiffers, path, why));
+        report.findings.extend(found);
+        report.findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
+    }
     if whole && !is_supposed && report.verdict.is_whole() && report.trust_error.is_none() {
         report.trust_error = trust::advance(vault, &view.end(), now).err();
     }
@@ -304,6 +314,24 @@ fn explain_lives(vault: &Vault, log: Option<&Log>, view: &log::View, findings: &
         "its command was interrupted before it updated the live file; the next writing command does"
             .clone_into(&mut finding.message);
         finding.checkpoint = Some(view.head_number);
+    }
+}
+
+/// Makes notes of what the reference implementation does to a log (CKPT-40).
+fn excused(findings: &mut [Finding], foreign: &Foreign) {
+    for finding in findings {
+        let (Some(id), Some(checkpoint)) = (&finding.id, finding.checkpoint) else { continue };
+        let why = match finding.code {
+            Code::CheckpointHashMissing if foreign.is_half(checkpoint, id) => {
+                "the reference implementation records documents before their first version"
+            }
+            Code::VersionRegression if foreign.excuses(checkpoint, id) => {
+                "the document was deleted and made again"
+            }
+            _ => continue,
+        };
+        finding.code = Code::ForeignRecord;
+        finding.message = format!("{}: {why}", finding.message);
     }
 }
 

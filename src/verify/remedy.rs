@@ -172,6 +172,15 @@ impl Code {
             Self::Interrupted => {
                 "A command stopped after its commit, or could not write a file. The event was published; this machine's intent record names its checkpoint."
             }
+            Self::ForeignRecord => {
+                "The reference implementation deleted a document with its history, made it again, changed its status, or recorded a document before its first version. An attacker can write the same."
+            }
+            Self::VersionForgotten => {
+                "`forget` of the reference implementation erased the texts of a document and kept their hashes. An attacker can write the same."
+            }
+            Self::ForgottenPresent => {
+                "An erasure was interrupted, or a file was restored from a backup after it."
+            }
             Self::VersionUnpublished => {
                 "The reference implementation keeps submissions that were never approved."
             }
@@ -180,6 +189,9 @@ impl Code {
             }
             Self::PolicyUnsealed => {
                 "The file was never published, or the reference implementation, which ignores such files, published last."
+            }
+            Self::DerivedDiffers => {
+                "The file was edited or forged, another program wrote it, or a merge kept that of another branch."
             }
             Self::ChecksumMismatch => {
                 "The reference implementation computes the `checksum` field by another rule."
@@ -281,6 +293,17 @@ impl Code {
             }
             Self::FileUnreadable | Self::FolderUnreadable => {
                 "Grant yourself permission to read it, and run the command again.".into()
+            }
+            Self::ForeignRecord | Self::VersionForgotten => Hint::call(
+                "{} lists all of it, and takes the log over as it is: from then on the same is damage.",
+                Call::new(Verb::CheckpointAdopt).word("--dry-run"),
+            ),
+            Self::DerivedDiffers => Hint::call(
+                "{} writes it again. No command of ctx reads it, but other programs do.",
+                Verb::Index,
+            ),
+            Self::ForgottenPresent => {
+                "The text is never served. Delete the stored file if it was to be erased.".into()
             }
             Self::TornTail => Hint::call(
                 "After an interrupted command, see with {} what it left; none of that was committed. Otherwise restore the file from git or a backup.",

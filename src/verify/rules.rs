@@ -6,6 +6,7 @@ use super::finding::{Code, Finding};
 use super::log::{Record, Seal, View};
 use crate::chain::replay;
 use crate::chain::walk::Walk;
+use crate::checkpoint::foreign::Foreign;
 use crate::checkpoint::in_force::says_governed;
 use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
@@ -37,6 +38,8 @@ pub(super) struct Rules {
     /// From which checkpoint on each event of ours binds a change log, and from which on it need not;
     /// in order.
     bound: Vec<(CheckpointNumber, bool)>,
+    /// The foreign part of the log.
+    pub(super) foreign: Foreign,
     /// Whether publishing edits live files, as the last sealed configuration has it.
     pub(super) frontmatter: FrontmatterMode,
 }

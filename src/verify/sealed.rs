@@ -6,15 +6,19 @@ use std::collections::{BTreeMap, HashSet};
 use super::artifact::Pass;
 use super::finding::{Code, Finding};
 use super::log::{Record, Seal};
-use crate::chain::history::{Entry, EntryState, History};
+use crate::chain::history::{Entry, EntryState, Forget, History};
+use crate::checkpoint::foreign::Foreign;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::trust::EventKey;
 use crate::vault::config::LogForm;
+use crate::words::count;
 
 /// What a log says of one artifact, to be asked for versions and times.
 pub(super) struct SealIndex<'r> {
     pub(super) record: &'r Record,
+    /// Where the seals of the history begin.
+    begin: usize,
     /// The first seal of each version.
     first: BTreeMap<Version, &'r Seal>,
     /// The first removal at each time.
@@ -23,9 +27,16 @@ pub(super) struct SealIndex<'r> {
 
 impl<'r> SealIndex<'r> {
     pub(super) fn new(record: &'r Record) -> Self {
+        Self::of(record, 0, &Foreign::default())
+    }
+
+    /// The same for a history that has the seals from the place `begin` on. A foreign checkpoint
+    /// seals nothing that it has in one of its maps only.
+    pub(super) fn of(record: &'r Record, begin: usize, foreign: &Foreign) -> Self {
         let mut first = BTreeMap::new();
-        for seal in &record.seals {
-            if let Some(version) = seal.mark.version {
+        for seal in &record.seals[begin..] {
+            let is_half = seal.mark.chain_hash.is_none() && foreign.covers(seal.checkpoint);
+            if let Some(version) = seal.mark.version.filter(|_| !is_half) {
                 first.entry(version).or_insert(seal);
             }
         }
@@ -33,7 +44,7 @@ impl<'r> SealIndex<'r> {
         for removal in &record.removals {
             removed.entry(removal.at).or_insert(removal.checkpoint);
         }
-        Self { record, first, removed }
+        Self { record, begin, first, removed }
     }
 
     /// The first checkpoint that seals a version.
@@ -74,6 +85,24 @@ impl Pass<'_> {
     /// this from the maps of the log.
     pub(super) fn may_be_dropped(&self) -> bool {
         !self.id.is_document() && self.view.form.is_some_and(LogForm::is_shared)
+    }
+
+    /// Whether an entry is one of a document in the foreign part of the log: no strict checkpoint
+    /// seals the version or a later one.
+    pub(super) fn is_foreign(&self, entry: &Entry) -> bool {
+        let later = self.sealed.first.range(entry.version..).next();
+        let is_taken_over = later.is_some_and(|(_, seal)| self.rules.is_strict(seal.checkpoint));
+        self.id.is_document() && !is_taken_over && self.rules.foreign.covers_time(entry.edited_at)
+    }
+
+    /// Whether a removal is foreign, or is that of a document without a history by the first strict
+    /// checkpoint.
+    fn is_foreign_removal(&self, checkpoint: CheckpointNumber) -> bool {
+        let foreign = &self.rules.foreign;
+        let is_present = |seal: &Seal| seal.checkpoint < checkpoint && seal.mark.sealed().is_some();
+        let present = &self.sealed.record.seals[self.sealed.begin..];
+        foreign.covers(checkpoint)
+            || foreign.covers_removal(checkpoint) && !present.iter().any(is_present)
     }
 
     /// Publication and retirement times stand in no pre-image; the text bounds them from below
@@ -127,10 +156,20 @@ impl Pass<'_> {
         // The last retirement before the seal that is looked at: its version and its checkpoint.
         let mut last: Option<(Version, CheckpointNumber)> = None;
         let record = self.sealed.record;
-        for seal in &record.seals {
+        if let Some(last) = self.sealed.begin.checked_sub(1).map(|last| &record.seals[last]) {
+            let versions = count(self.sealed.begin, "sealed version");
+            let message =
+                format!("the history lacks {versions}: the document was deleted and made again");
+            let finding = Finding::new(Code::ForeignRecord, self.id.history_path(), message);
+            self.push(finding.checkpoint(last.checkpoint));
+        }
+        for seal in &record.seals[self.sealed.begin..] {
             let Some(version) = seal.mark.version else {
                 continue;
             };
+            if seal.mark.sealed().is_none() && self.rules.foreign.covers(seal.checkpoint) {
+                continue;
+            }
             let at = |code, message: String| {
                 Finding::new(code, self.id.history_path(), message)
                     .version(version)
@@ -178,7 +217,8 @@ impl Pass<'_> {
             let version = entry.version;
             let event = || format!(" ({})", EventKey::of(entry));
             let is_tail = version > last_sealed;
-            if entry.is_published() && !self.sealed.first.contains_key(&version) {
+            let is_stub = entry.forget == Forget::Stub && self.is_erased(entry);
+            if entry.is_published() && !is_stub && !self.sealed.first.contains_key(&version) {
                 let message = format!(
                     "the history records it as published{}, but no checkpoint holds it",
                     event()
@@ -227,6 +267,10 @@ impl Pass<'_> {
             }
             let (code, message) = if self.may_be_dropped() {
                 (Code::PolicyUnsealed, "the reference implementation removed it from the log")
+            } else if self.id.is_document() && self.is_foreign_removal(removal.checkpoint) {
+                let why =
+                    "the checkpoint removes it: its live file was gone, or had another status";
+                (Code::ForeignRecord, why)
             } else {
                 (
                     Code::UnrecordedRemoval,

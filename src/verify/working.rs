@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::artifact::Pass;
 use super::finding::{Code, Finding};
 use super::log::View;
+use crate::checkpoint::foreign::Foreign;
 use crate::document::frontmatter::Status;
 use crate::document::live_form::{LiveForm, is_edited};
 use crate::document::text::normalise;
@@ -185,14 +186,20 @@ pub(super) fn ignored(found: &WalkedFiles) -> Vec<Finding> {
 }
 
 /// What is among the histories without being one, and what could not be looked at.
-pub(super) fn strays(survey: &Survey) -> Vec<Finding> {
+pub(super) fn strays(survey: &Survey, foreign: &Foreign) -> Vec<Finding> {
     let lists = [
         (&survey.strays, Code::Unfinished, "it belongs to no history"),
         (&survey.links, Code::FileIgnored, "it is a symbolic link, which is not followed"),
         (&survey.unlisted, Code::FolderUnreadable, "it cannot be listed"),
     ];
     let found = lists.into_iter().flat_map(|(paths, code, message)| {
-        paths.iter().map(move |path| Finding::new(code, path, message))
+        paths.iter().map(move |path| match layout::FOREIGN_FILES.contains(&path.as_str()) {
+            true if code == Code::Unfinished && foreign.is_any() => {
+                let message = "the reference implementation keeps it; no hash covers it";
+                Finding::new(Code::ForeignRecord, path, message)
+            }
+            _ => Finding::new(code, path, message),
+        })
     });
     found.collect()
 }

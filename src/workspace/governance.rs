@@ -4,12 +4,15 @@ use super::Workspace;
 use crate::checkpoint::log::Log;
 use crate::govern::review::{self, Begin};
 use crate::govern::{Mode, Outcome};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
-use crate::report::failure::Failure;
+use crate::model::timestamp::Timestamp;
+use crate::report::failure::{Code, Failure};
 use crate::trust;
 use crate::vault::Vault;
 use crate::vault::audit::Audit;
 use crate::vault::config::{Config, Governance};
+use crate::verify::{self, Finding};
 use crate::yaml::edit::{entry, replace_value, spliced};
 use crate::yaml::{self, Dialect};
 
@@ -28,6 +31,7 @@ impl Workspace<'_> {
         mode: Mode,
     ) -> Result<Outcome, Failure> {
         let author = self.author(vault, note, None)?;
+        refuse_foreign_records(vault, author.now)?;
         let audit = vault.config().audit.or(Some(Audit::default()));
         let vault = &vault.under(Config { audit, ..vault.config().clone() });
         let begin = Begin { author: &author, alone, mode };
@@ -51,6 +55,25 @@ impl Workspace<'_> {
         let edit = |text: &str| with_mode(text, Governance::Ungoverned);
         Ok(review::submit_edit(vault, &DocumentId::config(), &author, mode, edit)?)
     }
+}
+
+/// Refuses a vault that would be damaged as soon as it is governed, because of what the reference
+/// implementation recorded (CKPT-40).
+fn refuse_foreign_records(vault: &Vault, now: Timestamp) -> Result<(), Failure> {
+    if !trust::open_log(vault)?.foreign.is_whole() {
+        return Ok(());
+    }
+    let report = verify::verify(vault, &verify::Request::whole(now))?;
+    let is_foreign = |f: &&Finding| {
+        matches!(f.code, verify::Code::ForeignRecord | verify::Code::VersionForgotten)
+    };
+    let Some(found) = report.findings.iter().find(is_foreign) else { return Ok(()) };
+    let place = found.id.as_ref().map_or(found.path.as_str(), DocumentId::as_str);
+    let message =
+        format!("`{place}` has a record that a governed vault cannot have: {}", found.message);
+    let adopt = Call::new(Verb::CheckpointAdopt);
+    Err(Failure::new(Code::Refused, message)
+        .hint(Hint::call("run {} first: it accepts such records as they are", adopt)))
 }
 
 /// Whether the last checkpoint leaves a vault governed.

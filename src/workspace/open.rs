@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Workspace;
+use crate::checkpoint::log::Log;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::report::failure::{Code, Failure};
 use crate::trust;
@@ -102,7 +103,11 @@ impl Workspace<'_> {
         let (git, folder) = (self.environment.git, root.to_owned());
         let history = History::new(move |args| git(&folder, args, b"").ok());
         let vault = vault.with_cache(cache).with_state(state).on(self.environment.disk.clone());
-        vault.with_patience(self.patience()).read_by(reader).known_by(history)
+        let vault = vault.with_patience(self.patience()).read_by(reader).known_by(history);
+        match vault.has_foreign_review() && !is_begun_by_ctx(&vault) {
+            true => vault.with_foreign_review(),
+            false => vault,
+        }
     }
 
     /// Who reads the vault in a folder: as who acts, when it is asked.
@@ -136,6 +141,14 @@ impl Workspace<'_> {
     pub(crate) fn state_home(&self) -> Option<PathBuf> {
         outside::state_home(|name| self.environment.var(name))
     }
+}
+
+/// Whether ctx began the log of a vault; true for a log that cannot be relied on. A vault without
+/// a log has none that ctx began.
+fn is_begun_by_ctx(vault: &Vault) -> bool {
+    let log = Log::read(vault);
+    let begun = |log: &Log| log.sound().map_or(true, |log| log.is_begun_by_ctx());
+    log.as_ref().map_or(true, begun)
 }
 
 /// The folder of a vault in a directory of the user. What is in the vault is not out of the reach

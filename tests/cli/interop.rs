@@ -4,7 +4,7 @@
 use contextnest::model::digest::Digest;
 use insta::assert_snapshot;
 
-use crate::harness::{Place, repository};
+use crate::harness::{Output, Place, repository};
 
 const LOG: &str = ".versions/context_history.yaml";
 const LATER: &str = "--now 2026-11-22T08:00:00.000Z";
@@ -206,4 +206,53 @@ fn histories_of_reviews_are_read_by_its_rules() {
     let last = &checkpoints[19]["document_versions"];
     assert_eq!(last["nodes/glossaire"].as_u64(), Some(5));
     assert!(last.get("nodes/vendor-risk").is_none());
+}
+
+#[track_caller]
+fn unusable(output: &Output) {
+    assert!(output.whole().contains("error[config-invalid]"), "{}", output.whole());
+}
+
+const FOREIGN_REVIEW: &str = "review: 'on'\n";
+
+#[test]
+fn foreign_review_is_a_warning_in_a_log_that_ctx_did_not_begin() {
+    let place = vault();
+    let config = place.read(".context/config.yaml") + FOREIGN_REVIEW;
+    place.write(".context/config.yaml", &config);
+    for verb in ["status", "list", "index", "verify", "head"] {
+        place.ctx(&format!("{verb} {LATER}")).ok();
+    }
+    let found = place.ctx("validate").ok().whole();
+    assert!(found.contains("1 warning") && found.contains("`review`"), "{found}");
+    place.ctx(&format!("publish --changed {LATER}")).ok();
+    // The sealed configuration is read, too.
+    place.ctx("status").ok();
+    place.ctx("verify --now 2026-11-22T08:00:01.000Z").ok();
+    // A configuration that protects fails closed.
+    for protects in ["governance: governed\n", "reads: stewards\n"] {
+        place.write(".context/config.yaml", format!("{config}{protects}"));
+        unusable(&place.ctx("status"));
+        unusable(&place.ctx("publish --changed"));
+    }
+    for foreign in ["governance: 'on'\n", "reads: 'on'\n", "audit: 'on'\n", "staging: 'on'\n"] {
+        place.write(".context/config.yaml", format!("{config}{foreign}"));
+        unusable(&place.ctx("status"));
+    }
+}
+
+#[test]
+fn foreign_review_is_an_error_in_a_log_that_ctx_began_or_would_begin() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.write(".context/config.yaml", place.read(".context/config.yaml") + FOREIGN_REVIEW);
+    for verb in ["status", "publish --changed", "index"] {
+        unusable(&place.ctx(verb));
+    }
+    // The first event of ctx would make it unusable.
+    let place = Place::vault();
+    place.write(".context/config.yaml", place.read(".context/config.yaml") + FOREIGN_REVIEW);
+    place.write("nodes/a.md", "# A\n");
+    place.ctx("status").ok();
+    let found = place.ctx("publish --all").whole();
+    assert!(found.contains("`review`") && found.contains("error[refused]"), "{found}");
 }

@@ -40,6 +40,7 @@ mod failures;
 mod fetched;
 mod followed;
 mod foreign;
+mod foreign_log;
 mod forged;
 mod formatted;
 mod governance;

@@ -329,7 +329,7 @@ fn check_and_validate_find_what_is_wrong_with_live_packs() {
     ");
     place.write(
         "packs/bad.yml",
-        "id: bad\nlabel: Bad\nlable: x\nquery: '#a + typ:tool'\nincludes: [nodes/a]\n",
+        "id: bad\nlabel: Bad\nlable: x\nquery: '#a + typ:tool'\nincludes: [nodes//a]\n",
     );
     place.write(
         "packs/dead.yml",
@@ -346,7 +346,7 @@ fn check_and_validate_find_what_is_wrong_with_live_packs() {
       #a + typ:tool
            ^^^^
       hint: did you mean `type:`?
-    error[pack-uri]: packs/bad.yml:5:12: `nodes/a` is not a URI: expected `contextnest://`
+    error[pack-uri]: packs/bad.yml:5:12: `nodes//a` is not a URI: expected `contextnest://`
       hint: write `contextnest://` and the path of the document, without `.md`
     error[pack-twice]: packs/dead.yml:1:1: `packs/buy.yml` has the id `buy.start`, too
       hint: give one of them another id
@@ -374,7 +374,7 @@ fn check_and_validate_find_what_is_wrong_with_live_packs() {
       hint: fix the line; spec/vault.md lists the keys
     warning[pack-query]: packs/bad.yml:4: the query is not a selector: expected a tag, a filter, `pack:` or a URI, but found `typ:`
       hint: did you mean `type:`?
-    warning[pack-uri]: packs/bad.yml:5: `nodes/a` is not a URI: expected `contextnest://`
+    warning[pack-uri]: packs/bad.yml:5: `nodes//a` is not a URI: expected `contextnest://`
       hint: write `contextnest://` and the path of the document, without `.md`
     warning[pack-twice]: packs/dead.yml:1: `packs/buy.yml` has the id `buy.start`, too
       hint: give one of them another id

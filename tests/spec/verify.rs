@@ -87,7 +87,10 @@ fn verify_gives_the_verdict_and_the_findings_of_each_vault() {
         write_all(folder.path(), &bases[&case.base], &case.changes);
         let vault = Vault::open(folder.path()).unwrap();
         let report = verify(&vault, &Request::whole(now.parse().unwrap())).unwrap();
-        let found = report.findings.iter().map(|finding| Finding {
+        // What the annex adds is compared elsewhere.
+        let portable =
+            report.findings.iter().filter(|found| found.code.as_str() != "derived-differs");
+        let found = portable.map(|finding| Finding {
             code: finding.code.as_str().to_owned(),
             of: finding.id.as_ref().map_or(finding.path.clone(), ToString::to_string),
             version: finding.version,

@@ -2,7 +2,7 @@
 //! its entries are and not what a tree of it would be.
 
 use super::{
-    Entry, EntryState, Fault, FaultKind, History, HistoryError, Slot, Tail, TextStorage,
+    Entry, EntryState, Fault, FaultKind, Forget, History, HistoryError, Slot, Tail, TextStorage,
     UnknownKey, UnknownKeys,
 };
 use crate::model::digest::{Digest, DigestError};
@@ -35,6 +35,9 @@ const ENTRY_KEYS: [&str; 10] = [
     "chain_hash",
 ];
 
+/// What the reference implementation records of a version whose text it erased.
+const ERASED_KEYS: [&str; 4] = ["tombstone", "forgotten_at", "forgotten_by", "reason_code"];
+
 /// Reads a history by the rules of YAML.
 pub(super) fn history(text: &str) -> Result<History, HistoryError> {
     let mut slots = Vec::new();
@@ -49,8 +52,12 @@ pub(super) fn history(text: &str) -> Result<History, HistoryError> {
         if faulty > MAX_FAULTY {
             return Err(item.error(format!("more than {MAX_FAULTY} entries are malformed")));
         }
+        let is_erased = slot.entry.as_ref().is_ok_and(|entry| entry.forget == Forget::Erased);
         slots.push(slot);
-        unknown.gather(&item, &ENTRY_KEYS);
+        match is_erased {
+            true => unknown.gather(&item, &[&ENTRY_KEYS[..], &ERASED_KEYS].concat()),
+            false => unknown.gather(&item, &ENTRY_KEYS),
+        }
         Ok(())
     };
     let list = List { key: "versions", nodes: MAX_NODES, take: &mut take };
@@ -171,6 +178,7 @@ impl Reader<'_> {
         let content_hash =
             self.required("content_hash").and_then(|h| self.hash("content_hash", &h));
         let chain_hash = self.required("chain_hash").and_then(|h| self.hash("chain_hash", &h));
+        let forget = self.forget();
         let state = EntryState::of(published_at, retired_at).or_else(|| {
             let found = "published and retired at once";
             self.fault(FaultKind::EntryMalformed, "retired_at", found)
@@ -182,9 +190,20 @@ impl Reader<'_> {
             edited_at: edited_at?,
             state: state?,
             note,
+            forget,
             content_hash: content_hash?,
             chain_hash: chain_hash?,
         })
+    }
+
+    /// A flag that is there and is not `false` counts: a text that may be forgotten is not read.
+    fn forget(&self) -> Forget {
+        let is_set = |key| self.node.get(key).is_some_and(|node| node.boolean() != Some(false));
+        match (is_set("tombstone"), is_set("forget_stub")) {
+            (true, _) => Forget::Erased,
+            (false, true) => Forget::Stub,
+            (false, false) => Forget::None,
+        }
     }
 
     fn stored(&mut self) -> Option<TextStorage> {

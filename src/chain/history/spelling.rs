@@ -5,7 +5,7 @@
 //! a reader of YAML. The scan accepts nothing else: each field is taken only if writing its value
 //! gives the bytes that stand there. Whatever it declines, the other reader judges.
 
-use super::{Entry, EntryState, History, Slot, Tail, TextStorage, UnknownKeys};
+use super::{Entry, EntryState, Forget, History, Slot, Tail, TextStorage, UnknownKeys};
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::yaml::{canonical_number, emit, exact};
@@ -109,6 +109,7 @@ impl<'t> Scan<'t> {
             edited_at,
             state,
             note,
+            forget: Forget::None,
             content_hash,
             chain_hash,
         })
@@ -210,6 +211,7 @@ mod tests {
                     None => EntryState::Unpublished,
                 },
                 note,
+                forget: Forget::None,
                 content_hash: Digest::of(&seed.to_le_bytes()),
                 chain_hash: Digest::of(b"chain"),
             },
@@ -246,6 +248,7 @@ mod tests {
             edited_at: at,
             state: EntryState::Published(at),
             note: None,
+            forget: Forget::None,
             content_hash: Digest::of(b"content"),
             chain_hash: Digest::of(b"chain"),
         };
@@ -270,6 +273,7 @@ mod tests {
                 EntryState::Published(at)
             },
             note: note.map(str::to_owned),
+            forget: Forget::None,
             content_hash: Digest::of(b"content"),
             chain_hash: Digest::of(b"chain"),
         };

@@ -12,6 +12,7 @@ fn entry(version: u64, stored: TextStorage, note: Option<String>) -> Entry {
         edited_at: at,
         state: EntryState::Published(at),
         note,
+        forget: Forget::None,
         content_hash: Digest::of(b"content"),
         chain_hash: Digest::of(b"chain"),
     }

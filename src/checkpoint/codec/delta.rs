@@ -73,7 +73,7 @@ impl<'de> Deserialize<'de> for Set {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Set, A::Error> {
                 let mut set = Ok(Vec::new());
-                while let Some((id, mark)) = map.next_entry::<Text<'de>, (u64, Text<'de>)>()? {
+                while let Some((id, mark)) = map.next_entry::<Text<'de>, RawMark<'de>>()? {
                     // The rest of the line still has to be an object.
                     if let Ok(marks) = &mut set {
                         match read_mark(&id, &mark) {
@@ -92,12 +92,22 @@ impl<'de> Deserialize<'de> for Set {
     }
 }
 
+/// A version and a chain hash; one of them is null where an id is in one map only.
+type RawMark<'l> = (Option<u64>, Option<Text<'l>>);
+
 fn read_mark(
     Text(id): &Text<'_>,
-    (version, Text(chain)): &(u64, Text<'_>),
+    (version, chain): &RawMark<'_>,
 ) -> Result<(DocumentId, Mark), EntryFault> {
-    let number = Version::recordable(*version).ok_or_else(|| not_a_number(*version, "set"))?;
-    Ok((read_id(id)?, Mark::new(number, digest(chain, "set")?)))
+    let version = version.map(|n| Version::recordable(n).ok_or_else(|| not_a_number(n, "set")));
+    let chain_hash = chain.as_ref().map(|Text(chain)| digest(chain, "set"));
+    let mark = Mark { version: version.transpose()?, chain_hash: chain_hash.transpose()? };
+    match mark {
+        Mark { version: None, chain_hash: None } => {
+            Err(EntryFault::Field("set", "neither a version nor a hash".to_owned()))
+        }
+        mark => Ok((read_id(id)?, mark)),
+    }
 }
 
 fn read_id(text: &str) -> Result<DocumentId, EntryFault> {
@@ -214,12 +224,20 @@ fn write(out: &mut impl Sink, checkpoint: &Checkpoint) {
     out.put(b"],\"set\":");
     write_map(out, checkpoint.whole_set().into_iter(), |out, mark| {
         out.put(b"[");
-        write_number(out, mark.version.unwrap_or(Version::NONE).0);
-        out.put(b",\"");
-        if let Some(hash) = &mark.chain_hash {
-            hash.write_to(out);
+        match mark.version {
+            Some(version) => write_number(out, version.0),
+            None => out.put(b"null"),
         }
-        out.put(b"\"]");
+        out.put(b",");
+        match &mark.chain_hash {
+            Some(hash) => {
+                out.put(b"\"");
+                hash.write_to(out);
+                out.put(b"\"");
+            }
+            None => out.put(b"null"),
+        }
+        out.put(b"]");
     });
     out.put(b",\"triggered_by\":");
     write_string(out, checkpoint.triggered_by.as_str());
@@ -239,6 +257,10 @@ mod tests {
             set: vec![
                 ("nodes/b".parse().unwrap(), Mark::new(Version(1), Digest::of(b"b"))),
                 ("nodes/\"q\"".parse().unwrap(), Mark::new(Version(12), Digest::of(b"q"))),
+                (
+                    "nodes/half".parse().unwrap(),
+                    Mark { version: Some(Version(1)), chain_hash: None },
+                ),
             ],
             removed: vec!["nodes/a".parse().unwrap()],
             bound: vec![(
@@ -283,6 +305,8 @@ mod tests {
             ("\"removed\":[\"nodes/a\"]", "\"removed\":[\"nodes/b\"]"),
             ("689Z", "6890Z"),
             ("sha256:", "sha512:"),
+            ("[1,null]", "[null,null]"),
+            ("[1,null]", "[1]"),
         ] {
             let bad = good.replacen(from, to, 1);
             assert_ne!(bad, good, "{from}");

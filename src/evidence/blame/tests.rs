@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::chain::diff;
-use crate::chain::history::EntryState;
+use crate::chain::history::{EntryState, Forget};
 use crate::chain::preimage::chain_hash;
 use crate::evidence::attribution::Span;
 
@@ -52,6 +52,7 @@ impl Written {
                 edited_at,
                 state,
                 note: None,
+                forget: Forget::None,
                 content_hash,
                 chain_hash,
             };

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::chain::history::{Entry, EntryState, TextStorage};
+use crate::chain::history::{Entry, EntryState, Forget, TextStorage};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
@@ -62,6 +62,7 @@ impl SegmentEntry {
             edited_at,
             state: EntryState::Published(edited_at),
             note: None,
+            forget: Forget::None,
             content_hash: self.content_hash.parse().ok()?,
             chain_hash: self.chain_hash.parse().ok()?,
         })

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::fit::needs;
 use super::*;
-use crate::chain::history::{Entry, EntryState, TextStorage};
+use crate::chain::history::{Entry, EntryState, Forget, TextStorage};
 use crate::document::{Document, hidden};
 use crate::model::number::Version;
 use crate::resolve::Served;
@@ -90,6 +90,7 @@ fn served(n: usize, made: &Made, before: &[Served]) -> Served {
             EntryState::Unpublished
         },
         note: None,
+        forget: Forget::None,
         content_hash: hash,
         chain_hash: hash,
     };

@@ -1,0 +1,278 @@
+//! What a log that ctx did not begin may record although ctx records it otherwise
+//! (`spec/checkpoint.md`, section 7).
+//!
+//! The reference implementation deletes a document together with its history, and begins another
+//! history for a document that is made again. Its log then seals versions that no history has. An
+//! attacker can write what that program writes, so each leniency ends at the first strict
+//! checkpoint, and there is none in a log that ctx began or in a vault that was governed.
+
+use std::collections::{HashMap, HashSet};
+
+use super::event::Checkpoint;
+use super::fault::EntryFault;
+use super::log::Log;
+use super::state::Mark;
+use crate::chain::error::ChainError;
+use crate::chain::history::{Entry, History};
+use crate::chain::{replay, vouched};
+use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::model::timestamp::Timestamp;
+use crate::vault::config::{Config, Governance, LogForm};
+use crate::vault::files::Files;
+
+/// The foreign part of a log (CKPT-40): the checkpoints before the first strict one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Foreign {
+    part: Part,
+    /// The checkpoints that have a document in one map only, before its first version.
+    halves: HashSet<(CheckpointNumber, DocumentId)>,
+    /// The checkpoints that go back to an older version of a document which was made again, each
+    /// with the document.
+    restarts: HashSet<(CheckpointNumber, DocumentId)>,
+    /// The last version of the present history of each of these documents.
+    last: HashMap<DocumentId, Version>,
+}
+
+/// Which checkpoints of a log are foreign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// No checkpoint.
+    #[default]
+    None,
+    /// The checkpoints before this one, which is of this instant.
+    Before(CheckpointNumber, Timestamp),
+    /// The whole log.
+    Whole,
+}
+
+impl Foreign {
+    /// The foreign part of a log.
+    pub(crate) fn of(
+        entries: &[Result<Checkpoint, EntryFault>],
+        form: LogForm,
+        files: &Files,
+    ) -> Self {
+        let part = part(entries, form, files);
+        let mut foreign = Self { part, ..Self::default() };
+        if foreign.is_any() {
+            foreign.find_restarts(entries, files);
+        }
+        foreign
+    }
+
+    /// Which checkpoints are foreign.
+    pub(crate) fn part(&self) -> Part {
+        self.part
+    }
+
+    /// Whether the log has a foreign part.
+    pub(crate) fn is_any(&self) -> bool {
+        self.part != Part::None
+    }
+
+    /// Whether the log has a foreign part, and ctx has not taken it over yet.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.part == Part::Whole
+    }
+
+    /// Whether a checkpoint is foreign.
+    pub(crate) fn covers(&self, checkpoint: CheckpointNumber) -> bool {
+        match self.part {
+            Part::None => false,
+            Part::Before(strict, _) => checkpoint < strict,
+            Part::Whole => true,
+        }
+    }
+
+    /// Whether a checkpoint is foreign, or is the first strict one, which removes what the
+    /// documents before it left.
+    pub(crate) fn covers_removal(&self, checkpoint: CheckpointNumber) -> bool {
+        self.covers(checkpoint)
+            || matches!(self.part, Part::Before(strict, _) if strict == checkpoint)
+    }
+
+    /// Whether a record of this time can be one of the foreign part.
+    pub(crate) fn covers_time(&self, at: Timestamp) -> bool {
+        self.part.covers_time(at)
+    }
+
+    /// Whether a checkpoint may have a document in one of its maps only.
+    pub(crate) fn is_half(&self, checkpoint: CheckpointNumber, id: &DocumentId) -> bool {
+        !self.halves.is_empty() && self.halves.contains(&(checkpoint, id.clone()))
+    }
+
+    /// Whether a checkpoint may go back to an older version of a document.
+    pub(crate) fn excuses(&self, checkpoint: CheckpointNumber, id: &DocumentId) -> bool {
+        !self.restarts.is_empty() && self.restarts.contains(&(checkpoint, id.clone()))
+    }
+
+    /// Where the seals of the history that a document has now begin, among all of its seals in the
+    /// order of the checkpoints: after the last foreign one that names a version which this history
+    /// does not have. The chain hash of a later one binds everything before it, so an attacker
+    /// cannot alter a history and have its seals belong to an earlier one.
+    pub(crate) fn begin_of_history(
+        &self,
+        seals: impl DoubleEndedIterator<Item = (CheckpointNumber, Mark)> + ExactSizeIterator,
+        history: Option<&History>,
+    ) -> usize {
+        let entries: HashMap<Version, &Entry> = history
+            .map(|history| history.entries().map(|entry| (entry.version, entry)).collect())
+            .unwrap_or_default();
+        let is_other = |(checkpoint, mark): (CheckpointNumber, Mark)| {
+            let Some((version, hash)) = mark.sealed() else { return false };
+            let has = entries.get(&version).is_some_and(|entry: &&Entry| entry.chain_hash == hash);
+            self.covers(checkpoint) && !has
+        };
+        let count = seals.len();
+        let after = seals.enumerate().rev().find(|(_, seal)| is_other(*seal));
+        // Of a history that has none of them, the last is compared: it is not another one's.
+        match after {
+            Some((last, _)) if history.is_some() && last + 1 == count => last,
+            Some((last, _)) => last + 1,
+            None => 0,
+        }
+    }
+
+    /// The last version that the log seals of the history that an artifact has now, where it seals
+    /// `version` at most, and its last seal is of `checkpoint`.
+    pub(super) fn last_of(
+        &self,
+        files: &Files,
+        id: &DocumentId,
+        (version, checkpoint): (Version, CheckpointNumber),
+    ) -> Version {
+        if !self.is_any() || !id.is_document() {
+            return version;
+        }
+        let is_deleted = || self.covers(checkpoint) && !replay::has_history(files, id);
+        match self.last.get(id) {
+            Some(last) => *last,
+            None if is_deleted() => Version::NONE,
+            None => version,
+        }
+    }
+
+    /// Keeps those of the sealed versions of an artifact that are of its present history.
+    pub(crate) fn retain_present(
+        &self,
+        files: &Files,
+        id: &DocumentId,
+        log: &Log,
+        versions: &mut Vec<Version>,
+    ) {
+        let has_history = replay::has_history(files, id);
+        if !self.is_any() || !id.is_document() || has_history && !self.last.contains_key(id) {
+            return;
+        }
+        let seals: Vec<(CheckpointNumber, Mark)> = log
+            .entries
+            .iter()
+            .flatten()
+            .filter_map(|entry| Some((entry.number, entry.set.iter().find(|(of, _)| of == id)?.1)))
+            .collect();
+        let history = match replay::load(files, id) {
+            Ok(history) => Some(history),
+            Err(ChainError::HistoryMissing) => None,
+            Err(_) => return,
+        };
+        let begin = self.begin_of_history(seals.iter().copied(), history.as_ref());
+        versions.retain(|version| {
+            seals[begin..].iter().any(|(_, mark)| mark.version == Some(*version))
+        });
+    }
+
+    fn find_restarts(&mut self, entries: &[Result<Checkpoint, EntryFault>], files: &Files) {
+        // Each id with the highest version so far, and whether it went back to an older one, or
+        // came back after it was removed.
+        let mut highest: HashMap<&DocumentId, (Version, bool)> = HashMap::new();
+        let (mut removed, mut sealed) = (HashSet::new(), HashSet::new());
+        for checkpoint in entries.iter().flatten() {
+            removed.extend(&checkpoint.removed);
+            for (id, mark) in checkpoint.set.iter().filter(|(id, _)| id.is_document()) {
+                let Some(version) = mark.version else { continue };
+                let is_first_half = mark.chain_hash.is_none() && !sealed.contains(id);
+                if is_first_half && self.covers(checkpoint.number) {
+                    self.halves.insert((checkpoint.number, id.clone()));
+                }
+                if mark.chain_hash.is_some() {
+                    sealed.insert(id);
+                }
+                let (known, is_back) = highest.entry(id).or_insert((version, false));
+                *is_back |= version < *known || removed.contains(id);
+                *known = version.max(*known);
+            }
+        }
+        let back: HashSet<&DocumentId> =
+            highest.iter().filter(|(_, (_, is_back))| *is_back).map(|(id, _)| *id).collect();
+        let mut seals: HashMap<&DocumentId, Vec<(CheckpointNumber, Mark)>> = HashMap::new();
+        for checkpoint in entries.iter().flatten() {
+            for (id, mark) in checkpoint.set.iter().filter(|(id, _)| back.contains(id)) {
+                seals.entry(id).or_default().push((checkpoint.number, *mark));
+            }
+        }
+        for (id, seals) in seals {
+            let history = match replay::load(files, id) {
+                Ok(history) => Some(history),
+                Err(ChainError::HistoryMissing) => None,
+                Err(_) => continue,
+            };
+            let begin = self.begin_of_history(seals.iter().copied(), history.as_ref());
+            let mut highest = Version::NONE;
+            for (n, (checkpoint, mark)) in seals.into_iter().enumerate() {
+                let Some(version) = mark.version else { continue };
+                if n < begin || version >= highest {
+                    self.restarts.insert((checkpoint, id.clone()));
+                }
+                if n >= begin {
+                    highest = version.max(highest);
+                }
+            }
+            self.last.insert(id.clone(), highest);
+        }
+    }
+}
+
+impl Part {
+    /// Whether a record of this time can be one of a foreign checkpoint.
+    pub(crate) fn covers_time(self, at: Timestamp) -> bool {
+        match self {
+            Self::None => false,
+            Self::Before(_, strict) => at < strict,
+            Self::Whole => true,
+        }
+    }
+}
+
+fn part(entries: &[Result<Checkpoint, EntryFault>], form: LogForm, files: &Files) -> Part {
+    match entries.first() {
+        Some(Ok(first)) if !first.seals_governance() => {}
+        _ => return Part::None,
+    }
+    let config = DocumentId::config();
+    let of_config = |checkpoint: &Checkpoint| {
+        let (_, mark) = checkpoint.set.iter().find(|(id, _)| *id == config)?;
+        Some((checkpoint.number, checkpoint.at, *mark))
+    };
+    let mut history = None;
+    for (number, at, mark) in entries.iter().flatten().filter_map(of_config) {
+        let history = history.get_or_insert_with(|| replay::load(files, &config));
+        let (Ok(history), Some((version, hash))) = (history, mark.sealed()) else {
+            return Part::None;
+        };
+        let text = vouched::sealed(files, &config, history, version, &hash);
+        let Some(sealed) = text.ok().and_then(|sealed| Config::parse(&sealed.text).ok()) else {
+            return Part::None;
+        };
+        if sealed.governance == Governance::Governed {
+            return Part::None;
+        }
+        if form == LogForm::Delta && sealed.checkpoint_log == Some(LogForm::Delta) {
+            return Part::Before(number, at);
+        }
+    }
+    match form {
+        LogForm::Full => Part::Whole,
+        LogForm::Delta => Part::None,
+    }
+}

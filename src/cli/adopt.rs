@@ -1,0 +1,66 @@
+//! `ctx checkpoint adopt`.
+
+use super::convert::finish;
+use super::expect::ExpectHead;
+use super::session::Session;
+use super::ui::shown;
+use super::{Acting, Answer, event, progress};
+use crate::convert::{Converted, Request, convert};
+use crate::govern::Mode;
+use crate::model::id::DocumentId;
+use crate::report::checkpoint::AdoptReport;
+use crate::report::failure::Failure;
+use crate::vault::config::LogForm;
+use crate::words::count;
+
+/// Take over the log of the reference implementation as it is
+///
+/// Lists what the log and the histories have that ctx records otherwise: documents that were
+/// deleted, made again or erased, and changes of a status. Then it publishes a configuration with
+/// `versions.checkpoint_log: delta` and converts the log. From this checkpoint on the same is
+/// damage, and only ctx can write to the vault. A document without a history leaves the maps.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx checkpoint adopt --dry-run\n  ctx checkpoint adopt")]
+pub(super) struct Adopt {
+    /// List what would be accepted; write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    expect: ExpectHead,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+pub(super) fn run(args: &Adopt, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.acting(&args.acting)?;
+    let author = session.workspace.author(&vault, None, None)?;
+    let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
+    let request = Request { author, form: LogForm::Delta, adopts: true, mode };
+    let converted = progress::watch(session, &vault, || convert(&vault, &request))?;
+    match session.ui.json {
+        true => session.ui.report(&AdoptReport::new(&converted, args.dry_run)),
+        false => print(args, session, &converted),
+    }
+    finish(session, &vault, &converted)
+}
+
+fn print(args: &Adopt, session: &mut Session<'_>, converted: &Converted) {
+    if converted.bytes.is_none() {
+        session.ui.line("the log needs no adoption: ctx began it, or has taken it over");
+        return;
+    }
+    session.ui.line(&format!("accepted: {}", count(converted.accepted.len(), "record")));
+    for found in &converted.accepted {
+        let id = found.id.as_ref().map_or(found.path.as_str(), DocumentId::as_str);
+        session.ui.line(&format!("  {}: {}", shown(id), shown(&found.message)));
+    }
+    if let Some(outcome) = converted.event.as_ref().filter(|event| event.checkpoint.is_some()) {
+        for id in outcome.checkpoint.iter().flat_map(|checkpoint| &checkpoint.removed) {
+            session.ui.line(&format!("  {}: leaves the maps", shown(id.as_str())));
+        }
+        event::text(session, "adopt", outcome, args.dry_run);
+    }
+    if let Some(path) = &converted.kept {
+        session.ui.note(&format!("note: the old log is kept in {path}"));
+    }
+}
