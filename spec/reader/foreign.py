@@ -48,7 +48,9 @@ class Foreign:
         if not others:
             return 0
         last = others[-1]
-        return last if history and last + 1 == len(seals) else last + 1
+        begin = last if history and last + 1 == len(seals) else last + 1
+        is_cut = any(v and chain and hashes.get(v) == chain for _, v, chain, _ in seals[:begin])
+        return 0 if is_cut else begin
 
     def excuse(self):
         """Makes notes of what the reference implementation does to a log."""

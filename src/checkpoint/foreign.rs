@@ -110,28 +110,31 @@ impl Foreign {
     /// Where the seals of the history that a document has now begin, among all of its seals in the
     /// order of the checkpoints: after the last foreign one that names a version which this history
     /// does not have. The chain hash of a later one binds everything before it, so an attacker
-    /// cannot alter a history and have its seals belong to an earlier one.
+    /// cannot alter a history and have its seals belong to an earlier one. Nor can they cut one
+    /// short: a history that has an earlier seal was not begun again.
     pub(crate) fn begin_of_history(
         &self,
-        seals: impl DoubleEndedIterator<Item = (CheckpointNumber, Mark)> + ExactSizeIterator,
+        seals: impl Iterator<Item = (CheckpointNumber, Mark)>,
         history: Option<&History>,
     ) -> usize {
+        if !self.is_any() {
+            return 0;
+        }
+        let seals: Vec<(CheckpointNumber, Mark)> = seals.collect();
         let entries: HashMap<Version, &Entry> = history
             .map(|history| history.entries().map(|entry| (entry.version, entry)).collect())
             .unwrap_or_default();
-        let is_other = |(checkpoint, mark): (CheckpointNumber, Mark)| {
-            let Some((version, hash)) = mark.sealed() else { return false };
-            let has = entries.get(&version).is_some_and(|entry: &&Entry| entry.chain_hash == hash);
-            self.covers(checkpoint) && !has
+        let has = |(_, mark): &(CheckpointNumber, Mark)| {
+            let (version, hash) = mark.sealed()?;
+            Some(entries.get(&version).is_some_and(|entry| entry.chain_hash == hash))
         };
-        let count = seals.len();
-        let after = seals.enumerate().rev().find(|(_, seal)| is_other(*seal));
-        // Of a history that has none of them, the last is compared: it is not another one's.
-        match after {
-            Some((last, _)) if history.is_some() && last + 1 == count => last,
-            Some((last, _)) => last + 1,
-            None => 0,
-        }
+        let is_other =
+            |seal: &(CheckpointNumber, Mark)| self.covers(seal.0) && has(seal) == Some(false);
+        let Some(last) = seals.iter().rposition(is_other) else { return 0 };
+        // The last seal is compared with the history that there is.
+        let begin = last + usize::from(history.is_none() || last + 1 < seals.len());
+        let is_cut = seals[..begin].iter().any(|seal| has(seal) == Some(true));
+        if is_cut { 0 } else { begin }
     }
 
     /// The last version that the log seals of the history that an artifact has now, where it seals

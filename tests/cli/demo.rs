@@ -146,15 +146,15 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
      
 
     $ ctx checkpoint list
-    @1  2026-11-21T10:00:00.000Z  343bbded2726  9 published  sources/vendor-tickets and 8 more
-    @2  2026-11-21T10:00:00.001Z  daec71768403  2 published  nodes/runbooks/vendor-onboarding and 1 more
+    @1  2026-11-21T10:00:00.000Z  ef06efb11778  9 published  sources/vendor-tickets and 8 more
+    @2  2026-11-21T10:00:00.001Z  279cef860e83  2 published  nodes/runbooks/vendor-onboarding and 1 more
 
     Verification recomputes every hash:
 
     $ ctx verify
     intact, not anchored
       2 checkpoints, 9 artifacts, 11 versions recomputed
-      head: checkpoint 2, sha256:daec71768403babaa56c4507a157c27fada16c5db194558bb0ab5f5e79f7b8d5
+      head: checkpoint 2, sha256:279cef860e83b9edc52e79cfbdf8b8934e76c67676281e114adf5599f2bda26f
       covered by no hash: the notes of 11 versions
 
     Notes:
@@ -175,7 +175,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
     $ ctx verify
     damaged
       2 checkpoints, 9 artifacts, 11 versions recomputed
-      head: checkpoint 2, sha256:daec71768403babaa56c4507a157c27fada16c5db194558bb0ab5f5e79f7b8d5
+      head: checkpoint 2, sha256:279cef860e83b9edc52e79cfbdf8b8934e76c67676281e114adf5599f2bda26f
       covered by no hash: the notes of 11 versions
 
     Damage: recorded data was altered or is missing:
@@ -378,7 +378,7 @@ fn the_tour_of_a_review_refuses_the_author_and_publishes_by_a_reviewer() {
     $ ctx verify
     intact, not anchored
       5 checkpoints, 10 artifacts, 16 versions recomputed
-      head: checkpoint 5, sha256:82fb443b77d5db224d0d7bd1fdcab48ca2fd3922b1351698a3d965d2112fc960
+      head: checkpoint 5, sha256:96f16c5606bb09f7b79c1c3bb16e3202c434eee92cc827ac09aa6f062bd9becb
       covered by no hash: the notes of 2 versions
 
     Notes:

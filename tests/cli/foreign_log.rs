@@ -274,4 +274,9 @@ fn version_that_goes_back_within_one_history_stays_damage() {
     place.write(LOG, log.clone() + &entry);
     damaged(&place, "version-regression nodes/back");
     assert_eq!(place.ctx("read nodes/back").exits(1).stdout, "");
+    // Nor does it become another history where the later version is cut off.
+    let (cut, _) = history.split_once("  - version: 3\n").unwrap();
+    place.write("nodes/.versions/back/history.yaml", cut);
+    damaged(&place, "version-regression nodes/back");
+    assert_eq!(place.ctx("read nodes/back").exits(1).stdout, "");
 }

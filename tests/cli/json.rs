@@ -88,6 +88,7 @@ fn every_verb_names_its_schema() {
         ("head forget", "ctx.head.forget"),
         ("checkout 1 ../copy", "ctx.checkout"),
         ("checkpoint convert --to full --dry-run", "ctx.checkpoint.convert"),
+        ("checkpoint adopt --dry-run", "ctx.checkpoint.adopt"),
         ("checkpoint diff 1 2", "ctx.checkpoint.diff"),
         ("checkpoint rebuild --dry-run", "ctx.checkpoint.rebuild"),
         ("recover --dry-run", "ctx.recover"),

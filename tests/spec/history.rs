@@ -1,7 +1,7 @@
 //! Histories: hashes, diffs, and the text of every version had back (`spec/history.md`).
 
 use contextnest::chain::diff;
-use contextnest::chain::history::{Entry, EntryState, FaultKind, History, TextStorage};
+use contextnest::chain::history::{Entry, EntryState, FaultKind, Forget, History, TextStorage};
 use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::{load as load_history, reconstruct};
 use contextnest::document::text::normalise;
@@ -185,6 +185,7 @@ proptest! {
                 edited_at,
                 state: EntryState::Published(edited_at),
                 note: None,
+                forget: Forget::None,
                 content_hash,
                 chain_hash: hash,
             };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use contextnest::chain::history::{Entry, EntryState, TextStorage};
+use contextnest::chain::history::{Entry, EntryState, Forget, TextStorage};
 use contextnest::document::Document;
 use contextnest::document::edit::Edit;
 use contextnest::document::review::{Action, ReviewEdit, ReviewFields};
@@ -150,7 +150,19 @@ fn each_step_is_the_edit_of_the_text_before_it() {
 fn entry(version: u64, by: &str, at: Timestamp, state: EntryState, stored: TextStorage) -> Entry {
     let (content_hash, chain_hash) = (Digest::of(b""), Digest::of(b""));
     let (version, edited_by) = (Version(version), by.to_owned());
-    Entry { version, stored, edited_by, edited_at: at, state, note: None, content_hash, chain_hash }
+    let forget = Forget::None;
+    let edited_at = at;
+    Entry {
+        version,
+        stored,
+        edited_by,
+        edited_at,
+        state,
+        note: None,
+        forget,
+        content_hash,
+        chain_hash,
+    }
 }
 
 /// The entry of a version as a case tells it.

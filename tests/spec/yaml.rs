@@ -1,7 +1,7 @@
 //! YAML as it is read and spelled (`spec/yaml.md`). The spelling is seen through what writes it:
 //! edits of frontmatter and entries of histories.
 
-use contextnest::chain::history::{Entry, EntryState, History, TextStorage};
+use contextnest::chain::history::{Entry, EntryState, Forget, History, TextStorage};
 use contextnest::document::edit::Edit;
 use contextnest::model::digest::Digest;
 use contextnest::model::number::Version;
@@ -98,6 +98,7 @@ fn a_long_text_is_a_block_only_where_that_is_exact() {
             edited_at: at,
             state: EntryState::Unpublished,
             note: None,
+            forget: Forget::None,
             content_hash: Digest::of(b""),
             chain_hash: Digest::of(b""),
         };
