@@ -53,7 +53,7 @@ impl Shared {
                 let Some((number, hash)) = head(&text[at + HEAD.len()..]) else { continue };
                 match heads.has(number, hash) {
                     true if number == CheckpointNumber::FIRST.0 => {
-                        any.store(true, Ordering::Relaxed)
+                        any.store(true, Ordering::Relaxed);
                     }
                     true => later.store(true, Ordering::Relaxed),
                     false => others.store(true, Ordering::Relaxed),

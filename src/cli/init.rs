@@ -87,7 +87,7 @@ pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failu
         let (name, file) = (formatter.name, shown(&formatter.file));
         match formatter.written {
             true => {
-                session.ui.line(&format!("  changed {file}, which keeps {name} out of histories"))
+                session.ui.line(&format!("  changed {file}, which keeps {name} out of histories"));
             }
             false => {
                 let lines = formatter.lines.join("\n  ");

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
 use crate::checkpoint::fault::LogError;
+use crate::document::frontmatter::NodeType;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::pack::Placed;
 use crate::resolve::packs::{Packs, SealedPack, Unusable};
@@ -146,7 +147,7 @@ impl<'s> PackShowReport<'s> {
             query: pack.query.as_ref().map(|query| query.value.to_string()),
             includes: texts(&pack.includes),
             excludes: texts(&pack.excludes),
-            node_types: pack.node_types.iter().map(|word| word.as_str()).collect(),
+            node_types: pack.node_types.iter().map(NodeType::as_str).collect(),
             audiences: &pack.audiences,
             agent_instructions: pack.agent_instructions.as_deref(),
             documents: DocumentReport::all(&resolution.portions(), false, None),

@@ -191,9 +191,9 @@ impl<'v> Look<'v> {
         let history = sample.rsplit_once('/').map(|(name, _)| format!("{name}/{}", STORED[0]));
         let samples = [Some(sample.to_owned()), history];
         let prefix = self.ignoring.prefix();
-        let paths = samples.iter().flatten().map(|name| format!("{prefix}{folder}/{name}"));
+        let mut paths = samples.iter().flatten().map(|name| format!("{prefix}{folder}/{name}"));
         let converts = |path: String| attributes.may_convert(&self.over, &path);
-        if paths.map(converts).any(|converts| converts) {
+        if paths.any(converts) {
             match &mut self.faults.converted {
                 Some((_, more)) => *more += 1,
                 none => *none = Some((folder.to_owned(), 0)),

@@ -52,7 +52,8 @@ impl Workspace<'_> {
         };
         let system = (var("GIT_CONFIG_NOSYSTEM").is_none()).then(|| PathBuf::from(SYSTEM));
         let texts = system.into_iter().chain(global).filter_map(|path| outside::read_small(&path));
-        let named = texts.filter_map(|text| excludes_file(&String::from_utf8_lossy(&text))).last();
+        let named =
+            texts.filter_map(|text| excludes_file(&String::from_utf8_lossy(&text))).next_back();
         let path = match named {
             Some(named) => match named.strip_prefix("~/") {
                 Some(within) => home?.join(within),
