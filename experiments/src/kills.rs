@@ -326,7 +326,7 @@ fn kill_one(
         (was_over, n) => return Err(format!("{n} checkpoints more, over: {was_over}").into()),
     }
     // Each other time the next publication recovers by itself.
-    if round % 2 == 0 {
+    if round.is_multiple_of(2) {
         place.recover_as_listed()?;
         place.sound()?;
     }

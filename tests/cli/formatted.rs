@@ -58,7 +58,8 @@ fn restore(place: &Place) -> String {
 #[test]
 fn verify_names_formatters_and_the_command_that_restores_their_files() {
     let blank_lines = |text: &str| text.replace("\n\n", "\n\n\n");
-    let cases: [(&[&str], fn(&str) -> String); 4] = [
+    type Case<'c> = (&'c [&'c str], fn(&str) -> String);
+    let cases: [Case<'_>; 4] = [
         (&[V1], stripped),
         (&["nodes/.versions/b/v1.md"], stripped),
         (&[HISTORY], unpadded),
