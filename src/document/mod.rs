@@ -239,7 +239,7 @@ mod tests {
                     author: [Ana, Bo]\n---\nx";
         let fields = Document::parse(text).unwrap().frontmatter;
         assert_eq!(fields.title.as_deref(), Some("2024"));
-        assert_eq!(fields.node_type, frontmatter::NodeType::Document);
+        assert_eq!(fields.node_type.as_str(), "post");
         assert_eq!(fields.status, frontmatter::Status::Published);
         assert_eq!((fields.version, fields.author.as_deref()), (None, Some("Ana, Bo")));
         assert_eq!(fields.tags, ["a".parse().unwrap()]);
