@@ -308,7 +308,8 @@ impl Pass<'_> {
             for finding in found.iter_mut().filter(lost).filter(is_respaced) {
                 let verb = if words.contains(',') { "are" } else { "is" };
                 finding.message.push_str(&format!(
-                    ", but its history fits if {words} {verb} ignored: {FORMATTER} may have rewritten it"
+                    ", but its history fits if {words} {verb} ignored: {FORMATTER} may have rewritten \
+                     it (a change of lines that all later versions keep looks the same)"
                 ));
             }
             left.retain(|version| !respaced.contains(version));

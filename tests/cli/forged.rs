@@ -27,7 +27,9 @@ fn codes(place: &Place) -> Vec<String> {
     // From the files alone: without a home nothing is trusted.
     let json = place.typed("verify --json").without("HOME").run().json("ctx.verify");
     let findings = json["findings"].as_array().unwrap();
-    findings.iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect()
+    let codes = findings.iter().map(|f| f["code"].as_str().unwrap().to_owned());
+    // What is forged by hand is not in `context.yaml`.
+    codes.filter(|code| code != "derived-differs").collect()
 }
 
 /// Appends a checkpoint with these changes and a hash that follows.
@@ -536,7 +538,7 @@ fn one_removal_covers_one_retirement() {
 #[test]
 fn a_document_that_no_writer_makes_is_neither_served_nor_intact() {
     let reserved = ["CLAUDE", ".github/copilot", "nodes/INDEX", "nodes/.versions/a/v1"];
-    let invisible = ["a\u{202e}b", "a\u{2800}", "\u{2764}\u{fe0f}", "a\u{200d}b", "a\u{a0}b"];
+    let invisible = ["a\u{202e}b", "a\u{2800}", "a\u{fe0f}", "a\u{200d}b", "a\u{a0}b"];
     let invisible = invisible.map(|name| format!("nodes/{name}"));
     for id in reserved.into_iter().chain(invisible.iter().map(String::as_str)) {
         let place = place();

@@ -88,7 +88,7 @@ fn a_starter_brings_real_content_that_publishes_at_once() {
     intact, anchored to checkpoint 1
       anchor: checkpoint 1, trusted on this machine since 2026-11-21T10:00:01.000Z
       1 checkpoint, 9 artifacts, 9 versions recomputed
-      head: checkpoint 1, sha256:12bdf1c18320490cda79d1ad7a6b627bfc755e5ee0a4277e610795f6fca7e859
+      head: checkpoint 1, sha256:a0d99af97e670096f2b1f2c8cdd2b824bf4239d599dfe62583a0f6d1a68a310c
     -- stderr
     ");
 }
