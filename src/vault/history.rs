@@ -1,6 +1,7 @@
 //! What git knows of a vault beyond the files that are checked out. It is asked only where a log lacks
-//! lines that this user wrote.
+//! lines that this user wrote, or where a verifier misses a file.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -66,6 +67,36 @@ impl History {
         let patterns = patterns.iter().map(String::as_str);
         let args = LOG.iter().chain(&rest).chain(commits.names()).copied();
         self.ask(&args.chain(["--"]).chain(patterns).collect::<Vec<_>>())
+    }
+
+    /// The files that git leaves out of the working copy: those with skip-worktree in the index whose
+    /// blob the commit that is checked out has at the same path. A file that was removed and marked so
+    /// before it was committed is not one of them.
+    pub fn left_out(&self) -> BTreeSet<String> {
+        let staged = self.ask(&["ls-files", "-z", "-t", "--stage", "--", "."]);
+        let entry = |line: &str| -> Option<(String, String)> {
+            let (meta, path) = line.split_once('\t')?;
+            let mut words = meta.split(' ');
+            let (tag, _, object) = (words.next()?, words.next()?, words.next()?);
+            let is_left_out = tag == "S" && words.next() == Some("0");
+            is_left_out.then(|| (path.to_owned(), object.to_owned()))
+        };
+        let mut skipped: BTreeMap<String, String> =
+            staged.iter().flat_map(|text| text.split('\0')).filter_map(entry).collect();
+        if skipped.is_empty() {
+            return BTreeSet::new();
+        }
+        let committed = self.ask(&["ls-tree", "-r", "-z", "HEAD"]).unwrap_or_default();
+        let committed = committed.split('\0').filter_map(|line| {
+            let (meta, path) = line.split_once('\t')?;
+            Some((path, meta.split(' ').nth(2)?))
+        });
+        committed
+            .filter_map(|(path, object)| {
+                let (path, skipped) = skipped.remove_entry(path)?;
+                (skipped == object).then_some(path)
+            })
+            .collect()
     }
 
     /// Whether a commit has what an extended regular expression finds, in a file that a pattern

@@ -12,6 +12,7 @@ mod bound;
 mod changes;
 pub mod finding;
 mod gathered;
+mod left_out;
 mod log;
 mod remedy;
 mod reviewed;
@@ -85,6 +86,9 @@ pub enum Verdict {
     NothingPublished,
     /// The record is whole; live files differ from it.
     WorkingCopyDiffers,
+    /// Nothing is wrong with what was checked; git leaves the rest of the record out of the working
+    /// copy.
+    Incomplete,
     /// Something is recorded incompletely.
     Unsettled,
     /// Something was altered or is gone.
@@ -99,6 +103,7 @@ impl Verdict {
             Self::IntactNotAnchored => "intact, not anchored",
             Self::NothingPublished => "nothing published",
             Self::WorkingCopyDiffers => "intact, working copy differs",
+            Self::Incomplete => "incomplete, git leaves files out",
             Self::Unsettled => "unsettled",
             Self::Damaged => "damaged",
         }
@@ -106,7 +111,7 @@ impl Verdict {
 
     /// Whether the record is whole, whatever live files say.
     pub fn is_whole(self) -> bool {
-        !matches!(self, Self::Unsettled | Self::Damaged)
+        !matches!(self, Self::Incomplete | Self::Unsettled | Self::Damaged)
     }
 }
 
@@ -265,6 +270,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     }
     let Gathered { mut findings, omitted, .. } = findings;
     explain_lives(vault, log.as_ref(), &view, &mut findings);
+    left_out::explain(vault, &mut findings);
     findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
     findings.dedup();
     let mut report = Report {
@@ -499,7 +505,11 @@ fn verdict(report: &Report, published: bool) -> Verdict {
     if has(Class::Damage) {
         Verdict::Damaged
     } else if has(Class::Unsettled) {
-        Verdict::Unsettled
+        let is_other = |f: &&Finding| f.code.class() == Class::Unsettled && f.code != Code::LeftOut;
+        match report.findings.iter().find(is_other) {
+            Some(_) => Verdict::Unsettled,
+            None => Verdict::Incomplete,
+        }
     } else if has(Class::WorkingCopy) {
         Verdict::WorkingCopyDiffers
     } else if !published {

@@ -155,6 +155,9 @@ impl Code {
             Self::TornTail => {
                 "A command or the machine stopped in the middle of an append, or the end of the file was edited."
             }
+            Self::LeftOut => {
+                "The repository has a sparse checkout. Git's index marks the files (skip-worktree), and the commit that is checked out has them."
+            }
             Self::Drift => "The file was edited after publication.",
             Self::PublishedWithoutHistory => {
                 "A file that says it is published was copied in, restored after it was retired, or planted."
@@ -308,6 +311,10 @@ impl Code {
             Self::TornTail => Hint::call(
                 "After an interrupted command, see with {} what it left; none of that was committed. Otherwise restore the file from git or a backup.",
                 dry_run(Verb::Recover),
+            ),
+            Self::LeftOut => Hint::call(
+                "Nothing is lost. To verify the whole vault, run `git sparse-checkout disable`, or add the folders with `git sparse-checkout add FOLDER`, and run {} again.",
+                Verb::Verify,
             ),
             Self::Drift => Hint::calls(
                 "{} shows the change, {} publishes it; for a file of an older version {} says what to do. {} undoes the change: it is lost.",

@@ -54,7 +54,9 @@ const COMPLAINT: u64 = 64 << 10;
 /// See [`GitError`].
 pub fn ask(folder: &Path, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
     let mut git = Command::new("git");
-    git.args(["-c", "safe.bareRepository=explicit"]).args(args).current_dir(folder);
+    // A repository may name a program that says what changed.
+    git.args(["-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false"]);
+    git.args(args).current_dir(folder);
     git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     git.envs([
         ("GIT_ALLOW_PROTOCOL", ""),

@@ -115,6 +115,7 @@ mod shared;
 mod skill;
 mod source;
 mod source_diff;
+mod sparse;
 mod stage;
 mod stage_bound;
 mod stage_cache;

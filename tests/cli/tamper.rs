@@ -13,7 +13,7 @@ fn reference_vault() -> Place {
 }
 
 /// Provoked by tests of their own: the fault is outside a vault of ours.
-const ELSEWHERE: [Code; 41] = [
+const ELSEWHERE: [Code; 42] = [
     // `spec/vectors/review`.
     Code::ApprovalMissing,
     Code::ApprovalSelf,
@@ -56,6 +56,8 @@ const ELSEWHERE: [Code; 41] = [
     Code::StagedUnproved,
     // `interrupted.rs`.
     Code::Interrupted,
+    // `sparse.rs`.
+    Code::LeftOut,
     // `acknowledged.rs`.
     Code::AuditAcknowledged,
     // `respelled.rs`.

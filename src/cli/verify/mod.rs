@@ -95,7 +95,10 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
             Answer::Yes
         }
         Verdict::WorkingCopyDiffers if args.allow_drift => Answer::Yes,
-        Verdict::WorkingCopyDiffers | Verdict::Unsettled | Verdict::Damaged => Answer::No,
+        Verdict::WorkingCopyDiffers
+        | Verdict::Incomplete
+        | Verdict::Unsettled
+        | Verdict::Damaged => Answer::No,
     };
     if args.quiet && answer == Answer::Yes {
         return Ok(answer);

@@ -36,9 +36,10 @@ pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
         ui.note("hint: `ctx checkpoint adopt --dry-run` lists what the reference implementation left, and says what taking it over means");
     }
     let next = match report.verdict {
-        Verdict::Damaged | Verdict::Unsettled | Verdict::WorkingCopyDiffers => {
-            "`ctx help CODE` explains a finding"
-        }
+        Verdict::Damaged
+        | Verdict::Unsettled
+        | Verdict::Incomplete
+        | Verdict::WorkingCopyDiffers => "`ctx help CODE` explains a finding",
         Verdict::IntactNotAnchored => {
             "store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite"
         }
@@ -50,7 +51,7 @@ pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
 fn paint(verdict: Verdict) -> Paint {
     match verdict {
         Verdict::Damaged => Paint::Bad,
-        Verdict::Unsettled | Verdict::WorkingCopyDiffers => Paint::Doubtful,
+        Verdict::Unsettled | Verdict::Incomplete | Verdict::WorkingCopyDiffers => Paint::Doubtful,
         Verdict::NothingPublished => Paint::Plain,
         Verdict::IntactAnchored | Verdict::IntactNotAnchored => Paint::Good,
     }

@@ -1,0 +1,173 @@
+//! A sparse checkout: git leaves files of the vault out, and nothing of it is damaged.
+
+use std::collections::BTreeMap;
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+/// A repository with a vault of two folders, of which `nodes/b` is left out.
+fn sparse() -> Place {
+    let place = Place::published(&[("nodes/a/x", "# X\n"), ("nodes/b/y", "# Y\n")]);
+    place.edit("nodes/b/y.md", "# Y\n", "# Y\n\nmore\n");
+    place.ctx("publish --all").ok();
+    commit(&place);
+    git(&place, "sparse-checkout set --no-cone '/*' '!/nodes/b/'");
+    assert!(!place.has("nodes/b"));
+    place
+}
+
+fn commit(place: &Place) {
+    git(place, "init -q -b main");
+    git(place, "add -A");
+    git(place, "-c user.name=A -c user.email=a@x -c commit.gpgsign=false commit -qm all");
+}
+
+fn git(place: &Place, line: &str) {
+    place.args::<&str>(&[]).shell(&format!("git {line}")).ok();
+}
+
+fn verdict(place: &Place) -> (String, BTreeMap<String, usize>) {
+    let report = place.ctx("verify --json").exits(1).json("ctx.verify");
+    let mut codes = BTreeMap::new();
+    for finding in report["findings"].as_array().unwrap() {
+        let is_note = finding["class"] == "note";
+        let code = finding["code"].as_str().unwrap();
+        *codes.entry(code.to_owned()).or_default() += usize::from(!is_note);
+    }
+    codes.retain(|_, count| *count > 0);
+    (report["verdict"].as_str().unwrap().to_owned(), codes)
+}
+
+fn codes(list: &[(&str, usize)]) -> BTreeMap<String, usize> {
+    list.iter().map(|(code, count)| ((*code).to_owned(), *count)).collect()
+}
+
+const INCOMPLETE: &str = "incomplete, git leaves files out";
+
+#[test]
+fn verify_says_that_git_leaves_files_out_and_judges_the_rest() {
+    let place = sparse();
+    assert_snapshot!(place.ctx("verify").exits(1).stdout, @"
+    incomplete, git leaves files out
+      anchor: checkpoint 2, trusted on this machine since 2026-11-21T10:00:02.000Z
+      2 checkpoints, 4 artifacts, 3 versions recomputed
+      head: checkpoint 2, sha256:01193f8b7280c8175daef29a24bf2253d2130b01c99bf519e591e070f3f05b71
+
+    Unsettled: incomplete or unreadable records:
+      [left-out] nodes/b/.versions/y/history.yaml: git leaves 4 files of the vault out here (a sparse checkout)
+          in nodes/b/.versions/y/history.yaml
+
+    Meaning and remedy:
+      [left-out] Git leaves files of the vault out of the working copy, so what they record was not checked.
+          Nothing is lost. To verify the whole vault, run `git sparse-checkout disable`, or add the folders with `git sparse-checkout add FOLDER`, and run `ctx verify` again.
+    ");
+    // What is checked out is judged.
+    let sound = place.read("nodes/a/.versions/x/v1.md");
+    place.write("nodes/a/.versions/x/v1.md", sound.replace("# X", "# Z"));
+    assert_eq!(verdict(&place), damaged(&[("content-hash-mismatch", 1), ("left-out", 1)]));
+    place.remove("nodes/a/.versions/x/v1.md");
+    assert_eq!(verdict(&place), damaged(&[("keyframe-missing", 1), ("left-out", 1)]));
+    place.write("nodes/a/.versions/x/v1.md", sound);
+    git(&place, "sparse-checkout disable");
+    place.ctx("verify").ok();
+}
+
+fn damaged(list: &[(&str, usize)]) -> (String, BTreeMap<String, usize>) {
+    ("damaged".to_owned(), codes(list))
+}
+
+/// Only that git leaves files out is found, with any of these patterns, and in cone mode.
+#[test]
+fn every_kind_of_file_may_be_left_out() {
+    let place = sparse();
+    place.edit(".context/config.yaml", "retention: 184d\n", "retention: 184d\n  bind: true\n");
+    place.ctx("publish --changed").ok();
+    git(&place, "add -A");
+    git(&place, "-c user.name=A -c user.email=a@x -c commit.gpgsign=false commit -qm more");
+    for patterns in [
+        "--no-cone '/*' '!/nodes/b/.versions/y/v1.md'",
+        "--no-cone '/*' '!/.versions/checkpoints.jsonl'",
+        "--no-cone '/*' '!/.context/audit/'",
+        "--no-cone '/*' '!/.context/.versions/'",
+        "--cone nodes/a .versions .context",
+    ] {
+        git(&place, &format!("sparse-checkout set {patterns}"));
+        let (verdict, found) = verdict(&place);
+        assert_eq!(verdict, INCOMPLETE, "{patterns}: {found:?}");
+        assert_eq!(found["left-out"], 1, "{patterns}");
+    }
+    git(&place, "sparse-checkout disable");
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn a_live_file_that_git_leaves_out_is_named_as_such() {
+    let place = sparse();
+    git(&place, "sparse-checkout set --no-cone '/*' '!/nodes/b/*.md'");
+    let output = place.ctx("verify --allow-drift").ok().stdout;
+    let told =
+        "[document-missing] nodes/b/y: git leaves the live file out here (a sparse checkout)";
+    assert!(output.contains(told), "{output}");
+}
+
+#[test]
+fn steps_of_reviews_in_a_history_that_is_left_out_contradict_no_line() {
+    let place = Place::published(&[("nodes/a/x", "# X\n"), ("nodes/b/y", "# Y\n")]);
+    let stewards = "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  - \
+                    {principal: kim@x.com, role: reviewer}\n  - \
+                    {principal: ana@example.com, role: editor}\n";
+    place.write("stewards.yaml", stewards);
+    place.ctx("govern on").ok();
+    for (id, change) in [("nodes/b/y", "one"), ("nodes/a/x", "two"), ("nodes/b/y", "three")] {
+        let text = place.read(&format!("{id}.md"));
+        place.write(&format!("{id}.md"), format!("{text}\n{change}\n"));
+        place.ctx(&format!("submit {id}")).ok();
+        if change != "three" {
+            place.ctx(&format!("approve {id} --as bo@x.com")).ok();
+        }
+    }
+    place.ctx("verify").ok();
+    commit(&place);
+    git(&place, "sparse-checkout set --no-cone '/*' '!/nodes/b/'");
+    assert_eq!(verdict(&place), (INCOMPLETE.to_owned(), codes(&[("left-out", 1)])));
+}
+
+const MISSING: &str = "nodes/b/.versions/y/history.yaml";
+
+#[test]
+fn a_file_that_git_does_not_leave_out_is_missing() {
+    let place = Place::published(&[("nodes/a/x", "# X\n"), ("nodes/b/y", "# Y\n")]);
+    commit(&place);
+    let whole = place.bytes(MISSING);
+    // It is only deleted.
+    place.remove(MISSING);
+    assert_eq!(verdict(&place).0, "damaged");
+    place.write(MISSING, &whole);
+    // It is marked, and there with other bytes.
+    git(&place, &format!("update-index --skip-worktree {MISSING}"));
+    place.write(MISSING, "document_id: other\n");
+    assert_eq!(verdict(&place).0, "damaged");
+    // It is marked with bytes that no commit has.
+    place.write(MISSING, &whole);
+    git(&place, &format!("update-index --no-skip-worktree {MISSING}"));
+    place.edit("nodes/b/y.md", "# Y\n", "# Y\n\nmore\n");
+    place.ctx("publish --all").ok();
+    git(&place, "add -A");
+    git(&place, &format!("update-index --skip-worktree {MISSING}"));
+    place.remove(MISSING);
+    let (verdict, found) = verdict(&place);
+    assert_eq!((verdict.as_str(), found["history-missing"]), ("damaged", 1), "{found:?}");
+}
+
+#[test]
+fn no_program_that_the_repository_names_is_run() {
+    let place = sparse();
+    place.write("../spy", "#!/bin/sh\ntouch \"$HOME/ran\"\n");
+    git(&place, "config core.fsmonitor 'sh ../spy'");
+    git(&place, "status");
+    assert!(place.has("../ran"), "git itself runs it");
+    std::fs::remove_file(place.home().join("ran")).unwrap();
+    assert_eq!(verdict(&place).0, INCOMPLETE);
+    assert!(!place.has("../ran"));
+}
