@@ -267,13 +267,21 @@ class Parser:
     def atom(self):
         if self.text[self.at] == '"':
             text = self.quoted()
-            if not text.lower().startswith("contextnest:"):
-                raise Refused("selector-bare-word")
-            return self.uri(text)
+            if text.lower().startswith("contextnest:"):
+                return self.uri(text)
+            if text.endswith("/"):
+                return self.folder(text)
+            raise Refused("selector-bare-word")
         if self.text[self.at : self.at + len("contextnest:")].lower() == "contextnest:":
             text = self.take(r"[^ \t\r\n()|+*]*")
             self.check_minus(text)
             found = self.uri(text)
+            self.check_end()
+            return found
+        word = re.compile(r"[^ \t\r\n()|+*#]*").match(self.text, self.at).group()
+        if word.endswith("/") and ":" not in word:  # SEL-14
+            self.at += len(word)
+            found = self.folder(word)
             self.check_end()
             return found
         key = "tag" if self.take("#") else self.key()
@@ -325,6 +333,9 @@ class Parser:
         if key in ("type", "server", "pack") and not is_name(text):
             raise Refused("selector-expected")
         return Term(key, text)
+
+    def folder(self, path):  # SEL-14
+        return self.uri(SCHEME + "/".join(map(encoded, path.split("/"))))
 
     def uri(self, text):
         uri = Uri(text, self.names)

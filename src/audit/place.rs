@@ -1,10 +1,11 @@
 //! Where the accesses to a vault are recorded, and which writer we are there (AUDIT-1, AUDIT-30).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::end::End;
@@ -86,6 +87,17 @@ impl Place {
         self.known().map_or_else(|| self.begin(None, random), Ok)
     }
 
+    /// The writer of this process, if nothing can be kept that a later one would read.
+    fn of_process(&self, former: Option<&WriterId>, random: Random) -> WriterId {
+        let mut all = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = all.get(&self.folder.shown()).filter(|kept| Some(*kept) != former).cloned();
+        kept.unwrap_or_else(|| {
+            let new = WriterId::new(random);
+            all.insert(self.folder.shown(), new.clone());
+            new
+        })
+    }
+
     fn known(&self) -> Option<WriterId> {
         let state = self.state.as_ref()?;
         let known = match self.folder.is_shared() {
@@ -118,7 +130,12 @@ impl Place {
     /// that want one at once, one makes it.
     pub(super) fn begin(&self, former: Option<&WriterId>, random: Random) -> io::Result<WriterId> {
         let Some(state) = &self.state else { return Ok(WriterId::new(random)) };
-        let _turn = outside::take_turn(&state.dir, self.patience)?;
+        let _turn = match outside::take_turn(&state.dir, self.patience) {
+            Err(why) if !self.folder.is_shared() && is_read_only(&why) => {
+                return Ok(self.of_process(former, random));
+            }
+            turn => turn?,
+        };
         if let Some(known) = self.known().filter(|known| Some(known) != former) {
             return Ok(known);
         }
@@ -155,6 +172,15 @@ pub(crate) fn recorded_roots(home: &Path) -> HashMap<String, PathBuf> {
         folder.file_name().to_str()?.starts_with(&key).then_some((key, path))
     });
     found.collect()
+}
+
+/// The writers of this process in folders of which no state can be kept.
+static OF_PROCESS: Mutex<BTreeMap<PathBuf, WriterId>> = Mutex::new(BTreeMap::new());
+
+/// Whether a folder may not be written, as in a sandbox with a home that is read-only.
+fn is_read_only(why: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+    [PermissionDenied, ReadOnlyFilesystem, NotADirectory].contains(&why.kind())
 }
 
 fn read(path: &Path) -> Option<WriterId> {

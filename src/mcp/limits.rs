@@ -31,7 +31,9 @@ impl Shared {
     /// Refuses an answer that would be too large to be kept for many clients, each of which may read
     /// it slowly.
     pub(super) fn check_budget(&self, arguments: &JsonObject) -> Result<(), Failure> {
-        let is_more = |budget: &Value| budget.as_f64().is_some_and(|n| n > f64::from(MOST_TOKENS));
+        let number =
+            |budget: &Value| budget.as_f64().or_else(|| budget.as_str()?.trim().parse().ok());
+        let is_more = |budget: &Value| number(budget).is_some_and(|n| n > f64::from(MOST_TOKENS));
         let Some(budget) = arguments.get("budget").filter(|budget| is_more(budget)) else {
             return Ok(());
         };

@@ -118,10 +118,11 @@ impl Lines {
             let why = format!("the message is longer than {MAX_LINE} bytes");
             return Err(Refusal::invalid(None, why));
         };
+        let bytes = message::without_mark(&bytes);
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(None);
         }
-        let Some(message) = message::understood(&bytes)? else { return Ok(None) };
+        let Some(message) = message::understood(bytes)? else { return Ok(None) };
         self.is_new(&message)?;
         self.opened(message)
     }

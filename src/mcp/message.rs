@@ -28,6 +28,11 @@ impl Refusal {
     }
 }
 
+/// The bytes of a message without a byte order mark, with which some programs begin their output.
+pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
+}
+
 /// The message of some bytes; none where there is nothing to answer.
 ///
 /// # Errors
@@ -67,9 +72,7 @@ pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, R
         Err(_) if id.is_none() && is_request => Ok(None),
         // Nor has an answer, whose id is that of a question of the server.
         Err(_) if is_answer && !is_request => Ok(None),
-        Err(why) => {
-            Err(Refusal::invalid(id, format!("the message is none of the protocol: {why}")))
-        }
+        Err(_) => Err(Refusal::invalid(id, "the message is none of the protocol")),
     }
 }
 

@@ -158,7 +158,7 @@ impl Vaults {
     }
 
     /// The folder of each.
-    pub(super) fn roots(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(crate) fn roots(&self) -> impl Iterator<Item = &PathBuf> {
         let (one, named) = match self {
             Self::One(root) => (Some(root), [].as_slice()),
             Self::Named(vaults) => (None, vaults.as_slice()),

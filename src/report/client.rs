@@ -13,6 +13,9 @@ pub struct ClientReport<'c> {
     pub command: &'c str,
     /// Its arguments.
     pub args: &'c [String],
+    /// The variables that the client sets for it.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub env: serde_json::Map<String, serde_json::Value>,
     /// Where the configuration of the client is, in words.
     pub file: &'static str,
     /// What is to be in it.

@@ -265,7 +265,6 @@ mod tests {
             "type:",
             "transport:",
             "policy",
-            "nodes/policies/",
             "tag/x",
             "a OR b",
             "contextnest://a//b",
@@ -355,11 +354,6 @@ mod tests {
         policy
         ^^^^^^
         hint: did you mean `#policy`?
-
-        selector-bare-word: expected a tag, a filter, a URI or `(`, but found `nodes/policies/`
-        nodes/policies/
-        ^^^^^^^^^^^^^^^
-        hint: did you mean `contextnest://nodes/policies/`?
 
         selector-bare-word: expected a tag, a filter, a URI or `(`, but found `tag/x`
         tag/x

@@ -233,14 +233,12 @@ impl<'t> Parser<'t> {
         if self.peek() == Some('"') {
             let text = self.quoted()?;
             let found = || self.text.get(start..self.at).unwrap_or_default().to_owned();
-            let kind = match is_uri(&text) {
-                true => match self.uri(&text) {
-                    Ok(term) => return Ok(term),
-                    Err(kind) => kind,
-                },
-                false => ErrorKind::BareWord { found: found() },
+            let read = match is_uri(&text) {
+                true => self.uri(&text),
+                false if text.ends_with('/') => self.folder(&text),
+                false => Err(ErrorKind::BareWord { found: found() }),
             };
-            return Err(self.error(start..self.at, kind));
+            return read.map_err(|kind| self.error(start..self.at, kind));
         }
         if is_uri(self.rest()) {
             let text = self.run("()|+*");
@@ -259,6 +257,9 @@ impl<'t> Parser<'t> {
         }
         let word = self.run("()|+*#");
         self.minus_apart(start)?;
+        if word.ends_with('/') && !word.contains(':') {
+            return self.folder(word).map_err(|kind| self.error(start..self.at, kind));
+        }
         let Some((key, value)) = word.split_once(':') else {
             let found = word.to_owned();
             return Err(self.error(start..self.at, ErrorKind::BareWord { found }));
@@ -322,6 +323,11 @@ impl<'t> Parser<'t> {
             _ => Err(ErrorKind::UnknownKey { found: format!("{key}:") }),
         };
         atom.map(Term::Set)
+    }
+
+    /// The URI of the folder that a path with a `/` at its end names.
+    fn folder(&self, path: &str) -> Result<Term, ErrorKind> {
+        self.uri(&Uri::from(Target::Folder(path.to_owned())).to_string())
     }
 
     fn uri(&self, text: &str) -> Result<Term, ErrorKind> {

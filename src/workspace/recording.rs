@@ -286,6 +286,24 @@ impl Workspace<'_> {
         .map(|place| Some(place.with_patience(self.patience())))
     }
 
+    /// Why accesses to a vault cannot be recorded, as far as that can be known before the first one.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn unrecordable(&self, vault: &Vault) -> Option<String> {
+        let mut recording = Recording::begin();
+        recording.is_of(vault);
+        let dir = match self.log_place(&recording) {
+            Ok(place) => place?.folder.shown(),
+            Err(why) => return Some(why.to_string()),
+        };
+        let there = dir.ancestors().find(|folder| folder.exists())?;
+        let may = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        let why = match there.is_dir() {
+            true => io::Error::from(rustix::fs::access(there, may).err()?),
+            false => io::Error::from(io::ErrorKind::NotADirectory),
+        };
+        Some(format!("cannot write to `{}`: {why}", dir.display()))
+    }
+
     /// The logs of accesses to a vault: those on this machine, and those that the vault has.
     ///
     /// # Errors

@@ -749,6 +749,111 @@ fn null_is_no_argument_and_a_whole_number_an_integer() {
 }
 
 #[test]
+fn numbers_and_booleans_may_be_spelled_as_texts() {
+    let place = place();
+    for (tool, arguments, same) in [
+        (
+            "context_neighbors",
+            json!({"id": "nodes/fees", "hops": "2", "limit": "5.0", "at": "1"}),
+            json!({"id": "nodes/fees", "hops": 2, "limit": 5, "at": 1}),
+        ),
+        (
+            "context_resolve",
+            json!({"selector": "#policy", "bodies": "False", "budget": "5000"}),
+            json!({"selector": "#policy", "bodies": false, "budget": 5000}),
+        ),
+        (
+            "context_diff",
+            json!({"id": "nodes/returns", "v1": "1", "v2": "2"}),
+            json!({"id": "nodes/returns", "v1": 1, "v2": 2}),
+        ),
+    ] {
+        assert_eq!(report(&place, tool, arguments), report(&place, tool, same), "{tool}");
+    }
+    let (code, text) = failure(&place, "context_search", json!({"query": "fee", "limit": "ten"}));
+    assert_eq!(code, "usage");
+    assert!(text.contains("`limit` must be a whole number"), "{text}");
+}
+
+#[test]
+fn a_byte_order_mark_before_a_message_is_skipped() {
+    let place = place();
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let answers = said(&place, &format!("\u{feff}{ping}\n"));
+    assert!(answers.len() == 1 && answers[0]["result"].is_object(), "{answers:?}");
+    assert_eq!(said(&place, "\u{feff}\n").len(), 0);
+}
+
+#[test]
+fn a_server_that_cannot_record_says_so_when_it_starts() {
+    let place = place();
+    let blocked = place.home().join("blocked");
+    fs::write(&blocked, "").unwrap();
+    let state = blocked.join("state").display().to_string();
+    let mut messages = opener(STATELESS);
+    for id in 1..=2 {
+        let params = json!({"name": "context_read", "arguments": {"id": "nodes/fees"}});
+        messages.push(request(STATELESS, id, "tools/call", params));
+    }
+    let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let run = || place.typed("mcp").stdin(lines.clone()).var("XDG_STATE_HOME", &state);
+    let output = run().run().ok();
+    assert!(output.stderr.contains("accesses cannot be recorded"), "{}", output.stderr);
+    assert!(output.stderr.contains("`ctx mcp config CLIENT --audit-dir DIR`"), "{}", output.stderr);
+    let last: Value = serde_json::from_str(output.stdout.lines().last().unwrap()).unwrap();
+    let text = last["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("error[io]") && text.contains("CTX_AUDIT_DIR"), "{text}");
+    // With the folder that it asks for it answers, and all of one process is one log.
+    let log = place.home().join("log");
+    let output = run().var("CTX_AUDIT_DIR", log.to_str().unwrap()).run().ok();
+    assert_eq!(output.stderr, "");
+    let last: Value = serde_json::from_str(output.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(last["result"]["isError"], false, "{last}");
+    let folder = fs::read_dir(&log).unwrap().next().unwrap().unwrap().path();
+    let logs = fs::read_dir(folder).unwrap().filter(|file| {
+        file.as_ref().unwrap().path().extension().is_some_and(|ending| ending == "jsonl")
+    });
+    assert_eq!(logs.count(), 1);
+}
+
+/// A vault of which Eve has a role for one folder only.
+fn of_a_folder(context: bool) -> Place {
+    let place = Place::vault();
+    place.write("nodes/open/a.md", "# A\n");
+    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
+    if !context {
+        fs::remove_file(place.root().join("CONTEXT.md")).unwrap();
+    }
+    place.ctx("publish --all --as kim@x.com").ok();
+    place.write(
+        "stewards.yaml",
+        "version: 1\nvault:\n  - {principal: kim@x.com, role: reviewer}\nfolders:\n  nodes/open/:\n    \
+         - {principal: eve@x.com, role: viewer}\n    - {principal: kim@x.com, role: reviewer}\n",
+    );
+    place.ctx("govern on --as kim@x.com").ok();
+    place
+}
+
+#[test]
+fn hidden_and_absent_instructions_have_the_same_message() {
+    let said = |place: &Place| {
+        let mut messages = opener(STATELESS);
+        let params = json!({"name": "context_init", "arguments": {}});
+        messages.push(request(STATELESS, 1, "tools/call", params));
+        let answers = answers_of(place, "mcp --as eve@x.com", &messages);
+        let report = answers[&1]["result"]["structuredContent"].clone();
+        assert!(report["instructions"].is_null(), "{report}");
+        let command = place.ctx("context --as eve@x.com").ok().stderr;
+        (report["notes"].clone(), command)
+    };
+    let (hidden, absent) = (said(&of_a_folder(true)), said(&of_a_folder(false)));
+    assert_eq!(hidden, absent);
+    assert_eq!(hidden.0, json!(["there are no instructions that you may read"]));
+    assert!(hidden.1.contains("no instructions that you may read"), "{}", hidden.1);
+    assert!(!hidden.1.contains("CONTEXT.md"), "{}", hidden.1);
+}
+
+#[test]
 fn the_help_lists_no_label_that_is_refused() {
     let help = Place::new().ctx("mcp --help").ok().stdout;
     assert!(help.contains("--as <PRINCIPAL>") && !help.contains("--session"), "{help}");

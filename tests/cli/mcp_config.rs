@@ -328,3 +328,17 @@ fn a_link_is_left_as_it_is() {
     place.ctx(&format!("mcp config cursor --write --file {named}")).ok();
     assert!(fs::read_to_string(&other).unwrap().contains("\"vault\""));
 }
+
+#[test]
+fn an_entry_can_name_the_folder_of_the_access_log() {
+    let place = vault();
+    for client in ["claude-code", "codex", "zed"] {
+        let line = format!("mcp config {client} --audit-dir log --json");
+        let report = place.ctx(&line).ok().json("ctx.mcp.config");
+        let dir = report["env"]["CTX_AUDIT_DIR"].as_str().unwrap();
+        assert!(dir.starts_with('/') && dir.ends_with("/log"), "{report}");
+        let text = report["text"].as_str().unwrap();
+        assert!(text.contains("CTX_AUDIT_DIR") && text.contains(dir), "{text}");
+    }
+    place.ctx("mcp config cursor --audit-dir log --write").exits(2);
+}

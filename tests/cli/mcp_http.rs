@@ -636,3 +636,64 @@ fn a_call_that_takes_too_long_is_an_error() {
         codes.iter().all(|code| [json!(null), json!("busy"), json!("timed-out")].contains(code))
     );
 }
+
+#[test]
+fn answers_have_the_form_that_the_client_accepts() {
+    let place = place();
+    let server = Server::start(&place, "");
+    for revision in REVISIONS {
+        let mut session = None;
+        for path in ["/mcp", "/mcp/"] {
+            for (accept, kind) in [
+                ("application/json", "application/json"),
+                ("text/event-stream", "text/event-stream"),
+                ("*/*", ""),
+                ("application/*, text/*;q=0.1", ""),
+            ] {
+                let arguments = json!({"name": "context_read", "arguments": {"id": "nodes/fees"}});
+                let mut messages = opener(revision);
+                messages.push(request(revision, 1, "tools/call", arguments));
+                if session.is_some() {
+                    messages.drain(..messages.len() - 1);
+                }
+                for message in messages {
+                    let method = message["method"].as_str().unwrap();
+                    let mut headers = vec![("Accept", accept), ("Mcp-Protocol-Version", revision)];
+                    if revision == STATELESS {
+                        headers.push(("Mcp-Method", method));
+                        headers.extend(message["params"]["name"].as_str().map(|n| ("Mcp-Name", n)));
+                    }
+                    headers.extend(session.as_deref().map(|one| ("Mcp-Session-Id", one)));
+                    let reply = server.ask("POST", path, &headers, &message.to_string());
+                    let about = format!("{revision} {path} {accept} {message}: {reply:?}");
+                    if let Some(began) = reply.header("mcp-session-id") {
+                        session = Some(began.to_owned());
+                    }
+                    if message.get("id").is_none() {
+                        assert_eq!(reply.status, 202, "{about}");
+                        continue;
+                    }
+                    assert_eq!(reply.status, 200, "{about}");
+                    let found = reply.header("content-type").unwrap_or_default();
+                    assert!(kind.is_empty() || found == kind, "{about}");
+                    assert!(reply.json()["result"].is_object(), "{about}");
+                }
+            }
+        }
+    }
+    let message = request(STATELESS, 1, "tools/list", json!({}));
+    assert_eq!(server.post(&[("Accept", "text/html")], &message).status, 406);
+    let marked = format!("\u{feff}{message}");
+    let headers = [("Mcp-Protocol-Version", STATELESS), ("Mcp-Method", "tools/list")];
+    let reply = server.ask("POST", "/mcp", &headers, &marked);
+    assert!(reply.json()["result"]["tools"].is_array(), "{reply:?}");
+}
+
+#[test]
+fn a_budget_that_is_a_text_has_the_same_limit() {
+    let place = place();
+    let server = Server::start(&place, "");
+    let arguments = json!({"id": "nodes/fees", "budget": "300000"});
+    let refused = server.call("", "context_read", &arguments).json();
+    assert_eq!(refused["result"]["structuredContent"]["code"], "usage", "{refused}");
+}

@@ -1,9 +1,11 @@
 //! `ctx skill install`: what is written for agents, and what is not written over.
 
+use std::fs;
+
 use insta::assert_snapshot;
 
 use crate::anchored::git;
-use crate::harness::Place;
+use crate::harness::{Place, repository};
 
 const SKILL: &str = ".claude/skills/contextnest-test/SKILL.md";
 
@@ -110,7 +112,7 @@ fn the_project_is_the_repository_or_a_folder_above_the_vault() {
     let above = place.path("..").canonicalize().unwrap();
     git(&place, "-C .. init -q");
     place.ctx("skill install --skills .agents/skills").ok();
-    let agents = std::fs::read_to_string(above.join("AGENTS.md")).unwrap();
+    let agents = fs::read_to_string(above.join("AGENTS.md")).unwrap();
     assert!(agents.contains("The folder `vault` holds"), "{agents}");
     assert!(above.join(".agents/skills/contextnest-test/SKILL.md").exists());
     place.ctx("skill install --project .").ok();
@@ -134,7 +136,7 @@ fn no_link_is_followed_out_of_the_project() {
     std::os::unix::fs::symlink(outside.path(), place.path(".claude")).unwrap();
     let refused = place.ctx("skill install");
     assert_ne!(refused.exit, 0, "{}", refused.whole());
-    assert!(std::fs::read_dir(outside.path()).unwrap().next().is_none());
+    assert!(fs::read_dir(outside.path()).unwrap().next().is_none());
 }
 
 /// The files have other readers than the principal who writes them.
@@ -151,4 +153,52 @@ fn where_stewards_decide_who_may_read_nothing_is_named() {
     let skill = place.read(SKILL);
     assert!(!skill.contains("Legal") && !skill.contains("How to use it"), "{skill}");
     assert!(skill.contains("ctx submit"), "{skill}");
+}
+
+#[test]
+fn every_example_in_a_generated_text_works() {
+    for governed in [false, true] {
+        let place = Place::published(&[("nodes/a", "# A\n\none\n"), ("nodes/legal/b", "# B\n")]);
+        place.write("packs/p.yml", "id: p\nquery: type:document\n");
+        place.write(
+            "stewards.yaml",
+            "version: 1\nvault: [{principal: kim@x.com, role: reviewer}]\n",
+        );
+        place.ctx("publish --all").ok();
+        if governed {
+            place.ctx("govern on --as kim@x.com").ok();
+        }
+        place.edit("nodes/a.md", "one", "two");
+        let version = place.ctx("history nodes/a --json").ok().json("ctx.history");
+        assert_eq!(version["versions"].as_array().unwrap().len(), 1);
+        place.ctx("skill install").ok();
+        let texts = place.read(SKILL) + &place.read("AGENTS.md");
+        let spans: Vec<&str> = texts.split('`').skip(1).step_by(2).collect();
+        let listed = fs::read_to_string(repository().join("fixtures/mcp/2026-07-28.json")).unwrap();
+        let (mut commands, mut selectors) = (0, 0);
+        for span in spans {
+            let line = span
+                .replace("SELECTOR", "type:document")
+                .replace("pack:ID", "pack:p")
+                .replace("ID", "nodes/a")
+                .replace("WORDS", "one")
+                .replace("NAME", "x");
+            if let Some(command) = line.strip_prefix("ctx ") {
+                let writes = ["submit", "publish"].iter().any(|verb| command.starts_with(verb));
+                let dry = if writes { " --dry-run" } else { "" };
+                let code = place.ctx(&format!("{command}{dry}")).exit;
+                assert!(code < 2, "{span}: {code}");
+                commands += 1;
+            } else if line.starts_with("context_") {
+                assert!(listed.contains(&format!("\"name\": \"{line}\"")), "{span}");
+            } else if ["#", "type:", "pack:"].iter().any(|begin| line.starts_with(begin))
+                || line.ends_with('/')
+                || line.starts_with("contextnest://n") && !line.contains('@')
+            {
+                place.args(&["resolve", &line]).run().ok();
+                selectors += 1;
+            }
+        }
+        assert!(commands > 8 && selectors >= 4, "{commands} {selectors}");
+    }
 }

@@ -49,6 +49,12 @@ pub(super) struct Config {
     /// The vault in this folder, not the nearest one above
     #[arg(long = "vault", id = "vault", value_name = "DIR")]
     vault: Option<PathBuf>,
+    /// Record accesses in this folder: the entry sets CTX_AUDIT_DIR
+    ///
+    /// For a client that starts the server in a sandbox, where the user's directory of state cannot be
+    /// written. With --write, add the variable to the entry by hand; it is kept.
+    #[arg(long, value_name = "DIR", conflicts_with = "write")]
+    audit_dir: Option<PathBuf>,
     /// Put the entry into the client's configuration, and print what changes
     #[arg(long)]
     write: bool,
@@ -138,7 +144,9 @@ pub(super) fn run(args: &Config, session: &mut Session<'_>) -> Result<Answer, Fa
     let vault = Workspace { environment, options }.vault()?;
     let words = words(&vault, args.profile, session)?;
     let name = args.name.clone().unwrap_or_else(|| vault.folder_name());
-    let started = Started { name, command: args.program.clone(), args: words };
+    let dir = args.audit_dir.as_ref().map(|dir| session.workspace.environment.cwd.join(dir));
+    let audit_dir = dir.map(|dir| dir.to_string_lossy().into_owned());
+    let started = Started { name, command: args.program.clone(), args: words, audit_dir };
     let client = args.client;
     if !started.args.iter().any(|word| word == "--as") {
         session.ui.warn("the entry names no principal; pass `--as NAME` to record who reads");
@@ -188,6 +196,7 @@ fn print(
             name: &started.name,
             command: &started.command,
             args: &started.args,
+            env: started.env(),
             file: client.file(),
             text: &entry,
             written,

@@ -176,6 +176,7 @@ pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failu
     let settings = args.serving.settings(session)?;
     // What no vault is, is said to who started the process.
     let vaults = args.serving.vaults(session)?;
+    warn_of_log(&vaults, session);
     session.ui.write_notes();
     let environment = session.workspace.environment.duplicate();
     let options = Options { vault: None, ..session.workspace.options.clone() };
@@ -189,6 +190,23 @@ pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failu
         }
     }
     Ok(Answer::Yes)
+}
+
+/// Warns if accesses to a vault cannot be recorded: then every call that hands out a text is refused.
+fn warn_of_log(vaults: &Vaults, session: &mut Session<'_>) {
+    let Workspace { environment, options } = &session.workspace;
+    let why = |root: &PathBuf| {
+        let options = Options { vault: Some(root.clone()), ..options.clone() };
+        let workspace = Workspace { environment, options };
+        workspace.unrecordable(&workspace.vault().ok()?)
+    };
+    let found: Vec<String> = vaults.roots().filter_map(|root| why(root)).collect();
+    for why in found {
+        session.ui.warn(&format!(
+            "accesses cannot be recorded, and calls will be refused: {why}; name a folder with \
+             CTX_AUDIT_DIR, as `ctx mcp config CLIENT --audit-dir DIR` prints it"
+        ));
+    }
 }
 
 fn over_http(

@@ -150,7 +150,7 @@ folder.
 1. Call `context_init` (`ctx context`) first: the vault's instructions for agents, and the tags, types, \
 folders and packs to select by.
 2. Select what you need: `context_resolve` (`ctx resolve SELECTOR`). A selector gives the same documents \
-every time: `#tag`, `type:policy`, `nodes/legal/`, `pack:ID`, joined by `+` (both), `|` (either) and `-` \
+every time: `#tag`, `type:document`, `nodes/legal/`, `pack:ID`, joined by `+` (both), `|` (either) and `-` \
 (without). If a pack fits the task, `context_pack` (`ctx resolve pack:ID`) has its instructions and texts.
 3. Read one document with `context_read` (`ctx read ID`), one section with `ID#anchor`.
 4. Search (`context_search`, `ctx search WORDS`) only where you know no tag, id or folder: it ranks, and \

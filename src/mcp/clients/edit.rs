@@ -157,6 +157,7 @@ mod tests {
             name: "a".to_owned(),
             command: "ctx".to_owned(),
             args: ["mcp", "--vault", "/v"].map(str::to_owned).to_vec(),
+            audit_dir: None,
         }
     }
 

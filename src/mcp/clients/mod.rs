@@ -41,6 +41,17 @@ pub(crate) struct Started {
     pub(crate) command: String,
     /// Its arguments.
     pub(crate) args: Vec<String>,
+    /// Where it records accesses, if not in the user's directory of state.
+    pub(crate) audit_dir: Option<String>,
+}
+
+impl Started {
+    /// The variables that the client sets.
+    pub(crate) fn env(&self) -> Map<String, Value> {
+        let dir =
+            self.audit_dir.iter().map(|dir| ("CTX_AUDIT_DIR".to_owned(), dir.as_str().into()));
+        dir.collect()
+    }
 }
 
 impl Client {
@@ -111,6 +122,9 @@ impl Client {
         let mut members = Map::new();
         members.insert("command".to_owned(), server.command.as_str().into());
         members.insert("args".to_owned(), json!(server.args));
+        if server.audit_dir.is_some() {
+            members.insert("env".to_owned(), server.env().into());
+        }
         if self == Self::Vscode {
             members.insert("type".to_owned(), "stdio".into());
         }
@@ -119,7 +133,7 @@ impl Client {
 
     /// What is to be in it.
     pub(crate) fn entry(self, server: &Started) -> String {
-        let Started { name, command, args } = server;
+        let Started { name, command, args, .. } = server;
         if !self.is_toml() {
             let all = json!({self.key(): {name: self.members(server)}});
             return serde_json::to_string_pretty(&all).unwrap_or_default();
@@ -127,7 +141,11 @@ impl Client {
         let text = |text: &str| toml::spelled(&text.into());
         let (key, name, command) = (self.key(), text(name), text(command));
         let args = toml::spelled(&json!(args));
-        format!("[{key}.{name}]\ncommand = {command}\nargs = {args}")
+        let table = format!("[{key}.{name}]\ncommand = {command}\nargs = {args}");
+        match &server.audit_dir {
+            Some(dir) => format!("{table}\nenv = {{ CTX_AUDIT_DIR = {} }}", text(dir)),
+            None => table,
+        }
     }
 }
 
@@ -141,6 +159,7 @@ mod tests {
             name: "a".to_owned(),
             command: "ctx".to_owned(),
             args: vec!["mcp".to_owned(), "--vault".to_owned(), "/a \"b\"".to_owned()],
+            audit_dir: None,
         };
         let one_line =
             |client: Client| client.entry(&server).split_whitespace().collect::<String>();
@@ -156,5 +175,8 @@ mod tests {
         command = "ctx"
         args = ["mcp", "--vault", "/a \"b\""]
         "#);
+        let server = Started { audit_dir: Some("/log".to_owned()), ..server };
+        assert!(Client::Codex.entry(&server).ends_with("\nenv = { CTX_AUDIT_DIR = \"/log\" }"));
+        assert!(Client::Zed.entry(&server).contains("\"CTX_AUDIT_DIR\": \"/log\""));
     }
 }

@@ -174,7 +174,7 @@ mod tests {
 
     fn server(name: &str) -> Started {
         let args = ["mcp", "--vault", "/v"].map(str::to_owned).to_vec();
-        Started { name: name.to_owned(), command: "ctx".to_owned(), args }
+        Started { name: name.to_owned(), command: "ctx".to_owned(), args, audit_dir: None }
     }
 
     #[test]

@@ -20,11 +20,12 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
+use super::form::{Form, Streamed};
 use super::guard::{Guard, Unfit, check_direct, only};
 use super::owners::{Exceeded, Owners};
 use super::reply::{Reply, Until};
 use super::sessions::Sessions;
-use crate::mcp::message::{Refusal, understood};
+use crate::mcp::message::{Refusal, understood, without_mark};
 use crate::mcp::metrics::Metrics;
 use crate::mcp::server::{Caller, Server};
 use crate::mcp::tokens::{Denied, Token, Tokens};
@@ -99,6 +100,12 @@ impl From<Unfit> for Refused {
     }
 }
 
+impl From<Streamed> for Refused {
+    fn from(why: Streamed) -> Self {
+        Self::new(StatusCode::NOT_ACCEPTABLE, "accept", why.to_string())
+    }
+}
+
 impl From<Exceeded> for Refused {
     fn from(why: Exceeded) -> Self {
         let status = StatusCode::TOO_MANY_REQUESTS;
@@ -138,8 +145,8 @@ impl Front {
             check_direct(&parts.headers)?;
         }
         let mut response = match path {
-            "/mcp" if parts.method == Method::OPTIONS => preflight(),
-            "/mcp" => self.message(parts, body).await?,
+            "/mcp" | "/mcp/" if parts.method == Method::OPTIONS => preflight(),
+            "/mcp" | "/mcp/" => self.message(parts, body).await?,
             "/metrics" => self.counts(&parts).await?,
             _ => {
                 let message = "the server has /mcp, /healthz and /metrics";
@@ -233,12 +240,14 @@ impl Front {
         let owner =
             principal.as_ref().map_or_else(String::new, |one| one.key().as_str().to_owned());
         let session = self.session(&parts.headers, &owner)?;
+        let form = Form::take(&mut parts.headers, &parts.method);
         parts.extensions.insert(Caller { principal });
         let until = token.map(|token| self.until_invalid(token));
         let (request, asked) = match parts.method {
             Method::POST => {
                 let _one_of_few = self.room_for(&body).await?;
                 let bytes = read(body).await?;
+                let bytes = bytes.slice_ref(without_mark(&bytes));
                 let Some(message) = understood(&bytes).map_err(malformed)? else {
                     return Ok(plain(StatusCode::ACCEPTED, String::new()));
                 };
@@ -267,7 +276,7 @@ impl Front {
             }
         };
         let ends_session = request.method() == Method::DELETE;
-        let mut response = self.mcp.handle(request).await;
+        let mut response = form.convert(self.mcp.handle(request).await).await?;
         if ends_session && response.status() == StatusCode::ACCEPTED {
             // It is done: clients take nothing else for a success.
             *response.status_mut() = StatusCode::NO_CONTENT;

@@ -5,6 +5,7 @@
 //! `patient` a stream whose other side must read. Who a token stands for is in `tokens` above.
 
 mod connections;
+mod form;
 mod front;
 mod guard;
 mod owners;

@@ -10,18 +10,18 @@ use crate::workspace::call::{Call, blame};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Blame {
-    /// Id, ID@CHECKPOINT or contextnest:// URI of a document, with #ANCHOR for one of its sections
+    /// ID, ID@CHECKPOINT or URI, with #ANCHOR for a section
     id: String,
-    /// Checkpoint number, or RFC 3339 time, to answer as of
+    /// Checkpoint number or RFC 3339 time
     #[serde(default)]
     at: Option<At>,
-    /// Only these lines, as START,END or START,+COUNT
+    /// START,END or START,+COUNT
     #[serde(default)]
     lines: Option<String>,
-    /// Count the lines of each version by section instead
+    /// Count by section instead
     #[serde(default)]
     sections: bool,
-    /// Most tokens of the answer, if above 25,000
+    /// Most tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -30,9 +30,9 @@ impl Question for Blame {
     const NAME: &'static str = "context_blame";
     const VERB: &'static str = "blame";
     const TITLE: &'static str = "Where lines come from";
-    const DESCRIPTION: &'static str = "Says for each line of a published document which version \
-        added it, who wrote that and who approved it. Use it to find when and by whom a rule was \
-        introduced. Narrow it by #ANCHOR or lines; set sections for an overview.";
+    const DESCRIPTION: &'static str = "Returns for each line of a published document the version \
+        that added it, its editor and approver. Narrow it by #ANCHOR or lines; sections gives an \
+        overview.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::report::blame::BlameReport<'static>>();

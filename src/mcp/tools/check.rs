@@ -10,9 +10,9 @@ use crate::workspace::call::{Call, check};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Check {
-    /// Pinned URIs as answers have them in `uri`, at most 500
+    /// Pinned URIs, at most 500
     uris: Vec<String>,
-    /// Most tokens of the answer, if above 25,000
+    /// Most tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -21,9 +21,9 @@ impl Question for Check {
     const NAME: &'static str = "context_check";
     const VERB: &'static str = "check";
     const TITLE: &'static str = "Check citations";
-    const DESCRIPTION: &'static str = "Says of pinned URIs that you cited or kept whether each is \
-        current, superseded (by which version, and whether the cited text changed) or retired. Use \
-        it before you rely on something that you read earlier.";
+    const DESCRIPTION: &'static str = "Returns for pinned URIs that you cited or kept whether each \
+        is current, superseded (by which version, with the same text or not) or retired. Use it \
+        before you rely on what you read earlier.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::report::check::CheckReport>();

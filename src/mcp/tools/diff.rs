@@ -13,11 +13,11 @@ use crate::workspace::call::Call;
 pub(super) struct Diff {
     /// Id of a document
     id: String,
-    /// The older version, a number of context_history
+    /// The older version
     v1: u64,
     /// The newer version
     v2: u64,
-    /// Most tokens of the answer, if above 25,000
+    /// Most tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -26,9 +26,8 @@ impl Question for Diff {
     const NAME: &'static str = "context_diff";
     const VERB: &'static str = "diff";
     const TITLE: &'static str = "Compare two versions";
-    const DESCRIPTION: &'static str = "Compares two published versions of one document, as a \
-        unified diff. Use it to see what a change of a policy or decision was, with version numbers \
-        of context_history.";
+    const DESCRIPTION: &'static str = "Compares two published versions of a document, as a unified \
+        diff. context_history lists the versions.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::report::history::DiffReport<'static>>();

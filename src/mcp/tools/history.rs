@@ -18,13 +18,13 @@ const LISTED: usize = 50;
 pub(super) struct History {
     /// Id of a document
     id: String,
-    /// Versions of a page, the newest first page; 50 if left out
+    /// Versions of a page; default 50
     #[serde(default)]
     limit: Option<usize>,
-    /// `next_cursor` of the page before, for older versions
+    /// `next_cursor`, for older versions
     #[serde(default)]
     cursor: Option<String>,
-    /// Most tokens of the answer, if above 25,000
+    /// Most tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -33,10 +33,9 @@ impl Question for History {
     const NAME: &'static str = "context_history";
     const VERB: &'static str = "history";
     const TITLE: &'static str = "Versions of a document";
-    const DESCRIPTION: &'static str = "Lists the versions of one document, the newest last, with \
-        editor, approver, time, checkpoint and chain hash; every hash is recomputed. Use it to see \
-        who decided what and when, or to find the checkpoint of a past state, then read it with \
-        `at`.";
+    const DESCRIPTION: &'static str = "Lists the versions of a document, newest last, with editor, \
+        approver, time, checkpoint and chain hash. Use it to see who decided what and when, or to \
+        find a checkpoint for `at`.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<Paged<crate::report::history::HistoryReport<'static>>>();

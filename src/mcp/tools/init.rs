@@ -14,13 +14,13 @@ use crate::workspace::call::{Call, Note, map};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Init {
-    /// Checkpoint number, or RFC 3339 time, to answer as of
+    /// Checkpoint number or RFC 3339 time
     #[serde(default)]
     at: Option<At>,
-    /// Name every tag, folder, server and pack, not only the 100 largest
+    /// Name all, not only the 100 largest of a kind
     #[serde(default)]
     all: bool,
-    /// Most tokens of the answer, if above 25,000
+    /// Most tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -30,9 +30,8 @@ impl Question for Init {
     const VERB: &'static str = "context";
     const TITLE: &'static str = "Vault instructions and map";
     const DESCRIPTION: &'static str = "Start here, once per session. Returns the vault's \
-        instructions for agents (CONTEXT.md) and its types, tags, folders, servers and packs with \
-        the number of documents in each: what you need to write selectors for context_resolve, or \
-        to choose a pack for context_pack.";
+        instructions for agents (CONTEXT.md), and its types, tags, folders, servers and packs with \
+        the number of documents in each: the words for selectors.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::report::map::MapReport<'static>>();

@@ -206,26 +206,76 @@ impl Tool {
     }
 }
 
-/// The arguments of a call. One that is null is left out, and `1.0` is the integer 1: JSON of other
-/// programs does not tell them apart.
+/// Reads the arguments of a call. One that is null is left out, and one in the spelling of another
+/// type is converted: models write `"5"` for 5.
 fn read<Q: Question>(arguments: JsonObject) -> Result<Q, Failure> {
-    let given = arguments.into_iter().filter(|(_, value)| !value.is_null());
-    let arguments = given.map(|(name, value)| (name, with_integers(value))).collect();
-    serde_json::from_value(Value::Object(arguments)).map_err(|why| {
+    let invalid = |why: String| {
         Failure::new(Code::Usage, format!("the arguments of `{}` are invalid: {why}", Q::NAME))
             .hint("`tools/list` has the schema of the arguments")
+    };
+    let schema = schema::<Q>();
+    let wanted = schema.get("properties").unwrap_or(&Value::Null);
+    let given = arguments.into_iter().filter(|(_, value)| !value.is_null());
+    let fitting = given.map(|(name, value)| match fit(value, &wanted[name.as_str()]) {
+        Ok(value) => Ok((name, value)),
+        Err(why) => Err(invalid(format!("`{name}` {why}"))),
+    });
+    let arguments = fitting.collect::<Result<JsonObject, Failure>>()?;
+    serde_json::from_value(Value::Object(arguments)).map_err(|why| invalid(why.to_string()))
+}
+
+/// Returns a value of the type that a schema asks for: `1.0`, `"1"` and `"true"` are a number and a
+/// boolean, and `1` is the text `"1"`, if that is asked for.
+///
+/// # Errors
+/// It has another type, or is none of the values that the schema lists.
+fn fit(value: Value, schema: &Value) -> Result<Value, String> {
+    let is_wanted = |value: &Value| match schema["type"].as_str() {
+        Some("integer") => value.is_u64(),
+        Some("boolean") => value.is_boolean(),
+        Some("string") => value.is_string(),
+        Some("array") => value.is_array(),
+        Some("object") => value.is_object(),
+        _ => true,
+    };
+    let value = match with_integer(value) {
+        Value::String(text) if !is_wanted(&Value::String(String::new())) => {
+            // Python spells it `True`.
+            let read = serde_json::from_str(&text.to_ascii_lowercase()).ok();
+            read.map(with_integer).filter(is_wanted).unwrap_or(Value::String(text))
+        }
+        Value::Number(number) if schema["type"] == "string" => number.to_string().into(),
+        Value::Array(values) => values
+            .into_iter()
+            .map(|value| fit(value, &schema["items"]))
+            .collect::<Result<_, _>>()?,
+        value => value,
+    };
+    if !is_wanted(&value) {
+        let wanted = match schema["type"].as_str() {
+            Some("integer") => "a whole number, 0 or more",
+            Some("boolean") => "`true` or `false`",
+            Some("string") => "a text",
+            Some("array") => "a list",
+            _ => "an object",
+        };
+        return Err(format!("must be {wanted}"));
+    }
+    let listed = schema["enum"].as_array().filter(|listed| !listed.contains(&value));
+    listed.map_or(Ok(value), |listed| {
+        let names: Vec<&str> = listed.iter().filter_map(Value::as_str).collect();
+        Err(format!("must be one of `{}`", names.join("`, `")))
     })
 }
 
-/// A value in which each number without a fraction is an integer, also within a list.
-fn with_integers(value: Value) -> Value {
+/// A number without a fraction as an integer: JSON of other programs does not tell them apart.
+fn with_integer(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => {
             let integer = number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < EXACT);
             let integer = integer.and_then(|n| format!("{n:.0}").parse::<i64>().ok());
             integer.map_or(Value::Number(number), Value::from)
         }
-        Value::Array(values) => values.into_iter().map(with_integers).collect(),
         value => value,
     }
 }
@@ -240,15 +290,13 @@ fn schema<Q: Question>() -> JsonObject {
     object.into_iter().filter(|(name, _)| kept.contains(&name.as_str())).collect()
 }
 
-/// Takes out of a schema what repeats that an argument may be left out, and sizes of integers.
+/// Takes out of a schema what repeats that an argument may be left out, and sizes of integers. What
+/// stays is what every client reads: some refuse all tools because of a list of types, or a word that
+/// they do not know.
 fn shorten(schema: &mut Value) {
     let is_null = |value: &Value| *value == "null" || value["type"] == "null";
     if let Value::Object(members) = schema {
-        members.retain(|name, value| match name.as_str() {
-            "default" => !value.is_null(),
-            "format" => !value.as_str().is_some_and(|format| format.starts_with("uint")),
-            _ => true,
-        });
+        members.retain(|name, _| !["default", "format", "minimum"].contains(&name.as_str()));
         if let Some(Value::Array(values)) = members.get_mut("enum") {
             values.retain(|value| !value.is_null());
         }
@@ -266,45 +314,21 @@ fn shorten(schema: &mut Value) {
                 only => drop(members.insert(name.to_owned(), only)),
             }
         }
-        let choices = members.get("anyOf").and_then(Value::as_array);
-        if let Some(kinds) = choices.and_then(|choices| types_only(choices)) {
-            members.remove("anyOf");
-            members.insert("type".to_owned(), kinds);
-        }
         members.values_mut().for_each(shorten);
     } else if let Value::Array(values) = schema {
         values.iter_mut().for_each(shorten);
     }
 }
 
-/// The types of choices that say hardly more than their type; none of fewer than two.
-fn types_only(choices: &[Value]) -> Option<Value> {
-    let is_kind = |name: &String| ["type", "minimum", "format"].contains(&name.as_str());
-    let kind = |choice: &Value| {
-        let choice = choice.as_object().filter(|choice| choice.keys().all(is_kind))?;
-        choice.get("type").filter(|kind| kind.is_string()).cloned()
-    };
-    let kinds: Vec<Value> = choices.iter().map(kind).collect::<Option<_>>()?;
-    (kinds.len() > 1).then(|| kinds.into())
-}
-
-/// The checkpoint to answer at.
+/// The checkpoint to answer at: its number, or a time.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "`at` is not the number of a checkpoint, or an RFC 3339 time")]
 #[schemars(inline)]
-enum At {
-    Number(u64),
-    Time(String),
-}
+struct At(String);
 
 impl At {
     /// What it names.
     fn moment(at: Option<&Self>) -> Result<Option<Moment>, Failure> {
-        let Some(at) = at else { return Ok(None) };
-        let text = match at {
-            Self::Number(number) => number.to_string(),
-            Self::Time(text) => text.clone(),
-        };
+        let Some(Self(text)) = at else { return Ok(None) };
         let read = text.parse::<Moment>();
         read.map(Some).map_err(|why| Failure::new(Code::Usage, format!("`at` is `{text}`: {why}")))
     }
@@ -362,6 +386,7 @@ fn on_indexing(vault: &Vault) -> impl FnMut(usize, usize) + use<> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::number::CheckpointNumber;
 
     #[test]
     fn descriptions_are_short_and_arguments_described_and_strict() {
@@ -379,7 +404,7 @@ mod tests {
                 length += serde_json::to_string(&described).unwrap().len();
             }
         }
-        assert!(length.div_ceil(4) <= 4_000, "{} tokens", length.div_ceil(4));
+        assert!(length.div_ceil(4) < 3_000, "{} tokens", length.div_ceil(4));
     }
 
     #[test]
@@ -390,10 +415,6 @@ mod tests {
             let names = listed["properties"]["schema"]["enum"].as_array().unwrap().clone();
             assert_eq!(names.last().unwrap(), "ctx.error", "{}", tool.name);
             assert!(names.len() > 1, "{}", tool.name);
-            for (name, schema) in listed["properties"].as_object().unwrap() {
-                let members = schema.as_object().unwrap();
-                assert!(members.len() == 1 && (name == "schema" || schema["type"].is_string()));
-            }
             let (_, full) = tool.schemas();
             assert_eq!(full["oneOf"].as_array().unwrap().len(), names.len(), "{}", tool.name);
         }
@@ -404,12 +425,11 @@ mod tests {
         let schema = Value::Object(schema::<neighbors::Neighbors>());
         let properties = &schema["properties"];
         let hops = serde_json::json!({
-            "description": "Follow at most this many links in a row; 1 if left out",
-            "minimum": 0, "type": "integer",
+            "description": "Links to follow in a row; default 1", "type": "integer",
         });
         assert_eq!(properties["hops"], hops);
         assert_eq!(properties["direction"]["enum"], serde_json::json!(["in", "out", "both"]));
-        assert_eq!(properties["at"]["type"], serde_json::json!(["integer", "string"]));
+        assert_eq!(properties["at"]["type"], "string");
         assert_eq!(schema["required"], serde_json::json!(["id"]));
     }
 
@@ -430,13 +450,105 @@ mod tests {
 
     #[test]
     fn a_checkpoint_is_a_number_or_a_time() {
-        let read = |json| At::moment(Some(&serde_json::from_value(json).unwrap()));
-        assert_eq!(read(3.into()).unwrap(), read("3".into()).unwrap());
+        let read = |at: Value| {
+            let arguments = serde_json::json!({"id": "a", "at": at});
+            let read = read::<neighbors::Neighbors>(arguments.as_object().unwrap().clone());
+            At::moment(read.unwrap().at.as_ref())
+        };
+        for number in [3.into(), 3.0.into(), "3".into()] {
+            assert!(matches!(read(number), Ok(Some(Moment::Number(CheckpointNumber(3))))));
+        }
         assert!(matches!(read("2026-11-21".into()), Ok(Some(Moment::Time(_)))));
-        assert!(read("soon".into()).is_err());
-        let wrong = serde_json::json!({"id": "a", "at": -1});
-        let why = super::read::<neighbors::Neighbors>(wrong.as_object().unwrap().clone());
-        let message = why.unwrap_err().message;
-        assert!(message.ends_with("`at` is not the number of a checkpoint, or an RFC 3339 time"));
+        for wrong in [Value::from("soon"), (-1).into(), 1.5.into(), "".into()] {
+            assert_eq!(read(wrong).unwrap_err().code, Code::Usage);
+        }
+    }
+
+    #[test]
+    fn arguments_are_converted_to_the_types_of_the_schema() {
+        let integer = serde_json::json!({"type": "integer"});
+        for (given, read) in [
+            (Value::from("5"), Some(5)),
+            (" 5 ".into(), Some(5)),
+            ("5.0".into(), Some(5)),
+            (5.0.into(), Some(5)),
+            ("-5".into(), None),
+            ((-5).into(), None),
+            (5.5.into(), None),
+            ("five".into(), None),
+            ("".into(), None),
+            (true.into(), None),
+            (serde_json::json!(["5"]), None),
+        ] {
+            assert_eq!(fit(given.clone(), &integer).ok(), read.map(Value::from), "{given}");
+        }
+        let boolean = serde_json::json!({"type": "boolean"});
+        for (given, read) in [
+            (Value::from("true"), Some(true)),
+            ("False".into(), Some(false)),
+            (1.into(), None),
+            ("1".into(), None),
+            ("yes".into(), None),
+        ] {
+            assert_eq!(fit(given.clone(), &boolean).ok(), read.map(Value::from), "{given}");
+        }
+        let texts = serde_json::json!({"type": "array", "items": {"type": "string"}});
+        let given = serde_json::json!(["a", 5]);
+        assert_eq!(fit(given, &texts), Ok(serde_json::json!(["a", "5"])));
+    }
+
+    #[test]
+    fn a_wrong_argument_is_named_without_a_type_of_rust() {
+        for (arguments, wanted) in [
+            (
+                serde_json::json!({"id": "a", "hops": "many"}),
+                "`hops` must be a whole number, 0 or more",
+            ),
+            (serde_json::json!({"id": ["a"]}), "`id` must be a text"),
+            (serde_json::json!({"id": "a", "kind": "Ref"}), "`kind` must be one of `reference`, "),
+            (serde_json::json!({"id": "a", "hop": 1}), "unknown field `hop`"),
+            (serde_json::json!({}), "missing field `id`"),
+        ] {
+            let why = read::<neighbors::Neighbors>(arguments.as_object().unwrap().clone());
+            let message = why.unwrap_err().message;
+            assert!(message.contains(wanted), "{message}");
+            for word in ["u64", "usize", "variant", "struct", "sequence", "untagged"] {
+                assert!(!message.contains(word), "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn schemas_of_arguments_have_only_what_every_client_reads() {
+        fn check(schema: &Value, place: &str) {
+            for (word, value) in schema.as_object().unwrap() {
+                let is_sound = match word.as_str() {
+                    "type" => value.is_string(),
+                    "description" => value.is_string(),
+                    "additionalProperties" => *value == false,
+                    "required" => value.as_array().is_some_and(|all| !all.is_empty()),
+                    "enum" => {
+                        schema["type"] == "string"
+                            && value.as_array().unwrap().iter().all(Value::is_string)
+                    }
+                    "items" => {
+                        check(value, place);
+                        schema["type"] == "array"
+                    }
+                    "properties" => {
+                        let all = value.as_object().unwrap();
+                        all.iter().for_each(|(name, one)| check(one, &format!("{place}/{name}")));
+                        true
+                    }
+                    _ => false,
+                };
+                assert!(is_sound, "{place}: {word}: {value}");
+            }
+            assert!(schema["type"].is_string(), "{place}");
+            assert!(schema["type"] != "array" || schema["items"].is_object(), "{place}");
+        }
+        for tool in ALL {
+            check(&Value::Object((tool.schema)()), tool.name);
+        }
     }
 }

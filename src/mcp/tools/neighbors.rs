@@ -18,27 +18,27 @@ const LISTED: usize = 100;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Neighbors {
-    /// Id, ID@CHECKPOINT or contextnest:// URI of a document
+    /// ID, ID@CHECKPOINT or URI
     id: String,
-    /// Follow at most this many links in a row; 1 if left out
+    /// Links to follow in a row; default 1
     #[serde(default)]
     hops: Option<usize>,
-    /// `in`: documents that refer to it; `out`: documents that it refers to; both if left out
+    /// `in`: documents that refer to it; default both
     #[serde(default)]
     direction: Option<Direction>,
-    /// Follow links of this kind only
+    /// Only links of this kind
     #[serde(default)]
     kind: Option<Kind>,
-    /// Documents of a page; 100 if left out
+    /// Documents of a page; default 100
     #[serde(default)]
     limit: Option<usize>,
-    /// `next_cursor` of the page before, with the same arguments
+    /// `next_cursor` of the page before
     #[serde(default)]
     cursor: Option<String>,
-    /// Checkpoint number, or RFC 3339 time, to answer as of
+    /// Checkpoint number or RFC 3339 time
     #[serde(default)]
-    at: Option<At>,
-    /// Most tokens of the answer, if above 25,000
+    pub(super) at: Option<At>,
+    /// Most tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -82,10 +82,9 @@ impl Question for Neighbors {
     const NAME: &'static str = "context_neighbors";
     const VERB: &'static str = "neighbors";
     const TITLE: &'static str = "Linked documents";
-    const DESCRIPTION: &'static str = "Lists the documents that a document refers to, and those \
-        that refer to it, the nearest first: links of the text, sources it depends on, documents it \
-        was derived from. Use it to find what else a decision touches, or where a statement comes \
-        from.";
+    const DESCRIPTION: &'static str = "Lists documents that a document refers to or that refer to \
+        it, nearest first: links, sources it depends on, documents it was derived from. Use it to \
+        find what else a decision touches.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<Paged<crate::report::graph::NeighborsReport<'static>>>();

@@ -1,8 +1,6 @@
 //! Schemas of answers, made of the types of reports (MCP-32). The full one says all that a report may
-//! have. The listed one, which each client reads before its first call, has only the members of the
-//! first level; what satisfies the full one satisfies it, too.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! have. The listed one, which each client reads before its first call, has only their names; what
+//! satisfies the full one satisfies it, too.
 
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -75,54 +73,13 @@ impl Outputs {
         full.as_object().cloned().unwrap_or_default()
     }
 
-    /// The schema that is listed: the names of the reports, and the types of their members where all
-    /// that have one agree. Clients compare failures with it, too.
+    /// The schema that is listed: the names of the reports. Clients compare failures with it, too.
     pub(super) fn listed(self) -> JsonObject {
-        let names: Vec<&String> = self.reports.iter().map(|(name, _)| name).collect();
-        let mut members: BTreeMap<&String, Option<&str>> = BTreeMap::new();
-        for (_, body) in &self.reports {
-            let properties = body.get("properties").and_then(Value::as_object);
-            for (name, schema) in properties.into_iter().flatten() {
-                let kind = schema.get("type").and_then(Value::as_str);
-                let kept = members.entry(name).or_insert(kind);
-                *kept = kept.filter(|kept| Some(*kept) == kind);
-            }
-        }
-        let of_failure = format!("ctx.{}", FailureReport::SCHEMA);
-        let own = self.reports.iter().filter(|(name, _)| *name != of_failure);
-        let own = own.filter_map(|(_, body)| body.get("properties")?.as_object());
-        let own: BTreeSet<&str> = own.flat_map(|of| of.keys().map(String::as_str)).collect();
-        let mut properties = JsonObject::new();
-        properties.insert("schema".to_owned(), json!({"enum": names}));
-        for (name, kind) in members {
-            // What only a failure has, a list does not repeat for each tool.
-            if let Some(kind) = kind
-                && !COMMON.contains(&name.as_str())
-                && own.contains(name.as_str())
-            {
-                properties.insert(name.clone(), json!({"type": kind}));
-            }
-        }
-        let listed = json!({"type": "object", "properties": properties});
+        let names: Vec<String> = self.reports.into_iter().map(|(name, _)| name).collect();
+        let listed = json!({"type": "object", "properties": {"schema": {"enum": names}}});
         listed.as_object().cloned().unwrap_or_default()
     }
 }
 
 /// Counts of what is cut of an answer (MCP-5).
 const CUT: [&str; 3] = ["omitted", WITHHELD.1, STAGED.1];
-
-/// Members of every answer or of failures, which a list does not repeat for each tool.
-const COMMON: [&str; 12] = [
-    "schema",
-    "schema_version",
-    "notes",
-    "may_not_read",
-    "code",
-    "reason",
-    "message",
-    "details",
-    "hints",
-    "omitted",
-    WITHHELD.1,
-    STAGED.1,
-];

@@ -16,20 +16,19 @@ const PAGE: usize = 50;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Overview {
-    /// List only what this selector, contextnest:// URI or folder selects, as `#policy` or
-    /// `nodes/policies/`
+    /// List only what this selects, as `#policy` or `nodes/policies/`
     #[serde(default)]
     selector: Option<String>,
-    /// Checkpoint number, or RFC 3339 time, to answer as of
+    /// Checkpoint number or RFC 3339 time
     #[serde(default)]
     at: Option<At>,
-    /// Documents of a page; 50 if left out
+    /// Documents of a page; default 50
     #[serde(default)]
     limit: Option<usize>,
-    /// `next_cursor` of the page before, with the same `selector`
+    /// `next_cursor` of the page before
     #[serde(default)]
     cursor: Option<String>,
-    /// Most tokens of the answer, if above 25,000
+    /// Most tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -38,9 +37,8 @@ impl Question for Overview {
     const NAME: &'static str = "context_overview";
     const VERB: &'static str = "list";
     const TITLE: &'static str = "List documents";
-    const DESCRIPTION: &'static str = "Lists published documents, or those of a selector or folder, \
-        by id, title, type, tags, version and approver, with a snippet of how each text begins. Use \
-        it to see what there is before you read. A page that is not the last has next_cursor.";
+    const DESCRIPTION: &'static str = "Lists published documents with id, title, type, tags, \
+        version, approver and how each text begins. Use it to see what there is before you read.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<Paged<crate::report::resolve::ListReport<'static>>>();

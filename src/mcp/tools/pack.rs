@@ -12,18 +12,18 @@ use crate::workspace::call::Call;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pack {
-    /// Id of the pack, as context_init lists it
+    /// Id of the pack
     id: String,
-    /// Checkpoint number, or RFC 3339 time, to answer as of
+    /// Checkpoint number or RFC 3339 time
     #[serde(default)]
     at: Option<At>,
-    /// `false` lists the documents without their texts
+    /// false: list without texts
     #[serde(default)]
     bodies: Option<bool>,
-    /// Give what fits into this many tokens, and list the rest; 25,000 if left out
+    /// Most tokens of the answer; texts that do not fit are listed
     #[serde(default)]
     budget: Option<u64>,
-    /// Count tokens by `bytes/4`, `cl100k_base` or `o200k_base`; `bytes/4` if left out
+    /// `bytes/4` (default), `cl100k_base` or `o200k_base`
     #[serde(default)]
     tokenizer: Option<String>,
 }
@@ -37,10 +37,9 @@ impl Question for Pack {
     const NAME: &'static str = "context_pack";
     const VERB: &'static str = "resolve";
     const TITLE: &'static str = "Open a pack";
-    const DESCRIPTION: &'static str = "Returns a context pack: its instructions for agents, then \
-        the texts of its documents with URIs to cite. A pack is what an editor chose for a kind of \
-        task: if context_init lists one that fits yours, use it before you select or search \
-        yourself.";
+    const DESCRIPTION: &'static str = "Returns a context pack: its instructions, then the texts of \
+        its documents. An editor chose them for a kind of task: if context_init lists a pack that \
+        fits yours, use it first.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::report::resolve::ResolveReport<'static>>();

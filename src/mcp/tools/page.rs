@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(code(other), Err(Code::Changed));
         assert_eq!(code(Found { is_past: true, ..page }), Err(Code::Usage));
         assert_eq!(code(Found { is_past: true, ..other }), Err(Code::Changed));
-        let both = Start::of(tag(), Some(&cursor), Some(&At::Number(2)));
+        let both = Start::of(tag(), Some(&cursor), Some(&At("2".to_owned())));
         assert_eq!(both.err().unwrap().code, Code::Usage);
     }
 

@@ -10,18 +10,18 @@ use crate::workspace::call::{Call, read};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Read {
-    /// Id, ID@CHECKPOINT or contextnest:// URI of a document, with #ANCHOR for one of its sections
+    /// ID, ID@CHECKPOINT or URI, with #ANCHOR for a section
     id: String,
-    /// Checkpoint number, or RFC 3339 time, to answer as of
+    /// Checkpoint number or RFC 3339 time
     #[serde(default)]
     at: Option<At>,
-    /// List the sections with their anchors and sizes instead of the text
+    /// List the sections instead
     #[serde(default)]
     outline: bool,
-    /// Read your own draft or submission of the document instead, which is handed to you only
+    /// Read your own draft or submission
     #[serde(default)]
     draft: bool,
-    /// Most tokens of the answer, if above 25,000
+    /// Most tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -30,10 +30,9 @@ impl Question for Read {
     const NAME: &'static str = "context_read";
     const VERB: &'static str = "read";
     const TITLE: &'static str = "Read a document";
-    const DESCRIPTION: &'static str = "Reads one published document by id or URI, verified against \
-        its hash chain, with author, approver, version and tags. Add #ANCHOR for one section, or \
-        set outline to see which there are. Use context_resolve to read several at once, and \
-        context_history for older versions.";
+    const DESCRIPTION: &'static str = "Reads one published document, verified against its hash \
+        chain, with author, approver, version and tags. Add #ANCHOR for one section; outline lists \
+        the sections.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::report::document::DocumentReport<'static>>();

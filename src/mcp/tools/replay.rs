@@ -16,10 +16,10 @@ use crate::workspace::traces::{of_writer, trace_id};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Replay {
-    /// Name of an access; left out, every access of your session
+    /// Name of an access; default: all of your session
     #[serde(default)]
     trace: Option<String>,
-    /// Most tokens of the answer, if above 25,000
+    /// Most tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -28,9 +28,8 @@ impl Question for Replay {
     const NAME: &'static str = "context_replay";
     const VERB: &'static str = "replay";
     const TITLE: &'static str = "Check what you were handed";
-    const DESCRIPTION: &'static str = "Makes the texts of your recorded accesses again from the \
-        histories, and says of each whether it is the same, different, or cannot be told. Use it to \
-        prove what you based an answer on.";
+    const DESCRIPTION: &'static str = "Makes the texts of your recorded accesses again, and \
+        returns whether each is the same. Use it to prove what you based an answer on.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::report::trace::ReplayReport>();

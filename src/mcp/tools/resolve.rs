@@ -31,24 +31,24 @@ const TEXTS: [&str; 3] = ["body", "content", "content_hex"];
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Resolve {
-    /// Selector, contextnest:// URI or id, as `#policy + type:document - #retired`
+    /// Selector, URI or id, as `#policy + type:document - #old`
     selector: String,
-    /// Checkpoint number, or RFC 3339 time, to answer as of
+    /// Checkpoint number or RFC 3339 time
     #[serde(default)]
     at: Option<At>,
-    /// `false` lists the documents without their texts
+    /// false: list without texts
     #[serde(default)]
     bodies: Option<bool>,
-    /// Give what fits into this many tokens, and list the rest; 25,000 if left out
+    /// Most tokens of the answer; texts that do not fit are listed
     #[serde(default)]
     budget: Option<u64>,
-    /// Count tokens by `bytes/4`, `cl100k_base` or `o200k_base`; `bytes/4` if left out
+    /// `bytes/4` (default), `cl100k_base` or `o200k_base`
     #[serde(default)]
     tokenizer: Option<String>,
-    /// Give the whole documents that a search finds, not the sections
+    /// Whole documents that a search finds, not sections
     #[serde(default)]
     whole: bool,
-    /// Leave out CONTEXT.md and the instructions of packs
+    /// Leave out instructions
     #[serde(default)]
     no_instructions: bool,
 }
@@ -57,10 +57,9 @@ impl Question for Resolve {
     const NAME: &'static str = "context_resolve";
     const VERB: &'static str = "resolve";
     const TITLE: &'static str = "Select documents";
-    const DESCRIPTION: &'static str = "Selects published documents with a selector (#TAG, type:, \
-        pack:, contextnest:// URIs, joined by +, - and |) and returns their texts with URIs to \
-        cite: the same for the same checkpoint, always. Prefer it to search. Use bodies: false to \
-        see what would be selected, and budget to limit tokens.";
+    const DESCRIPTION: &'static str = "Selects published documents (#TAG, type:TYPE, FOLDER/, \
+        pack:ID, joined by +, - and |) and returns their texts with URIs to cite: the same for the \
+        same checkpoint, always. Prefer it to search.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::report::resolve::ResolveReport<'static>>();

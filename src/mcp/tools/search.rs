@@ -18,24 +18,24 @@ const HITS: usize = 10;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Search {
-    /// Words to search for; "words in quotes" must be adjacent
+    /// Words; "words in quotes" must be adjacent
     query: String,
-    /// Hits of a page; 10 if left out
+    /// Hits of a page; default 10
     #[serde(default)]
     limit: Option<usize>,
-    /// `next_cursor` of the page before, with the same arguments
+    /// `next_cursor` of the page before
     #[serde(default)]
     cursor: Option<String>,
-    /// Find also words that begin with the last word
+    /// The last word may be a beginning
     #[serde(default)]
     prefix: bool,
-    /// Show how each score is computed
+    /// Show how scores are computed
     #[serde(default)]
     explain: bool,
-    /// Give whole hashes, not their first 12 digits
+    /// Whole hashes, not 12 digits
     #[serde(default)]
     full_hashes: bool,
-    /// Most tokens of the answer, if above 25,000
+    /// Most tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -44,8 +44,9 @@ impl Question for Search {
     const NAME: &'static str = "context_search";
     const VERB: &'static str = "search";
     const TITLE: &'static str = "Search by words";
-    const DESCRIPTION: &'static str = "Finds sections of published documents by words, the best \
-        first, each with a snippet and a URI. Use it when you do not know the tags or ids. For an answer that stays the same, select with context_resolve. Read a hit with context_read, passing its uri.";
+    const DESCRIPTION: &'static str = "Finds sections of published documents by words, best \
+        first, with snippets and URIs. Use it if you do not know tags or ids; read a hit by its \
+        uri. For an answer that stays the same use context_resolve.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<Paged<crate::report::search::SearchReport<'static>>>();

@@ -17,7 +17,7 @@ pub(super) struct StageList {
     /// Also entries whose content is gone
     #[serde(default)]
     all: bool,
-    /// Most tokens of the answer, if above 25,000
+    /// Most tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }

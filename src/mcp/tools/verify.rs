@@ -12,10 +12,10 @@ use crate::workspace::call::Call;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Verify {
-    /// Check only these documents, and the log; everything if left out
+    /// Only these documents, and the log
     #[serde(default)]
     ids: Vec<String>,
-    /// Most tokens of the answer, if above 25,000
+    /// Most tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -25,8 +25,7 @@ impl Question for Verify {
     const VERB: &'static str = "verify";
     const TITLE: &'static str = "Verify the vault";
     const DESCRIPTION: &'static str = "Recomputes every hash of the vault, or of some documents, \
-        and reports what was altered, with a verdict. Reading verifies what it serves anyway: use \
-        this to answer whether the record as a whole can be relied on.";
+        and reports what was altered, with a verdict. Reading verifies what it serves anyway.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<VerifyReport>();

@@ -37,7 +37,6 @@ pub(crate) mod sight;
 pub(crate) mod source;
 pub(crate) mod stage;
 pub(crate) mod submit;
-#[cfg(feature = "mcp")]
 mod told;
 mod verify;
 #[cfg(feature = "mcp")]

@@ -2,7 +2,7 @@
 //! wrote it, or a submission (MCP-18). It is handed to this principal only.
 
 use super::Call;
-use crate::audit::{Change, Event, Logs, Part, Text, Traced, changes};
+use crate::audit::{Part, Text, Traced, changes};
 use crate::govern::review;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -14,7 +14,6 @@ use crate::report::failure::{Code, Failure};
 use crate::uri::Class;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
-use crate::workspace::recording::of_log;
 use crate::workspace::version::{any_text_of, recorded};
 
 /// A text of a principal that is not published.
@@ -47,32 +46,6 @@ impl OwnText {
 }
 
 impl Workspace<'_> {
-    /// The live file of a document, if its bytes are those that this principal wrote as a draft, as
-    /// the change log says.
-    ///
-    /// # Errors
-    /// The file or the log cannot be read, or there is no principal.
-    pub(crate) fn own_draft(
-        &self,
-        vault: &Vault,
-        id: &DocumentId,
-    ) -> Result<Option<(Vec<u8>, Digest)>, Failure> {
-        let bytes = vault.files().read_optional(&id.live_path(), limit::DOCUMENT)?;
-        let Some(bytes) = bytes else { return Ok(None) };
-        let hash = Digest::of(&bytes);
-        let (me, _) = self.principal(vault.root(), None)?;
-        let (me, sha256) = (me.key(), hash.to_string());
-        let mut is_mine = false;
-        let logs = of_log(Logs::of_changes(vault))?;
-        let read = logs.drafts(&mut |line| {
-            let Event::Change(Change::Draft { draft }) = &line.event else { return };
-            let by = line.request.principal.as_deref().map(PrincipalKey::of);
-            is_mine |= draft.id == id.as_str() && draft.sha256 == sha256 && by == Some(me.clone());
-        });
-        of_log(read)?;
-        Ok(is_mine.then_some((bytes, hash)))
-    }
-
     /// The hash of a live file that the principal wrote as a draft, or names by its hash: what they
     /// have not read they do not submit or publish.
     ///

@@ -56,12 +56,10 @@ impl Call<'_> {
         version: Option<Version>,
     ) -> Result<Submitted, Failure> {
         let named = self.workspace.named(vault, id)?;
-        #[cfg(feature = "mcp")]
         self.workspace.check_told(vault, &named)?;
         let log = self.log(vault)?;
         let submitted = self.workspace.submission((vault, &log), &named, version);
         // Who may not read what was submitted is not told either whether there is such a document.
-        #[cfg(feature = "mcp")]
         let submitted = match submitted {
             Err(_) if vault.reader().is_of_published() => {
                 self.workspace.nameable(vault, named.clone())?;

@@ -126,7 +126,6 @@ impl Call<'_> {
         let author: Author = self.workspace.author(vault, note, None)?;
         let ids = ids.iter().map(|text| self.workspace.named(vault, text));
         let ids: Vec<DocumentId> = ids.collect::<Result<_, _>>()?;
-        #[cfg(feature = "mcp")]
         ids.iter().try_for_each(|id| self.workspace.check_told(vault, id))?;
         if version.is_some() && ids.len() != 1 {
             return Err(Failure::new(Code::Usage, "`--version` needs the id of one document"));

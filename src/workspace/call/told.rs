@@ -1,15 +1,19 @@
 //! Of which documents a call that writes may speak to its principal (`spec/mcp.md`, MCP-8, MCP-17).
 
+use crate::audit::{Change, Event, Logs};
 use crate::chain::{replay, vouched};
 use crate::govern::review;
 use crate::live;
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::layout::limit;
 use crate::model::principal::PrincipalKey;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
 use crate::stewards::Role;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
+use crate::workspace::recording::of_log;
 use crate::workspace::version::{is_hidden, unknown};
 
 impl Workspace<'_> {
@@ -29,6 +33,7 @@ impl Workspace<'_> {
     ///
     /// # Errors
     /// The principal is neither of these.
+    #[cfg(feature = "mcp")]
     pub(super) fn check_draft_told(&self, vault: &Vault, id: &DocumentId) -> Result<(), Failure> {
         match self.own_draft(vault, id)? {
             Some(_) => Ok(()),
@@ -109,6 +114,32 @@ impl Workspace<'_> {
         let Ok(texts) = texts.collect::<Result<Vec<String>, _>>() else { return Ok(false) };
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         self.is_editor_of(vault, id, &texts)
+    }
+
+    /// The live file of a document, if its bytes are those that this principal wrote as a draft, as
+    /// the change log says.
+    ///
+    /// # Errors
+    /// The file or the log cannot be read, or there is no principal.
+    pub(crate) fn own_draft(
+        &self,
+        vault: &Vault,
+        id: &DocumentId,
+    ) -> Result<Option<(Vec<u8>, Digest)>, Failure> {
+        let bytes = vault.files().read_optional(&id.live_path(), limit::DOCUMENT)?;
+        let Some(bytes) = bytes else { return Ok(None) };
+        let hash = Digest::of(&bytes);
+        let (me, _) = self.principal(vault.root(), None)?;
+        let (me, sha256) = (me.key(), hash.to_string());
+        let mut is_mine = false;
+        let logs = of_log(Logs::of_changes(vault))?;
+        let read = logs.drafts(&mut |line| {
+            let Event::Change(Change::Draft { draft }) = &line.event else { return };
+            let by = line.request.principal.as_deref().map(PrincipalKey::of);
+            is_mine |= draft.id == id.as_str() && draft.sha256 == sha256 && by == Some(me.clone());
+        });
+        of_log(read)?;
+        Ok(is_mine.then_some((bytes, hash)))
     }
 
     /// Whether the principal is an editor of texts of a document; in an ungoverned vault each one is.

@@ -66,7 +66,6 @@ impl Workspace<'_> {
         target: &Target<'_>,
     ) -> Result<Promoted, Failure> {
         let (text, name) = (text_of(vault, entry, target)?, entry.name());
-        #[cfg(feature = "mcp")]
         self.check_new(vault, target.id, &text)?;
         self.refuse_shared_name(vault, &name)?;
         let submitted = is_governed(vault)?;
