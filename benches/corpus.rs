@@ -188,7 +188,7 @@ fn document(template: &Template, index: usize, number: usize, seed: u64) -> Docu
 title: {title} for {name}
 type: {kind}
 tags:
-{tags}status: draft
+{tags}status: active
 author: {owner}
 ---
 

@@ -18,6 +18,8 @@ use rayon::prelude::*;
 use crate::checkpoint::codec;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::hidden;
+use crate::document::live_form::LiveForm;
+use crate::document::not_for_use;
 use crate::document::obsidian::Markup;
 use crate::document::validate::{Criteria, Problem, Severity, problems};
 use crate::document::{Document, Format, utf8};
@@ -28,7 +30,7 @@ use crate::pack;
 use crate::stewards;
 use crate::uri::Uri;
 use crate::vault::Vault;
-use crate::vault::config::{Config, Layout};
+use crate::vault::config::{Config, FrontmatterMode, Layout};
 use crate::vault::federation::Authorities;
 use crate::vault::files::{FileError, Stamp};
 use crate::vault::left_out::{LeftOut, Reason};
@@ -438,6 +440,33 @@ pub(crate) fn is_plain_root_file(vault: &Vault, path: &str, document: &Document)
     vault.layout() == Layout::Structured
         && !path.contains('/')
         && document.parts.frontmatter.is_none()
+}
+
+/// Why an event that does not name a document leaves out its live file, because of what that says of
+/// itself (DOC-40, DOC-45). `form` is the live form of its published text.
+pub(crate) fn why_left_out(
+    document: &Document,
+    form: Option<&LiveForm<'_>>,
+    mode: FrontmatterMode,
+) -> Option<Reason> {
+    let fields = &document.frontmatter;
+    let said = not_for_use::said(fields);
+    if !said.is_empty() {
+        // What was published in spite of such a word is published with it again.
+        let before = form.and_then(|form| Document::of_live(form.text()).ok());
+        let before = before.as_ref().map(|before| not_for_use::said(&before.frontmatter));
+        let before = before.unwrap_or_default();
+        let is_new = |(says, _): &(String, _)| !before.iter().any(|(before, _)| before == says);
+        if let Some((says, _)) = said.into_iter().find(is_new) {
+            return Some(Reason::NotForUse { says, is_published: form.is_some() });
+        }
+    }
+    match form {
+        Some(form) if !form.is_draft(document, mode) => None,
+        Some(_) => fields.says_draft().then_some(Reason::Draft),
+        None if fields.is_marked_draft() => Some(Reason::MarkedDraft),
+        None => fields.says_draft().then_some(Reason::NewDraft),
+    }
 }
 
 /// Whether an id has a live file or a history.

@@ -16,7 +16,6 @@ use crate::chain::history::{Entry, EntryState};
 use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
-use crate::document::frontmatter::Frontmatter;
 use crate::document::live_form::{LiveForm, is_edited};
 use crate::document::text::normalise;
 use crate::document::utf8;
@@ -25,6 +24,7 @@ use crate::live::{self, LiveFile};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::number::Version;
+use crate::model::timestamp::Timestamp;
 use crate::resolve::{Served, Snapshot, Withheld};
 use crate::txn::expect::Expect;
 use crate::txn::stale;
@@ -64,6 +64,13 @@ pub(crate) enum DocumentState {
     Published,
 }
 
+impl Row {
+    /// Whether the published text is no longer valid.
+    pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
+        self.end.is_some_and(|end| end <= now)
+    }
+}
+
 impl DocumentState {
     /// The word in output.
     pub(crate) fn as_str(self) -> &'static str {
@@ -94,14 +101,17 @@ pub(crate) struct Row {
     pub(crate) state: DocumentState,
     /// The published version.
     pub(crate) version: Option<Version>,
+    /// The instant from which the published text is no longer valid.
+    pub(crate) end: Option<Timestamp>,
     /// What is wrong with the live file, or how it is understood.
     pub(crate) problems: Vec<Problem>,
     /// Why the published text is withheld.
     pub(crate) withheld: Option<Withheld>,
     /// Whether the live file is gone.
     pub(crate) is_gone: bool,
-    /// Whether `draft: true` alone says that the live file is a draft.
-    pub(crate) is_marked_draft: bool,
+    /// Why an event that does not name the document leaves its live file out, because of what that
+    /// says of itself.
+    pub(crate) left_out: Option<Reason>,
     /// Where the file of a missing document seems to be, or what a new file seems to be.
     pub(crate) moved: Option<DocumentId>,
 }
@@ -227,16 +237,17 @@ fn compared(
     folder: &SeenFolder<'_>,
     path: &str,
 ) -> Option<(Row, Option<Comparison>)> {
-    if let Some((id, version)) = folder.is_unchanged(path) {
+    if let Some((id, version, end)) = folder.is_unchanged(path) {
         let row = Row {
             path: path.to_owned(),
             id: Some(id),
             state: DocumentState::Published,
             version: Some(version),
+            end,
             problems: Vec::new(),
             withheld: None,
             is_gone: false,
-            is_marked_draft: false,
+            left_out: None,
             moved: None,
         };
         return Some((row, None));
@@ -246,7 +257,7 @@ fn compared(
     let (row, keyframe) = row(vault, head, state, file);
     let is_whole = row.state == DocumentState::Published && row.problems.is_empty();
     let learnt = (row.id.as_ref().filter(|_| is_whole))
-        .and_then(|id| folder.learn(path, id, keyframe?, stamp?));
+        .and_then(|id| folder.learn(path, id, (keyframe?, row.end), stamp?));
     Some((row, learnt))
 }
 
@@ -258,16 +269,16 @@ fn row(
     file: LiveFile,
 ) -> (Row, Option<Version>) {
     let problems = file.problems(vault);
-    let is_marked_draft = file.fields().is_some_and(Frontmatter::is_marked_draft);
     let mut row = Row {
         path: file.path,
         id: file.id,
         state: DocumentState::Unpublished,
         version: None,
+        end: None,
         problems,
         withheld: None,
         is_gone: false,
-        is_marked_draft,
+        left_out: None,
         moved: None,
     };
     let published = row.id.as_ref().and_then(|id| head.get(id));
@@ -275,6 +286,13 @@ fn row(
         (Some(_), Some(id)) => state.get(id.as_str()).and_then(|mark| mark.version),
         _ => None,
     };
+    if let Ok(live) = &file.content {
+        let form =
+            published.as_ref().and_then(|served| Some(LiveForm::of(&served.as_ref().ok()?.text)));
+        let mode = vault.config().frontmatter;
+        row.left_out = live::why_left_out(&live.document, form.as_ref(), mode);
+    }
+    row.end = (published.as_ref()).and_then(|served| served.as_ref().ok()?.fields.validity.end());
     let keyframe = published.as_ref().and_then(|served| served.as_ref().ok()?.keyframe);
     let invalid = row.problems.iter().any(|p| p.severity == Severity::Error);
     row.state = match (published, &file.content) {
@@ -304,6 +322,9 @@ fn row(
         }
         _ => DocumentState::Unpublished,
     };
+    if row.state == DocumentState::Retired {
+        row.left_out = None;
+    }
     (row, keyframe)
 }
 
@@ -351,17 +372,22 @@ fn stale(
 
 /// How a published document without a live file stands.
 fn gone_row(head: &Snapshot<'_>, state: &PublishedSet, id: &DocumentId) -> Row {
-    let withheld = head.get(id).and_then(Result::err);
+    let (end, withheld) = match head.get(id) {
+        Some(Ok(served)) => (served.fields.validity.end(), None),
+        Some(Err(withheld)) => (None, Some(withheld)),
+        None => (None, None),
+    };
     let state_of = withheld.as_ref().map_or(DocumentState::Missing, |_| DocumentState::Withheld);
     Row {
         path: id.live_path(),
         id: Some(id.clone()),
         state: state_of,
         version: state.get(id.as_str()).and_then(|mark| mark.version),
+        end,
         problems: Vec::new(),
         withheld,
         is_gone: true,
-        is_marked_draft: false,
+        left_out: None,
         moved: None,
     }
 }

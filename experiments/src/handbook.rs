@@ -46,7 +46,7 @@ impl Superseded {
         let section = |fact: &Fact| format!("## {}\n\n{}\n\n", fact.heading, said(fact));
         let sections: String = self.facts.iter().map(section).collect();
         format!(
-            "---\ntitle: {title}\ntype: {kind}\ntags:\n{tags}status: draft\n---\n\n# {title}\n\n\
+            "---\ntitle: {title}\ntype: {kind}\ntags:\n{tags}status: active\n---\n\n# {title}\n\n\
              {intro}\n\n{sections}## Advice\n\n{advice}\n"
         )
     }

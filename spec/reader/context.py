@@ -10,7 +10,8 @@ import unicodedata
 
 from artifact import Artifact
 from formats import (
-    Document, Refused, fold, has_control, is_artifact, is_governance, is_invisible, read_yaml,
+    VALIDITY, Document, Refused, fold, has_control, is_artifact, is_governance, is_invisible,
+    read_yaml, validity,
 )  # fmt: skip
 from questions import PLAIN_TAG, SCHEME, Names, Pack, Term, Uri, encoded, is_name, is_tag, read_selector
 from verify import Verifier
@@ -300,7 +301,10 @@ class Part:
         self.keys = f"{self.name}" + (f" pack={quoted(pack)}" if pack else "")
         self.keys += f" title={quoted(title or '')}" if is_text else ""
         self.text, escapes = shown(text)
-        self.keys += f" version={version.version}" + (f" escaped={escapes}" if escapes else "")
+        self.keys += f" version={version.version}"
+        said = validity(version.document) if is_text and version.document else {}
+        self.keys += "".join(f" {key}={quoted(said[key])}" for key in VALIDITY if key in said)
+        self.keys += (f" escaped={escapes}" if escapes else "")
         if self.text and not self.text.endswith("\n"):
             self.text += "\n"
 

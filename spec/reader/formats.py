@@ -4,6 +4,7 @@
 import hashlib
 import json
 import re
+import string
 import unicodedata
 from copy import copy
 from datetime import datetime, timezone
@@ -394,6 +395,29 @@ class Document:  # DOC-1 to DOC-5; `text` in normal form
         for start, end, value in sorted(spans, reverse=True):
             text = text[:start] + value + text[end:]
         return "---\n" + text + "---" + self.rest
+
+
+VALIDITY = {  # DOC-48
+    "valid_until": set("bestbefore effectiveto effectiveuntil enddate expiration expirationdate expires expiresat expireson expiry expirydate staleafter unpublishdate validthrough validtill validto validuntil".split()),
+    "superseded_by": set("deprecatedby obsoletedby replacedby succeededby supercededby supersededby".split()),
+}
+LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+WHITE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+NOTHING = {"", "false", "never", "no", "none", "null", "~"}
+
+
+def validity(document):
+    found = {}
+    for key, value in document.fields.items if document.fields else []:
+        name = re.sub("[ _-]", "", key.text or "").translate(LOWER) if key.kind == "text" else ""
+        texts = [value] if value.kind == "text" else value.items if value.kind == "list" else []
+        text = ", ".join(filter(None, (
+            t.text.strip(WHITE) for t in texts if t.kind == "text" and not t.is_null
+        )))
+        for field, names in VALIDITY.items():
+            if name in names and field not in found and text.translate(LOWER) not in NOTHING:
+                found[field] = text[:200]
+    return found
 
 
 # Diffs -------------------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ def read_document(case):
         return str(document) == case["error"]
     read = {"status": document.status, "version": document.version}
     read |= {name: document.text_of(name) for name in ("updated_at", "checksum")}
+    read |= {name: f.validity(document).get(name) for name in f.VALIDITY}
     return all(read[name] == value for name, value in case["fields"].items() if name in read)
 
 

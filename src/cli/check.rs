@@ -11,7 +11,8 @@ use crate::workspace::call::check;
 ///
 /// Compares each pinned URI with what is published now. `superseded` names the published version, and
 /// says whether the text that is cited, the body or a section, is the same there. A document that was
-/// moved is retired under its old id. The exit code is 1 unless all of them are current.
+/// moved is retired under its old id. A published text whose end of validity has passed, or that names what
+/// superseded it, is a warning. The exit code is 1 unless all of them are current.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx check contextnest://nodes/policies/returns@2\n  \
 ctx check contextnest://nodes/policies/returns@1#exceptions nodes/policies/returns@2 --json")]
@@ -24,14 +25,37 @@ pub(super) struct Check {
 pub(super) fn run(args: &Check, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = session.source(&vault, check::NEED)?;
-    let report = session.call.check((&vault, &source), &args.uris)?;
+    let now = session.workspace.now()?;
+    let report = session.call.check((&vault, &source), &args.uris)?.judged(now);
     session.tell();
     let answer = if report.is_current() { Answer::Yes } else { Answer::No };
     match session.ui.json {
         true => session.ui.report(&report),
-        false => session.ui.table(&report.uris.iter().map(row).collect::<Vec<_>>()),
+        false => {
+            session.ui.table(&report.uris.iter().map(row).collect::<Vec<_>>());
+            report.uris.iter().for_each(|one| warn(session, one));
+        }
     }
     Ok(answer)
+}
+
+/// Warns of a text that is published and says that it is no longer valid.
+fn warn(session: &mut Session<'_>, one: &CheckedReport) {
+    let Some(now) = &one.current else { return };
+    let uri = shown(&one.uri);
+    if let Some(until) = now.valid_until.as_deref().filter(|_| now.expired) {
+        let until = shown(until);
+        session
+            .ui
+            .note(&format!("warning: {uri}: version {} expired: valid until {until}", now.version));
+    }
+    if let Some(by) = &now.superseded_by {
+        let by = shown(by);
+        session.ui.note(&format!(
+            "warning: {uri}: version {} says that it is superseded by {by}",
+            now.version
+        ));
+    }
 }
 
 fn row(one: &CheckedReport) -> Vec<String> {

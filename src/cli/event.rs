@@ -1,19 +1,23 @@
 //! An event as text: what was published or retired, and what could not be done besides.
 
+use std::collections::{BTreeMap, HashSet};
+
 use super::color::Paint;
 use super::session::Session;
-use super::ui::shown;
+use super::ui::{Ui, shown};
 use super::{Answer, recover};
 use crate::chain::diff::print_between;
 use crate::document::links::Written;
 use crate::document::validate::{Problem, Severity};
 use crate::govern::{Outcome, RECORD_CHANGE};
+use crate::live::gathered::{Gathered, REPEATED};
 use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::model::layout::limit;
 use crate::report::Report;
 use crate::report::event::{EventReport, change, notes};
 use crate::txn::{Item, Live};
 use crate::vault::Vault;
+use crate::vault::left_out::LeftOut;
 use crate::words::count;
 
 /// Prints an event, done or only planned, and says how the verb ends.
@@ -100,10 +104,7 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
         let id = shown(id.as_str());
         ui.line(&format!("  live file updated: {id} (an earlier publication left it behind)"));
     }
-    for left in &outcome.left_out {
-        let why = left.why.to_string();
-        ui.line(&format!("  left out: {} ({})", shown(left.name()), shown(&why)));
-    }
+    left_out(ui, &outcome.left_out);
     for awaited in outcome.awaited.iter().filter(|awaited| awaited.required > 0) {
         let (id, found, required) = (shown(awaited.id.as_str()), awaited.found, awaited.required);
         let change = awaited.change.as_deref().map(|name| format!(", change {}", shown(name)));
@@ -116,18 +117,81 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
     captured(session, &outcome.links.captured);
     texts(session, &outcome.links.texts);
     unread(session, &outcome.links.unread);
-    for item in &outcome.items {
-        item.warnings.iter().for_each(|warning| note(session, item.id.as_str(), warning));
-    }
-    for refusal in &outcome.refused {
-        refusal.problems.iter().for_each(|problem| note(session, &refusal.path, problem));
-    }
+    let of_items = outcome
+        .items
+        .iter()
+        .flat_map(|item| item.warnings.iter().map(|warning| (item.id.as_str(), warning)));
+    let of_refused = outcome.refused.iter().flat_map(|refusal| {
+        refusal.problems.iter().map(|problem| (refusal.path.as_str(), problem))
+    });
+    problems(session, &of_items.chain(of_refused).collect::<Vec<_>>());
     if dry_run {
         let vault = session.vault().ok();
         for item in &outcome.items {
             let then = if item.is_retirement() { "retired" } else { "published" };
             live_change(session, vault.as_ref(), (&item.id.live_path(), &item.live), then);
         }
+    }
+}
+
+/// Names what an event does not include; what many files have in common is one line.
+fn left_out(ui: &mut Ui<'_>, files: &[LeftOut]) {
+    let mut reasons: BTreeMap<String, Vec<&LeftOut>> = BTreeMap::new();
+    for left in files {
+        reasons.entry(left.why.to_string()).or_default().push(left);
+    }
+    for left in files {
+        let why = left.why.to_string();
+        let all = match reasons.get(&why) {
+            Some(all) if all.len() > REPEATED => reasons.remove(&why).unwrap_or_default(),
+            Some(_) => vec![left],
+            None => continue,
+        };
+        // A hint that names one document is in the report of each.
+        let hint = left.hint().filter(|_| all.len() == 1 || left.why.is_draft());
+        let hint = hint.map(|hint| format!("; {}", hint.render(ui.spell()))).unwrap_or_default();
+        let what = match all.as_slice() {
+            [left] => shown(left.name()).into_owned(),
+            all => count(all.len(), "file"),
+        };
+        ui.line(&format!("  left out: {what} ({}{})", shown(&why), shown(&hint)));
+        if all.len() > 1 {
+            let first = all.iter().take(FIRST).map(|left| shown(left.name()).into_owned());
+            let first = first.collect::<Vec<_>>().join(", ");
+            ui.line(&format!("    first: {first}"));
+        }
+    }
+}
+
+/// How many of many files are named.
+const FIRST: usize = 3;
+
+/// Prints problems, each with its place; what many places have in common is one line.
+fn problems(session: &mut Session<'_>, all: &[(&str, &Problem)]) {
+    let mut gathered = Gathered::new(0);
+    for (place, problem) in all {
+        gathered.push(place, (*problem).clone());
+    }
+    let mut seen = HashSet::new();
+    for (place, problem) in all {
+        let Some((key, group)) = gathered.group_of(problem) else {
+            note(session, place, problem);
+            continue;
+        };
+        if !seen.insert(key) {
+            continue;
+        }
+        let severity = if group.severity == Severity::Error { "error" } else { "warning" };
+        let (times, files) = (count(group.count, "time"), count(group.files, "file"));
+        let (code, message) = (problem.code, group.message(key));
+        let first = group.places.iter().map(|(path, line)| {
+            let line = line.map_or_else(String::new, |n| format!(":{n}"));
+            format!("{}{line}", shown(path))
+        });
+        let first = first.collect::<Vec<_>>().join(", ");
+        session.ui.note(&format!("{severity}[{code}]: {times} in {files}: {}", shown(&message)));
+        session.ui.note(&format!("  first: {first}"));
+        session.ui.note("  hint: `ctx validate --all` lists each with its hint");
     }
 }
 

@@ -15,6 +15,9 @@ use crate::vault::Vault;
 /// publication of a vault include changed governance files (CONTEXT.md, stewards.yaml,
 /// .context/config.yaml, packs). Otherwise they are published by name, and until then the published
 /// configuration holds.
+/// --all leaves out drafts (`status: draft`, `draft: true`) unless --drafts is given; --all, --changed
+/// and folders leave out what says that it is not for use, as `status: rejected` and `status: wip` do. A
+/// document that is named is published whatever it says.
 /// A folder stands for its changed documents. Without an id or an option, a terminal shows what
 /// --changed would publish; nothing is written, and the exit code is 2.
 /// One invalid document refuses all of them, unless --skip-invalid is given.
@@ -25,9 +28,12 @@ pub(super) struct Publish {
     /// Ids or files of documents, or folders: the changed documents in them, except drafts
     #[arg(value_name = "ID|FOLDER", conflicts_with_all = ["all", "changed"])]
     ids: Vec<String>,
-    /// Publish every document that differs from its published version, with drafts
+    /// Publish new documents, and every change to published ones
     #[arg(long, conflicts_with = "changed")]
     all: bool,
+    /// With --all, publish also documents that say that they are drafts
+    #[arg(long, requires = "all")]
+    drafts: bool,
     /// Publish changes to published documents, except drafts
     #[arg(long)]
     changed: bool,
@@ -67,7 +73,8 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
     if args.ids.is_empty() && !args.all && !args.changed {
         return Err(nothing_named(session, &vault, author));
     }
-    let mode = Mode { skip_invalid: args.skip_invalid, ..args.expect.mode(args.dry_run)? };
+    let (skip_invalid, drafts) = (args.skip_invalid, args.drafts);
+    let mode = Mode { skip_invalid, drafts, ..args.expect.mode(args.dry_run)? };
     let many = !matches!(&which, Which::Ids(ids) if ids.len() == 1);
     let request = Request { author, which, mode };
     let outcome = progress::watch(session, &vault, || publish(&vault, &request));
@@ -86,7 +93,7 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
 /// Shows a person what could be published, and names the options.
 fn nothing_named(session: &mut Session<'_>, vault: &Vault, author: Author) -> Failure {
     let failure = Failure::new(Code::Usage, "no document to publish is named")
-        .hint("`--changed` publishes changes to published documents, `--all` also drafts and new documents")
+        .hint("`--changed` publishes changes to published documents, `--all` also new documents")
         .hint("or name documents or folders; `ctx status` lists all that differ");
     if !session.ui.is_interactive() {
         return failure;

@@ -11,6 +11,7 @@ use crate::document::validate::{Problem, Severity};
 use crate::govern::review::awaiting::Awaiting;
 use crate::govern::review::due::Due;
 use crate::model::id::DocumentId;
+use crate::model::timestamp::Timestamp;
 use crate::report::failure::Failure;
 use crate::report::review::QueuedReport;
 use crate::report::vault::StatusReport;
@@ -18,7 +19,7 @@ use crate::resolve::Snapshot;
 use crate::status::seen::Seen;
 use crate::status::{DocumentState, GovernanceState, Row, Status as Compared, left_out, status};
 use crate::stewards::Scope;
-use crate::vault::left_out::LeftOut;
+use crate::vault::left_out::{LeftOut, Reason};
 use crate::words::count;
 use crate::workspace::former::name_moves;
 use crate::workspace::places::Places;
@@ -46,12 +47,10 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     let chronicle = log.sound()?;
     let head = Snapshot::whole(&vault, &chronicle, None)?;
     let places = session.workspace.places_at(&vault, &head, &args.places)?;
+    let now = session.workspace.now()?;
     let mut compared = status(&vault, &head, &Seen::open(&vault))?;
     let awaiting = match session.ui.is_governed() {
-        true => {
-            let now = session.workspace.now()?;
-            Awaiting::of((&vault, &chronicle), &head, now, &mut compared).ok()
-        }
+        true => Awaiting::of((&vault, &chronicle), &head, now, &mut compared).ok(),
         false => None,
     };
     name_moves(&vault, &chronicle, &mut compared);
@@ -62,7 +61,7 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     session.warn_of_clones(&vault, head.state()?.iter().map(|(id, _)| id));
     if session.ui.json {
         let omitted = args.limit.first(&mut compared.documents);
-        let report = StatusReport::new(&compared, head.checkpoint(), session.ui.spell());
+        let report = StatusReport::new(&compared, (head.checkpoint(), now), session.ui.spell());
         let report = match &ignored {
             Some(files) => report.with_ignored(files),
             None => report,
@@ -76,7 +75,7 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     }
     let waiting = awaiting.iter().flat_map(|awaiting| &awaiting.queue.waiting);
     let ratified = waiting.filter(|one| one.track.emergency.is_some()).map(|one| one.track.id());
-    text(session, (&compared, &ratified.collect()), &head, args.limit);
+    text(session, (&compared, &ratified.collect()), &head, (args.limit, now));
     if let Some(awaiting) = &awaiting {
         text_of_awaiting(session, awaiting, &places);
     }
@@ -213,7 +212,7 @@ fn text(
     session: &mut Session<'_>,
     (compared, emergencies): (&Compared, &BTreeSet<&DocumentId>),
     head: &Snapshot<'_>,
-    limit: Limit,
+    (limit, now): (Limit, Timestamp),
 ) {
     let ui = &mut session.ui;
     match head.made_at() {
@@ -230,8 +229,13 @@ fn text(
         if rows.is_empty() && omitted == 0 {
             continue;
         }
-        let is_left_out = |row: &Row| state == DocumentState::Unpublished && row.is_marked_draft;
+        let is_new = state == DocumentState::Unpublished;
+        let is_left_out = |row: &Row| match &row.left_out {
+            Some(Reason::NotForUse { .. }) => true,
+            why => is_new && why.is_some(),
+        };
         let next = match omitted == 0 && rows.iter().all(|row| is_left_out(row)) {
+            true if !is_new => "ctx retire ID, or ctx publish ID".to_owned(),
             true => "ctx publish ID".to_owned(),
             false => next.to_owned(),
         };
@@ -242,11 +246,18 @@ fn text(
             let version = row.version.map_or_else(String::new, |v| format!(" (v{v})"));
             let awaits = |id| state == DocumentState::Retired && emergencies.contains(id);
             let mark = match row.id.as_ref().is_some_and(awaits) {
-                true => " (awaits its ratification)",
-                false if is_left_out(row) => " (`draft: true`: only by its id)",
-                false => "",
+                true => " (awaits its ratification)".to_owned(),
+                false => match row.left_out.as_ref().filter(|_| is_left_out(row)) {
+                    Some(Reason::NotForUse { says, is_published: true }) => {
+                        format!(" (`{says}`: ctx retire, or ctx publish by its id)")
+                    }
+                    Some(Reason::NotForUse { says, .. }) => format!(" (`{says}`: only by its id)"),
+                    Some(Reason::MarkedDraft) => " (`draft: true`: only by its id)".to_owned(),
+                    Some(_) => " (`status: draft`: only by its id)".to_owned(),
+                    None => String::new(),
+                },
             };
-            ui.line(&format!("  {}{version}{mark}", shown(&row.path)));
+            ui.line(&format!("  {}{version}{}", shown(&row.path), shown(&mark)));
             if let Some(withheld) = &row.withheld {
                 ui.line(&format!("      {}", shown(&withheld.why.to_string())));
             }
@@ -267,6 +278,19 @@ fn text(
         if omitted > 0 {
             ui.line(&format!("  … {omitted} more"));
         }
+    }
+    let mut expired: Vec<&Row> =
+        compared.documents.iter().filter(|row| row.is_expired(now)).collect();
+    let omitted = limit.first(&mut expired);
+    left_out += omitted;
+    if !expired.is_empty() {
+        ui.line("");
+        let next = in_mode(ui, "ctx retire ID, or a later date and ctx publish ID");
+        ui.painted(Paint::Heading, &format!("Published, and no longer valid (next: {next}):"));
+    }
+    for row in expired {
+        let end = row.end.map_or_else(String::new, |end| format!(" (expired at {end})"));
+        ui.line(&format!("  {}{end}", shown(&row.path)));
     }
     text_of_governance(ui, &compared.governance);
     let is_done =

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::obsidian::Markup;
+use super::validity::Validity;
 use crate::model::name::is_name;
 use crate::model::number::Version;
 use crate::model::stage::StagePolicy;
@@ -160,6 +161,8 @@ pub struct Frontmatter {
     pub updated_at: Option<String>,
     /// `checksum` as written.
     pub checksum: Option<String>,
+    /// Until when the text is valid.
+    pub validity: Validity,
     /// The `source` block, of source nodes only.
     pub source: Option<SourceBlock>,
 }
@@ -192,6 +195,7 @@ impl Frontmatter {
             created_at: text("created_at"),
             updated_at: text("updated_at"),
             checksum: text("checksum"),
+            validity: Validity::read(root.as_ref()),
             source,
             root,
         }

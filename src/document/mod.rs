@@ -12,6 +12,7 @@ pub mod frontmatter;
 pub(crate) mod hidden;
 pub mod links;
 pub mod live_form;
+pub(crate) mod not_for_use;
 pub mod obsidian;
 pub mod other;
 pub mod review;
@@ -19,6 +20,7 @@ pub(crate) mod second_block;
 pub mod sections;
 pub mod text;
 pub mod validate;
+pub mod validity;
 
 use frontmatter::Frontmatter;
 use text::Parts;

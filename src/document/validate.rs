@@ -9,6 +9,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::frontmatter::{Frontmatter, NodeType, SourceBlock, Status, one_or_many};
 use super::hidden;
 use super::live_form::{ORIGINAL_FRONTMATTER, is_edited};
+use super::not_for_use;
 use super::obsidian::Markup;
 use super::second_block::{second_block, without_attributes};
 use super::text::{BOM, normalise};
@@ -122,7 +123,16 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
     }
     let is_edited = is_edited(document, criteria.frontmatter);
     let foreign = is_edited.then(|| foreign_values(document, criteria.is_new));
-    for foreign in foreign.into_iter().flatten() {
+    let said = not_for_use::said(fields);
+    for (says, node) in &said {
+        let message = format!("`{says}` says that the text is not for use");
+        let changed = Call::new(Verb::Publish).word("--changed");
+        let hint = "{} leaves the file out; delete the line, or name the document, to publish it";
+        found.warn("not-for-use", Some(node), message, Hint::call(hint, changed));
+    }
+    let is_said =
+        |foreign: &Foreign<'_>| said.iter().any(|(_, node)| std::ptr::eq(*node, foreign.value));
+    for foreign in foreign.into_iter().flatten().filter(|foreign| !is_said(foreign)) {
         found.warn(
             "field-foreign",
             Some(foreign.value),
@@ -131,6 +141,13 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
         );
     }
     found.draft_mark(fields);
+    if let (Some(said), None) = (fields.validity.said(), fields.validity.end()) {
+        let message = format!("`{said}` is not a date, so that nothing warns when it has passed");
+        let line = Some(fields.validity.line());
+        let hint = "write a date as `2026-12-31`".into();
+        let (code, severity) = ("date-invalid", Severity::Warning);
+        found.problems.push(Problem { code, severity, line, message, hint });
+    }
     found.source(document, criteria.servers);
     found.problems.sort_by_key(|p| (p.line, p.severity));
     found.problems
@@ -165,7 +182,9 @@ fn is_of_our_form(field: &str, node: &Node) -> bool {
     match field {
         "version" => node.number().is_some_and(|n| n > 0),
         "status" => {
-            node.text().is_some_and(|word| !matches!(Status::from_word(word), Status::Foreign(_)))
+            let is_ours = |word: &str| !matches!(Status::from_word(word), Status::Foreign(_));
+            // `stable` means published in a live file only (DOC-12).
+            node.text().is_some_and(|word| is_ours(word) || word.eq_ignore_ascii_case("stable"))
         }
         "checksum" => node.text().is_some_and(|text| text.parse::<Digest>().is_ok()),
         _ => node.text().is_some_and(|text| text.parse::<Timestamp>().is_ok()),
@@ -345,7 +364,7 @@ impl ProblemList {
             false => (
                 format!("`draft: true` has no effect: `status` is `{}`", fields.status.as_str()),
                 Hint::calls(
-                    "delete the line; with `status: draft`, {} leaves the file out, but {} does not",
+                    "delete the line; with `status: draft`, {} and {} leave the file out",
                     [publish("--changed"), publish("--all")],
                 ),
             ),
@@ -527,7 +546,7 @@ mod tests {
         Warning 4: [type-unknown] type `documnet` is read as document (did you mean `document`?)
         Warning 5: [tag-grammar] tag `1st` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
         Warning 6: [field-foreign] `version` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
-        Warning 7: [field-foreign] `status` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
+        Warning 7: [not-for-use] `status: archived` says that the text is not for use ( leaves the file out; delete the line, or name the document, to publish it)
         Warning 8: [source-ignored] `source` is ignored: the type is not source (set `type: source`)
         ");
     }

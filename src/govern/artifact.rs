@@ -246,23 +246,26 @@ impl Transaction<'_> {
             return Ok(Prepared::LeftOut(Reason::Copy(copied)));
         }
         let mode = self.vault.config().frontmatter;
-        let is_draft = || form.as_ref().is_some_and(|form| form.is_draft(&document, mode));
+        let why = live::why_left_out(&document, form.as_ref(), mode);
+        let is_included = |why: &Reason| self.drafts && why.is_draft();
         match which {
-            Which::Changed if is_draft() => {
-                return Ok(Prepared::LeftOut(Reason::Draft));
-            }
-            Which::All
-                if document.frontmatter.is_marked_draft() && (form.is_none() || is_draft()) =>
-            {
-                return Ok(Prepared::LeftOut(Reason::MarkedDraft));
-            }
             Which::All if base.retired => return Ok(Prepared::LeftOut(Reason::Retired)),
             Which::All
                 if form.is_none() && live::is_plain_root_file(self.vault, &path, &document) =>
             {
                 return Ok(Prepared::LeftOut(Reason::NoFrontmatter));
             }
-            _ => {}
+            Which::All | Which::Changed => {
+                if let Some(why) = why.filter(|why| !is_included(why)) {
+                    return Ok(Prepared::LeftOut(why));
+                }
+            }
+            Which::Ids(_) | Which::Read(_) | Which::Within { .. } => {}
+        }
+        if matches!(which, Which::Changed)
+            && form.as_ref().is_some_and(|form| form.is_draft(&document, mode))
+        {
+            return Ok(Prepared::LeftOut(Reason::Draft));
         }
         let is_edited = live_form::is_edited(&document, mode);
         if let Some(sealed) = base.sealed.as_ref().filter(|_| is_edited)

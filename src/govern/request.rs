@@ -29,9 +29,11 @@ pub enum Which {
     Ids(Vec<DocumentId>),
     /// The same, each as the live file whose bytes have this hash.
     Read(Vec<(DocumentId, Digest)>),
-    /// Every document that has not been retired.
+    /// Every document that differs, but those that are retired, drafts, or say that they are not for
+    /// use.
     All,
-    /// Published documents whose live file differs and does not say `draft`.
+    /// Published documents whose live file differs, is not a draft, and does not say that it is not for
+    /// use.
     Changed,
     /// These, and those of `Changed` in these folders, with packs.
     Within {
@@ -91,6 +93,8 @@ pub struct Request {
 pub struct Mode {
     /// Leave invalid documents out instead of refusing all.
     pub skip_invalid: bool,
+    /// Include drafts in an event of all documents.
+    pub drafts: bool,
     /// Compute everything, write nothing.
     pub dry_run: bool,
     /// What the writer has read.

@@ -37,6 +37,8 @@ pub(super) struct Transaction<'a> {
     pub(super) author: &'a Author,
     /// What the writer said that it has read; that was compared.
     pub(super) expect: Expect,
+    /// Whether an event of all documents includes drafts.
+    pub(super) drafts: bool,
     /// The rules in force before the event.
     pub(super) in_force: InForce,
     /// What may follow the sealed versions of a history.
@@ -83,7 +85,7 @@ impl<'a> Transaction<'a> {
         event: &Event<'a>,
         in_force: InForce,
     ) -> Result<Self, PublishError> {
-        let (author, expect) = (event.author, event.mode.expect);
+        let (author, expect, drafts) = (event.author, event.mode.expect, event.mode.drafts);
         chronicle.check_appendable()?;
         let state = chronicle.state_at(chronicle.head_number())?;
         let mut at = author.now;
@@ -109,6 +111,7 @@ impl<'a> Transaction<'a> {
             at,
             author,
             expect,
+            drafts,
             in_force,
             beyond,
             submits,

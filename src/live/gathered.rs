@@ -133,6 +133,12 @@ impl Gathered {
         }
     }
 
+    /// The group that a problem is printed as, if there is one.
+    pub fn group_of(&self, problem: &Problem) -> Option<(&GroupKey, &Group)> {
+        let key = (problem.code, pattern(&problem.message).0);
+        self.groups.get_key_value(&key).filter(|(_, group)| group.count > REPEATED)
+    }
+
     /// The groups that are printed as one, in the order of their codes.
     pub fn repeated(&self) -> impl Iterator<Item = (&GroupKey, &Group)> {
         self.groups.iter().filter(|(_, group)| group.count > REPEATED)

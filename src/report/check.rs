@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::model::timestamp::Timestamp;
 
 /// The answer of `check`.
 #[derive(Debug, Serialize)]
@@ -45,6 +46,19 @@ pub struct CurrentReport {
     pub version: Version,
     /// Whether the body, or the section that is cited, has the same text.
     pub same_text: bool,
+    /// Until when it is valid, as its text says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid_until: Option<String>,
+    /// What took its place, as its text says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
+    /// Whether the end of validity has passed; an agent judges that by its own clock.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "mcp", schemars(skip))]
+    pub expired: bool,
+    /// The instant from which it is no longer valid.
+    #[serde(skip)]
+    pub(crate) end: Option<Timestamp>,
 }
 
 /// What became of a citation.
@@ -81,6 +95,14 @@ impl Standing {
 }
 
 impl CheckReport {
+    /// With what has expired by a clock.
+    pub(crate) fn judged(mut self, now: Timestamp) -> Self {
+        for current in self.uris.iter_mut().filter_map(|one| one.current.as_mut()) {
+            current.expired = current.end.is_some_and(|end| end <= now);
+        }
+        self
+    }
+
     /// Whether all of them are current.
     pub fn is_current(&self) -> bool {
         self.uris.iter().all(|one| one.state == Standing::Current)

@@ -40,6 +40,10 @@ pub struct DocumentReport<'d> {
     steward: Option<&'d Deciding>,
     #[serde(skip_serializing_if = "Option::is_none")]
     review_due: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    valid_until: Option<&'d str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<&'d str>,
     published_at: Option<String>,
     content_hash: String,
     chain_hash: String,
@@ -121,6 +125,8 @@ impl<'d> DocumentReport<'d> {
             approved_at: served.approved_at().map(|at| at.to_string()),
             steward: served.provenance.steward.as_ref(),
             review_due: served.provenance.review_due.map(|due| due.to_string()),
+            valid_until: fields.validity.until.as_deref(),
+            superseded_by: fields.validity.superseded_by.as_deref(),
             published_at: served.entry.published_at().map(|t| t.to_string()),
             content_hash: served.entry.content_hash.to_string(),
             chain_hash: served.entry.chain_hash.to_string(),

@@ -88,12 +88,16 @@ struct LeftOutReport<'e> {
     path: &'e str,
     reason_code: &'static str,
     reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
 }
 
-impl<'e> From<&'e LeftOut> for LeftOutReport<'e> {
-    fn from(left: &'e LeftOut) -> Self {
+impl<'e> LeftOutReport<'e> {
+    fn of(left: &'e LeftOut, spell: Spell) -> Self {
         let LeftOut { path, id, why } = left;
-        Self { id: id.as_ref(), path, reason_code: why.as_str(), reason: why.to_string() }
+        let (reason_code, reason) = (why.as_str(), why.to_string());
+        let hint = left.hint().map(|hint| hint.render(spell));
+        Self { id: id.as_ref(), path, reason_code, reason, hint }
     }
 }
 
@@ -169,7 +173,7 @@ impl<'e> EventReport<'e> {
             versions: outcome.items.iter().map(version).collect(),
             unchanged: &outcome.unchanged,
             brought_up_to_date: outcome.behind.iter().map(|(id, _)| id).collect(),
-            left_out: outcome.left_out.iter().map(LeftOutReport::from).collect(),
+            left_out: outcome.left_out.iter().map(|left| LeftOutReport::of(left, spell)).collect(),
             refused: outcome.refused.iter().map(refused).collect(),
             awaiting: outcome
                 .awaited

@@ -1,5 +1,6 @@
 //! A failed command: a stable code, what happened, where, and how to fix it (`spec/errors.md`).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Serialize;
@@ -8,6 +9,7 @@ use super::problem::FileProblems;
 use super::{Report, Spell};
 use crate::codes::codes;
 use crate::govern::Refusal;
+use crate::live::gathered::REPEATED;
 use crate::model::hint::Hint;
 use crate::model::visible::shown;
 
@@ -168,13 +170,24 @@ impl fmt::Display for FailureReport<'_> {
         for detail in self.details {
             write!(f, "\n  {}", shown(detail))?;
         }
+        let all = self.documents.iter().flat_map(|document| &document.problems);
+        let warnings = all.filter(|problem| problem.severity == "warning");
+        let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+        warnings.for_each(|problem| *counts.entry(problem.pattern()).or_default() += 1);
+        let mut seen = BTreeSet::new();
         for document in &self.documents {
             write!(f, "\n  {}", shown(&document.path))?;
             for problem in &document.problems {
+                let is_warning = |n: &&usize| problem.severity == "warning" && **n > REPEATED;
+                let times = match counts.get(&problem.pattern()).filter(is_warning) {
+                    Some(_) if !seen.insert(problem.pattern()) => continue,
+                    Some(n) => format!(" (and {} more of this warning)", n - 1),
+                    None => String::new(),
+                };
                 let line = problem.line.map_or_else(String::new, |n| format!("line {n}: "));
                 let (message, hint) = (shown(&problem.message), shown(&problem.hint));
                 let (severity, code) = (problem.severity, problem.code);
-                write!(f, "\n    {severity}[{code}]: {line}{message} ({hint})")?;
+                write!(f, "\n    {severity}[{code}]: {line}{message} ({hint}){times}")?;
             }
         }
         for hint in &self.hints {
@@ -194,8 +207,7 @@ mod tests {
 
     #[test]
     fn codes_are_unique_and_ordered_by_exit_code() {
-        let words: std::collections::BTreeSet<&str> =
-            Code::ALL.iter().map(|c| c.as_str()).collect();
+        let words: BTreeSet<&str> = Code::ALL.iter().map(|c| c.as_str()).collect();
         assert_eq!(words.len(), Code::ALL.len());
         assert!(Code::ALL.is_sorted_by_key(|c| c.exit()));
     }

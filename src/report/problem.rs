@@ -39,6 +39,11 @@ impl ProblemReport {
         }
     }
 
+    /// What it has in common with problems that say the same of other places.
+    pub(crate) fn pattern(&self) -> GroupKey {
+        (self.code, pattern(&self.message).0)
+    }
+
     /// Several problems.
     pub(crate) fn all(problems: &[Problem], spell: Spell) -> Vec<Self> {
         problems.iter().map(|problem| Self::new(problem, spell)).collect()
@@ -150,7 +155,7 @@ impl ValidateReport {
         if self.groups.is_empty() {
             return None;
         }
-        let key = (problem.code, pattern(&problem.message).0);
+        let key = problem.pattern();
         self.groups.binary_search_by(|group| group.key.cmp(&key)).ok()
     }
 }

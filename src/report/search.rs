@@ -53,6 +53,10 @@ struct HitReport<'s> {
     steward: Option<&'s Deciding>,
     #[serde(skip_serializing_if = "Option::is_none")]
     review_due: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    valid_until: Option<&'s str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<&'s str>,
     class: &'static str,
     score: f64,
     snippet: &'s Snippet,
@@ -115,6 +119,8 @@ impl<'s> HitReport<'s> {
             approved_at: served.approved_at().map(|at| at.to_string()),
             steward: served.provenance.steward.as_ref(),
             review_due: served.provenance.review_due.map(|due| due.to_string()),
+            valid_until: served.fields.validity.until.as_deref(),
+            superseded_by: served.fields.validity.superseded_by.as_deref(),
             class: CLASS,
             score: hit.score,
             snippet: &hit.snippet,

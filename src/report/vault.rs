@@ -11,6 +11,7 @@ use crate::derived::{Derived, Outcome};
 use crate::govern::review::awaiting::Awaiting;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::model::timestamp::Timestamp;
 use crate::status::{DocumentState, GovernanceState, Row, Status};
 use crate::stewards::Stuck;
 use crate::vault::left_out::{LeftOut, Reason};
@@ -136,6 +137,12 @@ struct RowReport<'s> {
     id: Option<&'s str>,
     state: &'static str,
     version: Option<Version>,
+    /// Whether the end of validity of the published text has passed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    expired: bool,
+    /// Why an event that does not name the document leaves the live file out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason_code: Option<&'static str>,
     problems: Vec<ProblemReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     withheld: Option<String>,
@@ -164,13 +171,19 @@ impl Report for StatusReport<'_> {
 
 impl<'s> StatusReport<'s> {
     /// How live files differ from a checkpoint.
-    pub(crate) fn new(status: &'s Status, checkpoint: CheckpointNumber, spell: Spell) -> Self {
+    pub(crate) fn new(
+        status: &'s Status,
+        (checkpoint, now): (CheckpointNumber, Timestamp),
+        spell: Spell,
+    ) -> Self {
         let is_old = |row: &Row| row.is_gone || row.state == DocumentState::Retired;
         let row = |row: &'s Row| RowReport {
             path: &row.path,
             id: row.id.as_ref().map(DocumentId::as_str),
             state: row.state.as_str(),
             version: row.version,
+            expired: row.is_expired(now),
+            reason_code: row.left_out.as_ref().map(Reason::as_str),
             problems: ProblemReport::all(&row.problems, spell),
             withheld: row.withheld.as_ref().map(|withheld| withheld.why.to_string()),
             moved_to: row.moved.as_ref().filter(|_| is_old(row)),

@@ -13,6 +13,7 @@ use super::tokens::Tokenizer;
 use super::{Resolution, Served};
 use crate::document::hidden;
 use crate::document::sections::Section;
+use crate::document::validity::Validity;
 use crate::model::digest::{Digest, Sink};
 use crate::model::visible::shown;
 use crate::uri::{Target, Uri};
@@ -167,6 +168,12 @@ impl<'r> Portion<'r> {
             begin = begin.text("title", self.served.title());
         }
         begin = begin.word("version", self.served.entry.version);
+        let Validity { until, superseded_by, .. } = &self.served.fields.validity;
+        for (key, text) in [("valid_until", until), ("superseded_by", superseded_by)] {
+            if let Some(text) = text {
+                begin = begin.text(key, text);
+            }
+        }
         if let Some(part) = self.section.and_then(|section| section.scope.as_str()) {
             begin = begin.word("part", part);
         }

@@ -3,6 +3,8 @@
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 
+use crate::vault::left_out::Reason;
+
 use super::{DocumentState, GovernanceState, Row};
 
 fn call(verb: Verb, id: &DocumentId) -> Call {
@@ -15,6 +17,8 @@ impl Row {
         let Some(id) = &self.id else { return Vec::new() };
         let restore = || Hint::call("{} writes the file again", call(Verb::Restore, id));
         let retire = || Hint::call("{} withdraws the document", call(Verb::Retire, id));
+        let is_unfit = |why: &&Reason| matches!(why, Reason::NotForUse { .. });
+        let unfit = self.left_out.as_ref().filter(is_unfit);
         match (self.state, &self.moved) {
             (DocumentState::Missing, None) => vec![restore(), retire()],
             (DocumentState::Missing, Some(new)) => {
@@ -34,7 +38,7 @@ impl Row {
                 },
                 |back| vec![back],
             ),
-            _ => Vec::new(),
+            _ => unfit.and_then(|why| why.hint(id)).into_iter().collect(),
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::vault::files::{OpenFolder, Stamp};
 
 const FOLDER: &str = "status";
 /// The magic changes with everything that makes a comparison another one.
-const CURRENT: Current = Current { name: "compared", magic: b"ctxsta\x00\x01", limit: 1 << 30 };
+const CURRENT: Current = Current { name: "compared", magic: b"ctxsta\x00\x02", limit: 1 << 30 };
 /// How long a file must have been left alone before it is recorded. A file system's clock may
 /// stand still for as long as that, so that a second change would leave the same time.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -35,6 +35,8 @@ pub(crate) struct Comparison {
     chain_hash: [u8; 32],
     sealed_at: Option<i64>,
     keyframe: Version,
+    /// When its validity ends.
+    end: Option<i64>,
     /// The live file, the history and the keyframe.
     files: [Stamp; 3],
 }
@@ -135,8 +137,11 @@ pub(super) struct SeenFolder<'a> {
 }
 
 impl SeenFolder<'_> {
-    /// The id and the version of a document that is known to be published as it is.
-    pub(super) fn is_unchanged(&self, path: &str) -> Option<(DocumentId, Version)> {
+    /// The id, the version and the end of validity of a document that is known to be published as it is.
+    pub(super) fn is_unchanged(
+        &self,
+        path: &str,
+    ) -> Option<(DocumentId, Version, Option<Timestamp>)> {
         let known = self.seen.known.get(path)?;
         let id = DocumentId::of_document_file(path).ok()?;
         let (version, chain_hash, sealed_at) = self.head.sealed(&id)?;
@@ -145,7 +150,8 @@ impl SeenFolder<'_> {
             return None;
         }
         let live = self.live.as_ref()?.stamp(name_of(path))?;
-        (known.files == self.files(live, path, known.keyframe)?).then_some((id, version))
+        let is_same = known.files == self.files(live, path, known.keyframe)?;
+        is_same.then(|| (id, version, known.end.map(Timestamp::from_millis)))
     }
 
     /// What to record of a document that was read and is published as it is, with nothing to
@@ -154,7 +160,7 @@ impl SeenFolder<'_> {
         &self,
         path: &str,
         id: &DocumentId,
-        keyframe: Version,
+        (keyframe, end): (Version, Option<Timestamp>),
         stamp: Stamp,
     ) -> Option<Comparison> {
         let (version, chain_hash, sealed_at) = self.head.sealed(id)?;
@@ -167,6 +173,7 @@ impl SeenFolder<'_> {
             chain_hash: *chain_hash.bytes(),
             sealed_at: sealed_at.map(Timestamp::millis),
             keyframe,
+            end: end.map(Timestamp::millis),
             files,
         })
     }

@@ -74,7 +74,7 @@ impl Place {
     }
 
     fn publish(&mut self) {
-        let mode = Mode { skip_invalid: true, ..Mode::default() };
+        let mode = Mode { skip_invalid: true, drafts: true, ..Mode::default() };
         let request = Request { author: self.author(), which: Which::All, mode };
         govern::publish(&self.vault(), &request).unwrap();
     }

@@ -7,6 +7,7 @@ use super::Vault;
 use super::copies::Copied;
 use super::ignored::{self, Ignoring, Rule, Rules};
 use super::walk::{Entry, Kind, Listing, list};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::{DocumentId, IdError};
 use crate::model::layout::{self, limit};
 
@@ -35,6 +36,11 @@ impl LeftOut {
     /// The id, or the path if there is none.
     pub fn name(&self) -> &str {
         self.id.as_ref().map_or(&self.path, DocumentId::as_str)
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<Hint> {
+        self.why.hint(self.id.as_ref()?)
     }
 }
 
@@ -77,10 +83,19 @@ pub enum Reason {
     Missing,
     /// The live file says that it is a draft of the next version.
     Draft,
+    /// `status: draft` says that a document without a published version is a draft.
+    NewDraft,
     /// `draft: true` says that the live file is a draft.
     MarkedDraft,
     /// A copy that a program wrote beside the original, by its name.
     Copy(Copied),
+    /// The live file says that its text is not for use.
+    NotForUse {
+        /// The field and its word, as in `status: rejected`.
+        says: String,
+        /// Whether a version of the document is published.
+        is_published: bool,
+    },
     /// A retired document, which only its name publishes again.
     Retired,
     /// The document to retire is retired.
@@ -113,13 +128,38 @@ impl Reason {
             Self::NotNamed => "not-named",
             Self::Missing => "missing",
             Self::Draft => "draft",
+            Self::NewDraft => "new-draft",
             Self::MarkedDraft => "marked-draft",
             Self::Copy(_) => "copy",
+            Self::NotForUse { .. } => "not-for-use",
             Self::Retired => "retired",
             Self::RetiredBefore => "retired-before",
             Self::MovedBefore => "moved-before",
             Self::NotEditor => "not-editor",
         }
+    }
+}
+
+impl Reason {
+    /// What to do about an artifact that is left out.
+    pub(crate) fn hint(&self, id: &DocumentId) -> Option<Hint> {
+        match self {
+            Self::NotForUse { is_published: true, .. } => {
+                let call = |verb| Call::new(verb).value(id.as_str());
+                let calls = [call(Verb::Retire), call(Verb::Publish)];
+                Some(Hint::calls("{} withdraws the document, {} publishes the file", calls))
+            }
+            Self::NewDraft | Self::MarkedDraft => {
+                let all = Call::new(Verb::Publish).word("--all").word("--drafts");
+                Some(Hint::call("{} includes drafts", all))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the file is a draft, and may be included with others.
+    pub(crate) fn is_draft(&self) -> bool {
+        matches!(self, Self::Draft | Self::NewDraft | Self::MarkedDraft)
     }
 }
 
@@ -145,8 +185,15 @@ impl fmt::Display for Reason {
             Self::NotNamed => "it was not named; `--changed`, `--all` and its name publish it",
             Self::Missing => "its file is missing",
             Self::Draft => "its live file is a draft",
+            Self::NewDraft => "it says `status: draft`; name it to publish it",
             Self::MarkedDraft => "it says `draft: true`; name it to publish it",
             Self::Copy(copied) => return write!(f, "{copied}; name it to publish it"),
+            Self::NotForUse { says, is_published: true } => {
+                return write!(f, "it says `{says}`, and its last version is published");
+            }
+            Self::NotForUse { says, .. } => {
+                return write!(f, "it says `{says}`; name it to publish it");
+            }
             Self::Retired => "it is retired",
             Self::RetiredBefore => "it is retired already",
             Self::MovedBefore => "it was moved already",

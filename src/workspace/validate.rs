@@ -17,6 +17,7 @@ use crate::live::{self, LiveFile, confusable, hashtags};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::model::timestamp::Timestamp;
 use crate::report::failure::Failure;
 use crate::resolve::Snapshot;
 use crate::status::stale_file;
@@ -56,7 +57,8 @@ pub(crate) fn validate(
     let top = workspace.top(home);
     let repository = top.as_deref().map(|top| (home.root(), top));
     let images = ImageFolders::new(vault.root(), repository);
-    let mut judged = Judged::new(vault, &head, images, Gathered::new(most));
+    let now = workspace.now()?;
+    let mut judged = Judged::new((vault, now), &head, images, Gathered::new(most));
     match names.is_empty() {
         false => judged.add(named),
         true => {
@@ -85,6 +87,7 @@ pub(crate) fn validate(
 /// documents need is kept: a vault's texts may exceed the memory.
 struct Judged<'v> {
     vault: &'v Vault,
+    now: Timestamp,
     head: &'v Head<'v>,
     surroundings: Surroundings<'v>,
     found: Gathered,
@@ -98,10 +101,15 @@ struct Judged<'v> {
 }
 
 impl<'v> Judged<'v> {
-    fn new(vault: &'v Vault, head: &'v Head<'v>, images: ImageFolders, found: Gathered) -> Self {
+    fn new(
+        (vault, now): (&'v Vault, Timestamp),
+        head: &'v Head<'v>,
+        images: ImageFolders,
+        found: Gathered,
+    ) -> Self {
         let surroundings = Surroundings::new(vault, head, images);
         let (ids, sources, stale) = (Vec::new(), Vec::new(), Vec::new());
-        Self { vault, head, surroundings, found, checked: 0, ids, sources, stale }
+        Self { vault, now, head, surroundings, found, checked: 0, ids, sources, stale }
     }
 
     /// Judges some files by themselves.
@@ -112,6 +120,7 @@ impl<'v> Judged<'v> {
             self.found.extend(&file.path, file.problems(vault));
             self.found.extend(&file.path, hashtags::problems(vault, file));
             self.found.extend(&file.path, self.surroundings.problems(file));
+            self.found.extend(&file.path, expired(file, self.now));
         }
         self.stale.extend(stale_files(vault, &files, self.head));
         for file in files {
@@ -133,6 +142,20 @@ impl<'v> Judged<'v> {
         }
         (self.checked, self.ids.into_iter().map(|(_, id)| id).collect(), self.found)
     }
+}
+
+/// The warning for a live document whose end of validity has passed.
+fn expired(file: &LiveFile, now: Timestamp) -> Option<Problem> {
+    let validity = &file.fields()?.validity;
+    let said = validity.said().filter(|_| validity.is_expired(now))?;
+    let retire = Call::new(Verb::Retire).value(file.id.as_ref()?.as_str());
+    Some(Problem {
+        code: "expired",
+        severity: Severity::Warning,
+        line: Some(validity.line()),
+        message: format!("`{said}` has passed"),
+        hint: Hint::call("write a later date, or {} if it is published", retire),
+    })
 }
 
 /// The files that a publication would refuse because they were edited from another version than the

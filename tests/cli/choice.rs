@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::harness::Place;
 
 #[test]
-fn all_takes_drafts_and_skips_what_did_not_change() {
+fn all_includes_drafts_on_request_and_skips_what_did_not_change() {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     place.edit("nodes/b.md", "# B\n", "# B\n\nx\n");
     place.edit("nodes/b.md", "status: published", "status: draft");
@@ -13,7 +13,16 @@ fn all_takes_drafts_and_skips_what_did_not_change() {
     assert_snapshot!(place.ctx("publish --all").whole(), @"
     exit: 0
     -- stdout
-    checkpoint 2 with 2 versions, 2026-11-21T10:00:02.000Z
+    nothing to publish
+      unchanged: nodes/a
+      left out: nodes/b (its live file is a draft)
+      left out: nodes/c (it says `status: draft`; name it to publish it; `ctx publish --all --drafts` includes drafts)
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("publish --all --drafts").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 2 versions, 2026-11-21T10:00:03.000Z
       changed  nodes/b  v2
       new      nodes/c  v1
       unchanged: nodes/a
@@ -128,7 +137,7 @@ fn arguments_that_choose_nothing_are_misuse() {
     -- stdout
     -- stderr
     error[usage]: no document to publish is named
-    hint: `--changed` publishes changes to published documents, `--all` also drafts and new documents
+    hint: `--changed` publishes changes to published documents, `--all` also new documents
     hint: or name documents or folders; `ctx status` lists all that differ
     ");
     assert_snapshot!(place.ctx("publish --all nodes/a").whole(), @"

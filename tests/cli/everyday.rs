@@ -112,7 +112,7 @@ fn publish_without_a_name_publishes_nothing() {
     -- stdout
     -- stderr
     error[usage]: no document to publish is named
-    hint: `--changed` publishes changes to published documents, `--all` also drafts and new documents
+    hint: `--changed` publishes changes to published documents, `--all` also new documents
     hint: or name documents or folders; `ctx status` lists all that differ
     ");
     let shown = place.typed("publish").var("NO_COLOR", "1").on_terminal();
@@ -159,7 +159,7 @@ fn publish_without_a_name_publishes_nothing() {
      
     -- stderr
     error[usage]: no document to publish is named
-    hint: `--changed` publishes changes to published documents, `--all` also drafts and new documents
+    hint: `--changed` publishes changes to published documents, `--all` also new documents
     hint: or name documents or folders; `ctx status` lists all that differ
     ");
     assert_eq!(place.tree(), before);

@@ -9,7 +9,7 @@ fn a_first_publication_seals_documents_and_governance_files() {
     let place = Place::vault();
     place.write("nodes/a.md", "# A\n\nOne.\n");
     place.write("nodes/b.md", "---\ntitle: B\nstatus: draft # for now\n---\nTwo.\n");
-    assert_snapshot!(place.ctx("publish --all -m 'first release'").whole(), @"
+    assert_snapshot!(place.ctx("publish --all --drafts -m 'first release'").whole(), @"
     exit: 0
     -- stdout
     checkpoint 1 with 4 versions, 2026-11-21T10:00:01.000Z
@@ -321,7 +321,7 @@ fn foreign_values_are_kept_and_their_reading_is_reported() {
     warning[type-unknown]: nodes/a, line 3: type `post` is read as document (types are document, snippet, glossary, persona, prompt, source, tool, reference, skill)
     warning[tag-grammar]: nodes/a, line 4: tag `1st` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
     warning[field-foreign]: nodes/a, line 5: `version` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
-    warning[field-foreign]: nodes/a, line 6: `status` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
+    warning[not-for-use]: nodes/a, line 6: `status: archived` says that the text is not for use (`ctx publish --changed` leaves the file out; delete the line, or name the document, to publish it)
     ");
     assert_snapshot!(place.read("nodes/a.md"), @"
     ---
@@ -390,7 +390,7 @@ fn a_status_comes_before_the_draft_mark_of_another_program() {
     place.ctx("publish nodes/a").ok();
     assert_snapshot!(place.ctx("validate nodes/a").ok().stdout, @"
     warning[field-foreign]: nodes/a.md:3: `draft: true` has no effect: `status` is `published`
-      hint: delete the line; with `status: draft`, `ctx publish --changed` leaves the file out, but `ctx publish --all` does not
+      hint: delete the line; with `status: draft`, `ctx publish --changed` and `ctx publish --all` leave the file out
     1 document checked: 0 errors, 1 warning
     ");
     place.edit("nodes/a.md", "One.", "Two.");

@@ -1055,3 +1055,15 @@ fn a_diff_compares_json_by_structure_and_text_by_lines() {
         place.args(&["stage", "diff", &old, &old, "--json"]).here().ok().json("ctx.stage.diff");
     assert_eq!((&same["equal"], &same["diff"]), (&true.into(), &"".into()));
 }
+
+#[test]
+fn promote_refuses_a_content_that_is_not_for_use() {
+    let place = shop(Place::vault());
+    let uri = stage(&place, ANA, "s-1", b"---\nstatus: superseded by 9\n---\nText.\n");
+    let run = ["stage", "promote", &uri, "--to", "nodes/old", "--as", ANA, "--session", "s-1"];
+    let refused = place.args(&run).here();
+    assert_eq!(refused.exit, 1, "{}", refused.whole());
+    assert!(refused.stderr.contains("says `status: superseded by 9`"), "{}", refused.stderr);
+    assert!(refused.stderr.contains(&format!("ctx stage show {uri} --raw")), "{}", refused.stderr);
+    assert!(!place.has("nodes/old.md"));
+}

@@ -121,6 +121,7 @@ fn status_names_every_standing_and_the_next_command() {
           "id": "nodes/draft",
           "state": "draft",
           "version": 1,
+          "reason_code": "draft",
           "problems": []
         },
         {

@@ -432,8 +432,8 @@ fn a_draft_of_hugo_is_published_by_its_name_only() {
     -- stdout
     nothing to publish
       unchanged: 3 documents
-      left out: nodes/docs (it says `draft: true`; name it to publish it)
-      left out: nodes/new (it says `draft: true`; name it to publish it)
+      left out: nodes/docs (its live file is a draft)
+      left out: nodes/new (it says `draft: true`; name it to publish it; `ctx publish --all --drafts` includes drafts)
     -- stderr
     ");
     assert_snapshot!(place.ctx("publish --changed").whole(), @"

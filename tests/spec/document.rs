@@ -171,6 +171,8 @@ fn a_frontmatter_is_read_field_by_field() {
                 "created_at" => json!(f.created_at),
                 "updated_at" => json!(f.updated_at),
                 "checksum" => json!(f.checksum),
+                "valid_until" => json!(f.validity.until),
+                "superseded_by" => json!(f.validity.superseded_by),
                 other => panic!("{other}"),
             };
             assert_eq!(found, expected, "{}: {key}", case.name);

@@ -164,8 +164,8 @@ const CITE: &str = "\
 ## Cite
 
 Cite each document that you rely on by the `uri` of the answer, as `contextnest://nodes/a@12`: it names \
-the checkpoint, so that your reader gets the same bytes later. Say so where `review_due` is past, or \
-where an answer says that something was withheld.
+the checkpoint, so that your reader gets the same bytes later. Say so where `review_due` or `valid_until` is \
+past, where `superseded_by` names another document, or where an answer says that something was withheld.
 ";
 
 const GOVERNED: &str = "\

@@ -110,7 +110,16 @@ fn compare(
             let version = after.entry.version;
             let same_text = text_of(&after, anchor).is_some_and(|other| other == text);
             let uri = after.uri().map(Uri::to_string);
-            report.current = Some(CurrentReport { uri, version, same_text });
+            let validity = &after.fields.validity;
+            report.current = Some(CurrentReport {
+                uri,
+                version,
+                same_text,
+                valid_until: validity.until.clone(),
+                superseded_by: validity.superseded_by.clone(),
+                expired: false,
+                end: validity.end(),
+            });
             match version == before.entry.version {
                 true => Standing::Current,
                 false => Standing::Superseded,

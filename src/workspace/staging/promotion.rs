@@ -6,11 +6,12 @@ use crate::audit::{Change, StagedStep};
 use crate::document::Document;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::NodeType;
+use crate::document::not_for_use;
 use crate::document::text::normalise;
 use crate::govern::review::{ReviewError, Submission, rules_in_force, submit};
 use crate::govern::{self, Author, Mode, NewDocument, Outcome, Request, Which};
 use crate::index::staged::Sharing;
-use crate::model::hint::{Hint, Verb};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::tag::Tag;
@@ -193,6 +194,14 @@ fn text_of(vault: &Vault, entry: &StagedEntry, target: &Target<'_>) -> Result<St
         return Err(refused("it is not UTF-8, or holds NUL"));
     };
     let name = target.id.as_str().rsplit('/').next().unwrap_or_default();
+    let own = Document::of_live(body).ok();
+    if let Some((says, _)) = own.iter().flat_map(|own| not_for_use::said(&own.frontmatter)).next() {
+        let name = entry.name().to_string();
+        let message = format!("the content of `{name}` says `{says}`, so it is not promoted");
+        let show = Call::new(Verb::StageShow).value(name).word("--raw");
+        let hint = "{} prints it; write it into a file and name that to publish it all the same";
+        return Err(Failure::new(Code::Refused, message).hint(Hint::call(hint, show)));
+    }
     let mut edit = Edit::default()
         .text("title", target.title.unwrap_or(name))
         .text("type", target.node_type.as_str());

@@ -1,0 +1,171 @@
+//! Files that say of themselves that their text is not to be used, and drafts.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+const WORDS: [&str; 8] = [
+    "rejected",
+    "superseded",
+    "Deprecated",
+    "archived",
+    "obsolete",
+    "pending_review",
+    "wip",
+    "TODO",
+];
+
+fn text(status: &str) -> String {
+    format!("---\ntitle: T\nstatus: {status}\n---\nText.\n")
+}
+
+#[test]
+fn publish_all_leaves_out_what_is_not_for_use() {
+    let place = Place::vault();
+    for word in WORDS {
+        place.write(&format!("nodes/{word}.md"), text(word));
+    }
+    for word in ["active", "stable", "live", "final", "approved"] {
+        place.write(&format!("nodes/{word}.md"), text(word));
+    }
+    let out = place.ctx("publish --all").ok();
+    assert_snapshot!(out.stdout, @"
+    checkpoint 1 with 7 versions, 2026-11-21T10:00:01.000Z
+      new  .context/config.yaml  v1
+      new  CONTEXT.md            v1
+      new  nodes/active          v1
+      new  nodes/approved        v1
+      new  nodes/final           v1
+      new  nodes/live            v1
+      new  nodes/stable          v1
+      left out: nodes/Deprecated (it says `status: Deprecated`; name it to publish it)
+      left out: nodes/TODO (it says `status: TODO`; name it to publish it)
+      left out: nodes/archived (it says `status: archived`; name it to publish it)
+      left out: nodes/obsolete (it says `status: obsolete`; name it to publish it)
+      left out: nodes/pending_review (it says `status: pending_review`; name it to publish it)
+      left out: nodes/rejected (it says `status: rejected`; name it to publish it)
+      left out: nodes/superseded (it says `status: superseded`; name it to publish it)
+      left out: nodes/wip (it says `status: wip`; name it to publish it)
+    ");
+    let listed = place.ctx("list").ok().stdout;
+    assert_eq!(listed.lines().count(), 5, "{listed}");
+    // The word of another program is kept; a synonym of `published` is replaced.
+    assert!(place.read("nodes/approved.md").contains("original:\n    status: approved"));
+    assert!(!place.read("nodes/stable.md").contains("stable"));
+    let json = place.ctx("publish --all --json").ok().json("ctx.publish");
+    let left = json["left_out"].as_array().unwrap();
+    assert_eq!(left.len(), WORDS.len());
+    assert_eq!(left[0]["reason_code"], "not-for-use");
+    place.ctx("verify").ok();
+    // A name is an order.
+    place.ctx("publish nodes/rejected nodes/wip.md").ok();
+    assert!(place.read("nodes/rejected.md").contains("status: published"));
+    assert_eq!(place.ctx("list").ok().lines().len(), 7);
+}
+
+#[test]
+fn a_published_document_that_turns_obsolete_is_named_with_retire() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.edit("nodes/a.md", "status: published", "status: deprecated");
+    place.edit("nodes/b.md", "# B\n", "# B\n\nMore.\n");
+    for which in ["--changed", "nodes/", "--all"] {
+        let out = place.ctx(&format!("publish {which} --dry-run")).ok().stdout;
+        let line = "left out: nodes/a (it says `status: deprecated`, and its last version is \
+                    published; `ctx retire nodes/a` withdraws the document, `ctx publish nodes/a` \
+                    publishes the file)";
+        assert!(out.contains(line) && out.contains("changed  nodes/b"), "{which}: {out}");
+    }
+    let status = place.ctx("status").ok().stdout;
+    assert!(status.contains("nodes/a.md (v1) (`status: deprecated`: ctx retire"), "{status}");
+    let json = place.ctx("status --json").ok().json("ctx.status");
+    let row = &json["documents"][0];
+    assert_eq!((&row["state"], &row["reason_code"]), (&"changed".into(), &"not-for-use".into()));
+    assert!(row["hints"][0].as_str().unwrap().contains("`ctx retire nodes/a`"), "{row}");
+    place.ctx("retire nodes/a").ok();
+    place.ctx("publish --all").ok();
+    assert_eq!(place.ctx("list").ok().lines().len(), 1);
+}
+
+#[test]
+fn a_mark_that_was_published_does_not_leave_a_document_out_again() {
+    let place = Place::vault();
+    place.write("nodes/a.md", "---\ntitle: A\ndeprecated: true\n---\nOne.\n");
+    assert!(place.ctx("publish --all").ok().stdout.contains("left out: nodes/a"));
+    place.ctx("publish nodes/a").ok();
+    place.edit("nodes/a.md", "One.", "Two.");
+    assert!(place.ctx("publish --changed").ok().stdout.contains("changed  nodes/a"));
+    place.edit("nodes/a.md", "Two.", "Three.");
+    place.edit("nodes/a.md", "title: A", "title: A\narchived: true");
+    assert!(place.ctx("publish --changed").ok().stdout.contains("`archived: true`"));
+}
+
+#[test]
+fn drafts_are_published_by_name_or_on_request() {
+    let place = Place::published(&[("nodes/old", "# Old\n")]);
+    place.write("nodes/new.md", text("Draft"));
+    place.write("nodes/plain.md", "# Plain\n");
+    place.ctx("add nodes/mine --draft --body Mine.").ok();
+    place.edit("nodes/old.md", "status: published", "status: draft");
+    place.edit("nodes/old.md", "# Old\n", "# Old\n\nMore.\n");
+    assert_snapshot!(place.ctx("publish --all").ok().stdout, @"
+    checkpoint 2 with 1 version, 2026-11-21T10:00:03.000Z
+      new  nodes/plain  v1
+      left out: nodes/mine (it says `status: draft`; name it to publish it; `ctx publish --all --drafts` includes drafts)
+      left out: nodes/new (it says `status: draft`; name it to publish it; `ctx publish --all --drafts` includes drafts)
+      left out: nodes/old (its live file is a draft)
+    ");
+    let status = place.ctx("status").ok().stdout;
+    assert!(status.contains("nodes/new.md (`status: draft`: only by its id)"), "{status}");
+    let out = place.ctx("publish --all --drafts").ok().stdout;
+    for id in ["new      nodes/new", "new      nodes/mine", "changed  nodes/old"] {
+        assert!(out.contains(id), "{out}");
+    }
+    place.ctx("publish --changed --drafts").exits(2);
+}
+
+#[test]
+fn submit_leaves_out_what_is_not_for_use() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    for who in ["ana@example.com", "kim@example.com"] {
+        place.ctx(&format!("steward assign {who} reviewer --whole-vault")).ok();
+    }
+    place.ctx("govern on").ok();
+    place.edit("nodes/a.md", "status: published", "status: obsolete");
+    place.edit("nodes/b.md", "# B\n", "# B\n\nMore.\n");
+    let out = place.ctx("submit --changed").ok().stdout;
+    assert!(out.contains("submitted  nodes/b") && !out.contains("submitted  nodes/a"), "{out}");
+    assert!(
+        out.contains("`ctx retire nodes/a` withdraws")
+            && out.contains("`ctx submit nodes/a` submits"),
+        "{out}"
+    );
+    assert!(place.ctx("submit nodes/a").ok().stdout.contains("submitted  nodes/a"));
+}
+
+#[test]
+fn many_files_with_one_reason_are_one_line() {
+    let place = Place::vault();
+    for n in 0..7 {
+        place.write(&format!("nodes/{n}.md"), text("wip"));
+        place.write(&format!("nodes/c{n}.md"), format!("# C\n\n<!-- {n} -->\n"));
+    }
+    let out = place.ctx("publish --all").ok();
+    let lines: Vec<&str> = out.stdout.lines().rev().take(2).collect();
+    let first = "    first: nodes/0, nodes/1, nodes/2";
+    assert_eq!(
+        lines,
+        [first, "  left out: 7 files (it says `status: wip`; name it to publish it)"]
+    );
+    assert_snapshot!(out.stderr, @"
+    warning[hidden-comment]: 7 times in 7 files: an HTML comment
+      first: nodes/c0:3, nodes/c1:3, nodes/c2:3
+      hint: `ctx validate --all` lists each with its hint
+    ");
+    place.write("nodes/bad.md", "---\ntitle: ''\n---\n");
+    for n in 0..7 {
+        place.write(&format!("nodes/d{n}.md"), format!("---\ntitle: ''\n---\n<!-- {n} -->\n"));
+    }
+    let out = place.ctx("publish --all").exits(1).stderr;
+    assert_eq!(out.matches("warning[hidden-comment]").count(), 1, "{out}");
+    assert_eq!(out.matches("error[title-invalid]").count(), 8, "{out}");
+}
