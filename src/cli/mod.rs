@@ -36,6 +36,7 @@ mod limit;
 mod list;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod meant;
 mod moved;
 mod neighbors;
 mod owners;
@@ -289,7 +290,7 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let terminal = Terminal::of(world);
     let (cli, verb) = match groups::parse(args) {
         Ok(parsed) => parsed,
-        Err(why) => return usage(&why, wants_json, stdout, stderr),
+        Err(why) => return usage(&why, &words, wants_json, (stdout, stderr)),
     };
     let mut ui = Ui::new(stdout, stderr, terminal);
     let Global { vault, json, acting_as: principal, now, agent, session, thread, task, node } =
@@ -403,27 +404,34 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
 /// Help goes to stdout, misuse to stderr; a closed pipe is a quiet end.
 fn usage(
     why: &clap::Error,
+    words: &[String],
     wants_json: bool,
-    stdout: &mut dyn Write,
-    stderr: &mut dyn Write,
+    (stdout, stderr): (&mut dyn Write, &mut dyn Write),
 ) -> u8 {
     // Of a misuse clap repeats the words of the command line.
     let text = harmless_lines(&why.render().to_string()).into_owned();
-    if why.use_stderr() && wants_json {
+    if !why.use_stderr() {
+        let _ = stdout.write_all(text.as_bytes());
+        return 0;
+    }
+    let hints: Vec<String> =
+        meant::meant(why, words).iter().map(|hint| harmless_lines(hint).into_owned()).collect();
+    let unknown = meant::unknown_command(why, words);
+    if wants_json || unknown.is_some() {
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        let message = lines.next().unwrap_or_default().trim_start_matches("error: ");
-        let mut failure = Failure::new(Code::Usage, message);
-        failure.details = lines.map(|line| line.trim().to_owned()).collect();
+        let first = lines.next().unwrap_or_default().trim_start_matches("error: ");
+        let is_known = unknown.is_none();
+        let mut failure = Failure::new(Code::Usage, unknown.unwrap_or_else(|| first.to_owned()));
+        let details = lines.filter(|_| is_known).map(|line| line.trim().to_owned());
+        failure.details = details.collect();
+        let failure = hints.into_iter().fold(failure, Failure::hint);
         let mut ui = Ui::new(stdout, stderr, Terminal::default());
-        ui.json = true;
+        ui.json = wants_json;
         ui.failure(&failure);
         let _ = ui.finish();
-        2
-    } else if why.use_stderr() {
-        let _ = stderr.write_all(text.as_bytes());
-        2
     } else {
-        let _ = stdout.write_all(text.as_bytes());
-        0
+        let hints: String = hints.iter().map(|hint| format!("hint: {hint}\n")).collect();
+        let _ = stderr.write_all([text, hints].concat().as_bytes());
     }
+    2
 }

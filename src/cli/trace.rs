@@ -216,8 +216,9 @@ pub(super) struct Period {
 
 impl Period {
     /// A filter for accesses of this time.
-    pub(super) fn filter(&self) -> Result<Filter, Failure> {
-        let read = |text: &Option<String>| text.as_deref().map(time).transpose();
+    pub(super) fn filter(&self, session: &Session<'_>) -> Result<Filter, Failure> {
+        let now = session.workspace.now()?;
+        let read = |text: &Option<String>| text.as_deref().map(|text| time(text, now)).transpose();
         let (from, to) = (read(&self.from)?, read(&self.to)?);
         if let (Some(from), Some(to)) = (from, to)
             && from > to
@@ -230,7 +231,8 @@ impl Period {
 
     /// The same with the labels that the user gave.
     pub(super) fn with_labels(&self, session: &Session<'_>) -> Result<Filter, Failure> {
-        Ok(Filter { from: self.filter()?.from, to: self.filter()?.to, ..labelled(session) })
+        let Filter { from, to, .. } = self.filter(session)?;
+        Ok(Filter { from, to, ..labelled(session) })
     }
 }
 
@@ -250,11 +252,40 @@ fn check_verb(verb: &str) -> Result<(), Failure> {
         .hint("`ctx --help` lists the commands"))
 }
 
+/// The date that a span before now, such as `7d`, `2w` or `yesterday`, names.
+fn days_before(text: &str, now: Timestamp) -> Option<String> {
+    const DAY: i64 = 24 * 3_600_000;
+    let text = text.to_ascii_lowercase();
+    let text = text.trim_end_matches(" ago").replace(' ', "");
+    let text = text.trim_start_matches('-');
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let days = match (number.parse::<i64>(), unit) {
+        (Err(_), "today") => 0,
+        (Err(_), "yesterday") => 1,
+        (Ok(n), "d" | "day" | "days") => n,
+        (Ok(n), "w" | "week" | "weeks") => n.checked_mul(7)?,
+        (Ok(n), "mo" | "month" | "months") => n.checked_mul(30)?,
+        (Ok(n), "y" | "year" | "years") => n.checked_mul(365)?,
+        (Ok(n), "h" | "hour" | "hours") => {
+            let at = now.millis().checked_sub(n.checked_mul(3_600_000)?)?;
+            return Some(Timestamp::from_millis(at).to_string());
+        }
+        _ => return None,
+    };
+    let day = Timestamp::from_millis(now.millis().checked_sub(days.checked_mul(DAY)?)?);
+    Some(day.to_string().split('T').next()?.to_owned())
+}
+
 /// A time or a date on the command line.
-fn time(text: &str) -> Result<Timestamp, Failure> {
+fn time(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     Timestamp::of_rfc3339(text).ok_or_else(|| {
-        Failure::new(Code::Usage, format!("`{text}` is not a time or a date"))
-            .hint("write a time such as `2026-11-21T20:06:06Z`, or a date such as `2026-11-21`")
+        let failure = Failure::new(Code::Usage, format!("`{text}` is not a time or a date"));
+        match days_before(text, now) {
+            Some(day) => failure.hint(format!("`{text}` ago is `{day}`")),
+            None => failure.hint(
+                "write a time such as `2026-11-21T20:06:06Z`, or a date such as `2026-11-21`",
+            ),
+        }
     })
 }
 

@@ -91,7 +91,8 @@ impl Workspace<'_> {
         Ok(Author {
             author: author.map(str::to_owned),
             now: self.now()?,
-            note: note.map(str::to_owned),
+            // A blank note says nothing.
+            note: note.filter(|note| !note.trim().is_empty()).map(str::to_owned),
             recorder: self.recorder(vault, Some((principal.clone(), source)))?,
             principal,
         })

@@ -61,6 +61,30 @@ impl Workspace<'_> {
     /// # Errors
     /// The argument is no name, or nothing has it.
     pub(crate) fn known_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
+        self.known(vault, text).map_err(|why| match self.of_version(text) {
+            Some(hint) if why.code == Code::UnknownId => Failure { hints: vec![hint], ..why },
+            _ => why,
+        })
+    }
+
+    /// What a command that takes a document, and perhaps a version of it, has for `ID@N`.
+    fn of_version(&self, text: &str) -> Option<Hint> {
+        let (id, number) = text.rsplit_once('@')?;
+        crate::yaml::canonical_number(number)?;
+        let of = |verb| Call::new(verb).value(id);
+        let version = match self.options.command.verb.as_str() {
+            "diff" => of(Verb::Diff).value(number),
+            "restore" => of(Verb::Restore).word("--version").value(number),
+            "impact" => of(Verb::Impact).value(number),
+            _ => of(Verb::Show).value(number),
+        };
+        let read = Call::new(Verb::Read).value(format!("{id}@{number}"));
+        let text = "`@` names a checkpoint: for a version of this number run {}, for the text at the \
+                    checkpoint {}";
+        Some(Hint::calls(text, [version, read]))
+    }
+
+    fn known(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         let id = self.named(vault, text)?;
         if is_known(vault, &id) && !is_hidden(vault, &id) {
             return Ok(id);

@@ -335,13 +335,9 @@ fn misuse_of_the_command_line_ends_with_two_and_help_with_zero() {
     exit: 2
     -- stdout
     -- stderr
-    error: unrecognized subcommand 'publsh'
-
-      tip: a similar subcommand exists: 'publish'
-
-    Usage: ctx [OPTIONS] <COMMAND>
-
-    For more information, try '--help'.
+    error[usage]: unknown command `publsh`
+    hint: did you mean `ctx publish`?
+    hint: `ctx --help` lists the commands
     ");
     for line in ["resolve", "list --at", "checkpoint", "retire", "checkpoint convert --to x", ""] {
         let output = place.ctx(line).exits(2);

@@ -77,6 +77,7 @@ mod mcp_staged;
 mod mcp_told;
 mod mcp_vaults;
 mod mcp_writing;
+mod meant;
 mod merged;
 mod moved;
 mod naming;

@@ -40,7 +40,7 @@ enum Format {
 }
 
 pub(super) fn run(args: &Report, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let period = args.period.filter()?;
+    let period = args.period.filter(session)?;
     let vault = session.vault()?;
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;

@@ -38,7 +38,8 @@ pub(super) struct Prune {
 }
 
 pub(super) fn run(args: &Prune, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let before = args.before.as_deref().map(time).transpose()?;
+    let now = session.workspace.now()?;
+    let before = args.before.as_deref().map(|text| time(text, now)).transpose()?;
     let vault = session.acting(&args.acting)?;
     let outcome = session.workspace.prune(&vault, before, !args.dry_run)?;
     let folder = outcome.folder.display().to_string();
