@@ -144,6 +144,8 @@ pub struct Image {
     pub above: usize,
     /// Whether it was written with a `/` before it.
     pub from_root: bool,
+    /// Whether it is an embedded wikilink, which names a file anywhere.
+    pub by_name: bool,
     /// Line of the whole text, from 1.
     pub line: usize,
 }

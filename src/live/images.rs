@@ -1,11 +1,14 @@
 //! Whether the file of an image is there: in the vault's folder or in the git repository that holds
 //! it. Nothing is read, and no link leads out of these folders.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::document::links::Image;
+use crate::document::links::{Image, last_segment};
+use crate::model::id::fold;
 
 /// The folders in which images are looked for.
 #[derive(Clone, Debug)]
@@ -14,6 +17,8 @@ pub struct ImageFolders {
     /// The vault's folder in its repository, and the top of that; what a path that leaves the vault
     /// is looked up in.
     repository: Option<(PathBuf, PathBuf)>,
+    /// The folded names of the files in these folders; gathered when one is asked for by its name.
+    names: OnceLock<HashSet<String>>,
 }
 
 impl ImageFolders {
@@ -21,7 +26,29 @@ impl ImageFolders {
     /// be another one for a copy, and the top of the repository.
     pub fn new(vault: &Path, repository: Option<(&Path, &Path)>) -> Self {
         let repository = repository.map(|(root, top)| (root.to_owned(), top.to_owned()));
-        Self { vault: vault.to_owned(), repository }
+        Self { vault: vault.to_owned(), repository, names: OnceLock::new() }
+    }
+
+    /// The names of all files that an embedded link may mean. Obsidian hides what begins with `.`.
+    fn names(&self) -> &HashSet<String> {
+        self.names.get_or_init(|| {
+            let top = self.repository.as_ref().filter(|(root, _)| *root == self.vault);
+            let top = top.map_or(&self.vault, |(_, top)| top);
+            let (mut names, mut folders) = (HashSet::new(), vec![top.clone()]);
+            while let Some(folder) = folders.pop() {
+                let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+                for entry in entries {
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    match entry.file_type() {
+                        Ok(_) if name.starts_with('.') || name == "node_modules" => {}
+                        Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                        Ok(kind) if kind.is_file() => drop(names.insert(fold(&name))),
+                        _ => {}
+                    }
+                }
+            }
+            names
+        })
     }
 
     /// Whether an image is a regular file in these folders.
@@ -45,6 +72,9 @@ impl ImageFolders {
             file.is_ok_and(|file| file.starts_with(&top) && file.is_file())
         };
         // Some systems write names in another normal form than documents do.
+        if image.by_name && self.names().contains(&fold(last_segment(path))) {
+            return true;
+        }
         is_there(path)
             || is_there(&path.nfc().collect::<String>())
             || is_there(&path.nfd().collect::<String>())

@@ -8,7 +8,7 @@
 
 use crate::model::hint::{Call, Hint, Verb};
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::images::ImageFolders;
@@ -58,6 +58,10 @@ pub struct Surroundings<'v> {
     named: HashMap<String, Names>,
     /// By their folding: the documents that other names mean; read when a name is no file's.
     aliased: OnceCell<HashMap<String, Names>>,
+    /// The ids by their folding; gathered when a path of a site leads nowhere.
+    folded: OnceCell<HashMap<String, DocumentId>>,
+    /// The folders of documents, folded; gathered when one is not there as it is written.
+    folders: OnceCell<HashSet<String>>,
     /// The anchors of documents that were asked for.
     anchors: RefCell<HashMap<DocumentId, Rc<BTreeSet<String>>>>,
     near: RefCell<Nearest>,
@@ -78,7 +82,20 @@ impl<'v> Surroundings<'v> {
         let named = named.into_iter().map(|(key, ids)| (key, Names::new(ids))).collect();
         let (anchors, near, aliased) = (RefCell::default(), RefCell::default(), OnceCell::new());
         let sources = RefCell::default();
-        Self { vault, published, images, ids, named, aliased, anchors, near, sources }
+        let (folded, folders) = (OnceCell::new(), OnceCell::new());
+        Self {
+            vault,
+            published,
+            images,
+            ids,
+            named,
+            aliased,
+            folded,
+            folders,
+            anchors,
+            near,
+            sources,
+        }
     }
 
     /// The ids of the live and the published documents.
@@ -158,8 +175,9 @@ impl<'v> Surroundings<'v> {
             },
             LinkTarget::Site(path) => {
                 let targets = site_targets(path, &self.vault.config().links);
-                match targets.iter().find(|id| self.holds(id, link)) {
-                    Some(id) => Ok(Some(id.clone())),
+                let found = targets.iter().find(|id| self.holds(id, link)).cloned();
+                match found.or_else(|| self.in_another_case(&targets)) {
+                    Some(id) => Ok(Some(id)),
                     None if is_site_folder(path) && !self.lacks_folder(path) => Ok(None),
                     None => match targets.first() {
                         Some(first) => Err(self.broken(first.as_str(), link)),
@@ -230,11 +248,27 @@ impl<'v> Surroundings<'v> {
         found
     }
 
+    /// The first of some documents that exists under an id that differs in case. Generators of sites,
+    /// such as Hugo, make the paths of pages lower case.
+    fn in_another_case(&self, targets: &[DocumentId]) -> Option<DocumentId> {
+        let all = || self.ids.iter().map(|id| (id.folded(), id.clone())).collect();
+        let folded: &HashMap<String, DocumentId> = self.folded.get_or_init(all);
+        targets.iter().find_map(|target| folded.get(&target.folded()).cloned())
+    }
+
     /// Whether the configuration maps a path of the site to a folder that is not there. A path that
     /// it does not map may be a page that the generator of the site makes.
     fn lacks_folder(&self, path: &str) -> bool {
         let mapped = self.vault.config().links.mapped(path);
-        mapped.is_some_and(|folder| !self.vault.files().exists(folder.trim_end_matches('/')))
+        mapped.is_some_and(|folder| {
+            let folder = folder.trim_end_matches('/');
+            let in_any_case = || {
+                let folders = self.ids.iter().flat_map(|id| id.with_folders().skip(1));
+                let all = || folders.map(fold).collect::<HashSet<String>>();
+                self.folders.get_or_init(all).contains(&fold(folder))
+            };
+            !self.vault.files().exists(folder) && !in_any_case()
+        })
     }
 
     /// The documents that have this name beside that of their file, as their live files say, or else
@@ -285,7 +319,9 @@ impl<'v> Surroundings<'v> {
             true => self.vault.config().links.map(&image.path),
             false => image.path.as_str().into(),
         };
-        if self.images.hold(image, &path) {
+        // A document may have such a name, too: `Drawing.excalidraw` is that of a Markdown file.
+        let is_document = || image.by_name && self.named.contains_key(&name_key(&image.path));
+        if self.images.hold(image, &path) || is_document() {
             return None;
         }
         let message = format!("the file of the image `{}` is not there", image.text);

@@ -489,3 +489,49 @@ fn hashtags_that_select_nothing_are_named_by_a_validator() {
     let place = vault("structured", &[("nodes/a", "# A\n\n#a//b\n")]);
     assert!(!place.ctx("validate").ok().stdout.contains("tag-grammar"));
 }
+
+#[test]
+fn validate_reports_embedded_files_that_are_not_there() {
+    let place = Place::new();
+    place.ctx("init --layout obsidian").ok();
+    place.write("media/Deep/Photo.PNG", "x");
+    place.write("Drawing.excalidraw.md", "# D\n");
+    place.write(
+        "notes/a.md",
+        "# A\n\n![[photo.png]] ![[media/Deep/Photo.PNG|300]] ![[Drawing.excalidraw]] ![[b]]\n\n\
+         ![[missing.png]]\n\n![[tape.mp3#t=3]] `![[code.png]]`\n",
+    );
+    place.write("notes/b.md", "# B\n");
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 0
+    -- stdout
+    warning[image-missing]: notes/a.md:5: the file of the image `missing.png` is not there
+      hint: add the file to the vault or its git repository, or mend the path
+    warning[image-missing]: notes/a.md:7: the file of the image `tape.mp3` is not there
+      hint: add the file to the vault or its git repository, or mend the path
+    3 documents checked: 0 errors, 2 warnings
+    -- stderr
+    ");
+}
+
+#[test]
+fn validate_accepts_links_of_a_site_in_another_case() {
+    let place = Place::new();
+    place.ctx("init --layout obsidian").ok();
+    place.write("docs/Getting-Started/API.md", "# API\n");
+    place.write(
+        "docs/a.md",
+        "[a](/docs/getting-started/api) [b](/Docs/Getting-Started/api/) [c](/docs/none)\n\n\
+         [d](getting-started/API.md)\n",
+    );
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 0
+    -- stdout
+    warning[link-broken]: docs/a.md:1: the link leads to `docs/none`, which is neither live nor published
+      hint: name an existing document, or remove the link
+    warning[link-broken]: docs/a.md:3: the link leads to `docs/getting-started/API`, which is neither live nor published
+      hint: did you mean `docs/Getting-Started/API`?
+    2 documents checked: 0 errors, 2 warnings
+    -- stderr
+    ");
+}

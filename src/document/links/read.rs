@@ -261,7 +261,24 @@ impl<'d> Reader<'d> {
             true => self.found.truncated = true,
             false => {
                 let text = start_of(dest);
-                self.found.images.push(Image { text, path, above, from_root, line });
+                let by_name = false;
+                self.found.images.push(Image { text, path, above, from_root, by_name, line });
+            }
+        }
+    }
+
+    /// An embedded file by its name or path, as Obsidian finds it.
+    fn embedded(&mut self, name: &str, line: usize) {
+        let (names, above) = match name.starts_with('.') {
+            true => names_of(self.id, name),
+            false => (name.split('/').filter(|name| !name.is_empty()).collect(), 0),
+        };
+        match self.is_full() {
+            true => self.found.truncated = true,
+            false => {
+                let (text, path) = (start_of(name), names.join("/"));
+                let (from_root, by_name) = (name.starts_with('/'), true);
+                self.found.images.push(Image { text, path, above, from_root, by_name, line });
             }
         }
     }
@@ -289,7 +306,7 @@ impl<'d> Reader<'d> {
             return;
         }
         if embed == Embed::Yes && !is_markdown && is_other_file(&name) {
-            return;
+            return self.embedded(&name, line);
         }
         let target = if ["/", "./", "../"].iter().any(|start| name.starts_with(start)) {
             match resolve_path(self.id, &name) {
