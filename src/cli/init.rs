@@ -41,7 +41,8 @@ pub(super) struct Init {
     #[arg(long, value_parser = ["structured", "obsidian"])]
     layout: Option<String>,
     /// Whether publishing writes into the frontmatter of live files: `untouched` leaves them as they
-    /// are, for the pages of a site that another program builds; default: `managed`
+    /// are, for the pages of a site that another program builds; default: `untouched` for a bundle of
+    /// the Open Knowledge Format, otherwise `managed`
     #[arg(long, value_parser = ["managed", "untouched"])]
     frontmatter: Option<String>,
     /// Add documents: `policy` (a procurement team's policies, glossary, pack and source)
@@ -63,8 +64,9 @@ pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failu
     });
     let starter = args.starter.map(|_| Starter::Policy);
     let frontmatter = match args.frontmatter.as_deref() {
-        Some("untouched") => FrontmatterMode::Untouched,
-        _ => FrontmatterMode::Managed,
+        Some("untouched") => Some(FrontmatterMode::Untouched),
+        Some(_) => Some(FrontmatterMode::Managed),
+        None => None,
     };
     let request = InitRequest { dir: args.dir, name: args.name, layout, frontmatter, starter };
     let (mut report, notes) = session.workspace.init(&request)?;

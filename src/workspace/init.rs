@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::{Workspace, formatters};
+use super::{Workspace, formatters, knowledge};
 use crate::audit::changes;
 use crate::live;
 use crate::model::hint::{Call, Hint, Verb};
@@ -31,8 +31,8 @@ pub(crate) struct InitRequest {
     pub(crate) name: Option<String>,
     /// Where documents are; else what the folder looks like.
     pub(crate) layout: Option<Layout>,
-    /// Whether publishing writes into live files.
-    pub(crate) frontmatter: FrontmatterMode,
+    /// Whether publishing writes into live files; else what the folder looks like.
+    pub(crate) frontmatter: Option<FrontmatterMode>,
     /// Documents to begin with.
     pub(crate) starter: Option<Starter>,
 }
@@ -52,7 +52,6 @@ impl Workspace<'_> {
         refuse_wrapping(&dir)?;
         make_folder(&dir)?;
         let files = Files::open(&dir)?.on(self.environment.disk.clone());
-        let form = request.layout.unwrap_or_else(|| likely_layout(&files, request.starter));
         let folder = files.root().file_name().map(|n| n.to_string_lossy().into_owned());
         let name = request.name.clone().or(folder).unwrap_or_else(|| "vault".to_owned());
         check_name(&name)?;
@@ -64,14 +63,27 @@ impl Workspace<'_> {
         if !is_begun(&begun) {
             return Err(is_vault(&request.dir));
         }
-        let setting = starter::Setting {
-            layout: form,
-            readme: files.is_file(layout::README),
-            frontmatter: request.frontmatter,
+        let is_bundle = request.starter.is_none() && knowledge::is_in(&begun);
+        let likely = || match is_bundle {
+            true => Layout::Obsidian,
+            false => likely_layout(&files, request.starter),
         };
+        let form = request.layout.unwrap_or_else(likely);
+        let frontmatter = request.frontmatter.unwrap_or(match is_bundle {
+            true => FrontmatterMode::Untouched,
+            false => FrontmatterMode::Managed,
+        });
+        if is_bundle && request.frontmatter.is_none() {
+            notes.push(format!(
+                "note: this is a bundle of the Open Knowledge Format: with `frontmatter: untouched` in {}, publishing writes to none of its files",
+                layout::CONFIG
+            ));
+        }
+        let setting =
+            starter::Setting { layout: form, readme: files.is_file(layout::README), frontmatter };
         let config = (layout::CONFIG, starter::config(&name, &setting, request.starter));
         if let Some((site, exclusion)) = site(files.root()) {
-            if request.frontmatter == FrontmatterMode::Managed {
+            if frontmatter == FrontmatterMode::Managed {
                 notes.push(format!(
                     "hint: `{site}` is of a site: with `frontmatter: untouched` in {}, publishing writes to no page",
                     layout::CONFIG

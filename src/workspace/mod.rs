@@ -33,6 +33,7 @@ pub(crate) mod head;
 mod holds;
 mod identity;
 pub(crate) mod init;
+mod knowledge;
 pub(crate) mod lines;
 pub(crate) mod moment;
 pub(crate) mod name;

@@ -57,6 +57,7 @@ mod interrupted;
 mod invisible;
 mod json;
 mod kept_in_vault;
+mod knowledge;
 mod left_out;
 mod library;
 mod look;

@@ -1,0 +1,40 @@
+//! Bundles of the Open Knowledge Format: folders of Markdown files with a `type` each, and with
+//! `index.md` and `log.md`, which programs write that know nothing of a frontmatter there.
+
+use crate::document::Document;
+use crate::live::{self, LiveFile};
+use crate::model::layout::{self, limit};
+use crate::vault::Vault;
+
+/// The files of a bundle that have no frontmatter.
+const RESERVED: [&str; 2] = ["index.md", "log.md"];
+
+/// Whether the folder of a vault that is about to be made is a bundle: its `index.md` says so, or it
+/// has one of the reserved files, and every other document has a type.
+pub(super) fn is_in(vault: &Vault) -> bool {
+    let reserved = || RESERVED.iter().filter(|name| vault.files().is_file(name));
+    reserved().any(|name| says_version(vault, name))
+        || (reserved().next().is_some() && all_have_types(vault))
+}
+
+fn says_version(vault: &Vault, path: &str) -> bool {
+    let bytes = vault.files().read(path, limit::DOCUMENT).ok();
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    let document = text.and_then(|text| Document::parse(&text).ok());
+    document.is_some_and(|document| document.frontmatter.get("okf_version").is_some())
+}
+
+fn all_have_types(vault: &Vault) -> bool {
+    let files = live::all(vault);
+    let name = |file: &LiveFile| file.path.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_concept = |file: &&LiveFile| {
+        let name = name(file);
+        !RESERVED.contains(&name.as_str()) && !layout::is_readme(&name)
+    };
+    let has_type = |file: &LiveFile| {
+        let word = file.fields().and_then(|fields| fields.get("type")?.text());
+        word.is_some_and(|word| !word.trim().is_empty())
+    };
+    let mut concepts = files.iter().filter(is_concept).peekable();
+    concepts.peek().is_some() && concepts.all(has_type)
+}
