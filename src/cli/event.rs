@@ -44,21 +44,21 @@ pub(super) fn note_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answ
     let left_alone = committed.map(|c| c.left_alone.as_slice()).unwrap_or_default();
     for (path, why) in left_alone {
         let path = shown(path);
-        session.ui.note(&format!("warning: published, but `{path}` was left as it is: {why}"));
+        session.ui.note(&format!("warning: recorded, but `{path}` was left as it is: {why}"));
     }
     for failed in committed.map(|c| c.after.as_slice()).unwrap_or_default() {
         let why = shown(&failed.why);
         session.ui.note(&match (failed.step, failed.path.as_deref()) {
             ("trusted-head", _) => {
-                format!("warning: published, but the trusted head was not updated: {why}")
+                format!("warning: recorded, but the trusted head was not updated: {why}")
             }
             (RECORD_CHANGE, _) => {
-                format!("warning: published, but the change log lacks the event: {why}")
+                format!("warning: recorded, but the change log could not be written: {why}")
             }
             (_, Some(path)) => {
                 format!("note: the derived file `{}` was left as it is: {why}", shown(path))
             }
-            (step, None) => format!("note: published, but the {step} was not updated: {why}"),
+            (step, None) => format!("note: recorded, but the {step} was not updated: {why}"),
         });
     }
     for note in notes(outcome, session.ui.spell()) {

@@ -165,7 +165,7 @@ const SECTIONS: [(DocumentState, &str, &str); 10] = [
     (DocumentState::Draft, "Published, with a draft of the next version", "ctx publish ID"),
     (DocumentState::Unpublished, "Never published", "ctx publish ID, or ctx publish --all"),
     (DocumentState::Submitted, "Submitted, and not edited since", "ctx review show ID"),
-    (DocumentState::Retired, "Retired", "ctx publish ID"),
+    (DocumentState::Retired, "Retired", "ctx restore ID, to bring one back"),
     (DocumentState::LeftOut, "Left out, not documents", "ctx validate"),
 ];
 

@@ -158,6 +158,9 @@ pub enum PublishError {
     /// the checkpoint is to bind, or that of a step whose writer was interrupted.
     #[error("the change log: {0}")]
     Unbound(ChangeError),
+    /// The line of a comment could not be written, or not be noted as the last one.
+    #[error("the change log: {0}")]
+    Comment(ChangeError),
     /// Writing failed; what was written has been taken back.
     #[error(transparent)]
     File(#[from] FileError),

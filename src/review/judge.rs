@@ -279,7 +279,7 @@ impl Track {
         let altered = |message: &str| Err(Fault::new(FaultKind::Altered, message));
         let action = pending.action.as_ref();
         if action.is_some_and(|action| action.is_retirement() != entry.is_retirement()) {
-            return altered("it does not what the submission proposes");
+            return altered("the recorded decision does not match the submitted action");
         }
         if !self.id().is_document() {
             return match decision(entry) {

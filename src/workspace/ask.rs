@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::name::is_uri;
+use super::name::{is_uri, pinned};
 use super::search::{self, OnSlow};
 use super::version;
 use super::{Workspace, unknown};
@@ -83,14 +83,7 @@ impl<'v> Asked<'v> {
             Err(failure) => return Err(near_id(vault, source, text, failure)),
             Ok(selector) => selector,
         };
-        let at = match (at, selector.checkpoint) {
-            (Some(at), Some(pin)) if at != pin => {
-                let message =
-                    format!("the URI is pinned to checkpoint {pin}, but `--at` names {at}");
-                return Err(Failure::new(Code::Usage, message).hint("give one of them only"));
-            }
-            (at, pin) => at.or(pin),
-        };
+        let at = pinned(selector.checkpoint, at)?;
         let is_staged = |(term, _): &(&Term, _)| names_staged(term);
         if at.is_some() && selector.expr.leaves().iter().any(is_staged) {
             let message =

@@ -36,14 +36,24 @@ impl Named {
     /// # Errors
     /// The name is pinned to another checkpoint.
     pub(crate) fn at(self, at: Option<CheckpointNumber>) -> Result<Self, Failure> {
-        match (at, self.checkpoint) {
-            (Some(at), Some(pin)) if at != pin => {
-                let message =
-                    format!("the id is pinned to checkpoint {pin}, but `--at` names {at}");
-                Err(Failure::new(Code::Usage, message).hint("give one of them only"))
-            }
-            (at, pin) => Ok(Self { checkpoint: at.or(pin), ..self }),
+        Ok(Self { checkpoint: pinned(self.checkpoint, at)?, ..self })
+    }
+}
+
+/// The checkpoint that a pin or an option names.
+///
+/// # Errors
+/// They name different ones.
+pub(super) fn pinned(
+    pin: Option<CheckpointNumber>,
+    at: Option<CheckpointNumber>,
+) -> Result<Option<CheckpointNumber>, Failure> {
+    match (at, pin) {
+        (Some(at), Some(pin)) if at != pin => {
+            let message = format!("the pin names checkpoint {pin}, but `--at` names {at}");
+            Err(Failure::new(Code::Usage, message).hint("use either the pin or `--at`, not both"))
         }
+        (at, pin) => Ok(at.or(pin)),
     }
 }
 

@@ -102,8 +102,8 @@ fn a_time_without_an_answer_is_refused() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the id is pinned to checkpoint 2, but `--at` names 1
-    hint: give one of them only
+    error[usage]: the pin names checkpoint 2, but `--at` names 1
+    hint: use either the pin or `--at`, not both
     ");
     assert_snapshot!(Place::vault().ctx("list --at 2026-11-21T10:00:00Z").whole(), @"
     exit: 1
@@ -112,4 +112,29 @@ fn a_time_without_an_answer_is_refused() {
     error[unknown-checkpoint]: no checkpoint is as old as 2026-11-21T10:00:00.000Z: nothing is published yet
     hint: `ctx checkpoint list` lists all checkpoints
     ");
+}
+
+#[test]
+fn a_pin_and_another_checkpoint_are_refused_by_every_reading_verb() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.write("nodes/b.md", "# B\n\n[A](a.md)\n");
+    place.ctx("publish --all").ok();
+    for (verb, id) in [
+        ("neighbors", "nodes/a@1"),
+        ("read", "nodes/a@1"),
+        ("blame", "nodes/a@1"),
+        ("resolve", "contextnest://nodes/a@1"),
+    ] {
+        let refused = place.ctx(&format!("{verb} {id} --at 2")).exits(2);
+        assert_eq!(
+            refused.stderr,
+            "error[usage]: the pin names checkpoint 1, but `--at` names 2\n\
+             hint: use either the pin or `--at`, not both\n",
+            "{verb}"
+        );
+        place.ctx(&format!("{verb} {id} --at 1")).ok();
+    }
+    let linked = |line: &str| place.ctx(line).ok().stdout;
+    assert_eq!(linked("neighbors nodes/a@1"), "");
+    assert!(linked("neighbors nodes/a@2").contains("nodes/b"));
 }

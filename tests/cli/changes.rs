@@ -235,7 +235,7 @@ fn an_event_without_its_line_gets_it_from_the_next_command_of_its_writer() {
         place.edit("nodes/a.md", "Two.", "Three.");
         let output = place.typed("publish --changed").on(Arc::new(Mute));
         assert_eq!(output.exit, 5, "{}", output.whole());
-        let told = "published, but the change log lacks the event";
+        let told = "recorded, but the change log could not be written";
         assert!(output.stderr.contains(told), "{}", output.whole());
         assert_eq!(codes(&place), only("interrupted"));
         place

@@ -79,7 +79,7 @@ fn status_names_every_standing_and_the_next_command() {
       nodes/new.md
       nodes/warned.md
 
-    Retired (next: ctx publish ID):
+    Retired (next: ctx restore ID, to bring one back):
       nodes/retired.md
 
     Governance files changed (next: ctx publish --changed):

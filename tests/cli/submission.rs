@@ -1,7 +1,10 @@
 //! What a reviewer is shown of a submission before the decision.
 
+use std::sync::Arc;
+
 use insta::assert_snapshot;
 
+use crate::changes::Mute;
 use crate::harness::Place;
 
 const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@example.com, role: reviewer}\n  \
@@ -570,4 +573,19 @@ fn a_submission_that_was_decided_is_shown_to_its_submitter_editors_and_reviewers
     assert_eq!(found, ["replaced 5", "approved 6", "withdrawn 8", "ended 10"]);
     // A submission of a governance file too, whose text has no fields.
     place.ctx("review show stewards.yaml --version 2 --as bo@example.com").ok();
+}
+
+#[test]
+fn comment_and_reject_report_a_change_log_that_cannot_be_written() {
+    let place = governed();
+    place.edit("nodes/a.md", "30 days", "14 days");
+    place.ctx("submit nodes/a").ok();
+    let comment = "comment nodes/a 'which law?' --as bo@example.com";
+    let muted = place.typed(comment).on(Arc::new(Mute)).exits(5);
+    assert!(muted.stderr.starts_with("error[io]: the change log: "), "{}", muted.stderr);
+    assert!(muted.stderr.contains("ctx review show"), "{}", muted.stderr);
+    let rejected = place.typed("reject nodes/a --reason no --as bo@example.com");
+    let rejected = rejected.on(Arc::new(Mute)).exits(5);
+    let told = "warning: recorded, but the change log could not be written: ";
+    assert!(rejected.stderr.contains(told), "{}", rejected.stderr);
 }

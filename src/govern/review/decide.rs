@@ -195,11 +195,7 @@ pub fn comment(
         let _lock = vault.lock(&author.holder())?;
         let recorder = recorder_of(vault, transaction.chronicle, author);
         let recorded = changes::other(vault, Some(&head), &recorder, author.now, change);
-        recorded.map_err(|why| {
-            let why = std::io::Error::other(why.to_string());
-            ReviewError::Text { what: "the comment", why: format!("was not recorded: {why}") }
-        })?;
-        Ok(())
+        recorded.map_err(PublishError::Comment)
     })?;
     Ok(())
 }

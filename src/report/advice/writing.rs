@@ -82,6 +82,10 @@ impl From<PublishError> for Failure {
             }
             PublishError::Unbound(_) => Self::new(Code::Io, message)
                 .hint("nothing was published: with `audit.bind: true` the change log has to be written first"),
+            PublishError::Comment(_) => Self::new(Code::Io, message).hint(Hint::call(
+                "if {} does not have the comment, record it again",
+                Call::new(Verb::ReviewShow).word("ID"),
+            )),
             PublishError::Expected(why) => why.into(),
             PublishError::Log(why) => why.into(),
             PublishError::Head(why) => why.into(),

@@ -40,9 +40,9 @@ impl Call<'_> {
         (id, at): (&str, Option<Moment>),
         (walk, skipped): (&Walk, usize),
     ) -> Result<Linked, Failure> {
-        let named = self.workspace.named_at(vault, source, id)?;
         let at = self.workspace.checkpoint_at((vault, source), at)?;
-        let snapshot = Snapshot::of(vault, source, at.or(named.checkpoint))?;
+        let named = self.workspace.named_at(vault, source, id)?.at(at)?;
+        let snapshot = Snapshot::of(vault, source, named.checkpoint)?;
         let walk = Walk { limit: walk.limit.saturating_add(skipped), ..*walk };
         let Some(mut around) = snapshot.around(&named.id, &walk)? else {
             if let Some(Err(withheld)) = snapshot.get(&named.id) {
