@@ -57,7 +57,7 @@ pub(super) fn run(args: &Demo, session: &mut Session<'_>) -> Result<Answer, Fail
         "Make a vault with policies, a runbook, a glossary, a persona, a pack and a source node:",
     );
     tour.ctx_outside(&["init", &shown, "--name", "Procurement", "--starter", "policy"])?;
-    tour.say("All documents are drafts. Publishing makes version 1 of each, under one checkpoint:");
+    tour.say("Nothing is published yet. Publishing makes version 1 of each document, under one checkpoint:");
     tour.typed(&format!("cd {shown}"));
     tour.ctx(&["publish", "--all", "-m", "first release", "--as", "ana@example.com"])?;
     tour.say("A policy and its runbook are edited. The change is not visible to agents until it is published:");
