@@ -32,7 +32,7 @@ pub(super) struct Publish {
     #[arg(long, conflicts_with = "changed")]
     all: bool,
     /// With --all, publish also documents that say that they are drafts
-    #[arg(long, requires = "all")]
+    #[arg(long, requires = "all", conflicts_with = "changed")]
     drafts: bool,
     /// Publish changes to published documents, except drafts
     #[arg(long)]

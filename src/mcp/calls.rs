@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::answer::{failed, noted};
-use super::consent::{Asked, Asking, Questions, Reply};
+use super::consent::{Asked, Asking, Questions, Reply, can_ask};
 use super::identity::Identity;
 use super::limits::{Limits, without_answer};
 use super::metrics::{Metrics, Outcome};
@@ -130,12 +130,12 @@ impl Shared {
     ) -> Result<CallToolResponse, ErrorData> {
         let mut agreed = None;
         if requested.tool.asks.is_some() {
-            let about = Arc::clone(&requested);
+            let (about, can_ask) = (Arc::clone(&requested), can_ask(context));
             // A call that is answered with a question is not counted: the call with the answer is.
             let began = Instant::now();
             match self
                 .at_work((context, Arc::clone(&requested.asker.work)), move |shared| {
-                    shared.asking(&about)
+                    shared.asking(&about, can_ask)
                 })
                 .await
             {
@@ -264,10 +264,17 @@ impl Shared {
         })
     }
 
-    /// What a human is to be asked before a call.
-    fn asking(&self, requested: &Requested) -> Done<Option<Asking>> {
+    /// What a human is to be asked before a call. Words of a document are recorded before they leave,
+    /// if the client can ask.
+    fn asking(&self, requested: &Requested, can_ask: bool) -> Done<Option<Asking>> {
         let Some(asks) = requested.tool.asks else { return Ok(None) };
-        self.work(requested, asks)
+        self.work(requested, |call, arguments| {
+            let asking = asks(call, arguments)?;
+            if let Some(asking) = asking.as_ref().filter(|asking| can_ask && asking.has_words) {
+                call.record(asking.text.as_bytes(), None)?;
+            }
+            Ok(asking)
+        })
     }
 
     /// Refuses a call.

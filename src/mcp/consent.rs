@@ -42,6 +42,8 @@ pub(super) fn quoted(name: &str) -> String {
 pub(super) struct Asking {
     /// The question.
     pub(super) text: String,
+    /// Whether it shows words of a document, so that it is recorded as an access.
+    pub(super) has_words: bool,
     /// What it is about beyond its words: if that changed meanwhile, the answer counts no more.
     pub(super) about: String,
 }
@@ -133,10 +135,7 @@ impl Questions {
         context: &RequestContext<RoleServer>,
         random: fn() -> [u8; 16],
     ) -> Result<Reply, Failure> {
-        let capability = context.client_capabilities().and_then(|all| all.elicitation);
-        // A client that names neither form nor URL asks by forms.
-        let can_ask = capability.is_some_and(|one| one.form.is_some() || one.url.is_none());
-        if !can_ask {
+        if !can_ask(context) {
             let message = "this needs the consent of a human, and the client cannot ask for it";
             return Err(Failure::new(Code::ConsentUnavailable, message).hint(
                 "use a client with the capability `elicitation`, or let a person run the command",
@@ -164,6 +163,13 @@ impl Questions {
         let result = InputRequiredResult::new(Some(requests), Some(state));
         Ok(Reply::ToAsk(result.into()))
     }
+}
+
+/// Whether the client of a request can ask its human by forms.
+pub(super) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
+    let capability = context.client_capabilities().and_then(|all| all.elicitation);
+    // A client that names neither form nor URL asks by forms.
+    capability.is_some_and(|one| one.form.is_some() || one.url.is_none())
 }
 
 /// Asks by a request of the server, and waits for the answer.
@@ -206,7 +212,7 @@ mod tests {
     use super::*;
 
     fn asking(text: &str) -> Asking {
-        Asking { text: text.to_owned(), about: String::new() }
+        Asking { text: text.to_owned(), has_words: false, about: String::new() }
     }
 
     #[test]

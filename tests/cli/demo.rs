@@ -29,7 +29,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
       created .context/config.yaml
     next: `ctx publish --all --dry-run` shows 6 documents to publish
 
-    All documents are drafts. Publishing makes version 1 of each, under one checkpoint:
+    Nothing is published yet. Publishing makes version 1 of each document, under one checkpoint:
 
     $ cd my-vault
 
@@ -146,15 +146,15 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
      
 
     $ ctx checkpoint list
-    @1  2026-11-21T10:00:00.000Z  ef06efb11778  9 published  sources/vendor-tickets and 8 more
-    @2  2026-11-21T10:00:00.001Z  279cef860e83  2 published  nodes/runbooks/vendor-onboarding and 1 more
+    @1  2026-11-21T10:00:00.000Z  98ed12b0165e  9 published  sources/vendor-tickets and 8 more
+    @2  2026-11-21T10:00:00.001Z  c97fa032cdfc  2 published  nodes/runbooks/vendor-onboarding and 1 more
 
     Verification recomputes every hash:
 
     $ ctx verify
     intact, not anchored
       2 checkpoints, 9 artifacts, 11 versions recomputed
-      head: checkpoint 2, sha256:279cef860e83b9edc52e79cfbdf8b8934e76c67676281e114adf5599f2bda26f
+      head: checkpoint 2, sha256:c97fa032cdfc117c8bb41aeb838f4a24d07e26d48da5b55e24da420bf6992a76
       covered by no hash: the notes of 11 versions
 
     Notes:
@@ -175,7 +175,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
     $ ctx verify
     damaged
       2 checkpoints, 9 artifacts, 11 versions recomputed
-      head: checkpoint 2, sha256:279cef860e83b9edc52e79cfbdf8b8934e76c67676281e114adf5599f2bda26f
+      head: checkpoint 2, sha256:c97fa032cdfc117c8bb41aeb838f4a24d07e26d48da5b55e24da420bf6992a76
       covered by no hash: the notes of 11 versions
 
     Damage: recorded data was altered or is missing:
@@ -378,7 +378,7 @@ fn the_tour_of_a_review_refuses_the_author_and_publishes_by_a_reviewer() {
     $ ctx verify
     intact, not anchored
       5 checkpoints, 10 artifacts, 16 versions recomputed
-      head: checkpoint 5, sha256:96f16c5606bb09f7b79c1c3bb16e3202c434eee92cc827ac09aa6f062bd9becb
+      head: checkpoint 5, sha256:572aba8bc04f0ab7f37b9d97e085da278f9ebaf5e920da090403f1877b1214d6
       covered by no hash: the notes of 2 versions
 
     Notes:

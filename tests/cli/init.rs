@@ -88,7 +88,7 @@ fn a_starter_brings_real_content_that_publishes_at_once() {
     intact, anchored to checkpoint 1
       anchor: checkpoint 1, trusted on this machine since 2026-11-21T10:00:01.000Z
       1 checkpoint, 9 artifacts, 9 versions recomputed
-      head: checkpoint 1, sha256:a0d99af97e670096f2b1f2c8cdd2b824bf4239d599dfe62583a0f6d1a68a310c
+      head: checkpoint 1, sha256:1dbfd2459604a486c71a8f1119c9320c9cc02f913482cc3e9f8d17ecf4a113ed
     -- stderr
     ");
 }

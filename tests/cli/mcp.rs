@@ -827,7 +827,8 @@ fn of_a_folder(context: bool) -> Place {
     place.ctx("publish --all --as kim@x.com").ok();
     place.write(
         "stewards.yaml",
-        "version: 1\nvault:\n  - {principal: kim@x.com, role: reviewer}\nfolders:\n  nodes/open/:\n    \
+        "version: 1\nvault:\n  - {principal: kim@x.com, role: reviewer}\n  \
+         - {principal: bo@x.com, role: reviewer}\nfolders:\n  nodes/open/:\n    \
          - {principal: eve@x.com, role: viewer}\n    - {principal: kim@x.com, role: reviewer}\n",
     );
     place.ctx("govern on --as kim@x.com").ok();

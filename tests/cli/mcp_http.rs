@@ -493,15 +493,9 @@ fn hostile_bytes_end_no_server() {
     ] {
         server.raw(bytes);
     }
-    for path in [
-        "/",
-        "/mcp/",
-        "/mcp/../healthz",
-        "//mcp",
-        "/%6dcp",
-        "/nodes/fees.md",
-        "/.context/config.yaml",
-    ] {
+    for path in
+        ["/", "/mcp/../healthz", "//mcp", "/%6dcp", "/nodes/fees.md", "/.context/config.yaml"]
+    {
         assert_eq!(server.get(path).status, 404, "{path}");
     }
     for method in ["PUT", "PATCH", "TRACE", "CONNECT", "X"] {

@@ -207,7 +207,7 @@ fn a_promotion_needs_the_consent_of_a_human() {
             ("to", "nodes/rules", "exists"),
             ("to", "../out", "id-invalid"),
             ("entry", "contextnest://staged/sources/prices/00000000-9", "unknown-staged"),
-            ("type", "novel", "usage"),
+            ("type", "snipet", "usage"),
         ] {
             let mut wrong = promote.clone();
             wrong[name] = value.into();

@@ -605,7 +605,7 @@ fn an_approval_needs_the_consent_of_a_human() {
             text.starts_with(
                 "As \"bo@x.com\": approve the changes (+1 -1 lines) of \"nodes/a\", version 2"
             ) && text.contains("submitted by \"ana@x.com\"")
-                && !text.contains("two"),
+                && text.ends_with("\nChanges:\n- \"one\"\n+ \"two\""),
             "{text}"
         );
         unchanged("declined");

@@ -188,7 +188,6 @@ fn a_dry_run_shows_everything_and_writes_nothing() {
      ---
      # C
     -- stderr
-    warning[type-unknown]: nodes/c, line 2: type `post` is read as document (types are document, snippet, glossary, persona, prompt, source, tool, reference, skill)
     warning[field-foreign]: nodes/c, line 3: `version` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
     warning[tag-grammar]: nodes/c, line 4: tag `1st` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
     ");
@@ -318,7 +317,6 @@ fn foreign_values_are_kept_and_their_reading_is_reported() {
       new  CONTEXT.md            v1
       new  nodes/a               v1
     -- stderr
-    warning[type-unknown]: nodes/a, line 3: type `post` is read as document (types are document, snippet, glossary, persona, prompt, source, tool, reference, skill)
     warning[tag-grammar]: nodes/a, line 4: tag `1st` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
     warning[field-foreign]: nodes/a, line 5: `version` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
     warning[not-for-use]: nodes/a, line 6: `status: archived` says that the text is not for use (`ctx publish --changed` leaves the file out; delete the line, or name the document, to publish it)

@@ -162,7 +162,7 @@ fn every_example_in_a_generated_text_works() {
         place.write("packs/p.yml", "id: p\nquery: type:document\n");
         place.write(
             "stewards.yaml",
-            "version: 1\nvault: [{principal: kim@x.com, role: reviewer}]\n",
+            "version: 1\nvault: [{principal: kim@x.com, role: reviewer}, {principal: bo@x.com, role: reviewer}]\n",
         );
         place.ctx("publish --all").ok();
         if governed {
@@ -192,7 +192,7 @@ fn every_example_in_a_generated_text_works() {
             } else if line.starts_with("context_") {
                 assert!(listed.contains(&format!("\"name\": \"{line}\"")), "{span}");
             } else if ["#", "type:", "pack:"].iter().any(|begin| line.starts_with(begin))
-                || line.ends_with('/')
+                || line.ends_with('/') && !line.starts_with("contextnest:")
                 || line.starts_with("contextnest://n") && !line.contains('@')
             {
                 place.args(&["resolve", &line]).run().ok();

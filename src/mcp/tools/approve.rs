@@ -150,15 +150,17 @@ pub(super) fn asking(
     };
     let id = quoted(one.id.as_str());
     let show = command_line(&Words::new(Verb::ReviewShow).value(one.id.as_str()));
+    let changes = changes(&report);
+    let has_words = !changes.is_empty();
     let text = format!(
         "As {}: approve {what} {id}, version {}, submitted by {by}, {}? {then} \
          This shows it: {show}{}",
         quoted(me),
         one.version,
         one.at,
-        changes(&report),
+        changes,
     );
     let pending = submitted.about.waiting.track.pending.as_ref();
     let about = pending.map(|pending| Digest::of(pending.text.as_bytes()).to_string());
-    Ok(Asking { text, about: about.unwrap_or_default() })
+    Ok(Asking { text, has_words, about: about.unwrap_or_default() })
 }

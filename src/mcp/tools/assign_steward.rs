@@ -95,7 +95,7 @@ impl Question for AssignSteward {
             quoted(&scope.to_string()),
         );
         let about = Digest::of(&live.unwrap_or_default()).to_string();
-        Ok(Some(Asking { text, about }))
+        Ok(Some(Asking { text, has_words: false, about }))
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

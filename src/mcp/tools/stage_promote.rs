@@ -72,7 +72,11 @@ impl Question for StagePromote {
             quoted(&entry.name().to_string()),
             entry.at,
         );
-        Ok(Some(Asking { text, about: format!("{} {}", entry.hash, of.raw_hash) }))
+        Ok(Some(Asking {
+            text,
+            has_words: false,
+            about: format!("{} {}", entry.hash, of.raw_hash),
+        }))
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
