@@ -226,40 +226,58 @@ impl Verb {
     /// Whether it hands out texts of documents, or lists their names: the whole report is kept until
     /// that is recorded.
     fn hands_out(&self) -> bool {
-        if let Self::Evidence(evidence) = self {
-            return evidence.hands_out();
-        }
-        if let Self::Steward(steward) = self {
-            return steward.lists();
-        }
-        if let Self::Stage(stage) = self {
-            return stage.hands_out();
-        }
-        if let Self::Source(source) = self {
-            return source.hands_out();
-        }
-        matches!(
-            self,
+        match self {
+            Self::Evidence(evidence) => evidence.hands_out(),
+            Self::Steward(steward) => steward.lists(),
+            Self::Stage(stage) => stage.hands_out(),
+            Self::Source(source) => source.hands_out(),
             Self::Diff(_)
-                | Self::List(_)
-                | Self::Read(_)
-                | Self::Resolve(_)
-                | Self::Skill(_)
-                | Self::Review(_)
-                | Self::Search(_)
-                | Self::Context(_)
-                | Self::Pack(_)
-                | Self::Neighbors(_)
-                | Self::Graph(_)
-                | Self::History(_)
-                | Self::Blame(_)
-                | Self::Check(_)
-                | Self::Show(_)
-                | Self::Checkpoint(_)
-                | Self::Checkout(_)
-                | Self::Restore(_)
-                | Self::Owners(_)
-        )
+            | Self::List(_)
+            | Self::Read(_)
+            | Self::Resolve(_)
+            | Self::Skill(_)
+            | Self::Review(_)
+            | Self::Search(_)
+            | Self::Context(_)
+            | Self::Pack(_)
+            | Self::Neighbors(_)
+            | Self::Graph(_)
+            | Self::History(_)
+            | Self::Blame(_)
+            | Self::Check(_)
+            | Self::Show(_)
+            | Self::Checkpoint(_)
+            | Self::Checkout(_)
+            | Self::Restore(_)
+            | Self::Owners(_) => true,
+            // These print states, names of live files, hashes and lines of logs (REV-25), or what
+            // their user handed in. A server records each request itself.
+            Self::Init(_)
+            | Self::Demo(_)
+            | Self::Add(_)
+            | Self::Status(_)
+            | Self::Validate(_)
+            | Self::Publish(_)
+            | Self::Retire(_)
+            | Self::Mv(_)
+            | Self::Submit(_)
+            | Self::Approve(_)
+            | Self::Reject(_)
+            | Self::Withdraw(_)
+            | Self::Comment(_)
+            | Self::Govern(_)
+            | Self::Verify(_)
+            | Self::Head(_)
+            | Self::Audit(_)
+            | Self::Trace(_)
+            | Self::Impact(_)
+            | Self::Replay(_)
+            | Self::Recover(_)
+            | Self::Index(_)
+            | Self::Help(_) => false,
+            #[cfg(feature = "mcp")]
+            Self::Mcp(_) => false,
+        }
     }
 }
 

@@ -7,7 +7,9 @@ use super::color::Paint;
 use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::{Ui, shown};
+use crate::checkpoint::fault::LogError;
 use crate::document::validate::{Problem, Severity};
+use crate::govern::PublishError;
 use crate::govern::review::awaiting::Awaiting;
 use crate::govern::review::due::Due;
 use crate::model::id::DocumentId;
@@ -50,7 +52,15 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     let now = session.workspace.now()?;
     let mut compared = status(&vault, &head, &Seen::open(&vault))?;
     let awaiting = match session.ui.is_governed() {
-        true => Awaiting::of((&vault, &chronicle), &head, now, &mut compared).ok(),
+        true => {
+            let awaiting = Awaiting::of((&vault, &chronicle), &head, now, &mut compared);
+            if let Err(PublishError::Log(LogError::NoReader)) = &awaiting {
+                session.ui.warn(
+                    "what awaits a decision is not shown, because no principal is configured",
+                );
+            }
+            awaiting.ok()
+        }
         false => None,
     };
     name_moves(&vault, &chronicle, &mut compared);

@@ -3,7 +3,7 @@
 //! [`Snapshot`] applies it to what the checkpoint records, before anything is looked up, ranked or
 //! counted: to everything that asks a snapshot, a document that may not be read is not there.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use rayon::prelude::*;
 
@@ -20,7 +20,7 @@ use crate::model::id::DocumentId;
 use crate::model::principal::PrincipalKey;
 use crate::model::tag::Tag;
 use crate::review::Rules;
-use crate::stewards::{self, Scope, ScopeKind, Stewards};
+use crate::stewards::{self, Scope, ScopeKind, Stewards, Stewardship};
 use crate::vault::Vault;
 use crate::vault::config::{Config, Governance};
 use crate::vault::review::Reads;
@@ -111,6 +111,18 @@ impl Readers {
     /// Whether the id alone says that a text may be read, so that its name may be told (REV-24).
     pub(crate) fn may_know(&self, id: &DocumentId) -> bool {
         self.by_id(id) == Some(true)
+    }
+
+    /// Returns the scopes of stewards at which the reader has a role, if the reader may not read
+    /// `stewards.yaml` itself; `None` if all scopes are shown (REV-25).
+    pub(crate) fn own_scopes(&self, stewards: &Stewards) -> Option<BTreeSet<Scope>> {
+        if self.may_read(&DocumentId::stewards(), "") {
+            return None;
+        }
+        let is_own = |scope: &&Stewardship| {
+            stewards.holders(scope).iter().any(|holder| holder.principal.key() == self.who)
+        };
+        Some(stewards.scopes().filter(is_own).map(|at| at.scope.clone()).collect())
     }
 
     /// Whether a text that is to be served may be.

@@ -17,12 +17,12 @@ use crate::model::layout::{STEWARDS, limit};
 use crate::model::number::CheckpointNumber;
 use crate::model::tag::Tag;
 use crate::report::failure::{Code, Failure};
-use crate::report::stewards::ScopeKey;
+use crate::report::stewards::{ScopeKey, scope_key};
 use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Snapshot, Withheld};
 use crate::stewards::codeowners::{Imported, Mapped};
 use crate::stewards::in_force::StewardsAt;
-use crate::stewards::{Role, Scope, ScopeKind, Stewards, Stewardship, Who, edit, in_force, read};
+use crate::stewards::{Role, Scope, ScopeKind, Stewards, Who, edit, in_force, read};
 use crate::vault::Vault;
 
 /// The most assignments that one import makes.
@@ -123,17 +123,8 @@ impl Workspace<'_> {
         found: &StewardsAt,
     ) -> Result<Option<BTreeSet<ScopeKey>>, Failure> {
         let Some(readers) = Readers::of_log(vault, &log.sound()?)? else { return Ok(None) };
-        if readers.may_read(&DocumentId::stewards(), "") {
-            return Ok(None);
-        }
-        let (who, _) = self.principal(vault.root(), None)?;
-        let stewards = &found.in_force.stewards;
-        let is_own = |scope: &&Stewardship| {
-            let holders = stewards.holders(scope);
-            holders.iter().any(|holder| holder.principal.key() == who.key())
-        };
-        let own = stewards.scopes().filter(is_own);
-        Ok(Some(own.map(|one| (one.scope.kind().as_str(), one.scope.name())).collect()))
+        let own = readers.own_scopes(&found.in_force.stewards);
+        Ok(own.map(|own| own.iter().map(scope_key).collect()))
     }
 
     /// The tags by which the stewards of an artifact are found: of the live file, if there is one and

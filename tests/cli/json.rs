@@ -7,13 +7,16 @@ use contextnest::vault::outside;
 use crate::harness::Place;
 use crate::stage::{ANA, hydrated, opened};
 
-#[test]
-fn every_verb_names_its_schema() {
+/// A word of a published text, which no command line has.
+const WORD: &str = "Zebrafish";
+
+/// Runs every verb once in a new place. Gets each line with its schema.
+fn run_every_verb(run: &mut dyn FnMut(&Place, &str, &str)) {
     let source = "---\ntype: source\nsource: {transport: cli, server: s, tools: [t], cache_ttl: 9999}\n---\n";
     let place = Place::published_with(
         "servers: {s: {transport: cli}}\n",
         &[
-            ("nodes/a", "---\ntags: [x]\n---\n# A\n"),
+            ("nodes/a", &format!("---\ntags: [x]\n---\n# A\n\n{WORD}.\n")),
             ("nodes/z", "[a](a.md)\n"),
             ("sources/s", source),
         ],
@@ -158,11 +161,7 @@ fn every_verb_names_its_schema() {
         ("help drift", "ctx.help"),
     ] {
         asked.push(line);
-        let output = place.ctx(&format!("{line} --json")).ok();
-        let json = output.json(schema);
-        assert!(json.as_object().unwrap().len() > 2, "{line}");
-        // One result, and nothing beside it that a program would have to skip.
-        assert_eq!(output.stderr, "", "{line}");
+        run(&place, line, schema);
     }
     let help = place.ctx("help --json").ok().json("ctx.help");
     let verbs: Vec<&str> = texts(&help["verbs"], "verb");
@@ -178,6 +177,46 @@ fn every_verb_names_its_schema() {
     let of = place.ctx("help checkpoint --json").ok().json("ctx.help");
     assert_eq!(texts(&of["verbs"], "verb")[..2], ["checkpoint", "checkpoint list"]);
     assert!(of["verbs"][0]["help"].as_str().unwrap().contains("Usage: ctx checkpoint"));
+}
+
+/// How many texts of `nodes/a` accesses handed out.
+fn handed_out(place: &Place) -> usize {
+    let texts = crate::mcp::log(place).into_iter().flat_map(|line| {
+        let documents = line["documents"].as_array().cloned().unwrap_or_default();
+        documents
+            .into_iter()
+            .filter(|text| text["uri"].as_str().is_some_and(|uri| uri.contains("nodes/a@")))
+    });
+    texts.count()
+}
+
+#[test]
+fn every_verb_names_its_schema() {
+    run_every_verb(&mut |place, line, schema| {
+        let output = place.ctx(&format!("{line} --json")).ok();
+        let json = output.json(schema);
+        assert!(json.as_object().unwrap().len() > 2, "{line}");
+        // One result, and nothing beside it that a program would have to skip.
+        assert_eq!(output.stderr, "", "{line}");
+    });
+}
+
+#[test]
+fn every_verb_that_prints_a_published_text_records_it() {
+    for option in ["", " --json"] {
+        let mut printed = Vec::new();
+        run_every_verb(&mut |place, line, _| {
+            let before = handed_out(place);
+            let output = place.ctx(&format!("{line}{option}"));
+            if output.stdout.contains(WORD) || output.stderr.contains(WORD) {
+                assert!(handed_out(place) > before, "{line}{option}: {}", output.whole());
+                printed.push(line.split(' ').next().unwrap().to_owned());
+            }
+        });
+        for verb in ["read", "show", "blame"] {
+            assert!(printed.iter().any(|one| one == verb), "{verb} printed no text: {printed:?}");
+        }
+    }
 }
 
 fn texts<'j>(list: &'j serde_json::Value, key: &str) -> Vec<&'j str> {

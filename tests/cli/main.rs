@@ -46,6 +46,7 @@ mod formatted;
 mod governance;
 mod governed;
 mod graph;
+mod hidden_submissions;
 mod holds;
 mod hostile;
 mod hydration;

@@ -33,7 +33,10 @@ enum Part {
 impl Evidence {
     /// Whether it hands out texts or lists names of a vault.
     pub(super) fn hands_out(&self) -> bool {
-        !matches!(self.part, Part::Verify(_))
+        match self.part {
+            Part::Export(_) | Part::Report(_) => true,
+            Part::Verify(_) => false,
+        }
     }
 
     /// Whether `--session` names what is exported, and not who exports.

@@ -46,9 +46,11 @@ enum Part {
 impl Source {
     /// Whether it hands out texts, or lists names.
     pub(super) fn hands_out(&self) -> bool {
-        let part = &self.part;
-        matches!(part, Part::List(_) | Part::Show(_) | Part::Order(_))
-            || matches!(part, Part::Fresh(_) | Part::Diff(_))
+        match self.part {
+            Part::List(_) | Part::Show(_) | Part::Order(_) | Part::Fresh(_) | Part::Diff(_) => true,
+            // A hydration has a line of its own.
+            Part::Check(_) | Part::Record(_) | Part::Run(_) => false,
+        }
     }
 }
 

@@ -51,7 +51,15 @@ enum Part {
 impl Stage {
     /// Whether it hands out contents, or lists entries.
     pub(super) fn hands_out(&self) -> bool {
-        matches!(self.part, Part::List(_) | Part::Show(_) | Part::Diff(_))
+        match self.part {
+            Part::List(_) | Part::Show(_) | Part::Diff(_) => true,
+            Part::Pin(_)
+            | Part::Unpin(_)
+            | Part::Promote(_)
+            | Part::Discard(_)
+            | Part::Erase(_)
+            | Part::Gc(_) => false,
+        }
     }
 }
 

@@ -42,7 +42,10 @@ enum Part {
 impl Steward {
     /// Whether it lists names of the vault.
     pub(super) fn lists(&self) -> bool {
-        matches!(self.part, Part::List(_) | Part::Who(_) | Part::Export(_))
+        match self.part {
+            Part::List(_) | Part::Who(_) | Part::Export(_) => true,
+            Part::Assign(_) | Part::Remove(_) | Part::Import(_) => false,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::PublishError;
 use super::due::{Due, due};
-use super::queue::{Queue, Waiting, whole_queue};
+use super::queue::{Queue, Waiting, queue};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::text::normalise;
 use crate::document::utf8;
@@ -10,7 +10,8 @@ use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::timestamp::Timestamp;
-use crate::resolve::Snapshot;
+use crate::resolve::readers::Readers;
+use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::status::{DocumentState, GovernanceState, Status};
 use crate::stewards::{Role, Scope, Stuck};
 use crate::txn::stamp::is_submitted;
@@ -29,30 +30,42 @@ pub(crate) struct Awaiting {
 }
 
 impl Awaiting {
-    /// Reads what awaits a decision, and gives the files that it was made from their state.
+    /// Reads what awaits a decision and the reader may read, and gives the files that it was made from
+    /// their state (REV-25).
     ///
     /// # Errors
-    /// The log or the configuration cannot be relied on.
+    /// The log or the configuration cannot be relied on, or no principal is configured although only
+    /// stewards read.
     pub(crate) fn of(
         (vault, chronicle): (&Vault, &Chronicle<'_>),
         head: &Snapshot<'_>,
         now: Timestamp,
         status: &mut Status,
     ) -> Result<Self, PublishError> {
-        let queue = whole_queue(vault, None)?;
+        let readers = Readers::of_log(vault, chronicle)?;
+        let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
+        let queue = queue(vault, &source, None)?;
         for waiting in &queue.waiting {
             mark(vault, waiting, status);
         }
-        let scopes = queue.rules.stewards.scopes();
+        let stewards = &queue.rules.stewards;
+        let own = readers.as_ref().and_then(|readers| readers.own_scopes(stewards));
+        let is_own = |scope: &Scope| own.as_ref().is_none_or(|own| own.contains(scope));
+        let scopes = stewards.scopes().filter(|scope| is_own(&scope.scope));
         let alone = scopes.filter_map(|scope| {
-            let holders = queue.rules.stewards.holders(scope).into_iter();
+            let holders = stewards.holders(scope).into_iter();
             let mut reviewers = holders.filter(|holder| holder.role == Role::Reviewer);
             let (first, second) = (reviewers.next()?, reviewers.next());
             second.is_none().then(|| (scope.scope.clone(), first.principal.to_string()))
         });
         let alone = alone.collect();
-        let due = due(vault, chronicle, head, now)?;
-        let stuck = queue.rules.stewards.stuck();
+        let mut due = due(vault, chronicle, head, now)?;
+        if readers.is_some() {
+            let readable = Snapshot::at(vault, chronicle, None)?;
+            due.retain(|due| readable.may_name(&due.id));
+        }
+        let mut stuck = stewards.stuck();
+        stuck.retain(|stuck| is_own(&stuck.scope));
         Ok(Self { queue, alone, stuck, due })
     }
 }

@@ -88,7 +88,7 @@ pub fn queue(
     Ok(Queue::of(rules, waits, who, |track| may_read(readers.as_ref(), track)))
 }
 
-/// The same for every reader: for the state of the files of the working copy (REV-25).
+/// The same for every reader: the mode ends only if nothing awaits a decision.
 ///
 /// # Errors
 /// As [`queue`].
