@@ -10,6 +10,9 @@ use crate::checkpoint::event::Checkpoint;
 use crate::model::id::DocumentId;
 use crate::trust::Head;
 
+/// The command of a line that records a draft: no verb writes one.
+pub(crate) const DRAFT: &str = "draft";
+
 /// The vault was changed, or what is trusted of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "kebab-case")]

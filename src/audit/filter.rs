@@ -23,7 +23,7 @@ pub struct Filter {
     pub node: Option<String>,
     /// Who asked.
     pub principal: Option<String>,
-    /// The command.
+    /// The command, or the beginning of its words.
     pub verb: Option<String>,
     /// A document of which a text was handed out, or a source that was hydrated.
     pub document: Option<DocumentId>,
@@ -37,6 +37,12 @@ pub struct Filter {
     pub to: Option<Timestamp>,
 }
 
+/// Whether a command is the wanted one, or a part of it.
+fn is_part_of(command: &str, wanted: &str) -> bool {
+    let rest = command.strip_prefix(wanted);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
 impl Filter {
     /// Bytes that each wanted line has. A log may have millions of lines: most are not read further.
     pub(super) fn needles(&self) -> Vec<Vec<u8>> {
@@ -47,7 +53,6 @@ impl Filter {
             ("task", &self.task),
             ("node", &self.node),
             ("principal", &self.principal),
-            ("verb", &self.verb),
         ];
         let needle = |(key, value): (&str, &Option<String>)| {
             let value = serde_json::to_string(value.as_ref()?).ok()?;
@@ -57,7 +62,10 @@ impl Filter {
         // A hydration has `source_version`.
         let version = self.version.map(|version| format!("version\":{}", version.0).into_bytes());
         let checkpoint = self.checkpoint.map(|checkpoint| number("checkpoint", checkpoint.0));
-        named.into_iter().filter_map(needle).chain(version).chain(checkpoint).collect()
+        // The line may have more words of a command.
+        let verb = self.verb.as_ref().and_then(|verb| serde_json::to_string(verb).ok());
+        let verb = verb.map(|verb| format!("\"verb\":{}", verb.trim_end_matches('"')).into_bytes());
+        named.into_iter().filter_map(needle).chain(verb).chain(version).chain(checkpoint).collect()
     }
 
     /// Whether a line is wanted.
@@ -74,7 +82,7 @@ impl Filter {
             && is(&self.task, labels.task.as_ref())
             && is(&self.node, labels.node.as_ref())
             && is(&self.principal, request.principal.as_ref())
-            && is(&self.verb, Some(&request.verb))
+            && self.verb.as_ref().is_none_or(|verb| is_part_of(&request.verb, verb))
             && self.from.is_none_or(|from| at.is_some_and(|at| at >= from))
             && self.to.is_none_or(|to| at.is_some_and(|at| at < to))
             && (!self.is_about_texts() || self.holds(line))

@@ -56,6 +56,7 @@ pub(crate) use append::append;
 pub use bind::BindLines;
 pub(crate) use canonical::MemberFault;
 pub use chain::{Keep, Logs, Verified};
+pub(crate) use change::DRAFT;
 pub use change::{Change, DraftRef, LostLines, ReviewStep, StagedEnd, StagedStep, VersionRef};
 pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};

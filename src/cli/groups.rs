@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use super::Cli;
+use crate::audit::DRAFT;
 
 /// The verbs of each group, in the order in which `ctx --help` lists them.
 const GROUPS: [(&str, &[&str]); 9] = [
@@ -98,9 +99,13 @@ fn choosing(command: &mut clap::Command, path: &[&str], labels: Helps) {
     }
 }
 
-/// Whether it is the word of a verb.
-pub(super) fn is_verb(word: &str) -> bool {
-    GROUPS.iter().any(|(_, verbs)| verbs.contains(&word))
+/// Whether some line of a log may have these words as its command: those of a verb with or without
+/// a part of it, or of a tool that no verb stands for.
+pub(super) fn is_recorded(words: &str) -> bool {
+    let command = Cli::command();
+    let mut path = words.split(' ');
+    let found = path.try_fold(&command, |command, word| command.find_subcommand(word));
+    found.is_some() && !words.is_empty() || words == DRAFT
 }
 
 /// The command with its groups.
@@ -138,11 +143,12 @@ pub(super) fn command() -> clap::Command {
     command.help_template(template)
 }
 
-/// Reads a command line; gives the word of its verb too.
+/// Parses a command line; returns the words of its verb too, as in `stage list`.
 pub(super) fn parse(args: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(args)?;
-    let verb = matches.subcommand_name().unwrap_or_default().to_owned();
+    let parts = std::iter::successors(matches.subcommand(), |(_, part)| part.subcommand());
+    let verb = parts.map(|(word, _)| word).collect::<Vec<_>>().join(" ");
     let cli = Cli::from_arg_matches(&matches).map_err(|why| why.format(&mut command))?;
     Ok((cli, verb))
 }

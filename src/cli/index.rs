@@ -37,7 +37,7 @@ pub(super) fn run(args: &Index, session: &mut Session<'_>) -> Result<Answer, Fai
     let vault = session.locking(&args.locking)?;
     vault.usable_config()?;
     let looks = args.check || args.dry_run;
-    let holder = session.workspace.holder("index")?;
+    let holder = session.workspace.holder()?;
     let _lock = if looks { None } else { Some(vault.lock(&holder)?) };
     create::check(&vault, &[], args.expect.read()?)?;
     let files = derived::files(&vault, Which::Asked, &[])?;

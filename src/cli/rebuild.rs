@@ -43,7 +43,7 @@ pub(super) struct Rebuild {
 pub(super) fn run(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.locking(&args.locking)?;
     let request = RebuildRequest {
-        holder: &session.workspace.holder("checkpoint rebuild")?,
+        holder: &session.workspace.holder()?,
         now: session.workspace.now()?,
         from_scratch: args.from_scratch,
         dry_run: args.dry_run,

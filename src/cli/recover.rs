@@ -37,7 +37,7 @@ pub(super) struct Recover {
 pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.locking(&args.locking)?;
     let request = Request {
-        holder: &session.workspace.holder("recover")?,
+        holder: &session.workspace.holder()?,
         dry_run: args.dry_run,
         force: args.force,
         expect: args.expect.read()?,

@@ -62,7 +62,7 @@ pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, F
         return Err(Failure::new(Code::Usage, "`--version` is the version of one document")
             .hint("restore one document at a time"));
     }
-    let holder = session.workspace.holder("restore")?;
+    let holder = session.workspace.holder()?;
     let (force, dry_run) = (args.force, args.dry_run);
     let request = RestoreRequest { ids: &ids, version, force, dry_run, holder: &holder };
     let restoring = govern::restore(&vault, &request)?;

@@ -116,7 +116,7 @@ struct Which {
     /// Only accesses by this principal
     #[arg(long, value_name = "PRINCIPAL")]
     principal: Option<String>,
-    /// Only accesses by this command
+    /// Only accesses by this command, as in `read`, `stage` or 'stage list'
     #[arg(long, value_name = "VERB")]
     verb: Option<String>,
     #[command(flatten)]
@@ -245,7 +245,7 @@ pub(super) fn labelled(session: &Session<'_>) -> Filter {
 
 /// Refuses what is the name of no command: no line would have it.
 fn check_verb(verb: &str) -> Result<(), Failure> {
-    if groups::is_verb(verb) {
+    if groups::is_recorded(verb) {
         return Ok(());
     }
     Err(Failure::new(Code::Usage, format!("`{}` is no command of ctx", shown(verb)))

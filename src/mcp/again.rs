@@ -40,7 +40,7 @@ pub(crate) fn again(call: &mut Call<'_>, words: &[String]) -> Option<Result<Vec<
     let Some(mut arguments) = read() else {
         return Some(Err("its words are no call of this version".to_owned()));
     };
-    if !OF_CHECKPOINT.contains(&tool.verb) {
+    if !OF_CHECKPOINT.contains(&(tool.verb)(&arguments)) {
         return Some(Err(format!("the output of `{name}` is not made again")));
     }
     if arguments.get("draft").is_some_and(|draft| *draft != false) {

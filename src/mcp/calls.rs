@@ -207,7 +207,8 @@ impl Shared {
         act: impl FnOnce(&mut Call<'_>, JsonObject) -> Result<T, Failure>,
     ) -> Done<T> {
         let Requested { tool, arguments, asker } = requested;
-        let said = Said { verb: tool.verb, name: tool.name, words: requested.recorded() };
+        let said =
+            Said { verb: (tool.verb)(arguments), name: tool.name, words: requested.recorded() };
         let worked = self.on_behalf((asker, said), arguments.clone(), |call, arguments| {
             if tool.effect.changes() && !tool.is_new {
                 check_names(&call.workspace, &arguments)?;

@@ -92,7 +92,7 @@ pub fn stage(
         depends_on: hydrated.depends_on,
         retention_until: until.to_string(),
     };
-    let _lock = vault.lock(&format!("ctx source, since {at}"))?;
+    let _lock = vault.lock(&format!("ctx source record, since {at}"))?;
     let unfinished = Unfinished::begin(vault.files())?;
     payload::keep(vault.files(), (raw, payload), unfinished.is_after_one())?;
     let line = LineKind::Stage(Box::new(entry.clone()));

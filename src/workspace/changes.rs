@@ -63,8 +63,7 @@ impl Workspace<'_> {
         if !changes::is_begun(vault) {
             return Ok(Vec::new());
         }
-        let verb = self.options.command.verb.clone();
-        let holder = self.holder(&verb).map_err(|why| NoChange::Asked(Box::new(why)))?;
+        let holder = self.holder().map_err(|why| NoChange::Asked(Box::new(why)))?;
         let _lock = vault.lock(&holder)?;
         self.record_under_lock(vault, change)
     }
@@ -119,7 +118,7 @@ impl Workspace<'_> {
         }
         let (principal, _) = self.principal(vault.root(), None)?;
         let _lock = match is_done {
-            true => Some(vault.lock(&self.holder("audit")?)?),
+            true => Some(vault.lock(&self.holder()?)?),
             false => None,
         };
         let log = trust::open_log(vault)?;
@@ -165,7 +164,7 @@ impl Workspace<'_> {
     ) -> Result<AuditDismissed, Failure> {
         let (principal, _) = self.principal(vault.root(), None)?;
         let _lock = match is_done {
-            true => Some(vault.lock(&self.holder("audit")?)?),
+            true => Some(vault.lock(&self.holder()?)?),
             false => None,
         };
         let log = trust::open_log(vault)?;

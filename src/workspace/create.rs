@@ -40,7 +40,7 @@ impl Workspace<'_> {
         if let Some(problem) = pack::read(&text, &vault.config().authorities).problems.first() {
             return Err(Failure::new(Code::Usage, problem.kind.to_string()).hint(problem.hint()));
         }
-        let _lock = vault.lock(&self.holder("pack add")?)?;
+        let _lock = vault.lock(&self.holder()?)?;
         check(vault, &[file], expect)?;
         let same = |other: &live::packs::PackFile| other.reading.id.as_ref() == Some(&pack.id);
         if let Some(other) = live::packs::read_all(vault).into_iter().find(same) {

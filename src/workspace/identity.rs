@@ -98,9 +98,9 @@ impl Workspace<'_> {
         })
     }
 
-    /// What a command that waits for the lock shows about a verb that publishes nothing.
-    pub(crate) fn holder(&self, verb: &str) -> Result<String, Failure> {
-        Ok(format!("ctx {verb}, since {}", self.now()?))
+    /// What a command that waits for the lock shows about this command, which publishes nothing.
+    pub(crate) fn holder(&self) -> Result<String, Failure> {
+        Ok(format!("ctx {}, since {}", self.options.command.verb, self.now()?))
     }
 }
 

@@ -58,7 +58,7 @@ impl Workspace<'_> {
         self.refuse_forgetting(&files, &request.dir)?;
         let wanted = wanted(&files, &name, request.starter)?;
         // Of two at once the second finds a vault.
-        let _lock = lock::acquire(&files, self.patience(), &self.holder("init")?)?;
+        let _lock = lock::acquire(&files, self.patience(), &self.holder()?)?;
         let begun = self.outfit(Vault::open(files.root())?);
         if !is_begun(&begun) {
             return Err(is_vault(&request.dir));

@@ -56,7 +56,7 @@ impl Workspace<'_> {
         }
         self.principal(vault.root(), None)?;
         let _lock = match is_done {
-            true => Some(vault.lock(&self.holder("trace")?)?),
+            true => Some(vault.lock(&self.holder()?)?),
             false => None,
         };
         let retention = retention_of(vault)?;

@@ -69,7 +69,7 @@ fn each_event_has_a_line_that_names_its_checkpoint() {
         .map(|line| format!("{} {} {}", line["verb"], line["sealed"]["checkpoint"], line["ids"]))
         .collect();
     assert_snapshot!(said.join("\n"), @r#"
-    "audit" 2 [".context/config.yaml"]
+    "audit begin" 2 [".context/config.yaml"]
     "publish" 3 ["nodes/a"]
     "retire" 4 ["nodes/b"]
     "#);

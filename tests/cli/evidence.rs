@@ -301,7 +301,7 @@ fn an_export_is_an_access_of_its_own() {
     export(&place, "--session s");
     let traces = place.ctx("trace list --json").ok().json("ctx.trace.list");
     let last = traces["traces"].as_array().unwrap().last().unwrap();
-    assert_eq!((&last["verb"], &last["query"]), (&"evidence".into(), &"session s".into()));
+    assert_eq!((&last["verb"], &last["query"]), (&"evidence export".into(), &"session s".into()));
     assert_ne!(last["session"], "s", "the session is exported, and does not export");
     let show = format!("trace show {} --json", last["trace"].as_str().unwrap());
     let line = place.ctx(&show).ok().json("ctx.trace.show");

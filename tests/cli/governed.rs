@@ -220,6 +220,25 @@ fn a_limited_reader_is_told_of_their_own_scopes_and_acts_wherever_stewards_are_s
 }
 
 #[test]
+fn an_access_review_names_approvals_assignments_and_emergencies() {
+    let place = governed(STEWARDS);
+    let last = |who: &str| {
+        let review = by(&place, "ana", "owners --access-review --json").ok();
+        let review = review.json("ctx.owners.access");
+        let all = review["principals"].as_array().unwrap().clone();
+        let one = all.into_iter().find(|one| one["principal"] == format!("{who}@x.com")).unwrap();
+        one["last_action"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(last("ana"), "assignment");
+    place.edit("nodes/a.md", "one", "three");
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    assert_eq!((last("ana").as_str(), last("kim").as_str()), ("submit", "approval"));
+    by(&place, "kim", "retire nodes/b --emergency --reason wrong").ok();
+    assert_eq!(last("kim"), "emergency");
+}
+
+#[test]
 fn an_access_review_of_a_checkpoint_has_no_act_after_it() {
     let place = governed(STEWARDS);
     let before = by(&place, "ana", "owners --access-review").ok().stdout;

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::evidence::sha256;
 use crate::harness::Place;
@@ -245,6 +245,47 @@ fn the_clock_of_a_reader_may_be_behind_that_of_a_publisher() {
     let traces = listed["traces"].as_array().unwrap();
     let read = traces.iter().find(|line| line["verb"] == "read").unwrap();
     assert!(read["at"].as_str().unwrap() > "2026-11-21", "{read}");
+}
+
+#[test]
+fn every_command_of_a_line_can_be_filtered_by() {
+    let place = crate::mcp::place();
+    place.write("stewards.yaml", "version: 1\nvault:\n  - {principal: ana@example.com, role: reviewer}\n  - {principal: bo@example.com, role: reviewer}\n");
+    place.ctx("govern on").ok();
+    for line in ["read nodes/fees", "review", "stage list", "pack list", "checkpoint list"] {
+        place.ctx(line).ok();
+    }
+    place.typed("trace output --session s").stdin("x").run().ok();
+    let draft = json!({"id": "nodes/new", "body": "# New\n", "title": "New"});
+    for (tool, arguments) in [
+        ("context_review", json!({})),
+        ("context_stage_list", json!({})),
+        ("context_create", draft),
+    ] {
+        let mut messages = crate::mcp::opener("2025-11-25");
+        let meta = json!({"contextnest/session": "s"});
+        let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+        messages.push(crate::mcp::request("2025-11-25", 1, "tools/call", params));
+        let answers = crate::mcp::answers_of(&place, "mcp --profile reviewer", &messages);
+        assert_eq!(answers[&1]["result"]["isError"], false, "{answers:?}");
+    }
+    let listed = |option: &str| {
+        let report = place.ctx(&format!("trace list --json {option}")).ok();
+        report.json("ctx.trace.list")["traces"].as_array().unwrap().clone()
+    };
+    let all = listed("");
+    let count = |verb: &str| all.iter().filter(|line| line["verb"] == verb).count();
+    assert_eq!((count("stage list"), count("review"), count("trace output")), (2, 2, 1));
+    for line in &all {
+        let verb = line["verb"].as_str().unwrap();
+        let found = listed(&format!("--verb '{verb}'"));
+        assert!(found.contains(line) && found.len() == count(verb), "{verb}: {found:?}");
+    }
+    assert_eq!(listed("--verb stage").len(), 2);
+    assert_eq!(listed("--verb draft").len(), 0);
+    for unknown in ["stag", "stage lis", "stage  list", "read x", ""] {
+        place.args(&["trace", "list", "--verb", unknown]).run().exits(2);
+    }
 }
 
 #[test]

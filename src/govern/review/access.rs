@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::super::PublishError;
 use super::queue::queue;
-use crate::audit::{Event, Logs};
+use crate::audit::{Change, Event, Logs};
 use crate::model::id::DocumentId;
-use crate::model::layout::AUDIT_DIR;
+use crate::model::layout::{AUDIT_DIR, STEWARDS};
 use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
 use crate::model::timestamp::Timestamp;
@@ -60,9 +60,16 @@ pub(crate) fn of(
         }
     }
     let logs = Logs::of_changes(vault);
+    // The line of an emergency is the one before that of its event (AUDIT-19).
+    let mut emergency = None;
     let read = logs.and_then(|logs| {
         logs.each(&mut |line| {
+            let place = (line.writer.clone(), line.seq);
+            let is_emergency = emergency.take().is_some_and(|before| before == place);
             let Event::Change(change) = &line.event else { return };
+            if matches!(change, Change::Emergency(_)) {
+                emergency = Some((place.0, line.seq.saturating_add(1)));
+            }
             // Times are written in one form, so that they compare as texts.
             if until.as_ref().is_some_and(|until| line.at > *until) {
                 return;
@@ -73,13 +80,28 @@ pub(crate) fn of(
                 name.clone_into(&mut one.principal);
             }
             if one.last.as_ref().is_none_or(|(at, _)| *at <= line.at) {
-                one.last = Some((line.at.clone(), change.as_str()));
+                let act = if is_emergency { "emergency" } else { act(change, &line.request.verb) };
+                one.last = Some((line.at.clone(), act));
             }
         })
     });
     let path = AUDIT_DIR.to_owned();
     read.map_err(|source| FileError::Io { path, action: "read", source })?;
     Ok(found.into_values().collect())
+}
+
+/// The name of an act: of an event by what its command decided, or by what it published.
+fn act(change: &Change, verb: &str) -> &'static str {
+    let Change::Event { ids, recovered, .. } = change else { return change.as_str() };
+    let is_of_stewards = ids.iter().any(|id| id == STEWARDS);
+    match verb.split(' ').next() {
+        // The command is the later one that added the line.
+        _ if *recovered && !is_of_stewards => "publication",
+        Some("approve") => "approval",
+        _ if is_of_stewards => "assignment",
+        Some("retire") => "retirement",
+        _ => "publication",
+    }
 }
 
 /// The approvals of what awaits a decision that count for nothing any more; none in an

@@ -105,8 +105,8 @@ impl Effect {
 pub(super) struct Tool {
     /// Its name.
     pub(super) name: &'static str,
-    /// The verb whose call it makes, as the log says it.
-    pub(super) verb: &'static str,
+    /// The verb whose call it makes with these arguments, as the log says it.
+    pub(super) verb: fn(&JsonObject) -> &'static str,
     /// Reads its arguments and asks.
     pub(super) run: fn(&mut Call<'_>, JsonObject) -> Result<Answer, Failure>,
     /// What a human is asked before a call, of a tool that asks.
@@ -137,6 +137,8 @@ trait Question: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     /// The verb that asks the same.
     const VERB: &'static str;
+    /// The verb that asks the same of one `id`, if that is another one.
+    const VERB_OF_ID: &'static str = Self::VERB;
     /// Its name for people.
     const TITLE: &'static str;
     /// When a model is to use it, in at most 60 words.
@@ -164,11 +166,19 @@ trait Question: DeserializeOwned + JsonSchema {
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure>;
 }
 
+/// The verb of a call with these arguments.
+fn verb<Q: Question>(arguments: &JsonObject) -> &'static str {
+    match arguments.get("id") {
+        None | Some(Value::Null) => Q::VERB,
+        Some(_) => Q::VERB_OF_ID,
+    }
+}
+
 impl Tool {
     const fn of<Q: Question>() -> Self {
         Self {
             name: Q::NAME,
-            verb: Q::VERB,
+            verb: verb::<Q>,
             run: |call, arguments| read::<Q>(arguments)?.ask(call),
             asks: match Q::ASKS {
                 true => Some(|call, arguments| read::<Q>(arguments)?.asks(call)),

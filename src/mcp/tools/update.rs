@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::author::{Written, check_submit, digest, fields, version};
 use super::{Answer, Effect, Outputs, Profile, Question};
+use crate::audit::DRAFT;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::Call;
 use crate::workspace::call::write::{Submitting, Writing};
@@ -48,7 +49,7 @@ pub(super) struct Update {
 
 impl Question for Update {
     const NAME: &'static str = "context_update";
-    const VERB: &'static str = "draft";
+    const VERB: &'static str = DRAFT;
     const TITLE: &'static str = "Change a document";
     const DESCRIPTION: &'static str = "Writes a changed text of a document as a draft, or with \
         submit as a submission; what is published stays until a reviewer approves. Read the document \

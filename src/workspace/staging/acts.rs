@@ -151,7 +151,7 @@ impl Workspace<'_> {
         name: &StagedName,
         kind: ActKind,
     ) -> Result<Acted, Failure> {
-        let _lock = vault.lock(&self.holder("stage")?)?;
+        let _lock = vault.lock(&self.holder()?)?;
         let sharing = match kind {
             ActKind::Discard => Sharing::Claims(self.now()?),
             _ => Sharing::Unasked,

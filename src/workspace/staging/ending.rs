@@ -70,7 +70,7 @@ impl Workspace<'_> {
         (sweeps, is_done): (bool, bool),
     ) -> Result<Collected, Failure> {
         let _lock = match is_done {
-            true => Some(vault.lock(&self.holder("stage")?)?),
+            true => Some(vault.lock(&self.holder()?)?),
             false => None,
         };
         let now = self.now()?;
@@ -125,7 +125,7 @@ impl Workspace<'_> {
         (reason, is_done): (&str, bool),
     ) -> Result<Erased, Failure> {
         let _lock = match is_done {
-            true => Some(vault.lock(&self.holder("stage")?)?),
+            true => Some(vault.lock(&self.holder()?)?),
             false => None,
         };
         let desk = Desk::named(self, vault, (name, Sharing::All))?;

@@ -146,7 +146,7 @@ impl Workspace<'_> {
         let unfinished = |why: Failure| {
             why.hint("the document was made; run the same command again to record the promotion")
         };
-        let _lock = vault.lock(&self.holder("stage")?).map_err(|why| unfinished(why.into()))?;
+        let _lock = vault.lock(&self.holder()?).map_err(|why| unfinished(why.into()))?;
         let desk = Desk::named(self, vault, (name, Sharing::Unasked)).map_err(unfinished)?;
         let Some(entry) = desk.staged.find(name).cloned() else {
             let message = format!("the entry `{name}` went away meanwhile");
