@@ -320,7 +320,7 @@ mod tests {
     fn words_of_other_programs_are_no_commands() {
         let mut words: Vec<&str> =
             WORDS.iter().flat_map(|(words, _)| words.iter().copied()).collect();
-        assert!(words.iter().all(|word| !groups::is_verb(word)));
+        assert!(words.iter().all(|word| !groups::is_recorded(word)));
         let count = words.len();
         words.sort_unstable();
         words.dedup();

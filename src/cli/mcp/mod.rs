@@ -200,7 +200,7 @@ fn warn_of_log(vaults: &Vaults, session: &mut Session<'_>) {
         let workspace = Workspace { environment, options };
         workspace.unrecordable(&workspace.vault().ok()?)
     };
-    let found: Vec<String> = vaults.roots().filter_map(|root| why(root)).collect();
+    let found: Vec<String> = vaults.roots().filter_map(why).collect();
     for why in found {
         session.ui.warn(&format!(
             "accesses cannot be recorded, and calls will be refused: {why}; name a folder with \

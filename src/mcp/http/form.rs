@@ -67,7 +67,11 @@ impl Form {
             }
             Self::Events if is(JSON) && answer.status() == StatusCode::OK => {
                 let (parts, body) = answer.into_parts();
-                let json = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+                let json = body
+                    .collect()
+                    .await
+                    .map(http_body_util::Collected::to_bytes)
+                    .unwrap_or_default();
                 let event = [b"event: message\ndata: ".as_slice(), &json, b"\n\n"].concat();
                 Ok(whole(parts, EVENTS, event))
             }

@@ -79,7 +79,7 @@ pub(super) fn approve(
 
 /// The changed words of a submission, one line each, between quotation marks.
 fn changes(report: &SubmissionReport<'_>) -> String {
-    let changed = |value: Option<&str>| value.map_or("none".to_owned(), |text| excerpt(text));
+    let changed = |value: Option<&str>| value.map_or("none".to_owned(), excerpt);
     let fields = report.fields.iter().map(|field| {
         let (before, after) = (changed(field.before), changed(field.after));
         format!("\n~ {}: {before} -> {after}", quoted(field.name))
