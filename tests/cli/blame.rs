@@ -275,8 +275,8 @@ fn blame_refuses_what_it_does_not_take() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the id is pinned to checkpoint 1, but `--at` names 2
-    hint: give one of them only
+    error[usage]: the pin names checkpoint 1, but `--at` names 2
+    hint: use either the pin or `--at`, not both
 
     blame nodes/returns --at 9
     exit: 1

@@ -259,8 +259,8 @@ fn a_checkpoint_answers_as_it_did_then() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the URI is pinned to checkpoint 1, but `--at` names 2
-    hint: give one of them only
+    error[usage]: the pin names checkpoint 1, but `--at` names 2
+    hint: use either the pin or `--at`, not both
     ");
     assert_snapshot!(place.ctx("resolve '#a' --at 3").whole(), @"
     exit: 1
