@@ -71,7 +71,7 @@ fn a_skill_is_made_of_what_is_published_and_stays_the_same() {
     assert!(place.read(SKILL).contains("> # Draft"));
     // What was handed out is recorded.
     let trace = place.ctx("trace list --document CONTEXT.md --json").ok().stdout;
-    assert!(trace.contains("\"verb\": \"skill\""), "{trace}");
+    assert!(trace.contains("\"verb\": \"skill install\""), "{trace}");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn every_example_in_a_generated_text_works() {
         place.write("packs/p.yml", "id: p\nquery: type:document\n");
         place.write(
             "stewards.yaml",
-            "version: 1\nvault: [{principal: kim@x.com, role: reviewer}, {principal: bo@x.com, role: reviewer}]\n",
+            "version: 1\nvault: [{principal: kim@x.com, role: reviewer}, {principal: bo@x.com, role: reviewer}, {principal: ana@example.com, role: editor}]\n",
         );
         place.ctx("publish --all").ok();
         if governed {

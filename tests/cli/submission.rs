@@ -80,7 +80,8 @@ fn the_access_log_names_both_versions_of_a_submission() {
     place.ctx("submit nodes/a").ok();
     place.ctx("review show nodes/a --as bo@example.com").ok();
     let id = place.ctx("trace list --json").ok().json("ctx.trace.list");
-    let id = id["traces"].as_array().unwrap().iter().find(|line| line["verb"] == "review").unwrap();
+    let id =
+        id["traces"].as_array().unwrap().iter().find(|line| line["verb"] == "review show").unwrap();
     let id = id["trace"].as_str().unwrap();
     let line = place.ctx(&format!("trace show {id} --json")).ok().stdout;
     assert!(line.contains("\"part\": \"submission\""), "{line}");
