@@ -129,7 +129,7 @@ impl Vault {
         let cache = root.with_file_name("cache-stale");
         let mut vault = Self { root: root.to_owned(), cache, before: 0 };
         vault.ask(&["init", ".", "--name", "Handbook"])?;
-        vault.ask(&["publish", "--all", "--no-sync"])?;
+        vault.ask(&["publish", "--all", "--drafts", "--no-sync"])?;
         for planted in &retired {
             vault.ask(&["retire", planted.id])?;
         }

@@ -385,9 +385,9 @@ fn places_in_sarif_are_relative_to_the_repository() {
     }
     place.write(".git/HEAD", "ref: refs/heads/main\n");
     place.ctx("init \"the docs\" --name Test").ok();
-    place.write("the docs/nodes/a:b.md", "# A\n\n[x](missing.md)\n");
+    place.write("the docs/nodes/a=b.md", "# A\n\n[x](missing.md)\n");
     place.ctx("publish --all --vault \"the docs\"").ok();
-    place.edit("the docs/nodes/a:b.md", "# A\n", "# A\n\nmore\n");
+    place.edit("the docs/nodes/a=b.md", "# A\n", "# A\n\nmore\n");
     let place_of = |line: &str, exit| {
         let text = place.ctx(&format!("{line} --sarif --vault \"the docs\"")).exits(exit).stdout;
         let sarif: Value = serde_json::from_str(&text).unwrap();
@@ -404,8 +404,8 @@ fn places_in_sarif_are_relative_to_the_repository() {
         let (uri, line) = (&place["artifactLocation"]["uri"], &place["region"]["startLine"]);
         format!("{} {} {uri} {line}", result["level"], result["ruleId"]).replace('"', "")
     };
-    assert_eq!(place_of("verify", 1), "warning drift the%20docs/nodes/a%3Ab.md 13");
-    assert_eq!(place_of("validate", 0), "warning link-broken the%20docs/nodes/a%3Ab.md 15");
+    assert_eq!(place_of("verify", 1), "warning drift the%20docs/nodes/a%3Db.md 13");
+    assert_eq!(place_of("validate", 0), "warning link-broken the%20docs/nodes/a%3Db.md 15");
     place.ctx("validate --sarif --json").exits(2);
 }
 

@@ -197,6 +197,11 @@ impl Vault {
         let named: Vec<&&Value> =
             looked_at.iter().filter(|f| f["code"].as_str() == code && code.is_some()).collect();
         let is_note = |f: &Value| f["class"] == "note";
+        // What the reference implementation writes too is a note in its logs, with the place (VER-13).
+        let is_foreign = |f: &Value| f["code"] == "foreign-record" && place.is_of(f);
+        if self.kind == Kind::Interop && named.is_empty() && new.iter().any(|f| is_foreign(f)) {
+            return Outcome::Pointed;
+        }
         let is_as_listed = match expected {
             Expected::Files => report.exit == 1 && named.iter().any(|f| !is_note(f)),
             Expected::Note => report.exit == 0 && named.iter().any(|f| is_note(f)),
