@@ -310,7 +310,6 @@ impl Logs {
     ///
     /// # Errors
     /// A file cannot be read.
-    #[cfg(feature = "mcp")]
     pub(crate) fn drafts(&self, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
         self.having(&[b"\"action\":\"draft\"".to_vec()], &Some, found)
     }

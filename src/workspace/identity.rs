@@ -45,6 +45,7 @@ impl Workspace<'_> {
     }
 
     /// Returns the same principal without a fallback; `None` if no principal is configured.
+    #[cfg(feature = "mcp")]
     pub(crate) fn configured_principal(&self, root: &Path) -> Result<Option<Principal>, Failure> {
         let found = self.who(root)().map(parsed).transpose()?;
         Ok(found.map(|(principal, _)| principal))

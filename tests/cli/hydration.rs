@@ -102,8 +102,8 @@ fn a_result_is_recorded_by_its_hash_with_the_version_of_its_source() {
     assert!(trees.into_iter().all(|bytes| !bytes.windows(5).any(|found| found == b"\"ana\"")));
     place.ctx("trace verify").ok();
     assert_snapshot!(named(&place, &place.ctx("trace list --session s").ok().stdout), @"
-    WRITER-1  2026-11-21T10:00:02.000Z  source  21 bytes fetched  ana@example.com  -  s  contextnest://sources/users@1
-    WRITER-2  2026-11-21T10:00:03.000Z  source  2 bytes fetched   ana@example.com  -  s  contextnest://sources/tickets@1
+    WRITER-1  2026-11-21T10:00:02.000Z  source record  21 bytes fetched  ana@example.com  -  s  contextnest://sources/users@1
+    WRITER-2  2026-11-21T10:00:03.000Z  source record  2 bytes fetched   ana@example.com  -  s  contextnest://sources/tickets@1
     ");
     let name = report["trace"].as_str().unwrap();
     assert_snapshot!(named(&place, &place.ctx(&format!("trace show {name}")).ok().stdout), @"
