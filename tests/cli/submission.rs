@@ -85,7 +85,7 @@ fn the_access_log_names_both_versions_of_a_submission() {
     let id = id["trace"].as_str().unwrap();
     let line = place.ctx(&format!("trace show {id} --json")).ok().stdout;
     assert!(line.contains("\"part\": \"submission\""), "{line}");
-    assert!(line.contains("\"verb\": \"review\""), "{line}");
+    assert!(line.contains("\"verb\": \"review show\""), "{line}");
     place.ctx("trace verify").ok();
 }
 
