@@ -75,11 +75,11 @@ fn an_output_is_recorded_by_its_hash_and_bound_to_the_accesses_before_it() {
     assert!(before.iter().all(|access| access["is_bound"] == true), "{before:?}");
     let listed = place.ctx("trace list --session s").ok().stdout;
     assert_snapshot!(named(&place, &listed), @"
-    WRITER-1  2026-11-21T10:00:02.000Z  read     1 text             ana@example.com  -  s  nodes/fees
-    WRITER-3  2026-11-21T10:00:04.000Z  list     2 listed           ana@example.com  -  s
-    WRITER-4  2026-11-21T10:00:05.000Z  resolve  2 texts            ana@example.com  -  s  contextnest://nodes/
-    WRITER-5  2026-11-21T10:00:06.000Z  trace    41 bytes produced  ana@example.com  -  s
-    WRITER-6  2026-11-21T10:00:07.000Z  read     1 text             ana@example.com  -  s  nodes/returns
+    WRITER-1  2026-11-21T10:00:02.000Z  read          1 text             ana@example.com  -  s  nodes/fees
+    WRITER-3  2026-11-21T10:00:04.000Z  list          2 listed           ana@example.com  -  s
+    WRITER-4  2026-11-21T10:00:05.000Z  resolve       2 texts            ana@example.com  -  s  contextnest://nodes/
+    WRITER-5  2026-11-21T10:00:06.000Z  trace output  41 bytes produced  ana@example.com  -  s
+    WRITER-6  2026-11-21T10:00:07.000Z  read          1 text             ana@example.com  -  s  nodes/returns
     ");
     place.ctx("trace verify").ok();
     // It hands out nothing, so that there is nothing to make again.

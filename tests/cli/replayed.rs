@@ -201,7 +201,7 @@ fn what_does_not_follow_from_the_vault_is_not_made_again() {
     let name = name.split(' ').next().unwrap();
     let refused = place.ctx(&format!("replay {name} --output")).exits(1).stdout;
     assert_snapshot!(refused.split_once("  ").unwrap().1, @"
-    trace  cannot tell: the line has no output of a command
+    trace output  cannot tell: the line has no output of a command
     1 output: 0 same, 0 different, 1 cannot tell
     ");
 }
@@ -235,7 +235,7 @@ fn the_words_of_a_line_are_not_trusted() {
     ["publish", "--all"] read cannot tell: the output of `publish` is not made again
     ["init", "[PLANTED]"] read cannot tell: the output of `init` is not made again
     ["replay", "--session", "s", "--output"] read cannot tell: the output of `replay` is not made again
-    ["trace", "output", "--session", "s"] read cannot tell: the output of `trace` is not made again
+    ["trace", "output", "--session", "s"] read cannot tell: the output of `trace output` is not made again
     ["read", "nodes/fees", "--help"] read cannot tell: its words are no command of this version
     ["read", "--unknown"] read cannot tell: its words are no command of this version
     ["read", "../../etc/passwd"] read cannot tell: the command fails now: `../../etc/passwd` is outside of the vault

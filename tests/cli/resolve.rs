@@ -376,7 +376,7 @@ fn drafts_are_empty_and_that_is_explained() {
 fn a_syntax_error_shows_the_place() {
     let place = vault();
     let report: Vec<String> =
-        ["", "#a-#b", "#a + ", "type:polict", "(#a", "policy", "-#a", "#a $", "kind:x"]
+        ["", "#a-#b", "#a + ", "status:polict", "(#a", "policy", "-#a", "#a $", "kind:x"]
             .iter()
             .map(|selector| place.args(&["resolve", selector]).run().exits(2).stderr)
             .collect();
@@ -394,10 +394,10 @@ fn a_syntax_error_shows_the_place() {
       #a + 
            ^
 
-    error[selector-invalid]: expected a type, but found `polict`
-      type:polict
-           ^^^^^^
-    hint: one of `document`, `snippet`, `glossary`, `persona`, `prompt`, `source`, `tool`, `reference`, `skill`
+    error[selector-invalid]: expected a status, but found `polict`
+      status:polict
+             ^^^^^^
+    hint: one of `draft`, `published`
 
     error[selector-invalid]: expected `)`, but found the end
       (#a
