@@ -188,7 +188,7 @@ impl Logs {
         &self.sight
     }
 
-    /// What may be seen of a line of a writer, if it is about this vault.
+    /// Returns the part of a line that may be seen; `None` if the line is not about this vault.
     pub(super) fn seen(&self, line: Line, writer: &WriterId) -> Option<Line> {
         let line = Some(line).filter(|line| self.answers(line, writer))?;
         self.sight.of(line, self.folder_of(writer)?)

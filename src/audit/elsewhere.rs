@@ -81,13 +81,13 @@ fn head(rest: &[u8]) -> Option<(u64, &str)> {
 }
 
 impl Logs {
-    /// Adds logs of other paths, of which the lines answer that have a head of the vault.
+    /// Adds logs of other paths. A line of them answers if its head is a checkpoint of the vault.
     #[must_use]
     pub(crate) fn with_elsewhere(mut self, found: &[Elsewhere], heads: Heads) -> Self {
         self.known = heads;
         found.iter().fold(self, |mut logs, Elsewhere { dir, of }| {
             let folder = Folder::Outside(dir.clone());
-            // It was listed before; a folder that is gone since has no lines.
+            // A folder that was removed after it was listed has no lines.
             let files = folder.files().unwrap_or_default();
             logs.elsewhere.insert(logs.folders.len(), of.clone());
             logs.having_files(folder, files)
@@ -105,7 +105,7 @@ impl Logs {
         self.elsewhere.get(&folder).map(PathBuf::as_path)
     }
 
-    /// Whether a line of a writer is about this vault.
+    /// Returns true if a line of a writer is about this vault.
     pub(super) fn answers(&self, line: &Line, writer: &WriterId) -> bool {
         let head = line.request.head.as_ref();
         self.elsewhere_of(writer).is_none()

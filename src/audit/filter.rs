@@ -37,7 +37,7 @@ pub struct Filter {
     pub to: Option<Timestamp>,
 }
 
-/// Whether a command is the wanted one, or a part of it.
+/// Returns true if a command is the wanted one, or a part of it.
 fn is_part_of(command: &str, wanted: &str) -> bool {
     let rest = command.strip_prefix(wanted);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))

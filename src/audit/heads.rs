@@ -20,7 +20,7 @@ impl From<&Chronicle<'_>> for Heads {
 }
 
 impl Heads {
-    /// Whether the vault has a checkpoint with this hash.
+    /// Returns true if the vault has a checkpoint with this hash.
     pub(super) fn has(&self, checkpoint: u64, hash: &str) -> bool {
         self.0.get(&checkpoint).is_some_and(|(known, _)| known == hash)
     }

@@ -174,10 +174,10 @@ pub(crate) fn recorded_roots(home: &Path) -> HashMap<String, PathBuf> {
     found.collect()
 }
 
-/// The writers of this process in folders of which no state can be kept.
+/// The writers of this process, for folders whose state cannot be kept.
 static OF_PROCESS: Mutex<BTreeMap<PathBuf, WriterId>> = Mutex::new(BTreeMap::new());
 
-/// Whether a folder may not be written, as in a sandbox with a home that is read-only.
+/// Returns true if an error means that a folder cannot be written, as in a sandbox.
 fn is_read_only(why: &io::Error) -> bool {
     use io::ErrorKind::{NotADirectory, PermissionDenied, ReadOnlyFilesystem};
     [PermissionDenied, ReadOnlyFilesystem, NotADirectory].contains(&why.kind())

@@ -134,7 +134,7 @@ pub struct Entry {
     pub state: EntryState,
     /// A remark that no hash covers.
     pub note: Option<String>,
-    /// Whether the reference implementation erased texts on purpose. No hash covers it.
+    /// True if the reference implementation erased texts on purpose. No hash covers it.
     pub forget: Forget,
     /// Hash of the keyframe or diff.
     pub content_hash: Digest,

@@ -35,7 +35,7 @@ pub(crate) fn problem(vault: &Vault, path: &str, body: &str) -> Option<Problem> 
     Some(warning(CODE, None, message, hint.to_owned()))
 }
 
-/// Whether of a hundred words of two texts at least so many are in both.
+/// Returns true if two texts share at least this percentage of their words.
 fn is_near(a: &str, b: &str, least: usize) -> bool {
     let mut words: HashMap<&str, usize> = HashMap::new();
     let (mut all, mut same) = (0, 0);

@@ -78,7 +78,7 @@ struct Look<'v> {
     ignoring: Ignoring<'v>,
     /// The rules in folders that were looked at, or what leaves the folder out.
     rules: HashMap<String, Result<Rules, Left>>,
-    /// The `.versions` folders of which a history was looked at.
+    /// The `.versions` folders in which a history was checked.
     seen: HashSet<String>,
     attributes: HashMap<String, Attributes>,
     /// The attributes above the vault, and those that have precedence.

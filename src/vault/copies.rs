@@ -89,7 +89,7 @@ pub(crate) fn copied(vault: &Vault, path: &str) -> Option<Copied> {
 }
 
 /// Returns the path of the file that a document may be a copy of, and how many of a hundred words
-/// must be the same; `None` if the name is not that of a copy, or if there is no such file.
+/// must be the same; `None` if the name is not that of a copy, or if that file does not exist.
 pub(crate) fn likely_original(vault: &Vault, path: &str) -> Option<(String, usize)> {
     let (folder, name, ending) = parts(path)?;
     let found = |(least, pattern): &(usize, Regex)| {

@@ -56,7 +56,7 @@ fn text_of(name: &str, from: &mut dyn Read) -> Result<String, Failure> {
 
 /// The type that an argument names.
 pub(crate) fn node_type(word: &str) -> Result<NodeType, Failure> {
-    // A slip of the finger would be a type of its own, which nobody looks for.
+    // A typing error would make a type of its own, which no selector asks for.
     if let Some(meant) = misspelled(word, NodeType::ALL.map(|(word, _)| word)) {
         return Err(Failure::new(Code::Usage, format!("unknown type `{word}`"))
             .hint(format!("did you mean `{meant}`?")));

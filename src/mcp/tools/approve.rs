@@ -22,7 +22,7 @@ use crate::workspace::call::submit::{Decided, Deciding};
 
 /// So many ids are named in a question.
 const MOST: usize = 10;
-/// So many changes are shown in a question, and so many bytes of each.
+/// Maximum number of changes in a question, and of bytes of each.
 const MOST_CHANGES: usize = 20;
 const MOST_BYTES: usize = 200;
 

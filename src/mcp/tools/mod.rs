@@ -30,7 +30,8 @@ mod update;
 mod verify;
 mod withdraw;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) use pack::selector as selector_of_pack;
 pub(super) use resolve::Wanted;
@@ -223,7 +224,7 @@ fn read<Q: Question>(arguments: JsonObject) -> Result<Q, Failure> {
         Failure::new(Code::Usage, format!("the arguments of `{}` are invalid: {why}", Q::NAME))
             .hint("`tools/list` has the schema of the arguments")
     };
-    let schema = schema::<Q>();
+    let schema = made_once::<Q>();
     let wanted = schema.get("properties").unwrap_or(&Value::Null);
     let given = arguments.into_iter().filter(|(_, value)| !value.is_null());
     let fitting = given.map(|(name, value)| match fit(value, &wanted[name.as_str()]) {
@@ -232,6 +233,13 @@ fn read<Q: Question>(arguments: JsonObject) -> Result<Q, Failure> {
     });
     let arguments = fitting.collect::<Result<JsonObject, Failure>>()?;
     serde_json::from_value(Value::Object(arguments)).map_err(|why| invalid(why.to_string()))
+}
+
+/// Returns the schema of the arguments of a tool, which is made with its first call.
+fn made_once<Q: Question>() -> Arc<JsonObject> {
+    static MADE: Mutex<BTreeMap<&str, Arc<JsonObject>>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(Q::NAME).or_insert_with(|| Arc::new(schema::<Q>())).clone()
 }
 
 /// Returns a value of the type that a schema asks for: `1.0`, `"1"` and `"true"` are a number and a
@@ -350,7 +358,7 @@ fn limit(budget: Option<u64>) -> Size {
 }
 
 /// Returns the answer with as many entries as fit, up to `most` and one at least. `make` makes an
-/// answer of so many entries, and says how many it has.
+/// answer with up to that number of entries, and returns their number.
 ///
 /// # Errors
 /// As `make`, or one entry does not fit; `smaller` says how to ask for less.
