@@ -1,7 +1,12 @@
 //! More than one place: copies of a vault, backups, and interrupted commands.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use contextnest::checkpoint::log::Log;
+use contextnest::trust::{EventKey, Head, Intent, intend};
+use contextnest::vault::Vault;
+use contextnest::vault::outside::StateFolder;
 
 use super::scene::{Kind, Scene, copy_of};
 use super::steps::{Step, change_body, document};
@@ -88,10 +93,9 @@ fn interrupted(scene: &mut Scene) -> Result<bool> {
     copy(&root, &before)?;
     copy(&state, &kept)?;
     let learned = scene.event(&["publish", &id, name.trim_end_matches(".md")])?;
-    // What it was about to do was said before it began.
-    let said = files(&state)?.into_iter().filter(|path| path.ends_with("/intent.json"));
-    let said = said.map(|path| Ok((path.clone(), fs::read(state.join(path))?)));
-    let said: Vec<(String, Vec<u8>)> = said.collect::<Result<_>>()?;
+    // Its folders of state: where its intent record was, which it ended.
+    let intents = files(&state)?.into_iter().filter(|path| path.ends_with("/intent.json"));
+    let intents: Vec<PathBuf> = intents.map(|path| state.join(path)).collect();
     let after = scene.beside("after");
     fs::rename(&root, &after)?;
     copy(&before, &root)?;
@@ -114,8 +118,8 @@ fn interrupted(scene: &mut Scene) -> Result<bool> {
     } else {
         fs::remove_dir_all(&state)?;
         copy(&kept, &state)?;
-        for (path, bytes) in &said {
-            write(&state, path, bytes)?;
+        if learned {
+            restore_intents((&intents, &state), (&before, &after), &scene.person.principal)?;
         }
         scene.model = model.clone();
         let most = if how == 0 { scene.draw.below(4) } else { usize::MAX };
@@ -151,6 +155,28 @@ fn interrupted(scene: &mut Scene) -> Result<bool> {
     Ok(true)
 }
 
+/// Writes the intent record of the event between two copies of a vault again, in each folder of state
+/// that had it.
+fn restore_intents(
+    (intents, home): (&[PathBuf], &Path),
+    (before, after): (&Path, &Path),
+    by: &str,
+) -> Result<()> {
+    let vault = Vault::open(after)?;
+    let (old, new) = (Log::read(&Vault::open(before)?)?, Log::read(&vault)?);
+    let (upon, new) = (Head::of(&old.sound()?), new.sound()?);
+    let made = new.head().ok_or("an event without a checkpoint")?;
+    let event = EventKey { at: made.at, by: by.to_owned() };
+    let intent = Intent { upon, event, makes: Some(made.hash) };
+    for path in intents {
+        let dir = path.parent().ok_or("a file without a folder")?.to_owned();
+        let folder =
+            StateFolder { home: home.to_owned(), dir, checked_out: None, repository: None };
+        intend(&vault.clone().with_state(Some(folder)), &intent)?;
+    }
+    Ok(())
+}
+
 const LOGS: [&str; 2] = [".versions/checkpoints.jsonl", ".versions/context_history.yaml"];
 
 const CHANGES: &str = ".context/audit/";
@@ -159,7 +185,9 @@ const CHANGES: &str = ".context/audit/";
 fn written(before: &Path, after: &Path) -> Result<Vec<String>> {
     let mut written = Vec::new();
     for path in files(after)? {
-        let is_history = path.contains(".versions/") && !LOGS.contains(&path.as_str());
+        let is_history = path.contains(".versions/")
+            && !LOGS.contains(&path.as_str())
+            && !path.ends_with("/.gitattributes");
         if is_history && fs::read(before.join(&path)).ok() != fs::read(after.join(&path)).ok() {
             written.push(path);
         }

@@ -9,6 +9,7 @@ use contextnest::document::Document;
 use contextnest::document::frontmatter::Status;
 use contextnest::document::text::normalise;
 use contextnest::model::id::DocumentId;
+use contextnest::model::layout::GITATTRIBUTES;
 use contextnest::vault::Vault;
 
 use crate::corpus::{self, Draw};
@@ -178,6 +179,9 @@ pub(super) fn targets(root: &Path) -> Result<Vec<Target>> {
         let governance = path.parse::<DocumentId>().ok().filter(|id| !id.is_document());
         let (role, id) = if path == log.path() {
             (Role::Log, None)
+        } else if name == GITATTRIBUTES {
+            // No hash covers it (THREAT-14).
+            continue;
         } else if path.contains(".versions/") {
             let role = match name {
                 "history.yaml" => Role::History,
