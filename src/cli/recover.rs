@@ -16,8 +16,8 @@ use crate::words::count;
 ///
 /// Every writing command does this first if an intent record on this machine names an interrupted
 /// command. What no checkpoint seals is moved to .context/local/recovered/, never deleted. Live
-/// files that a publication did not update are updated. An event of your own that the change log
-/// lacks is added to it. Damage to sealed versions is reported and not changed: restore those files
+/// files that a publication did not update are updated, and so are `context.yaml` and INDEX.md. An
+/// event of your own that the change log lacks is added to it. Damage to sealed versions is reported and not changed: restore those files
 /// from git or a backup.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx recover --dry-run\n  ctx recover")]
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     if session.ui.json {
         session.ui.report(&RecoverReport::new(&recovery, args.dry_run));
     } else {
-        let is_empty = recovered.is_empty() && recovery.owed.is_empty();
+        let is_empty = recovery.is_empty();
         if recovery.unreliable.is_none() && (broken.is_empty() || !is_empty) {
             print(session, &recovery, args.dry_run);
         }
@@ -69,6 +69,10 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         }
     }
     note_left_alone(session, recovered);
+    for (path, why) in &recovery.derived.failed {
+        let (path, why) = (shown(path), shown(why));
+        session.ui.note(&format!("warning: `{path}` was not written again: {why}"));
+    }
     let is_whole = lost.versions.is_empty() && broken.is_empty();
     let is_done = is_recorded && recovered.left_alone.iter().all(|(_, why)| why.is_changed());
     if let Some(why) = recovery.unreliable {
@@ -123,7 +127,7 @@ fn rows(uncommitted: &[UncommittedFile]) -> Vec<String> {
 fn print(session: &mut Session<'_>, recovery: &Recovery, dry_run: bool) {
     let (recovered, owed) = (&recovery.recovered, &recovery.owed);
     let would = if dry_run { "would be " } else { "" };
-    if recovered.is_empty() && owed.is_empty() {
+    if recovery.is_empty() {
         session.ui.line("nothing to clean up");
         return;
     }
@@ -133,11 +137,12 @@ fn print(session: &mut Session<'_>, recovery: &Recovery, dry_run: bool) {
         session.ui.line(&format!("{moved} {would}moved to {to}/"));
         rows(&recovered.kept).iter().for_each(|row| session.ui.line(row));
     }
-    if !recovered.caught_up.is_empty() {
-        let files = count(recovered.caught_up.len(), "live file");
-        session.ui.line(&format!("{files} {would}updated"));
-        for path in &recovered.caught_up {
-            session.ui.line(&format!("  {}", shown(path)));
+    for (paths, what) in
+        [(&recovered.caught_up, "live file"), (&recovery.derived.written, "derived file")]
+    {
+        if !paths.is_empty() {
+            session.ui.line(&format!("{} {would}updated", count(paths.len(), what)));
+            paths.iter().for_each(|path| session.ui.line(&format!("  {}", shown(path))));
         }
     }
     if !owed.is_empty() {

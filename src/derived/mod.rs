@@ -241,24 +241,38 @@ fn is_there(vault: &Vault, path: &str) -> bool {
         && vault.files().read(path, limit::HISTORY).is_ok_and(|bytes| is_ours(&bytes))
 }
 
-/// Writes the derived files that follow an event (DERIV-9), as far as that goes: those that are
-/// there and, while the vault is small, those that the configuration asks for. The event stands
-/// whatever happens here: what was not written comes back with the reason.
-pub(crate) fn after_event(
+/// What became of the derived files that follow events.
+#[derive(Debug, Default)]
+pub(crate) struct Followed {
+    /// The paths of those that were written again, or would be.
+    pub(crate) written: Vec<String>,
+    /// The paths of those that could not be written, each with the reason.
+    pub(crate) failed: Vec<(String, String)>,
+}
+
+/// Writes the derived files that follow events (DERIV-9), as far as that goes: those that are
+/// there and, while the vault is small, those that the configuration asks for. `documents` is how
+/// many the head holds, `removed` which ones its event removed. An event stands whatever happens
+/// here. A dry run writes nothing.
+pub(crate) fn follow(
     vault: &Vault,
     documents: usize,
     removed: &[DocumentId],
-) -> Vec<(String, String)> {
+    dry_run: bool,
+) -> Followed {
     let index = vault.config().index;
     let is_made = index.is_automatic(documents);
     let root = [layout::CONTEXT_YAML, layout::INDEX];
     let follows = index.folders || root.iter().any(|path| is_there(vault, path));
     if index.auto == 0 || !(is_made || follows) {
-        return Vec::new();
+        return Followed::default();
     }
     let mut files = match files(vault, Which::Automatic, removed) {
         Ok(files) => files,
-        Err(why) => return vec![(layout::CONTEXT_YAML.to_owned(), why.to_string())],
+        Err(why) => {
+            let failed = vec![(layout::CONTEXT_YAML.to_owned(), why.to_string())];
+            return Followed { failed, ..Followed::default() };
+        }
     };
     let emptied: BTreeSet<&str> = removed.iter().map(list::folder).collect();
     files.retain(|file| {
@@ -266,8 +280,14 @@ pub(crate) fn after_event(
         let is_emptied = folder_of(&file.path).is_some_and(|folder| emptied.contains(folder));
         (is_made && (!is_list || index.folders) && !is_emptied) || is_there(vault, &file.path)
     });
-    let outcomes = write(vault, &files, false);
-    let failed =
-        |(file, outcome): (&Derived, &Outcome)| Some((file.path.clone(), outcome.reason()?));
-    files.iter().zip(&outcomes).filter_map(failed).collect()
+    let outcomes = write(vault, &files, dry_run);
+    let mut followed = Followed::default();
+    for (file, outcome) in files.into_iter().zip(&outcomes) {
+        if let Some(why) = outcome.reason() {
+            followed.failed.push((file.path, why));
+        } else if outcome.is_stale() {
+            followed.written.push(file.path);
+        }
+    }
+    followed
 }

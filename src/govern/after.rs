@@ -59,8 +59,8 @@ pub(super) fn follow_index(commit: &Commit<'_>) -> Vec<StepFailure> {
 pub(super) fn write_derived(commit: &Commit<'_>) -> Vec<StepFailure> {
     let removed: Vec<DocumentId> =
         commit.checkpoint.removed.iter().filter(|id| id.is_document()).cloned().collect();
-    let failures = derived::after_event(commit.vault, commit.documents, &removed);
-    failures.into_iter().map(|(path, why)| failure("derived", Some(path), why)).collect()
+    let followed = derived::follow(commit.vault, commit.documents, &removed, false);
+    followed.failed.into_iter().map(|(path, why)| failure("derived", Some(path), why)).collect()
 }
 
 fn failure(step: &'static str, path: Option<String>, why: String) -> StepFailure {

@@ -1,11 +1,13 @@
-//! Recovery after an interrupted command: what no checkpoint seals is moved away, live files are
-//! brought up to date, and what is lost is named.
+//! Recovery after an interrupted command: what no checkpoint seals is moved away, live and derived
+//! files are brought up to date, and what is lost is named.
 
 use std::mem;
 
 use super::lost::{Lost, lost};
 use crate::audit::changes;
+use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
+use crate::derived::{self, Followed};
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::CheckpointNumber;
@@ -41,6 +43,8 @@ pub(crate) struct Recovery {
     /// The checkpoints of interrupted commands of this user whose lines the change log lacks: who
     /// asked for the recovery adds them, unless it is a dry run.
     pub(crate) owed: Vec<CheckpointNumber>,
+    /// The derived files that an interrupted command did not write again.
+    pub(crate) derived: Followed,
     /// What cannot be restored from the files.
     pub(crate) lost: Lost,
     /// Why nothing was touched: the log cannot be relied on.
@@ -118,7 +122,18 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         }
         recovered
     };
-    Ok(Recovery { is_explained, recovered, broken, owed, lost, unreliable: None })
+    let derived = write_derived(vault, &chronicle, request.dry_run);
+    Ok(Recovery { is_explained, recovered, broken, owed, derived, lost, unreliable: None })
+}
+
+/// Writes the derived files again that the last event did not, because its command was interrupted.
+fn write_derived(vault: &Vault, chronicle: &Chronicle<'_>, dry_run: bool) -> Followed {
+    let Some(last) = chronicle.head() else { return Followed::default() };
+    let removed = last.removed.iter().filter(|id| id.is_document());
+    let removed: Vec<DocumentId> = removed.cloned().collect();
+    let Ok(state) = chronicle.state_at(last.number) else { return Followed::default() };
+    let documents = state.iter().filter(|(id, _)| id.is_document()).count();
+    derived::follow(vault, documents, &removed, dry_run)
 }
 
 /// What carrying out a plan would do.
@@ -128,10 +143,15 @@ fn planned(plan: CleanupPlan) -> Recovered {
 }
 
 impl Recovery {
+    /// Whether nothing was done, or would be.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.recovered.is_empty() && self.owed.is_empty() && self.derived.written.is_empty()
+    }
+
     fn untouched(lost: Lost, why: Unreliable) -> Self {
         let recovered = Recovered::default();
         let unreliable = Some(why);
-        let (broken, owed) = (Vec::new(), Vec::new());
-        Self { is_explained: true, recovered, broken, owed, lost, unreliable }
+        let (broken, owed, derived) = (Vec::new(), Vec::new(), Followed::default());
+        Self { is_explained: true, recovered, broken, owed, derived, lost, unreliable }
     }
 }

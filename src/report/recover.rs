@@ -21,6 +21,8 @@ pub struct RecoverReport<'r> {
     recovered: RecoveredReport<'r>,
     /// The checkpoints whose events were added to the change log.
     added_to_change_log: &'r [CheckpointNumber],
+    /// The derived files that were written again.
+    derived: &'r [String],
     broken: Vec<BrokenReport<'r>>,
     lost_versions: Vec<VersionReason>,
     lost_checkpoints: Vec<LostCheckpoint<'r>>,
@@ -94,6 +96,7 @@ impl<'r> RecoverReport<'r> {
             explained: recovery.is_explained,
             recovered: RecoveredReport::from(&recovery.recovered),
             added_to_change_log: &recovery.owed,
+            derived: &recovery.derived.written,
             broken: broken
                 .map(|(id, why)| BrokenReport { id: id.as_str(), reason: why.to_string() })
                 .collect(),
