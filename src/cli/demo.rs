@@ -11,7 +11,7 @@ use crate::report::vault::{DemoReport, DemoStep};
 use crate::words::argument;
 use crate::workspace::Environment;
 use crate::workspace::demo::{self, BEFORE, EDIT, EDITED, FORGED, KEYFRAME};
-use crate::workspace::git::GitError;
+use crate::workspace::git::{Emails, GitError};
 
 /// Make a small procurement vault and run the main commands in it
 ///
@@ -193,6 +193,7 @@ impl Tour<'_, '_> {
             random: caller.random,
             is_recorded: false,
             git: |_, _, _| Err(GitError::NotRun("the demo does not use git".to_owned())),
+            emails: Emails::default(),
             disk: caller.disk.clone(),
         };
         let world =

@@ -1,10 +1,11 @@
 //! What git says of the repository that holds a folder, and no other repository.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use crate::vault::outside::repository;
@@ -22,6 +23,9 @@ pub enum GitError {
 
 /// A way to ask git: a folder, arguments, and what git reads. See [`ask`].
 pub type Git = fn(&Path, &[&str], &[u8]) -> Result<Vec<u8>, GitError>;
+
+/// The address that git is configured with in each folder that was asked for.
+pub type Emails = Arc<Mutex<BTreeMap<PathBuf, Option<String>>>>;
 
 /// What names a repository in the environment. A hook has it, and it need not be the repository
 /// that holds a folder.

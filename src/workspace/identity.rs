@@ -1,6 +1,7 @@
 //! Who acts, and when.
 
 use std::path::Path;
+use std::sync::PoisonError;
 
 use super::Workspace;
 use super::git::{Git, GitError};
@@ -58,7 +59,12 @@ impl Workspace<'_> {
         let var = || Some((self.environment.var("CTX_PRINCIPAL")?.to_owned(), "env"));
         let said = option.or_else(var);
         let (git, root) = (self.environment.git, root.to_owned());
-        move || said.clone().or_else(|| Some((git_email(git, &root)?, "git")))
+        let emails = self.environment.emails.clone();
+        let email = move || {
+            let mut emails = emails.lock().unwrap_or_else(PoisonError::into_inner);
+            emails.entry(root.clone()).or_insert_with(|| git_email(git, &root)).clone()
+        };
+        move || said.clone().or_else(|| Some((email()?, "git")))
     }
 
     /// One line that git says of a folder.
@@ -125,4 +131,34 @@ fn git_email(git: Git, root: &Path) -> Option<String> {
 fn line_of(bytes: Vec<u8>) -> Option<String> {
     let line = String::from_utf8(bytes).ok()?.trim().to_owned();
     (!line.is_empty()).then_some(line)
+}
+
+#[cfg(all(test, feature = "mcp"))]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::workspace::{Environment, Options};
+
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+    #[test]
+    fn git_is_asked_once_for_the_address_of_a_folder() {
+        let environment = Environment {
+            git: |folder, _, _| {
+                ASKED.fetch_add(1, Ordering::Relaxed);
+                Ok(format!("{}@example.com\n", folder.display()).into())
+            },
+            ..Environment::new("here".into(), || 0)
+        };
+        let principal = |folder: &str| {
+            let environment = environment.duplicate();
+            let workspace = Workspace { environment: &environment, options: Options::default() };
+            let found = workspace.configured_principal(Path::new(folder));
+            found.unwrap().unwrap().to_string()
+        };
+        let found = ["a", "a", "b", "a"].map(principal);
+        assert_eq!(found, ["a", "a", "b", "a"].map(|folder| format!("{folder}@example.com")));
+        assert_eq!(ASKED.load(Ordering::Relaxed), 2);
+    }
 }

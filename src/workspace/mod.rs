@@ -91,6 +91,8 @@ pub struct Environment {
     pub is_recorded: bool,
     /// What git prints when it is run in a folder with these arguments and this input.
     pub git: git::Git,
+    /// The addresses that git is configured with, by folder: a server asks git once for each.
+    pub emails: git::Emails,
     /// The disk that is written to.
     pub disk: Disk,
 }
@@ -104,7 +106,8 @@ impl Environment {
         let random = outside::random;
         let sleep = std::thread::sleep;
         let git = git::ask;
-        Self { cwd, vars, unreadable_vars, clock, sleep, random, is_recorded: true, git, disk }
+        let (emails, is_recorded) = (git::Emails::default(), true);
+        Self { cwd, vars, unreadable_vars, clock, sleep, random, is_recorded, git, emails, disk }
     }
 
     /// The same environment, for a command of its own.
@@ -118,6 +121,7 @@ impl Environment {
             random: self.random,
             is_recorded: self.is_recorded,
             git: self.git,
+            emails: self.emails.clone(),
             disk: self.disk.clone(),
         }
     }

@@ -25,7 +25,7 @@ use crate::uri::{Class, is_staged};
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::call::Call;
-use crate::workspace::git::GitError;
+use crate::workspace::git::{Emails, GitError};
 use crate::workspace::{Environment, Options, Workspace};
 
 /// What a command printed, and what it withheld.
@@ -149,6 +149,7 @@ fn again(session: &Session<'_>, vault: &Vault, line: &Line) -> Result<Printed, O
         vars: principal.collect(),
         is_recorded: false,
         git: |_, _, _| Err(GitError::NotRun("a command is made again without git".to_owned())),
+        emails: Emails::default(),
         ..outside.duplicate()
     };
     let options = Options {
