@@ -138,6 +138,12 @@ pub enum LogError {
         /// Path of the log.
         path: &'static str,
     },
+    /// Git leaves it out of the working copy.
+    #[error("git leaves `{path}` out of the working copy (a sparse checkout)")]
+    LeftOut {
+        /// Path of the log.
+        path: &'static str,
+    },
     /// Both forms exist, so neither is the authority.
     #[error("`{}` and `{}` exist both", layout::DELTA_LOG, layout::FULL_LOG)]
     BothForms,

@@ -149,14 +149,21 @@ impl Log {
     /// Refuses an empty or absent log in a vault that has histories: it is not a new vault.
     ///
     /// # Errors
-    /// [`LogError::Missing`].
+    /// [`LogError::LeftOut`], [`LogError::Missing`].
     pub fn check_against_histories(&self, vault: &Vault) -> Result<(), LogError> {
         let has_history =
             |dir: &String| vault.files().exists(&format!("{dir}/{}", layout::HISTORY));
-        if self.is_blank() && vault.history_folders().iter().any(has_history) {
-            return Err(LogError::Missing { path: self.path() });
+        if !self.is_blank() {
+            return Ok(());
         }
-        Ok(())
+        let left_out = vault.history().left_out();
+        if let Some(path) = codec::FORMS.map(path_of).into_iter().find(|p| left_out.contains(*p)) {
+            return Err(LogError::LeftOut { path });
+        }
+        match vault.history_folders().iter().any(has_history) {
+            true => Err(LogError::Missing { path: self.path() }),
+            false => Ok(()),
+        }
     }
 
     /// Whether nothing but its entries can be wrong: one file, readable to its end.

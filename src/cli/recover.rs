@@ -7,6 +7,7 @@ use super::{Answer, Locking};
 use crate::audit::Change;
 use crate::model::layout;
 use crate::recover::{Lost, Recovery, Request, recover};
+use crate::report::advice::NOT_SPARSE;
 use crate::report::failure::Failure;
 use crate::report::recover::{RecoverReport, kind, recorded_by};
 use crate::txn::{Recovered, UncommittedFile};
@@ -73,7 +74,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         let (path, why) = (shown(path), shown(why));
         session.ui.note(&format!("warning: `{path}` was not written again: {why}"));
     }
-    let is_whole = lost.versions.is_empty() && broken.is_empty();
+    let is_whole = lost.versions.is_empty() && lost.left_out == 0 && broken.is_empty();
     let is_done = is_recorded && recovered.left_alone.iter().all(|(_, why)| why.is_changed());
     if let Some(why) = recovery.unreliable {
         return Err(why.into());
@@ -159,6 +160,13 @@ fn print_lost(session: &mut Session<'_>, lost: &Lost) {
     for lost in &lost.versions {
         let (id, why) = (shown(lost.id.as_str()), lost.why.to_string());
         session.ui.line(&format!("lost: {id} version {}: {}", lost.version, shown(&why)));
+    }
+    if lost.left_out > 0 {
+        let files = count(lost.left_out, "file");
+        session.ui.note(&format!(
+            "warning: git leaves {files} of the vault out of the working copy (a sparse checkout)"
+        ));
+        session.ui.note(&format!("hint: {NOT_SPARSE}"));
     }
     if !lost.versions.is_empty() || !lost.checkpoints.is_empty() {
         session

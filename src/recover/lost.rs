@@ -12,6 +12,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::trust;
 use crate::vault::Vault;
+use crate::vault::history::Gone;
 
 use crate::txn::uncommitted;
 
@@ -34,9 +35,18 @@ pub(crate) struct LostVersion {
 pub(crate) struct Lost {
     /// Versions that the log seals, in byte order of their ids.
     pub(crate) versions: Vec<LostVersion>,
+    /// How many files git leaves out of the working copy. Versions that lack only these are not lost.
+    pub(crate) left_out: usize,
     /// Entries of the log that are no checkpoints, that do not follow, or that it once had, by
     /// their place from 1, and why.
     pub(crate) checkpoints: Vec<(usize, String)>,
+}
+
+impl Lost {
+    /// Whether every version and checkpoint can be read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.versions.is_empty() && self.checkpoints.is_empty() && self.left_out == 0
+    }
 }
 
 /// Looks for everything that the log seals and the files no longer give. `faults` are those of its
@@ -65,6 +75,11 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
     let looked: Vec<Vec<LostVersion>> =
         ids.par_iter().map(|(id, versions)| of_artifact(vault, id, versions)).collect();
     lost.versions = looked.into_iter().flatten().collect();
+    if !lost.versions.is_empty() {
+        let gone = Gone::of(vault);
+        lost.versions.retain(|lost| !gone.has_within(&lost.id.history_dir()));
+        lost.left_out = gone.count();
+    }
     lost
 }
 

@@ -16,6 +16,7 @@ use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::{self, CleanupPlan, Recovered, Scope, Uncleared, UncommittedFile};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
+use crate::vault::history::Gone;
 use crate::vault::lock::LockError;
 
 /// What a recovery is asked to do.
@@ -109,7 +110,11 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
     }
     let owed = changes::owed(vault, &chronicle).map_err(FileError::io("read", AUDIT_DIR))?;
     let owed = owed.into_keys().collect();
-    let broken = mem::take(&mut plan.broken);
+    let mut broken = mem::take(&mut plan.broken);
+    if lost.left_out > 0 {
+        let gone = Gone::of(vault);
+        broken.retain(|(id, _)| !gone.has(&id.history_path()));
+    }
     let recovered = if request.dry_run {
         planned(plan)
     } else {
@@ -122,7 +127,10 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         }
         recovered
     };
-    let derived = write_derived(vault, &chronicle, request.dry_run);
+    let derived = match lost.is_empty() {
+        true => write_derived(vault, &chronicle, request.dry_run),
+        false => Followed::default(),
+    };
     Ok(Recovery { is_explained, recovered, broken, owed, derived, lost, unreliable: None })
 }
 

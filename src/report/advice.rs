@@ -27,6 +27,10 @@ use crate::vault::lock::LockError;
 use crate::words::nearest;
 use std::io::ErrorKind;
 
+/// How to get files back that git leaves out.
+pub(crate) const NOT_SPARSE: &str =
+    "nothing is lost: `git sparse-checkout disable` brings the files back";
+
 /// How a command is told who acts or reads.
 pub(crate) const NAME_PRINCIPAL: &str = "pass `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`";
 
@@ -173,6 +177,7 @@ impl From<LogError> for Failure {
             LogError::Missing { .. } => Self::new(Code::LogBroken, message)
                 .hint("restore the log from git or a backup; keep the histories")
                 .hint(see_rebuild()),
+            LogError::LeftOut { .. } => Self::new(Code::LogBroken, message).hint(NOT_SPARSE),
             LogError::Torn { .. } => Self::new(Code::LogBroken, message).hint(Hint::call(
                 "a command was interrupted, or the log was edited: {} shows what can be done",
                 dry_run(Verb::Recover),

@@ -24,6 +24,8 @@ pub struct RecoverReport<'r> {
     /// The derived files that were written again.
     derived: &'r [String],
     broken: Vec<BrokenReport<'r>>,
+    /// How many files git leaves out of the working copy.
+    left_out: usize,
     lost_versions: Vec<VersionReason>,
     lost_checkpoints: Vec<LostCheckpoint<'r>>,
 }
@@ -100,6 +102,7 @@ impl<'r> RecoverReport<'r> {
             broken: broken
                 .map(|(id, why)| BrokenReport { id: id.as_str(), reason: why.to_string() })
                 .collect(),
+            left_out: recovery.lost.left_out,
             lost_versions: recovery.lost.versions.iter().map(lost).collect(),
             lost_checkpoints: recovery.lost.checkpoints.iter().map(gone).collect(),
         }

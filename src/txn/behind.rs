@@ -1,11 +1,12 @@
 //! Live files that a publication could not bring up to date any more, because it was interrupted
 //! after its commit. What they should be follows from what is sealed and from what they are.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
+use super::hint;
 use super::item::Live;
 use super::stamp::{left_behind, moved_behind, retired_live};
 use crate::checkpoint::chronicle::Chronicle;
@@ -16,6 +17,8 @@ use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
 use crate::document::links::{Link, LinkKind, links};
 use crate::document::live_form::LiveForm;
+use crate::document::review::ReviewFields;
+use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
@@ -24,12 +27,18 @@ use crate::vault::Vault;
 use crate::vault::config::{Config, FrontmatterMode};
 use crate::vault::replace::Fingerprint;
 
-/// The documents of the last event whose live files it did not bring up to date.
-pub(super) fn of_last_event(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<(DocumentId, Live)> {
+/// The artifacts of the last event whose live files it did not bring up to date, and those that were
+/// edited since, if `edited` asks for them.
+pub(super) fn of_last_event(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    edited: bool,
+) -> Vec<(DocumentId, Live)> {
     let Some(head) = chronicle.head() else { return Vec::new() };
     let Ok(before) = chronicle.state_at(head.number.previous()) else { return Vec::new() };
     let Ok(state) = chronicle.state_at(head.number) else { return Vec::new() };
-    let event = Event { vault, head, before, state, origins: OnceLock::new() };
+    let hinted = hint::read(vault.files(), head.at).unwrap_or_default();
+    let event = Event { vault, head, before, state, hinted, edited, origins: OnceLock::new() };
     let published = head.set.par_iter().map(|(id, _)| id);
     let published = published.filter_map(|id| Some((id.clone(), event.published(id)?)));
     let retired = head.removed.par_iter();
@@ -43,6 +52,10 @@ struct Event<'e> {
     head: &'e Checkpoint,
     before: PublishedSet,
     state: PublishedSet,
+    /// What its hint names, if that is still there: its command did not end.
+    hinted: BTreeSet<DocumentId>,
+    /// Whether files count that were edited after the command was interrupted.
+    edited: bool,
     /// What the documents of the event come from, as it was before.
     origins: OnceLock<HashSet<DocumentId>>,
 }
@@ -51,7 +64,7 @@ impl Event<'_> {
     /// What is to become of the file of a document that the event published.
     fn published(&self, id: &DocumentId) -> Option<Live> {
         if !id.is_document() {
-            return None;
+            return self.governance(id);
         }
         let sealed = sealed_text(self.vault, &self.state, id)?.ok()?;
         let is_new = self.before.get(id.as_str()).is_none()
@@ -69,11 +82,49 @@ impl Event<'_> {
         }
         let document = Document::parse(live).ok()?;
         let new = left_behind(id, live, &document, &sealed);
-        let new = match new {
-            None if is_new => moved_behind(id, live, &document, &sealed)?,
-            new => new?,
-        };
+        let new = new.or_else(|| match is_new {
+            true => moved_behind(id, live, &document, &sealed),
+            false => self.edited_since(id, live, &document),
+        })?;
         Some(Live::Replace { old: Fingerprint::of(&bytes), new: new.into() })
+    }
+
+    /// A file from which the event made the sealed text, and that was edited after its command was
+    /// interrupted: it gets the number of the version that it is an edit of.
+    fn edited_since(&self, id: &DocumentId, live: &str, document: &Document) -> Option<String> {
+        let version = |state: &PublishedSet| Some(state.get(id.as_str())?.sealed()?.0);
+        let (last, next) = (version(&self.before)?, version(&self.state)?);
+        let is_source = self.edited
+            && self.hinted.contains(id)
+            && next == last.next()
+            && document.frontmatter.version == Some(last);
+        if !is_source {
+            return None;
+        }
+        let published = sealed_text(self.vault, &self.before, id)?.ok()?;
+        let sealed = sealed_text(self.vault, &self.state, id)?.ok()?;
+        let is_approval = ReviewFields::of(&Document::parse(&sealed).ok()?.frontmatter).is_some();
+        if is_approval || LiveForm::of(&published).is_of(live) {
+            return None;
+        }
+        Edit::default().number("version", next.0).apply(live).ok()
+    }
+
+    /// What is to become of a governance file that the event changed: one that still has the text from
+    /// before. Only the hint shows that its command was interrupted.
+    fn governance(&self, id: &DocumentId) -> Option<Live> {
+        if !self.hinted.contains(id) {
+            return None;
+        }
+        let sealed = sealed_text(self.vault, &self.state, id)?.ok()?;
+        let before = sealed_text(self.vault, &self.before, id);
+        let bytes = self.vault.files().read_optional(&id.live_path(), limit::DOCUMENT).ok()?;
+        let Some(bytes) = bytes else {
+            return before.is_none().then(|| Live::Create(sealed.as_bytes().to_vec()));
+        };
+        let is_before = *normalise(utf8(&bytes).ok()?) == *before?.ok()?;
+        let new = (*sealed).into();
+        is_before.then(|| Live::Replace { old: Fingerprint::of(&bytes), new })
     }
 
     /// What is to become of the file of a document that the event retired or moved.

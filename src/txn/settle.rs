@@ -105,7 +105,7 @@ impl Recovered {
 
 /// Finds what an interrupted writer left. Reads only.
 pub fn plan(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> CleanupPlan {
-    let behind = behind::of_last_event(vault, chronicle);
+    let behind = behind::of_last_event(vault, chronicle, true);
     CleanupPlan { behind, ..uncommitted_of(vault, chronicle, scope) }
 }
 
@@ -216,7 +216,7 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleE
         chronicle.check_hashes(vault.files())?;
     }
     if was_hinted {
-        plan.behind = behind::of_last_event(vault, chronicle);
+        plan.behind = behind::of_last_event(vault, chronicle, true);
     }
     let has_step = plan.has_step;
     let recovered = carry_out(vault, plan)?;
@@ -232,7 +232,7 @@ pub(crate) fn interrupted_lives(
     chronicle: &Chronicle<'_>,
 ) -> Vec<(DocumentId, Live)> {
     match hint::is_left(vault.files()) {
-        true => behind::of_last_event(vault, chronicle),
+        true => behind::of_last_event(vault, chronicle, false),
         false => Vec::new(),
     }
 }

@@ -1,9 +1,11 @@
-//! What git knows of a vault beyond the files that are checked out. It is asked only where a log lacks
-//! lines that this user wrote, or where a verifier misses a file.
+//! What git knows of a vault beyond the files that are checked out. It is asked only where a log is
+//! missing or lacks lines that this user wrote, or where a verifier misses a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
+
+use super::Vault;
 
 /// Asks git something in the vault's folder; none where it refuses or cannot be run.
 type Ask = dyn Fn(&[&str]) -> Option<Vec<u8>> + Send + Sync;
@@ -107,6 +109,34 @@ impl History {
         let args = LOG.iter().chain(&rest).chain(commits.names()).copied();
         let found = self.ask(&args.chain(["--", pattern]).collect::<Vec<_>>());
         found.is_some_and(|found| !found.trim().is_empty())
+    }
+}
+
+/// The files of a vault that git leaves out of the working copy, and that are not there.
+pub(crate) struct Gone(BTreeSet<String>);
+
+impl Gone {
+    /// Asks git.
+    pub(crate) fn of(vault: &Vault) -> Self {
+        let mut paths = vault.history().left_out();
+        paths.retain(|path| !vault.files().exists(path));
+        Self(paths)
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether a file is one of them.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.0.contains(path)
+    }
+
+    /// Whether one of them is in a folder.
+    pub(crate) fn has_within(&self, folder: &str) -> bool {
+        let folder = format!("{folder}/");
+        self.0.range(folder.clone()..).next().is_some_and(|path| path.starts_with(&folder))
     }
 }
 

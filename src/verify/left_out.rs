@@ -1,14 +1,13 @@
 //! Files that git leaves out of the working copy, as in a sparse checkout. What is missing for that
 //! reason is not damage; it was not judged either, so that the verdict is not of the whole vault.
 
-use std::collections::BTreeSet;
-
 use super::finding::{Code, Finding};
 use crate::checkpoint::codec::path_of;
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
+use crate::vault::history::Gone;
 use crate::words::count;
 
 /// Replaces the findings of missing files that git leaves out by one finding that says so. Git is
@@ -17,21 +16,19 @@ pub(super) fn explain(vault: &Vault, findings: &mut Vec<Finding>) {
     if !findings.iter().any(|finding| is_of_missing_file(finding.code)) {
         return;
     }
-    let mut paths = vault.history().left_out();
-    paths.retain(|path| !vault.files().exists(path));
-    if paths.is_empty() {
+    let gone = Gone::of(vault);
+    if gone.count() == 0 {
         return;
     }
-    let gone = Gone(&paths);
     for finding in findings.iter_mut().filter(|found| found.code == Code::DocumentMissing) {
         if gone.has(&finding.path) {
             "git leaves the live file out here (a sparse checkout)"
                 .clone_into(&mut finding.message);
         }
     }
-    let explained: Vec<Finding> = findings.extract_if(.., |found| gone.explains(found)).collect();
+    let explained: Vec<Finding> = findings.extract_if(.., |found| explains(&gone, found)).collect();
     if let Some(first) = explained.into_iter().map(|found| found.path).min() {
-        let files = count(paths.len(), "file");
+        let files = count(gone.count(), "file");
         let message = format!("git leaves {files} of the vault out here (a sparse checkout)");
         findings.push(Finding::new(Code::LeftOut, first, message));
     }
@@ -53,46 +50,30 @@ fn is_of_missing_file(code: Code) -> bool {
     )
 }
 
-/// The files that git leaves out and that are not there.
-struct Gone<'g>(&'g BTreeSet<String>);
-
-impl Gone<'_> {
-    fn has(&self, path: &str) -> bool {
-        self.0.contains(path)
-    }
-
-    fn has_within(&self, folder: &str) -> bool {
-        let folder = format!("{folder}/");
-        self.0.range(folder.clone()..).next().is_some_and(|path| path.starts_with(&folder))
-    }
-
-    /// Whether a finding is there only because git leaves a file out.
-    fn explains(&self, finding: &Finding) -> bool {
-        let id = finding.id.as_ref();
-        let of_id = |is_gone: &dyn Fn(&DocumentId) -> bool| id.is_some_and(is_gone);
-        let log = || [LogForm::Delta, LogForm::Full].iter().any(|form| self.has(path_of(*form)));
-        match finding.code {
-            Code::HistoryMissing
-            | Code::KeyframeMissing
-            | Code::DiffMissing
-            | Code::AuditRollback
-            | Code::StagedMissing
-            | Code::StagedRollback
-            | Code::PolicyDrift => self.has(&finding.path),
-            // The text of an earlier version is needed for it.
-            Code::VersionUnreconstructable => of_id(&|id| self.has_within(&id.history_dir())),
-            // Lines of the change log name checkpoints.
-            Code::AuditContradicts if id.is_none() => log(),
-            // Steps of reviews are in the history.
-            Code::AuditContradicts | Code::DocumentMissing => {
-                of_id(&|id| self.has(&id.history_path()))
-            }
-            Code::AuditMissing => self.has_within(AUDIT_DIR),
-            Code::CheckpointLogMissing
-            | Code::HeadRollback
-            | Code::PublishedUnsealed
-            | Code::PublishedWithoutHistory => log(),
-            _ => false,
-        }
+/// Whether a finding is there only because git leaves a file out.
+fn explains(gone: &Gone, finding: &Finding) -> bool {
+    let id = finding.id.as_ref();
+    let of_id = |is_gone: &dyn Fn(&DocumentId) -> bool| id.is_some_and(is_gone);
+    let log = || [LogForm::Delta, LogForm::Full].iter().any(|form| gone.has(path_of(*form)));
+    match finding.code {
+        Code::HistoryMissing
+        | Code::KeyframeMissing
+        | Code::DiffMissing
+        | Code::AuditRollback
+        | Code::StagedMissing
+        | Code::StagedRollback
+        | Code::PolicyDrift => gone.has(&finding.path),
+        // The text of an earlier version is needed for it.
+        Code::VersionUnreconstructable => of_id(&|id| gone.has_within(&id.history_dir())),
+        // Lines of the change log name checkpoints.
+        Code::AuditContradicts if id.is_none() => log(),
+        // Steps of reviews are in the history.
+        Code::AuditContradicts | Code::DocumentMissing => of_id(&|id| gone.has(&id.history_path())),
+        Code::AuditMissing => gone.has_within(AUDIT_DIR),
+        Code::CheckpointLogMissing
+        | Code::HeadRollback
+        | Code::PublishedUnsealed
+        | Code::PublishedWithoutHistory => log(),
+        _ => false,
     }
 }

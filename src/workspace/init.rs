@@ -49,6 +49,9 @@ impl Workspace<'_> {
         let dir = self.options.vault.as_ref().unwrap_or(&request.dir);
         let dir = self.environment.cwd.join(dir);
         refuse_vault(&dir, &request.dir)?;
+        if let Some(failure) = self.left_out_vault(&dir) {
+            return Err(failure);
+        }
         refuse_wrapping(&dir)?;
         make_folder(&dir)?;
         let files = Files::open(&dir)?.on(self.environment.disk.clone());

@@ -7,14 +7,16 @@ use std::time::Duration;
 use super::Workspace;
 use crate::checkpoint::log::Log;
 use crate::model::hint::{Call, Hint, Verb};
+use crate::model::layout;
+use crate::report::advice::NOT_SPARSE;
 use crate::report::failure::{Code, Failure};
 use crate::trust;
-use crate::vault::Vault;
 use crate::vault::history::History;
 use crate::vault::lock;
 use crate::vault::named;
 use crate::vault::outside::{self, StateFolder};
 use crate::vault::reader::Reader;
+use crate::vault::{OpenError, Vault};
 use crate::words::argument;
 
 impl Workspace<'_> {
@@ -25,12 +27,13 @@ impl Workspace<'_> {
         let vault = match named {
             Some(dir) => {
                 let dir = self.environment.cwd.join(dir);
-                let vault = Vault::open(&dir)?;
+                let vault = Vault::open(&dir).map_err(|why| self.not_opened(&dir, why))?;
                 self.refuse_links(&dir, &vault)?;
                 vault
             }
             None => {
-                let vault = Vault::find(&self.environment.cwd)?;
+                let cwd = &self.environment.cwd;
+                let vault = Vault::find(cwd).map_err(|why| self.not_opened(cwd, why))?;
                 if let Some(dir) = self.walked_to(vault.root()) {
                     self.refuse_links(&dir, &vault)?;
                 }
@@ -38,6 +41,41 @@ impl Workspace<'_> {
             }
         };
         Ok(self.outfit(vault))
+    }
+
+    /// Why no vault was opened.
+    fn not_opened(&self, dir: &Path, why: OpenError) -> Failure {
+        let is_missing = matches!(why, OpenError::NotFound { .. } | OpenError::NotAVault { .. });
+        let left_out = is_missing.then(|| self.left_out_vault(dir)).flatten();
+        left_out.unwrap_or_else(|| why.into())
+    }
+
+    /// The failure that a folder, or the nearest one above it in its repository, holds a vault that
+    /// git leaves out of the working copy; `None` if there is no such vault.
+    pub(super) fn left_out_vault(&self, dir: &Path) -> Option<Failure> {
+        let there = dir.ancestors().find(|folder| folder.exists())?;
+        let named = dir.strip_prefix(there).ok()?.join(layout::CONFIG);
+        let there = there.canonicalize().ok()?;
+        let git = self.environment.git;
+        let is_left_out = |folder: &Path, config: &Path| {
+            let folder = folder.to_owned();
+            let history = History::new(move |args| git(&folder, args, b"").ok());
+            config.to_str().is_some_and(|config| history.left_out().contains(config))
+        };
+        let top = there.ancestors().position(|folder| folder.join(".git").exists())?;
+        let root = match is_left_out(&there, &named) {
+            true => dir.to_owned(),
+            false => there
+                .ancestors()
+                .take(top + 1)
+                .find(|folder| is_left_out(folder, Path::new(layout::CONFIG)))?
+                .to_owned(),
+        };
+        let root = root.display().to_string();
+        let root = shown(&root);
+        let message =
+            format!("git leaves the vault in `{root}` out of the working copy (a sparse checkout)");
+        Some(Failure::new(Code::NoVault, message).hint(NOT_SPARSE))
     }
 
     /// The vault's folder as the user's shell walked to it, which may be through links.
