@@ -117,12 +117,13 @@ pub fn is_replaced_log(path: &str) -> bool {
 }
 
 /// Attributes of all histories, in the root's `.gitattributes`.
-pub const GITATTRIBUTES_LINE: &str = "**/.versions/** -text -whitespace\n";
+pub const GITATTRIBUTES_LINE: &str =
+    "**/.versions/** -text -whitespace -ident -filter -working-tree-encoding\n";
 /// Attributes of a folder whose bytes git must not convert, in the `.gitattributes` of that folder:
 /// git reads this file last, whatever the files above say.
-pub const ATTRIBUTES_TEXT: &str = "* -text -whitespace\n";
+pub const ATTRIBUTES_TEXT: &str = "* -text -whitespace -ident -filter -working-tree-encoding\n";
 
-/// Keeps git from converting line ends of change logs.
+/// Keeps git from converting change logs.
 pub const AUDIT_ATTRIBUTES: &str = ".context/audit/.gitattributes";
 
 /// Staged results of sources.

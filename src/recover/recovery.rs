@@ -87,6 +87,9 @@ pub(crate) enum RecoverError {
 pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, RecoverError> {
     let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
     let log = trust::read_log(vault)?;
+    if let Err(why @ LogError::LeftOut { .. }) = log.check_against_histories(vault) {
+        return Ok(Recovery::untouched(Lost::default(), Unreliable::Log(why)));
+    }
     let sound = log.sound();
     let faults: Vec<LogError> =
         sound.iter().flat_map(|chronicle| chronicle.hash_faults(vault.files())).collect();

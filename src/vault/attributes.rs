@@ -1,4 +1,4 @@
-//! Whether git converts the line ends of a file in a clone, by the attributes of the repository
+//! Whether git changes the bytes of a file in a clone, by the attributes of the repository
 //! (`spec/vault.md`, VAULT-64).
 
 use std::collections::HashMap;
@@ -19,6 +19,7 @@ struct Level {
     base: usize,
     text: Table<Text>,
     eol: Table<Eol>,
+    others: [Table<bool>; OTHERS.len()],
     macros: HashMap<String, Effect>,
     above: Attributes,
 }
@@ -44,7 +45,12 @@ enum Eol {
 struct Effect {
     text: Option<Text>,
     eol: Option<Eol>,
+    /// Whether each of [`OTHERS`] has a value.
+    others: [Option<bool>; OTHERS.len()],
 }
+
+/// The other attributes whose value changes the bytes of a file.
+const OTHERS: [&str; 3] = ["ident", "filter", "working-tree-encoding"];
 
 /// The patterns of one attribute, with its value for each.
 #[derive(Debug)]
@@ -78,6 +84,7 @@ impl Attributes {
         let text = String::from_utf8_lossy(text);
         let mut macros = self.0.as_ref().map(|level| level.macros.clone()).unwrap_or_default();
         let (mut texts, mut eols) = (Vec::new(), Vec::new());
+        let mut others = [const { Vec::new() }; OTHERS.len()];
         for line in text.lines().map(str::trim) {
             if line.is_empty() || line.starts_with(['#', '!']) {
                 continue;
@@ -92,20 +99,27 @@ impl Attributes {
             }
             let pattern = as_pattern(pattern);
             texts.extend(effect.text.map(|value| (pattern.clone(), value)));
+            for (lines, value) in others.iter_mut().zip(effect.others) {
+                lines.extend(value.map(|value| (pattern.clone(), value)));
+            }
             eols.extend(effect.eol.map(|value| (pattern, value)));
         }
-        let (text, eol) = (Table::new(texts), Table::new(eols));
-        Self(Some(Arc::new(Level { base, text, eol, macros, above: self.clone() })))
+        let (text, eol, others) = (Table::new(texts), Table::new(eols), others.map(Table::new));
+        Self(Some(Arc::new(Level { base, text, eol, others, macros, above: self.clone() })))
     }
 
-    /// Whether a clone may have other line ends in a file whose lines end in LF. `over` has
-    /// precedence.
+    /// Whether a clone may have other bytes in a file whose lines end in LF. `over` has precedence.
     pub(super) fn may_convert(&self, over: &Self, path: &str) -> bool {
         let text = over.find(|level, path| level.text.value(path), path);
         let text = text.or_else(|| self.find(|level, path| level.text.value(path), path));
         let eol = over.find(|level, path| level.eol.value(path), path);
         let eol = eol.or_else(|| self.find(|level, path| level.eol.value(path), path));
-        text != Some(Text::Unset) && eol != Some(Eol::Lf)
+        let is_set = |n: usize| {
+            let found = over.find(|level, path| level.others[n].value(path), path);
+            found.or_else(|| self.find(|level, path| level.others[n].value(path), path))
+                == Some(true)
+        };
+        text != Some(Text::Unset) && eol != Some(Eol::Lf) || (0..OTHERS.len()).any(is_set)
     }
 
     /// Whether there are none.
@@ -137,15 +151,26 @@ impl Effect {
                 "-eol" | "!eol" => effect.eol = Some(Eol::Other),
                 _ if value.starts_with("text=") => effect.text = Some(Text::Other),
                 _ if value.starts_with("eol=") => effect.eol = Some(Eol::Other),
+                _ if let Some((n, is_set)) = other(value) => effect.others[n] = Some(is_set),
                 _ => {
                     let named = macros.get(value).copied().unwrap_or_default();
                     effect.text = named.text.or(effect.text);
                     effect.eol = named.eol.or(effect.eol);
+                    for (other, named) in effect.others.iter_mut().zip(named.others) {
+                        *other = named.or(*other);
+                    }
                 }
             }
         }
         effect
     }
+}
+
+/// Which of [`OTHERS`] a word concerns, and whether it has a value then.
+fn other(word: &str) -> Option<(usize, bool)> {
+    let name = word.trim_start_matches(['-', '!']).split('=').next()?;
+    let is_set = !word.starts_with(['-', '!']);
+    Some((OTHERS.iter().position(|other| *other == name)?, is_set))
 }
 
 #[cfg(test)]
@@ -173,6 +198,11 @@ mod tests {
             ("*.md -text\n*.md !text", true),
             ("*.md -text\r\n", false),
             ("!*.md -text", true),
+            ("* -text ident", true),
+            ("* -text filter=lfs", true),
+            ("* -text working-tree-encoding=UTF-16LE-BOM", true),
+            ("* -text filter=lfs\n**/.versions/** -filter", false),
+            ("[attr]kept -text -ident\n*.md ident\n*.md kept", false),
         ] {
             let attributes = Attributes::default().with(text.as_bytes(), 0);
             assert_eq!(attributes.may_convert(&Attributes::default(), path), expected, "{text:?}");

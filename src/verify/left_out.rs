@@ -47,6 +47,9 @@ fn is_of_missing_file(code: Code) -> bool {
             | Code::StagedRollback
             | Code::DocumentMissing
             | Code::PolicyDrift
+            | Code::AuditContradicts
+            | Code::PublishedUnsealed
+            | Code::PublishedWithoutHistory
     )
 }
 

@@ -27,7 +27,7 @@ impl Workspace<'_> {
             let more = and_more(more);
             let line = layout::GITATTRIBUTES_LINE.trim_end();
             format!(
-                "git may convert line ends in {folder}{more} of a clone, which damages it: add the line `{line}` at the end of .gitattributes"
+                "git may convert the files in {folder}{more} of a clone, which damages it: add the line `{line}` at the end of .gitattributes"
             )
         }));
         warnings

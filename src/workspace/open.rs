@@ -54,7 +54,7 @@ impl Workspace<'_> {
     /// git leaves out of the working copy; `None` if there is no such vault.
     pub(super) fn left_out_vault(&self, dir: &Path) -> Option<Failure> {
         let there = dir.ancestors().find(|folder| folder.exists())?;
-        let named = dir.strip_prefix(there).ok()?.join(layout::CONFIG);
+        let rest = dir.strip_prefix(there).ok()?;
         let there = there.canonicalize().ok()?;
         let git = self.environment.git;
         let is_left_out = |folder: &Path, config: &Path| {
@@ -63,8 +63,8 @@ impl Workspace<'_> {
             config.to_str().is_some_and(|config| history.left_out().contains(config))
         };
         let top = there.ancestors().position(|folder| folder.join(".git").exists())?;
-        let root = match is_left_out(&there, &named) {
-            true => dir.to_owned(),
+        let root = match is_left_out(&there, &rest.join(layout::CONFIG)) {
+            true => there.join(rest).components().collect(),
             false => there
                 .ancestors()
                 .take(top + 1)

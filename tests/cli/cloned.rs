@@ -4,7 +4,7 @@
 use crate::anchored::git;
 use crate::harness::Place;
 
-const TEXT: &str = "* -text -whitespace\n";
+const TEXT: &str = "* -text -whitespace -ident -filter -working-tree-encoding\n";
 /// Attributes that convert every text, each in the form of another repository.
 const CONVERTING: [&str; 4] = [
     "* text=auto\n",
@@ -55,6 +55,22 @@ fn clone_keeps_histories_where_the_repository_converts_every_text() {
         git(&source, &format!("pull -q {}", place.root().display()));
         source.ctx("verify").ok();
     }
+}
+
+#[test]
+fn clone_keeps_histories_where_git_filters_files() {
+    let source = Place::new();
+    source.write(".gitattributes", "*.md ident\n*.jsonl filter=coded\n*.yaml filter=coded\n");
+    source.ctx("init .").ok();
+    source.write("nodes/a.md", "# A\n\n$Id$ and\n");
+    source.ctx("publish --all").ok();
+    commit(&source);
+    let place = Place::new();
+    let from = source.root().display().to_string();
+    git(&place, &format!("clone -q -c filter.coded.smudge=base64 {from} ."));
+    assert!(place.read("nodes/a.md").contains("$Id: "));
+    let verified = place.ctx("verify --allow-drift").stdout;
+    assert!(verified.starts_with("intact"), "{verified}");
 }
 
 #[test]
@@ -183,12 +199,12 @@ fn commands_warn_of_line_ends_that_git_may_convert() {
         assert_eq!(
             said,
             [
-                "may convert line ends in .versions and 3 more of a clone, which damages it: add the line `**/.versions/** -text -whitespace` at the end of .gitattributes"
+                "may convert the files in .versions and 3 more of a clone, which damages it: add the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` at the end of .gitattributes"
             ]
         );
     }
     for attributes in [
-        "* text=auto\n**/.versions/** -text -whitespace\n",
+        "* text=auto\n**/.versions/** -text -whitespace -ident -filter -working-tree-encoding\n",
         "* text=auto eol=lf\n",
         "* -text\n",
         "[attr]kept -text\n**/.versions/** kept\n",
@@ -198,7 +214,7 @@ fn commands_warn_of_line_ends_that_git_may_convert() {
     }
     // A file that was planted in the place of ours does not hide it.
     place.write("nodes/.versions/.gitattributes", "* text eol=crlf\n");
-    assert!(warnings(&place, "verify")[0].contains("line ends in nodes/.versions of a clone"));
+    assert!(warnings(&place, "verify")[0].contains("the files in nodes/.versions of a clone"));
     place.remove("nodes/.versions/.gitattributes");
     place.write(".git/info/attributes", "*.md text\n");
     assert_eq!(warnings(&place, "status").len(), 1);
@@ -226,7 +242,7 @@ fn vault_below_the_top_of_a_repository_has_the_same_warnings() {
     place.remove("docs/.gitattributes");
     let said = warnings(&place, "status --vault docs").join("\n");
     assert!(said.contains("nodes/.versions/build, by `build/` in ../.gitignore"), "{said}");
-    assert!(said.contains("line ends in nodes/.versions of a clone"), "{said}");
+    assert!(said.contains("the files in nodes/.versions of a clone"), "{said}");
     // A folder that git ignores as a whole is not meant for clones.
     place.write(".gitignore", "/docs/\nbuild/\n");
     assert_eq!(warnings(&place, "status --vault docs"), [""; 0]);

@@ -41,7 +41,10 @@ fn a_new_folder_becomes_a_vault_with_nothing_in_it() {
 
     - Act on published documents only, and cite them by `contextnest://` URI and version.
     "#);
-    assert_eq!(place.read("team/.gitattributes"), "**/.versions/** -text -whitespace\n");
+    assert_eq!(
+        place.read("team/.gitattributes"),
+        "**/.versions/** -text -whitespace -ident -filter -working-tree-encoding\n"
+    );
     assert_eq!(place.read("team/.context/.gitignore"), "local/\n");
     assert!(place.path("team/nodes").is_dir());
 }

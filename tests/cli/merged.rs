@@ -33,16 +33,19 @@ fn line_ends_that_git_converted_are_named_with_what_mends_them() {
     git(&place, &format!("clone -q -c core.autocrlf=true {} .", source.root().display()));
     assert!(place.read(LOG).ends_with("\r\n"));
     assert_snapshot!(place.ctx("list").exits(1).stderr, @"
-    error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: its line end was converted to CRLF; the line `**/.versions/** -text -whitespace` in `.gitattributes` keeps git from that
+    error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: its line end was converted to CRLF; the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` in `.gitattributes` keeps git from that
     hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
     let verified = place.ctx("verify").exits(1).stdout;
-    let remedy = "add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write \
+    let remedy = "add the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` to `.gitattributes` and let git write \
                   the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- \
                   ':(glob)**/.versions/**'`)";
     assert!(verified.contains(remedy), "{verified}");
-    place.write(".gitattributes", "**/.versions/** -text -whitespace\n");
+    place.write(
+        ".gitattributes",
+        "**/.versions/** -text -whitespace -ident -filter -working-tree-encoding\n",
+    );
     let line =
         "find . -path '*/.versions/*' -exec touch {} + && git restore -- ':(glob)**/.versions/**'";
     place.typed("").shell(line).ok();
@@ -53,7 +56,10 @@ fn line_ends_that_git_converted_are_named_with_what_mends_them() {
 #[test]
 fn git_converts_no_line_end_of_a_change_log() {
     let source = Place::published(&[("nodes/a", "# A\n\none\n")]);
-    source.write(".gitattributes", "**/.versions/** -text -whitespace\n");
+    source.write(
+        ".gitattributes",
+        "**/.versions/** -text -whitespace -ident -filter -working-tree-encoding\n",
+    );
     git(&source, "init -q");
     git(&source, "add -A");
     git(&source, "commit -q -m one");

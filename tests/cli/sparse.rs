@@ -171,3 +171,72 @@ fn no_program_that_the_repository_names_is_run() {
     assert_eq!(verdict(&place).0, INCOMPLETE);
     assert!(!place.has("../ran"));
 }
+
+#[test]
+fn no_command_begins_a_second_vault_where_git_leaves_the_vault_out() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.write("README.md", "x\n");
+    commit(&place);
+    git(&place, "sparse-checkout set --no-cone '/README.md'");
+    assert!(!place.has(".context/config.yaml"));
+    let here = place.root().display().to_string();
+    let said = place.ctx("init").exits(2).stderr;
+    assert!(said.contains(&format!("[no-vault]: git leaves the vault in `{here}` out")), "{said}");
+    assert!(said.contains("`git sparse-checkout disable`"), "{said}");
+    // A file of local state is still there, as it is not in a clone.
+    place.ctx("publish --all").exits(1);
+    place.remove(".context");
+    for line in ["list", "publish --all", "verify", "--vault . status"] {
+        let said = place.ctx(line).exits(2).stderr;
+        assert!(said.contains("[no-vault]: git leaves the vault in"), "{line}: {said}");
+    }
+    git(&place, "sparse-checkout disable");
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn no_command_begins_a_second_folder_of_a_vault_that_git_leaves_out() {
+    let place = Place::new();
+    place.ctx("init docs").ok();
+    place.write("docs/a.md", "# A\n");
+    place.ctx("--vault docs publish --all").ok();
+    place.write("README.md", "x\n");
+    commit(&place);
+    git(&place, "sparse-checkout set --no-cone '/README.md'");
+    place.remove("docs");
+    for line in ["init docs", "--vault docs list"] {
+        let said = place.ctx(line).exits(2).stderr;
+        assert!(said.contains("[no-vault]: git leaves the vault in"), "{line}: {said}");
+    }
+    assert!(!place.has("docs"));
+}
+
+#[test]
+fn no_command_begins_a_second_log_where_git_leaves_the_log_out() {
+    for patterns in ["'/*' '!.versions/'", "'/*' '!/.versions/'", "'/*' '!*.jsonl'"] {
+        let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+        commit(&place);
+        git(&place, &format!("sparse-checkout set --no-cone {patterns}"));
+        for line in ["list", "status", "read nodes/a", "publish --all", "resolve type:document"] {
+            let said = place.ctx(line).exits(1).stderr;
+            assert!(
+                said.contains("[log-broken]: git leaves `.versions/checkpoints.jsonl`"),
+                "{said}"
+            );
+        }
+        let (verdict, _) = verdict(&place);
+        assert_eq!(verdict, INCOMPLETE, "{patterns}");
+        place.ctx("recover").exits(1);
+        git(&place, "sparse-checkout disable");
+        place.ctx("verify").ok();
+    }
+}
+
+#[test]
+fn recover_says_that_git_leaves_histories_out() {
+    let place = sparse();
+    assert_snapshot!(place.ctx("recover").exits(1).stderr, @"
+    warning: git leaves 4 files of the vault out of the working copy (a sparse checkout)
+    hint: nothing is lost: `git sparse-checkout disable` brings the files back
+    ");
+}

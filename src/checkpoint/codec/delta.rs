@@ -151,7 +151,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     if !in_order || !is_spelling(line, &checkpoint) {
         return unreadable(match line.ends_with(b"\r") {
             true => {
-                "its line end was converted to CRLF; the line `**/.versions/** -text -whitespace` in \
+                "its line end was converted to CRLF; the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` in \
                  `.gitattributes` keeps git from that"
             }
             false => "not in canonical form (RFC 8785)",
