@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Workspace;
+use crate::checkpoint::codec;
 use crate::document::text::normalise;
 use crate::model::digest::Digest;
 use crate::model::layout::limit;
@@ -23,11 +24,21 @@ const TEXTS: &str = "':(glob)**/.versions/*/v*'";
 type Damaged<'f> = BTreeMap<&'f str, Option<&'f str>>;
 
 impl Workspace<'_> {
-    /// Returns the hint with the command that restores stored texts which lost their hash. Git is
+    /// Returns the hint with the command that restores stored texts which lost their hash, and a log
+    /// in which only white space changed. Git is
     /// asked for the staged files, then for those of commits; it runs no program of the repository.
     pub(crate) fn restoring(&self, vault: &Vault, findings: &[Finding]) -> Option<String> {
-        let lost = findings.iter().filter(|found| found.code == Code::ContentHashMismatch);
-        let is_history = |path: &str| path.ends_with("/history.yaml");
+        let is_lost = |found: &&Finding| {
+            matches!(
+                found.code,
+                Code::ContentHashMismatch | Code::CheckpointLogUnreadable | Code::TornTail
+            )
+        };
+        let lost = findings.iter().filter(is_lost);
+        // No hash of the report is that of such a file: only white space may have changed.
+        let is_history = |path: &str| {
+            path.ends_with("/history.yaml") || codec::FORMS.map(codec::path_of).contains(&path)
+        };
         let named = lost.map(|found| {
             let hash = found.expected.as_deref().filter(|_| !is_history(&found.path));
             (found.path.as_str(), hash)
@@ -68,10 +79,15 @@ impl Workspace<'_> {
         }
         let (whole, revision) = best;
         let worst = whole.iter().map(|(_, kind)| *kind).max()?;
-        let why = KINDS.get(worst).map(|(_, words)| {
-            format!("; only {words} changed there, as {FORMATTER} rewrites files")
-        });
-        let why = why.unwrap_or_default();
+        let why = match KINDS.get(worst) {
+            Some((_, words)) => {
+                format!("; only {words} changed there, as {FORMATTER} rewrites files")
+            }
+            None => {
+                let words = whole.iter().filter(|(_, kind)| *kind == worst);
+                format!("; words changed in {} of them, which no formatter does", words.count())
+            }
+        };
         let source = match revision.as_str() {
             "" => String::new(),
             revision => format!("--source={revision} --staged --worktree "),

@@ -85,6 +85,28 @@ fn verify_names_formatters_and_the_command_that_restores_their_files() {
     place.ctx("verify").ok();
 }
 
+#[test]
+fn verify_says_if_git_shows_that_words_changed() {
+    let place = committed();
+    rewrite(&place, V1, |text| text.replace("one", "1"));
+    let stderr = place.ctx("verify").exits(1).stderr;
+    assert!(stderr.contains("; words changed in 1 of them, which no formatter does"), "{stderr}");
+    restore(&place);
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn verify_names_the_command_that_restores_a_log_with_other_line_ends() {
+    for with in [|text: &str| text.replace('\n', "\r\n"), |text: &str| text.replace('\n', "")] {
+        let place = committed();
+        rewrite(&place, ".versions/checkpoints.jsonl", with);
+        commit(&place, "rewritten");
+        let command = restore(&place);
+        assert!(command.contains(".versions/checkpoints.jsonl"), "{command}");
+        place.ctx("verify").ok();
+    }
+}
+
 /// What prettier 3 makes of a document: other quotes, markers of lists and tables.
 #[test]
 fn verify_names_formatters_that_exchange_quotes_and_markers() {
