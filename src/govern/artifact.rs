@@ -228,6 +228,12 @@ impl Transaction<'_> {
                     return Err(Refusal::new(path, "document-missing", message, hint));
                 }
                 Ok(None) => return Ok(Prepared::LeftOut(Reason::Missing)),
+                Err(FileError::Link { .. }) if !which.is_named() => {
+                    return Ok(Prepared::LeftOut(Reason::Link));
+                }
+                Err(FileError::NotRegular { .. }) if !which.is_named() => {
+                    return Ok(Prepared::LeftOut(Reason::NotAFile));
+                }
                 Err(why) => return Err(refused_file(&path, &why)),
             },
         };

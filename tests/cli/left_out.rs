@@ -77,15 +77,20 @@ fn publish_all_publishes_the_rest_of_odd_files() {
 }
 
 #[test]
-fn publish_all_refuses_a_published_document_that_became_a_link() {
+fn a_published_document_that_became_a_link_is_left_out_unless_it_is_named() {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     place.remove("nodes/a.md");
     symlink("b.md", place.path("nodes/a.md")).unwrap();
-    let refused = place.ctx("publish --all").exits(1).stderr;
-    assert!(
-        refused.contains("error[symbolic-link]") && refused.contains("--skip-invalid"),
-        "{refused}"
-    );
+    place.edit("nodes/b.md", "# B\n", "# B\n\nmore\n");
+    for line in ["publish --all --dry-run --json", "publish --changed --json"] {
+        let report = place.ctx(line).ok().json("ctx.publish");
+        assert_eq!(report["left_out"][0]["id"], "nodes/a", "{line}");
+        assert_eq!(report["left_out"][0]["reason_code"], "symbolic-link", "{line}");
+        assert_eq!(report["left_out"].as_array().unwrap().len(), 1, "{line}");
+        assert_eq!(report["versions"][0]["id"], "nodes/b", "{line}");
+    }
+    let refused = place.ctx("publish nodes/a").exits(1).stderr;
+    assert!(refused.contains("error[symbolic-link]"), "{refused}");
 }
 
 #[test]
