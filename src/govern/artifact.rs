@@ -137,6 +137,9 @@ impl Transaction<'_> {
                 slot.version.map_or_else(|| "an entry".to_owned(), |n| format!("version {n}"));
             let event = slot.entry.as_ref().ok().map(EventKey::of);
             let what = what + &event.map_or_else(String::new, |event| format!(" ({event})"));
+            if let Some(old) = self.moved_from(&history) {
+                return Err(moved_with_its_folder(old, id));
+            }
             let message = format!("its history has {what}, which no checkpoint seals");
             return Err(self.unsealed(id, &message));
         }
@@ -531,4 +534,12 @@ pub(super) fn restore_or_retire(id: &DocumentId) -> Hint {
         "{} writes the published text into the file again, {} withdraws the document",
         [call(Verb::Restore), call(Verb::Retire)],
     )
+}
+
+/// Refuses a document whose history was moved without ctx, as `git mv` of a folder does.
+fn moved_with_its_folder(old: &DocumentId, new: &DocumentId) -> Refusal {
+    let message = format!("its history is that of `{old}`, which was moved here with its folder");
+    let mv = Call::new(Verb::Mv).value(old.as_str()).value(new.as_str());
+    let hint = Hint::call("move the folder back as you moved it, then run {}", mv);
+    Refusal::new(new.history_path(), "history-unsealed", message, hint)
 }

@@ -2,11 +2,13 @@
 //! an event holds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::OnceLock;
 
 use super::bound::Binds;
 use super::governance::Includes;
 use super::in_force::InForce;
 use super::{Author, Event, NewDocument, Outcome, PublishError, Refusal, Which};
+use crate::chain::history::History;
 use crate::chain::replay;
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
@@ -51,6 +53,8 @@ pub(super) struct Transaction<'a> {
     dropped: Vec<DocumentId>,
     /// What the checkpoint binds.
     pub(super) binds: Binds,
+    /// The artifacts whose histories are gone, by their chain hashes.
+    gone: OnceLock<HashMap<Digest, DocumentId>>,
 }
 
 /// The first instant after the last entry of each of these histories: a step has one of its own.
@@ -118,7 +122,19 @@ impl<'a> Transaction<'a> {
             resealed,
             dropped,
             binds: Binds::default(),
+            gone: OnceLock::new(),
         })
+    }
+
+    /// The artifact whose history is gone from its place, and of which a history has the entries.
+    pub(super) fn moved_from(&self, history: &History) -> Option<&DocumentId> {
+        let is_gone = |id: &DocumentId| !self.vault.files().exists(&id.history_path());
+        let gone = self.gone.get_or_init(|| {
+            let sealed = self.state.iter().filter_map(|(id, mark)| Some((mark.sealed()?.1, id)));
+            sealed.filter(|(_, id)| is_gone(id)).map(|(hash, id)| (hash, id.clone())).collect()
+        });
+        let found = history.entries().find_map(|entry| gone.get(&entry.chain_hash));
+        found.filter(|id| self.may_name(id))
     }
 
     /// Takes those documents out of the maps that have no history: the reference implementation

@@ -36,7 +36,7 @@ impl Code {
                 "A time was edited, or the clock of the publishing machine went backwards."
             }
             Self::HistoryMissing | Self::HistoryUnreadable | Self::HistoryEmpty => {
-                "A `.versions` folder was deleted, an incomplete copy was made, a merge left conflict markers or the lines of both sides, or another file was put in its place."
+                "A `.versions` folder was deleted, an incomplete copy was made, a merge left conflict markers or the lines of both sides, or another file was put in its place. A folder of documents that was moved or renamed without `ctx mv` takes its histories with it: move it back."
             }
             Self::CheckpointLogMissing => "The log was deleted, or an incomplete copy was made.",
             Self::CheckpointLogUnreadable => {

@@ -519,3 +519,18 @@ fn impact_names_the_former_id_of_a_moved_document() {
     assert!(former.stdout.contains("before"), "{}", former.whole());
     assert!(!former.stderr.contains("it was moved"), "{}", former.stderr);
 }
+
+#[test]
+fn publish_says_that_a_folder_was_moved_with_its_histories() {
+    let place = Place::published(&[("nodes/sub/x", "# X\n"), ("nodes/sub/y", "# Y\n")]);
+    std::fs::rename(place.path("nodes/sub"), place.path("nodes/other")).unwrap();
+    let refused = place.ctx("publish --all").exits(1).stderr;
+    assert!(
+        refused.contains("its history is that of `nodes/sub/x`, which was moved here"),
+        "{refused}"
+    );
+    assert!(refused.contains("`ctx mv nodes/sub/x nodes/other/x`"), "{refused}");
+    std::fs::rename(place.path("nodes/other"), place.path("nodes/sub")).unwrap();
+    place.ctx("mv nodes/sub/x nodes/other/x").ok();
+    place.ctx("verify").ok();
+}
