@@ -18,8 +18,8 @@ use crate::words::count;
 /// Every writing command does this first if an intent record on this machine names an interrupted
 /// command. What no checkpoint seals is moved to .context/local/recovered/, never deleted. Live
 /// files that a publication did not update are updated, and so are `context.yaml` and INDEX.md. An
-/// event of your own that the change log lacks is added to it. Damage to sealed versions is reported and not changed: restore those files
-/// from git or a backup.
+/// event of your own that the change log lacks is added to it. Damage to sealed versions is
+/// reported and not changed: restore those files from git or a backup.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx recover --dry-run\n  ctx recover")]
 pub(super) struct Recover {
