@@ -79,6 +79,18 @@ impl Checkpoint {
         state.bind(&self.bound);
     }
 
+    /// What it set of an artifact.
+    pub(crate) fn mark_of(&self, id: &DocumentId) -> Option<&Mark> {
+        let order = |(of, _): &(DocumentId, Mark)| json_order(of.as_str(), id.as_str());
+        self.set.binary_search_by(order).ok().map(|place| &self.set[place].1)
+    }
+
+    /// Whether an id is both set and removed, as in no line of a log.
+    pub(super) fn sets_what_it_removes(&self) -> bool {
+        let is_bound_twice = !self.bound.is_sorted_by(|(a, _), (b, _)| a < b);
+        is_bound_twice || self.removed.iter().any(|id| self.mark_of(id).is_some())
+    }
+
     /// What it set in the maps, bound chains included, in the order of RFC 8785.
     pub(super) fn whole_set(&self) -> Vec<(&DocumentId, &Mark)> {
         let bound = self.bound.iter().filter_map(|(id, mark)| Some((id, mark.as_ref()?)));

@@ -172,7 +172,7 @@ impl Foreign {
             .entries
             .iter()
             .flatten()
-            .filter_map(|entry| Some((entry.number, entry.set.iter().find(|(of, _)| of == id)?.1)))
+            .filter_map(|entry| Some((entry.number, *entry.mark_of(id)?)))
             .collect();
         let history = match replay::load(files, id) {
             Ok(history) => Some(history),
@@ -254,8 +254,7 @@ fn part(entries: &[Result<Checkpoint, EntryFault>], form: LogForm, files: &Files
     }
     let config = DocumentId::config();
     let of_config = |checkpoint: &Checkpoint| {
-        let (_, mark) = checkpoint.set.iter().find(|(id, _)| *id == config)?;
-        Some((checkpoint.number, checkpoint.at, *mark))
+        Some((checkpoint.number, checkpoint.at, *checkpoint.mark_of(&config)?))
     };
     let mut history = None;
     for (number, at, mark) in entries.iter().flatten().filter_map(of_config) {

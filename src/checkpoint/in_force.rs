@@ -51,8 +51,7 @@ pub fn text_in_force(
         if checkpoint.removed.contains(id) {
             removed.push(checkpoint);
         }
-        let (_, mark) = checkpoint.set.iter().find(|(of, _)| of == id)?;
-        Some((checkpoint.number, mark))
+        Some((checkpoint.number, checkpoint.mark_of(id)?))
     });
     let Some((number, mark)) = sealed else { return Ok(TextInForce::Never) };
     let (version, hash) = mark.sealed().ok_or(ChainError::HalfSealed)?;
@@ -96,7 +95,7 @@ pub(crate) fn first_with(
 ) -> CheckpointNumber {
     let marks = chronicle.checkpoints().iter().filter(|checkpoint| checkpoint.number <= last);
     let with = marks.filter_map(|checkpoint| {
-        let (_, mark) = checkpoint.set.iter().find(|(of, _)| of == id)?;
+        let mark = checkpoint.mark_of(id)?;
         (mark.version == Some(version)).then_some(checkpoint.number)
     });
     with.min().unwrap_or(last)

@@ -140,6 +140,9 @@ impl PublishedSet {
 pub(super) fn json_order(a: &str, b: &str) -> Ordering {
     // It differs from byte order only where characters beyond the basic plane meet those from
     // U+E000 on; in UTF-8 both begin with one of the bytes from 0xee on.
+    if a.is_ascii() {
+        return a.cmp(b);
+    }
     match a.bytes().zip(b.bytes()).find(|(a, b)| a != b) {
         Some((0xee.., 0xee..)) => a.encode_utf16().cmp(b.encode_utf16()),
         Some((x, y)) => x.cmp(&y),

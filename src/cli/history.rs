@@ -101,9 +101,8 @@ fn all(session: &mut Session<'_>, vault: &Vault, limit: Limit) -> Result<Answer,
     let log = session.log(vault)?;
     let chronicle = log.sound()?;
     let head = Snapshot::at(vault, &chronicle, None)?;
-    let mut report = LatestReport::new(&chronicle);
-    report.versions.retain(|version| head.may_name(version.id));
-    let omitted = limit.or(LATEST).first(&mut report.versions);
+    let limit = limit.entries().unwrap_or(LATEST);
+    let (report, omitted) = LatestReport::new(&chronicle, |id| head.may_name(id), limit);
     session.recording.listed = Some(report.versions.len());
     if session.ui.json {
         session.ui.report(&limit::report(report, omitted));

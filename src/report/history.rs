@@ -194,18 +194,27 @@ impl Report for LatestReport<'_> {
 }
 
 impl<'h> LatestReport<'h> {
-    /// What the checkpoints of a log changed.
-    pub(crate) fn new(chronicle: &Chronicle<'h>) -> Self {
-        let mut versions = Vec::new();
+    /// What the checkpoints of a log changed: the first of what is listed, up to `limit`, and how
+    /// many are left out.
+    pub(crate) fn new(
+        chronicle: &Chronicle<'h>,
+        is_listed: impl Fn(&DocumentId) -> bool,
+        limit: usize,
+    ) -> (Self, usize) {
+        let (mut versions, mut omitted) = (Vec::new(), 0);
         for checkpoint in chronicle.checkpoints().iter().rev() {
-            let line = |id, state, version| {
-                let at = checkpoint.at.to_string();
-                LatestVersion { checkpoint: checkpoint.number, at, id, state, version }
-            };
-            versions.extend(checkpoint.set.iter().map(|(id, m)| line(id, "published", m.version)));
-            versions.extend(checkpoint.removed.iter().map(|id| line(id, "retired", None)));
+            let set = checkpoint.set.iter().map(|(id, mark)| (id, "published", mark.version));
+            let removed = checkpoint.removed.iter().map(|id| (id, "retired", None));
+            for (id, state, version) in set.chain(removed).filter(|(id, ..)| is_listed(id)) {
+                if versions.len() == limit {
+                    omitted += 1;
+                    continue;
+                }
+                let (checkpoint, at) = (checkpoint.number, checkpoint.at.to_string());
+                versions.push(LatestVersion { checkpoint, at, id, state, version });
+            }
         }
-        Self { versions }
+        (Self { versions }, omitted)
     }
 }
 

@@ -1,8 +1,10 @@
 //! What a checkpoint records, from the log or from the index; an index that turns out to be damaged
 //! is dropped, and the log answers in its place.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Snapshot;
 use crate::checkpoint::chronicle::Chronicle;
@@ -30,33 +32,49 @@ pub(super) struct Map<'v> {
     damaged: OnceLock<()>,
     /// From the log, or gathered from the index when all of it is asked for.
     state: OnceLock<PublishedSet>,
+    /// The same, of the source that reads the log once for all.
+    shared: Option<&'v PublishedSet>,
     checkpoints: Vec<&'v Checkpoint>,
     sealed: OnceLock<HashMap<DocumentId, Timestamp>>,
+    /// How often the log was searched for one artifact.
+    searches: AtomicUsize,
 }
+
+/// After so many searches of the log for one artifact, all are gathered.
+const MANY: usize = 16;
 
 impl<'v> Map<'v> {
     /// The map at a checkpoint of the log.
     pub(super) fn of_log(
         chronicle: &Chronicle<'v>,
         checkpoint: CheckpointNumber,
-        state: PublishedSet,
+        state: Cow<'v, PublishedSet>,
     ) -> Self {
         let mut checkpoints = chronicle.checkpoints().to_vec();
         checkpoints.truncate(checkpoint.count());
-        let (damaged, sealed) = (OnceLock::new(), OnceLock::new());
-        Self { index: None, damaged, state: OnceLock::from(state), checkpoints, sealed }
+        let of_log = Self { checkpoints, ..Self::of(None) };
+        match state {
+            Cow::Borrowed(shared) => Self { shared: Some(shared), ..of_log },
+            Cow::Owned(state) => Self { state: OnceLock::from(state), ..of_log },
+        }
     }
 
     /// The map that an index holds.
     pub(super) fn of_index(at: At<'v>) -> Self {
+        Self::of(Some(at))
+    }
+
+    fn of(index: Option<At<'v>>) -> Self {
         let (damaged, state, sealed) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { index: Some(at), damaged, state, checkpoints: Vec::new(), sealed }
+        let searches = AtomicUsize::new(0);
+        let (shared, checkpoints) = (None, Vec::new());
+        Self { index, damaged, state, shared, checkpoints, sealed, searches }
     }
 
     /// A map of these artifacts alone, with when their versions were first sealed.
     pub(super) fn of_set(state: PublishedSet, sealed: HashMap<DocumentId, Timestamp>) -> Self {
         let (state, sealed) = (OnceLock::from(state), OnceLock::from(sealed));
-        Self { index: None, damaged: OnceLock::new(), state, checkpoints: Vec::new(), sealed }
+        Self { state, sealed, ..Self::of(None) }
     }
 
     /// The index, while it can be believed.
@@ -71,7 +89,7 @@ impl<'v> Map<'v> {
 
     /// All of it.
     pub(super) fn state(&self, of: &Snapshot<'v>) -> Result<&PublishedSet, LogError> {
-        if let Some(state) = self.state.get() {
+        if let Some(state) = self.shared.or_else(|| self.state.get()) {
             return Ok(state);
         }
         if let Some(at) = self.index() {
@@ -107,8 +125,19 @@ impl<'v> Map<'v> {
             }
         }
         let Some(mark) = self.state(of)?.get(id.as_str()).copied() else { return Ok(None) };
+        Ok(Some(Recorded { mark, sealed_at: self.sealed_at(id) }))
+    }
+
+    /// When the log first sealed the version that it has in the end. Most commands ask this of the
+    /// configuration and one document, for which a map of everything is not worth its work.
+    fn sealed_at(&self, id: &DocumentId) -> Option<Timestamp> {
+        if self.sealed.get().is_none() && self.searches.fetch_add(1, Ordering::Relaxed) < MANY {
+            let set = self.checkpoints.iter().filter_map(|of| Some((*of.mark_of(id)?, of.at)));
+            let first = set.reduce(|first, next| if first.0 == next.0 { first } else { next });
+            return first.map(|(_, at)| at);
+        }
         let sealed = self.sealed.get_or_init(|| first_sealed(self.checkpoints.iter()));
-        Ok(Some(Recorded { mark, sealed_at: sealed.get(id).copied() }))
+        sealed.get(id).copied()
     }
 }
 

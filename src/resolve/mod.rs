@@ -35,6 +35,7 @@ pub mod tokens;
 pub(crate) mod traced;
 mod universe;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
@@ -186,14 +187,23 @@ impl<'v> Snapshot<'v> {
             Some(number) => chronicle.checkpoint(number)?.number,
             None => chronicle.head_number(),
         };
-        let state = chronicle.state_at(checkpoint)?;
+        let state = Cow::Owned(chronicle.state_at(checkpoint)?);
+        Ok(Self::of_state((vault, chronicle), checkpoint, state))
+    }
+
+    /// The vault at a checkpoint that has this state, whoever reads, as [`Snapshot::whole`].
+    pub(crate) fn of_state(
+        (vault, chronicle): (&'v Vault, &Chronicle<'v>),
+        checkpoint: CheckpointNumber,
+        state: Cow<'v, PublishedSet>,
+    ) -> Self {
         let made = chronicle.checkpoint(checkpoint).ok();
         let (at, hash) = (made.map(|c| c.at), made.map(|c| c.hash));
         let full_log = codec::form_of(vault).is_shared();
         let map = Map::of_log(chronicle, checkpoint, state);
         let (names, settings) = (OnceLock::new(), OnceLock::new());
         let (config, limits) = (SealedConfig::default(), None);
-        Ok(Self { vault, checkpoint, hash, at, full_log, map, names, config, settings, limits })
+        Self { vault, checkpoint, hash, at, full_log, map, names, config, settings, limits }
     }
 
     /// The vault at checkpoint `number`, or at the last one, as a source gives it, and as far as its
@@ -224,7 +234,14 @@ impl<'v> Snapshot<'v> {
             Some(_) => SealedConfig::default(),
         };
         let Some(at) = source.index_at(number)? else {
-            let whole = Self::whole(vault, &source.log(vault)?.sound()?, number)?;
+            let chronicle = source.log(vault)?.sound()?;
+            let whole = match number {
+                None => {
+                    let state = Cow::Borrowed(source.head_state(vault)?);
+                    Self::of_state((vault, &chronicle), chronicle.head_number(), state)
+                }
+                Some(_) => Self::whole(vault, &chronicle, number)?,
+            };
             return Ok(Self { config, ..whole });
         };
         let (checkpoint, hash, made_at) = (at.checkpoint(), Some(at.hash()), Some(at.made_at()));

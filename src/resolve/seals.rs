@@ -49,10 +49,8 @@ pub(crate) fn of_log(chronicle: &Chronicle<'_>, id: &DocumentId, history: &Histo
         {
             seals.entry(*version).or_insert(checkpoint.number);
         }
-        for (_, mark) in checkpoint.set.iter().filter(|(set, _)| set == id) {
-            if let Some(version) = mark.version {
-                seals.entry(version).or_insert(checkpoint.number);
-            }
+        if let Some(version) = checkpoint.mark_of(id).and_then(|mark| mark.version) {
+            seals.entry(version).or_insert(checkpoint.number);
         }
     }
     seals

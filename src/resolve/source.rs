@@ -8,6 +8,7 @@ use super::{SealedConfig, Snapshot};
 use crate::checkpoint::event::Event;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
+use crate::checkpoint::state::PublishedSet;
 use crate::index::{self, At, Damaged, Index, Life};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -23,6 +24,8 @@ use crate::vault::config::Config;
 pub struct CheckpointSource {
     index: Option<Index>,
     log: OnceLock<Log>,
+    /// What the last checkpoint of the log holds.
+    head_state: OnceLock<PublishedSet>,
     /// The configuration that the head seals.
     pub(super) config: SealedConfig,
     /// Who may read, where not everybody may.
@@ -53,13 +56,16 @@ impl CheckpointSource {
         if let Some(index) = vault.cache().and_then(|dir| Index::open(dir, vault)) {
             return Ok(Self::from(index));
         }
-        let mut source = Self::default();
+        let source = Self::default();
         let log = source.log(vault)?;
         let wanted = |dir: &&Path| need == Need::Fields || Index::lies_in(dir);
         if let Some(dir) = vault.cache().filter(wanted) {
             let chronicle = log.sound()?;
-            chronicle.state_at(chronicle.head_number())?;
-            source.index = index::refresh(dir, vault, &chronicle, at_work);
+            source.head_state(vault)?;
+            if let Some(index) = index::refresh(dir, vault, &chronicle, at_work) {
+                // The log takes memory, and is read again if the index turns out to be damaged.
+                return Ok(Self::from(index));
+            }
         }
         Ok(source)
     }
@@ -159,6 +165,20 @@ impl CheckpointSource {
             (None, Some(log)) => log.sound().map_or(Ok(()), |log| trust::check(vault, &log)),
             (None, None) => Ok(()),
         }
+    }
+
+    /// What the last checkpoint of the log holds. Its hash is recomputed once, however often it is
+    /// asked for.
+    ///
+    /// # Errors
+    /// The log cannot be relied on.
+    pub(super) fn head_state(&self, vault: &Vault) -> Result<&PublishedSet, LogError> {
+        if let Some(state) = self.head_state.get() {
+            return Ok(state);
+        }
+        let chronicle = self.log(vault)?.sound()?;
+        let state = chronicle.state_at(chronicle.head_number())?;
+        Ok(self.head_state.get_or_init(|| state))
     }
 
     /// The log, which must not be empty where there are histories.

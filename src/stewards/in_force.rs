@@ -104,7 +104,7 @@ impl Timeline {
         let id = DocumentId::stewards();
         let (mut changes, mut last) = (Vec::new(), None);
         for checkpoint in chronicle.checkpoints() {
-            let mark = checkpoint.set.iter().find(|(of, _)| *of == id).map(|(_, mark)| *mark);
+            let mark = checkpoint.mark_of(&id).copied();
             let is_change = mark.is_some_and(|mark| last.replace(mark) != Some(mark));
             if is_change || checkpoint.removed.contains(&id) {
                 let number = checkpoint.number;

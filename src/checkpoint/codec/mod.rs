@@ -4,6 +4,7 @@
 mod delta;
 mod full;
 mod lines;
+mod plain;
 
 use std::io::{self, Read as _};
 
