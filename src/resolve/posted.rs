@@ -67,7 +67,7 @@ impl<'s, 'v> Posted<'s, 'v> {
             let mark = Mark::new(held.version, held.chain_hash);
             let recorded = Recorded { mark, sealed_at: Some(held.sealed_at) };
             let served = snapshot.serve(&held.id, held.version, &held.chain_hash, &recorded);
-            Ok(served.map_err(|why| Withheld { id: held.id, why }))
+            Ok(served.map(Served::without_tree).map_err(|why| Withheld { id: held.id, why }))
         };
         let rows: Vec<u32> = rows.iter().collect();
         // A thread costs more than a few documents.

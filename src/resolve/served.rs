@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use super::provenance::Provenance;
 use crate::chain::history::Entry;
-use crate::document::frontmatter::Frontmatter;
+use crate::document::Document;
+use crate::document::frontmatter::{Frontmatter, NodeType};
 use crate::document::links::{self, Links};
 use crate::document::obsidian::{self, Comments, Markup};
 use crate::document::sections::{self, Section, UnknownAnchor};
@@ -34,8 +35,8 @@ pub struct Served {
     pub(crate) aliases: Vec<String>,
     /// What of the text is served.
     pub(super) visible: Visible,
-    /// The version whose full text it was rebuilt from, where all that follows is in the history;
-    /// what is served depends on no other files.
+    /// The version whose full text it was rebuilt from, if all that follows is in the history, which
+    /// ends with this version; what is served depends on no other files.
     pub(crate) keyframe: Option<Version>,
     pub(super) uri: Option<Uri>,
     pub(super) body: usize,
@@ -135,7 +136,21 @@ impl Served {
 
     /// What it refers to.
     pub fn links(&self) -> Links {
-        links::read(&self.id, &self.text, &self.fields, self.body)
+        let again = match &self.fields.root {
+            None if self.body > 0 => Document::parse(&self.text).ok(),
+            _ => None,
+        };
+        let fields = again.as_ref().map_or(&self.fields, |document| &document.frontmatter);
+        links::read(&self.id, &self.text, fields, self.body)
+    }
+
+    /// Drops the tree of the frontmatter, which takes more memory than the text. Of a document in
+    /// an answer only its links are read from it, for which it is made again; of a source, more.
+    pub(super) fn without_tree(mut self) -> Self {
+        if self.fields.node_type != NodeType::Source {
+            self.fields.root = None;
+        }
+        self
     }
 
     /// The title, or the id where a governance file has none.

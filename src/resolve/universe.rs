@@ -48,7 +48,7 @@ impl<'s, 'v> Sets<'s, 'v> {
         missing.par_iter().for_each(|n| {
             if let Some(read) = self.snapshot.get(self.ids[*n]) {
                 // Each cell is visited once, so it cannot be full.
-                let _ = self.cells[*n].set(Box::new(read));
+                let _ = self.cells[*n].set(Box::new(read.map(Served::without_tree)));
             }
         });
     }
