@@ -202,6 +202,27 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<
     Ok(Status { documents, governance: governance(vault, head, state) })
 }
 
+/// Returns those of some documents that an earlier comparison found to be as they are published, and
+/// whose files were not touched since.
+pub(crate) fn unchanged<'i>(
+    vault: &Vault,
+    head: &Snapshot<'_>,
+    ids: impl Iterator<Item = &'i DocumentId>,
+) -> HashSet<DocumentId> {
+    let seen = Seen::open(vault);
+    if seen.is_empty() {
+        return HashSet::new();
+    }
+    let mut paths: Vec<String> =
+        ids.filter(|id| id.is_document()).map(DocumentId::live_path).collect();
+    paths.sort_unstable();
+    let in_folder = |paths: &[String]| -> Vec<DocumentId> {
+        let folder = seen.folder(vault, head, paths.first().map_or("", |path| path));
+        paths.iter().filter_map(|path| Some(folder.is_unchanged(path)?.0)).collect()
+    };
+    in_folders(&paths).into_par_iter().flat_map_iter(in_folder).collect()
+}
+
 /// The Markdown files that are no documents, in byte order of their paths. What is published is a
 /// document, whatever leaves it out.
 ///

@@ -421,7 +421,10 @@ fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome,
             check_place(transaction.vault, &new.id)?;
         }
         transaction.check_read(&request.which)?;
-        let ids = transaction.candidates(&request.which, outcome);
+        let mut ids = transaction.candidates(&request.which, outcome);
+        if matches!(request.which, Which::Changed) {
+            outcome.unchanged = transaction.take_unchanged(&mut ids);
+        }
         transaction.check_known(&request.which, new)?;
         transaction.prepare_all(&ids, new, &request.which, outcome);
         Ok(())
@@ -458,5 +461,6 @@ impl Transaction<'_> {
                 artifact::Prepared::Refused(refusal) => outcome.refused.push(refusal),
             }
         }
+        outcome.unchanged.sort_unstable();
     }
 }

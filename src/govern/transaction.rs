@@ -1,6 +1,7 @@
 //! The vault as the writer of one event finds it: the head, what may be extended, which artifacts
 //! an event holds.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 
@@ -20,7 +21,9 @@ use crate::model::id::{DocumentId, fold};
 use crate::model::layout::limit;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
+use crate::resolve::Snapshot;
 use crate::resolve::readers::Readers;
+use crate::status;
 use crate::txn::expect::Expect;
 use crate::txn::{Beyond, Change, Item, Step};
 use crate::vault::Vault;
@@ -363,6 +366,14 @@ impl Transaction<'_> {
             || self.vault.reader().is_of_published();
         let near = live::nearest_id(self.vault, id, published);
         PublishError::UnknownId { id: id.clone(), near: near.filter(|_| !is_limited) }
+    }
+
+    /// Takes the documents out of a list that were compared before and not touched since (IDX-9).
+    pub(super) fn take_unchanged(&self, ids: &mut Vec<DocumentId>) -> Vec<DocumentId> {
+        let (head, state) = (self.chronicle.head_number(), Cow::Borrowed(&self.state));
+        let head = Snapshot::of_state((self.vault, self.chronicle), head, state);
+        let unchanged = status::unchanged(self.vault, &head, ids.iter());
+        ids.extract_if(.., |id| unchanged.contains(id)).collect()
     }
 
     /// The artifacts to look at, each once, in byte order.

@@ -432,7 +432,9 @@ impl<'v> Snapshot<'v> {
         let aliases = additions.aliases;
         let visible = Visible::of(&sealed.text, body, shown);
         let (uri, id, checkpoint) = (self.uri(id), id.clone(), self.checkpoint);
-        let (keyframe, entry, text) = (history.keyframe_of(version), sealed.entry, sealed.text);
+        let is_last = history.last_version() == Some(version) && history.torn == 0;
+        let keyframe = history.keyframe_of(version).filter(|_| is_last);
+        let (entry, text) = (sealed.entry, sealed.text);
         let provenance = Provenance::default();
         let served = Served {
             id,

@@ -22,7 +22,7 @@ use crate::vault::files::{OpenFolder, Stamp};
 
 const FOLDER: &str = "status";
 /// The magic changes with everything that makes a comparison another one.
-const CURRENT: Current = Current { name: "compared", magic: b"ctxsta\x00\x02", limit: 1 << 30 };
+const CURRENT: Current = Current { name: "compared", magic: b"ctxsta\x00\x03", limit: 1 << 30 };
 /// How long a file must have been left alone before it is recorded. A file system's clock may
 /// stand still for as long as that, so that a second change would leave the same time.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -96,6 +96,11 @@ impl Seen {
         };
         let known = known.into_iter().map(|seen| (seen.path.clone(), seen)).collect();
         Some(Self { known, place: Some(Place { cache, setting, settled }) })
+    }
+
+    /// Whether nothing is recorded.
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty()
     }
 
     /// What is recorded of the files in the folder of a document.

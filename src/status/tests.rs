@@ -63,14 +63,7 @@ impl Place {
 
     fn author(&mut self) -> Author {
         self.now += 1000;
-        let now = Timestamp::from_millis(self.now);
-        Author {
-            principal: "ana@example.com".parse().unwrap(),
-            author: None,
-            now,
-            note: None,
-            recorder: Recorder::default(),
-        }
+        author(self.now)
     }
 
     fn publish(&mut self) {
@@ -114,12 +107,32 @@ impl Place {
         DOCUMENTS.into_iter().filter(known).count()
     }
 
+    /// Returns what `publish --changed` would do.
+    fn plan(&self, vault: &Vault) -> String {
+        let mode = Mode { skip_invalid: true, dry_run: true, ..Mode::default() };
+        let author = author(self.now + 1000);
+        let plan = govern::publish(vault, &Request { author, which: Which::Changed, mode });
+        format!("{plan:#?}")
+    }
+
     /// What is recorded and what is read give one answer.
     fn agrees(&self, what: &str) -> String {
+        let plans = [self.vault(), self.vault().with_cache(None)].map(|vault| self.plan(&vault));
+        assert_eq!(plans[0], plans[1], "{what}, published");
         let read = self.answer(&Seen::default());
         assert_eq!(self.answer(&self.seen()), read, "{what}");
         assert_eq!(self.answer(&self.seen()), read, "{what}, once more");
         read
+    }
+}
+
+fn author(now: i64) -> Author {
+    Author {
+        principal: "ana@example.com".parse().unwrap(),
+        author: None,
+        now: Timestamp::from_millis(now),
+        note: None,
+        recorder: Recorder::default(),
     }
 }
 
@@ -176,6 +189,32 @@ fn a_change_that_keeps_length_and_time_is_noticed() {
         assert!(answer.contains(&format!("state: {state},")), "{path}: {answer}");
         assert_eq!(place.known(), DOCUMENTS.len() - 1, "{path}");
     }
+}
+
+#[test]
+fn publish_changed_leaves_out_what_was_compared_before() {
+    let place = Place::warm();
+    let plan = place.plan(&place.vault());
+    for id in DOCUMENTS {
+        assert!(plan.contains(id), "`{id}` is not reported as unchanged: {plan}");
+    }
+    alter(&place.path("nodes/a.md"));
+    assert!(place.agrees("one edited").contains("state: Changed"));
+    assert!(place.plan(&place.vault()).contains("change: Changed"));
+}
+
+#[test]
+fn publish_changed_refuses_a_history_with_more_than_the_log_seals() {
+    let place = Place::warm();
+    let path = place.path("nodes/.versions/a/history.yaml");
+    let mut history = fs::read(&path).unwrap();
+    history.extend_from_slice(b"  - version: 2");
+    fs::write(&path, history).unwrap();
+    place.warm_up();
+    assert_eq!(place.known(), DOCUMENTS.len() - 1);
+    place.agrees("an entry that was cut short");
+    let plan = place.plan(&place.vault());
+    assert!(plan.contains("history-unsealed"), "{plan}");
 }
 
 #[test]
