@@ -39,6 +39,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::foreign::Foreign;
 use crate::checkpoint::log::Log;
 use crate::derived;
+use crate::index::Index;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout;
@@ -253,7 +254,15 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let names = Names(whole.then_some(&survey.histories));
     let moves = Moves::default();
     let known = Known { view: &view, rules: &rules, steps: &steps, moves: &moves };
-    let checked = artifacts(vault, &ids, &names, &known)?;
+    // With an index, derived files are made on one core from what it holds. Without one every text
+    // is read for them, which is worth it only if the record is whole.
+    let is_compared = whole && !is_supposed;
+    let is_cheap = is_compared && vault.cache().is_some_and(Index::lies_in);
+    let (checked, early) = rayon::join(
+        || artifacts(vault, &ids, &names, &known),
+        || is_cheap.then(|| derived::differing(vault)),
+    );
+    let checked = checked?;
     let published = checked.published;
     findings.extend(reviewed::split_changes(&checked.parts));
     findings.take(checked.findings);
@@ -289,8 +298,8 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         staged_results: staged.entries.len(),
     };
     report.verdict = verdict(&report, if whole { is_sealed } else { published });
-    if whole && !is_supposed && report.verdict.is_whole() {
-        let differing = derived::differing(vault).into_iter();
+    if is_compared && report.verdict.is_whole() {
+        let differing = early.unwrap_or_else(|| derived::differing(vault)).into_iter();
         let found = differing.map(|(path, why)| Finding::new(Code::DerivedDiffers, path, why));
         report.findings.extend(found);
         report.findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
