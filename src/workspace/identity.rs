@@ -52,12 +52,26 @@ impl Workspace<'_> {
         Ok(found.map(|(principal, _)| principal))
     }
 
+    /// Returns the principal of `--as` or `CTX_PRINCIPAL`. A blank variable is not set.
+    fn named_principal(&self) -> Option<Named> {
+        let option = self.options.named().map(|(name, source)| (name.to_owned(), source));
+        let var = || self.environment.var("CTX_PRINCIPAL").filter(|name| !name.trim().is_empty());
+        option.or_else(|| Some((var()?.to_owned(), "env")))
+    }
+
+    /// Refuses a name of `--as` or `CTX_PRINCIPAL` that cannot be a principal: an access would be
+    /// recorded without one.
+    ///
+    /// # Errors
+    /// The name is blank or invalid.
+    pub(super) fn check_named_principal(&self) -> Result<(), Failure> {
+        self.named_principal().map(parsed).transpose().map(drop)
+    }
+
     /// Returns a function that finds who acts on, or reads, the vault in a folder: the one place
     /// that says so. Git is asked last, and only when the function is called.
     pub(super) fn who(&self, root: &Path) -> impl Fn() -> Option<Named> + Send + Sync + 'static {
-        let option = self.options.named().map(|(name, source)| (name.to_owned(), source));
-        let var = || Some((self.environment.var("CTX_PRINCIPAL")?.to_owned(), "env"));
-        let said = option.or_else(var);
+        let said = self.named_principal();
         let (git, root) = (self.environment.git, root.to_owned());
         let emails = self.environment.emails.clone();
         let email = move || {

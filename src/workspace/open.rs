@@ -22,11 +22,13 @@ use crate::words::argument;
 impl Workspace<'_> {
     /// The vault: `--vault`, `CTX_VAULT`, or the nearest one from here upwards.
     pub(crate) fn vault(&self) -> Result<Vault, Failure> {
+        self.check_named_principal()?;
         let named = self.options.vault.clone();
         let named = named.or_else(|| self.environment.var("CTX_VAULT").map(PathBuf::from));
         let vault = match named {
             Some(dir) => {
-                let dir = self.environment.cwd.join(dir);
+                // Without the `.` in it, which messages would repeat.
+                let dir: PathBuf = self.environment.cwd.join(dir).components().collect();
                 let vault = Vault::open(&dir).map_err(|why| self.not_opened(&dir, why))?;
                 self.refuse_links(&dir, &vault)?;
                 vault

@@ -113,6 +113,29 @@ fn reads_take_the_principal_from_the_same_places_as_writes() {
 }
 
 #[test]
+fn reads_and_writes_refuse_the_same_principals() {
+    let place = vault();
+    fs::write(place.home().join(".gitconfig"), "[user]\n\temail = git@example.com\n").unwrap();
+    for command in ["read nodes/fees", "list", "publish --changed", "mcp"] {
+        for (name, is_option) in [("", true), ("  ", true), ("a:b", true), ("a:b", false)] {
+            let words = command.split(' ').chain(["--as", name].into_iter().filter(|_| is_option));
+            let words: Vec<&str> = words.collect();
+            let run = place.args(&words);
+            let run = if is_option { run } else { run.var("CTX_PRINCIPAL", name) };
+            let out = run.stdin("").run().exits(2);
+            assert!(out.stderr.contains("error[no-principal]"), "{command}: {}", out.whole());
+        }
+    }
+    // A blank variable is not set.
+    place.typed("read nodes/fees").var("CTX_PRINCIPAL", "  ").run().ok();
+    place.write("nodes/new.md", "# New\n");
+    place.typed("publish nodes/new").var("CTX_PRINCIPAL", "  ").run().ok();
+    assert_eq!(lines(&place).last().unwrap()["principal"], "git@example.com");
+    let history = place.ctx("history nodes/new --json").ok().json("ctx.history");
+    assert_eq!(history["versions"][0]["edited_by"], "git@example.com");
+}
+
+#[test]
 fn every_verb_that_prints_texts_records_them() {
     let place = vault();
     place
