@@ -177,10 +177,11 @@ pub(crate) fn recorded_roots(home: &Path) -> HashMap<String, PathBuf> {
 /// The writers of this process, for folders whose state cannot be kept.
 static OF_PROCESS: Mutex<BTreeMap<PathBuf, WriterId>> = Mutex::new(BTreeMap::new());
 
-/// Returns true if an error means that a folder cannot be written, as in a sandbox.
+/// Returns true if an error means that a folder cannot be made or written, as in a sandbox. `NotFound`
+/// is the error of `/proc` and of other file systems in which no folder can be made.
 fn is_read_only(why: &io::Error) -> bool {
-    use io::ErrorKind::{NotADirectory, PermissionDenied, ReadOnlyFilesystem};
-    [PermissionDenied, ReadOnlyFilesystem, NotADirectory].contains(&why.kind())
+    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
+    [PermissionDenied, ReadOnlyFilesystem, NotADirectory, NotFound].contains(&why.kind())
 }
 
 fn read(path: &Path) -> Option<WriterId> {

@@ -6,7 +6,7 @@ use std::fmt;
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The methods of which a client gets one page after the other.
 const PAGED: [&str; 4] =
@@ -42,7 +42,7 @@ pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, R
         let error = ErrorData::parse_error(format!("the message is not JSON: {why}"), None);
         Refusal { id: None, error }
     };
-    let value = match serde_json::from_slice::<Strict>(bytes) {
+    let mut value = match serde_json::from_slice::<Strict>(bytes) {
         Ok(Strict(value)) => value,
         // Programs disagree on which of two members with one name is meant; what follows may be no JSON.
         Err(why) if why.classify() == Category::Data => {
@@ -52,6 +52,11 @@ pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, R
         }
         Err(why) => return Err(not_json(&why)),
     };
+    if value.is_array() {
+        let why = "batches of messages are not supported: send each message by itself";
+        return Err(Refusal::invalid(None, why));
+    }
+    without_empty(&mut value);
     let id: Option<RequestId> =
         value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
     let is_request = value.get("method").is_some();
@@ -76,9 +81,50 @@ pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, R
     }
 }
 
+/// Returns the message as [`understood`] reads it, for a program that reads the bytes again; `None`
+/// if it reads these bytes alike.
+pub(super) fn respelled(bytes: &[u8]) -> Option<Vec<u8>> {
+    let read: Value = serde_json::from_slice(bytes).ok()?;
+    let mut changed = read.clone();
+    without_empty(&mut changed);
+    (changed != read).then(|| serde_json::to_vec(&changed).ok()).flatten()
+}
+
+/// Reads an empty list in the place of an object as an empty object, as PHP writes it, and leaves out
+/// an empty cursor.
+fn without_empty(message: &mut Value) {
+    let is_paged = message["method"].as_str().is_some_and(|method| PAGED.contains(&method));
+    let Some(params) = message.get_mut("params").and_then(Value::as_object_mut) else { return };
+    if is_paged && params.get("cursor").is_some_and(|cursor| *cursor == "") {
+        params.remove("cursor");
+    }
+    for name in ["arguments", "capabilities", "_meta"] {
+        if let Some(empty) = params.get_mut(name).filter(|value| **value == json!([])) {
+            *empty = json!({});
+        }
+    }
+}
+
+/// What `initialize` lacks, without which the types of the protocol take it for another request.
+fn lacks(request: &Value) -> Option<String> {
+    let params = &request["params"];
+    let lacking = [
+        ("protocolVersion", params["protocolVersion"].is_string()),
+        ("capabilities", params["capabilities"].is_object()),
+        ("clientInfo", params["clientInfo"].is_object()),
+        ("clientInfo.name", params["clientInfo"]["name"].is_string()),
+        ("clientInfo.version", params["clientInfo"]["version"].is_string()),
+    ];
+    let (name, _) = lacking.into_iter().find(|(_, is_there)| !is_there)?;
+    Some(format!("the parameters of `initialize` lack `{name}`"))
+}
+
 /// What is wrong with parameters of which the types of the protocol lose what does not fit: those that
 /// a request may leave out would be left out.
 fn lost(request: &Value) -> Option<String> {
+    if request["method"] == "initialize" {
+        return lacks(request);
+    }
     let method = request["method"].as_str().filter(|method| PAGED.contains(method))?;
     let params = request.get("params").filter(|params| !params.is_null())?;
     let cursor = params.get("cursor").filter(|cursor| !cursor.is_null());
@@ -213,6 +259,55 @@ mod tests {
                 let message = understood(asked(method, right).as_bytes());
                 assert!(matches!(message, Ok(Some(_))), "{method} {right}");
             }
+        }
+    }
+
+    #[test]
+    fn empty_lists_and_cursors_are_read_as_none() {
+        let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":[]}}"#;
+        let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":""}}"#;
+        for (bytes, empty, read) in [(call, "[]", "{}"), (list, r#""cursor":"""#, "")] {
+            assert!(matches!(understood(bytes.as_bytes()), Ok(Some(_))), "{bytes}");
+            let respelled: Value =
+                serde_json::from_slice(&respelled(bytes.as_bytes()).unwrap()).unwrap();
+            let expected: Value = serde_json::from_str(&bytes.replace(empty, read)).unwrap();
+            assert_eq!(respelled, expected);
+        }
+        assert_eq!(respelled(br#"{"params":{"arguments":{"ids":[]}}}"#), None);
+    }
+
+    #[test]
+    fn an_initialize_says_what_it_lacks() {
+        let whole = json!({
+            "protocolVersion": "2025-06-18", "capabilities": [],
+            "clientInfo": {"name": "x", "version": "1"}
+        });
+        let asked = |params: &Value| {
+            let message =
+                json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+            understood(message.to_string().as_bytes())
+        };
+        assert!(matches!(asked(&whole), Ok(Some(_))));
+        for (path, lacking) in [
+            ("", "protocolVersion"),
+            ("/protocolVersion", "protocolVersion"),
+            ("/clientInfo", "clientInfo"),
+            ("/clientInfo/version", "clientInfo.version"),
+        ] {
+            let mut params = whole.clone();
+            *params.pointer_mut(path).unwrap() = Value::Null;
+            let refusal = asked(&params).unwrap_err();
+            let message = format!("the parameters of `initialize` lack `{lacking}`");
+            assert_eq!((refusal.error.code.0, &*refusal.error.message), (-32602, &*message));
+        }
+    }
+
+    #[test]
+    fn a_batch_is_refused_with_the_reason() {
+        for batch in ["[]", r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#] {
+            let refusal = understood(batch.as_bytes()).unwrap_err();
+            assert_eq!((refusal.error.code.0, refusal.id), (-32600, None));
+            assert!(refusal.error.message.contains("batches"), "{}", refusal.error.message);
         }
     }
 

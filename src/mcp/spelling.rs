@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::offer::Profile;
+use super::tools::ALL;
 use crate::model::hint::{Argument, Call, Verb};
 use crate::report::Spell;
 use crate::report::spelling::command_line;
@@ -51,6 +52,7 @@ fn is_option(call: &Call) -> bool {
 /// A call as the tool to call, with its argument; one that no tool of the profile makes as a command.
 fn spell(call: &Call, profile: Profile) -> String {
     let tool = tool(call.verb).filter(|(.., first)| *first <= profile);
+    let of_person = || format!("`{}` (a command for a person)", command_line(call));
     let with = |tool: &str, name: &str, value: Value| format!("`{tool}` with `{name}`: {value}");
     match (tool, call.arguments.as_slice()) {
         (None, []) if call.verb == Verb::SourceList => {
@@ -58,19 +60,40 @@ fn spell(call: &Call, profile: Profile) -> String {
         }
         (Some((tool, ..)), []) => format!("`{tool}`"),
         (Some((tool, "ids", _)), [Argument::Value(value)]) => with(tool, "ids", json!([value])),
-        (Some((tool, name, _)), [Argument::Value(value)]) if !name.is_empty() => {
-            with(tool, name, json!(value))
+        (Some((tool, name, _)), [Argument::Value(value), rest @ ..]) if !name.is_empty() => {
+            match options(tool, rest) {
+                Some(options) => with(tool, name, json!(value)) + &options,
+                None => of_person(),
+            }
         }
         // A placeholder, which the reader replaces.
         (Some((tool, name, _)), [Argument::Word(_)]) if !name.is_empty() && !is_option(call) => {
             format!("`{tool}` with `{name}`")
         }
-        (
-            Some((tool @ "context_review", name, _)),
-            [Argument::Value(value), Argument::Word("--version"), Argument::Value(version)],
-        ) => format!("{} and `version`: {version}", with(tool, name, json!(value))),
-        _ => format!("`{}` (a command for a person)", command_line(call)),
+        _ => of_person(),
     }
+}
+
+/// Options of a command as arguments of a tool: one with a value, or one that is `true`. `None` if
+/// the tool lacks one of them.
+fn options(tool: &str, options: &[Argument]) -> Option<String> {
+    let schema = ALL.iter().find(|one| one.name == tool)?.schemas().0;
+    let (mut out, mut rest) = (String::new(), options);
+    while let [Argument::Word(word), after @ ..] = rest {
+        let name = word.strip_prefix("--")?.replace('-', "_");
+        let kind = schema["properties"].get(&name)?["type"].as_str();
+        let (value, after) = match after {
+            _ if kind == Some("boolean") => ("true".to_owned(), after),
+            [Argument::Value(value), after @ ..] if kind == Some("integer") => {
+                (value.clone(), after)
+            }
+            [Argument::Value(value), after @ ..] => (json!(value).to_string(), after),
+            _ => return None,
+        };
+        out.push_str(&format!(" and `{name}`: {value}"));
+        rest = after;
+    }
+    rest.is_empty().then_some(out)
 }
 
 #[cfg(test)]
@@ -84,6 +107,11 @@ mod tests {
         let read = Call::new(Verb::Read).value("nodes/a \"b\"");
         assert_eq!(spell(&read), "`context_read` with `id`: \"nodes/a \\\"b\\\"\"");
         assert_eq!(spell(&Call::new(Verb::Read).word("ID")), "`context_read` with `id`");
+        let outline = Call::new(Verb::Read).value("nodes/a").word("--outline");
+        let read = "`context_read` with `id`: \"nodes/a\" and `outline`: true";
+        assert_eq!(spell(&outline), read);
+        let lacking = Call::new(Verb::Read).value("nodes/a").word("--snippets");
+        assert_eq!(spell(&lacking), "`ctx read nodes/a --snippets` (a command for a person)");
         let all = Call::new(Verb::Verify).word("--evidence");
         assert_eq!(spell(&all), "`ctx verify --evidence` (a command for a person)");
         let recover = Call::new(Verb::Recover).word("--dry-run");

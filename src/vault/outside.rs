@@ -163,6 +163,19 @@ pub fn make_private(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
+/// Makes a folder in a folder and removes it again.
+///
+/// # Errors
+/// None can be made there.
+#[cfg(feature = "mcp")]
+pub(crate) fn try_folder_in(folder: &Path) -> io::Result<()> {
+    let tried = folder.join(format!(".ctx-{}", std::process::id()));
+    match fs::create_dir(&tried) {
+        Err(why) if why.kind() != io::ErrorKind::AlreadyExists => Err(why),
+        _ => fs::remove_dir(&tried),
+    }
+}
+
 /// Opens a file that is there to read it. A link, and what is no file, is refused: a pipe would keep
 /// its reader waiting.
 ///

@@ -265,7 +265,21 @@ pub(crate) struct AccessLogs {
 impl Workspace<'_> {
     /// Where a user's accesses to a vault are recorded, outside of it.
     fn user_place(&self, root: &Path, state: Option<StateFolder>) -> Result<Place, NotRecorded> {
-        let named = self.environment.var("CTX_AUDIT_DIR");
+        Self::place_in(root, state, self.environment.var("CTX_AUDIT_DIR"))
+    }
+
+    /// Refuses a value of `CTX_AUDIT_DIR` with which accesses to a vault cannot be recorded.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn check_audit_dir(root: &Path, dir: &str) -> Result<(), Failure> {
+        let refused = |why: NotRecorded| Failure::new(Code::Usage, why.to_string());
+        Self::place_in(root, None, Some(dir)).map(drop).map_err(refused)
+    }
+
+    fn place_in(
+        root: &Path,
+        state: Option<StateFolder>,
+        named: Option<&str>,
+    ) -> Result<Place, NotRecorded> {
         let place = Place::of(root, state, named.map(Path::new));
         let Some(dir) = named else { return place.ok_or(NotRecorded::NoPlace) };
         let refused = |why| NotRecorded::NamedPlace { dir: shown(dir).into_owned(), why };
@@ -298,9 +312,13 @@ impl Workspace<'_> {
         let there = dir.ancestors().find(|folder| folder.exists())?;
         let may = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
         let why = match there.is_dir() {
-            true => io::Error::from(rustix::fs::access(there, may).err()?),
-            false => io::Error::from(io::ErrorKind::NotADirectory),
+            true => rustix::fs::access(there, may).map_err(io::Error::from).and_then(|()| {
+                // Some file systems take the right to write for granted, and make nothing.
+                if there == dir { Ok(()) } else { crate::vault::outside::try_folder_in(there) }
+            }),
+            false => Err(io::Error::from(io::ErrorKind::NotADirectory)),
         };
+        let why = why.err()?;
         Some(format!("cannot write to `{}`: {why}", dir.display()))
     }
 

@@ -785,6 +785,24 @@ fn a_byte_order_mark_before_a_message_is_skipped() {
 }
 
 #[test]
+fn a_server_records_in_the_named_folder_if_no_state_can_be_kept() {
+    // In `/proc` no folder can be made, and the error is that there is none.
+    let place = place();
+    let mut messages = opener(STATELESS);
+    let params = json!({"name": "context_read", "arguments": {"id": "nodes/fees"}});
+    messages.push(request(STATELESS, 1, "tools/call", params));
+    let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let run = || place.typed("mcp").stdin(lines.clone()).var("XDG_STATE_HOME", "/proc/state");
+    let output = run().run().ok();
+    assert!(output.stderr.contains("accesses cannot be recorded"), "{}", output.stderr);
+    let log = place.home().join("log").display().to_string();
+    let output = run().var("CTX_AUDIT_DIR", &log).run().ok();
+    assert!(!output.stderr.contains("cannot be recorded"), "{}", output.stderr);
+    let last: Value = serde_json::from_str(output.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(last["result"]["isError"], false, "{last}");
+}
+
+#[test]
 fn a_server_that_cannot_record_says_so_when_it_starts() {
     let place = place();
     let blocked = place.home().join("blocked");

@@ -333,12 +333,23 @@ fn a_link_is_left_as_it_is() {
 fn an_entry_can_name_the_folder_of_the_access_log() {
     let place = vault();
     for client in ["claude-code", "codex", "zed"] {
-        let line = format!("mcp config {client} --audit-dir log --json");
+        let line = format!("mcp config {client} --audit-dir ../log --json");
         let report = place.ctx(&line).ok().json("ctx.mcp.config");
         let dir = report["env"]["CTX_AUDIT_DIR"].as_str().unwrap();
-        assert!(dir.starts_with('/') && dir.ends_with("/log"), "{report}");
+        assert!(dir.starts_with('/') && dir.ends_with("/../log"), "{report}");
         let text = report["text"].as_str().unwrap();
         assert!(text.contains("CTX_AUDIT_DIR") && text.contains(dir), "{text}");
     }
-    place.ctx("mcp config cursor --audit-dir log --write").exits(2);
+    place.ctx("mcp config cursor --audit-dir ../log --write").exits(2);
+}
+
+#[test]
+fn an_entry_names_no_folder_in_which_the_server_would_record_nothing() {
+    let place = vault();
+    let inside = place.path("log").to_string_lossy().into_owned();
+    for dir in ["log", ".", "./nodes/log", &inside] {
+        let out = place.ctx(&format!("mcp config cursor --audit-dir {dir}")).exits(2);
+        assert!(out.stderr.contains("a folder in the vault"), "{dir}: {}", out.whole());
+        assert!(!out.stdout.contains("CTX_AUDIT_DIR"), "{dir}: {}", out.whole());
+    }
 }

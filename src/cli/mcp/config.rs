@@ -52,7 +52,7 @@ pub(super) struct Config {
     /// Record accesses in this folder: the entry sets CTX_AUDIT_DIR
     ///
     /// For a client that starts the server in a sandbox, where the user's directory of state cannot be
-    /// written. With --write, add the variable to the entry by hand; it is kept.
+    /// written. The folder is outside of the vault; the entry has its absolute path. With --write, add the variable to the entry by hand; it is kept.
     #[arg(long, value_name = "DIR", conflicts_with = "write")]
     audit_dir: Option<PathBuf>,
     /// Put the entry into the client's configuration, and print what changes
@@ -145,7 +145,11 @@ pub(super) fn run(args: &Config, session: &mut Session<'_>) -> Result<Answer, Fa
     let words = words(&vault, args.profile, session)?;
     let name = args.name.clone().unwrap_or_else(|| vault.folder_name());
     let dir = args.audit_dir.as_ref().map(|dir| session.workspace.environment.cwd.join(dir));
+    let dir = dir.map(|dir| dir.components().collect::<PathBuf>());
     let audit_dir = dir.map(|dir| dir.to_string_lossy().into_owned());
+    if let Some(dir) = &audit_dir {
+        Workspace::check_audit_dir(vault.root(), dir)?;
+    }
     let started = Started { name, command: args.program.clone(), args: words, audit_dir };
     let client = args.client;
     if !started.args.iter().any(|word| word == "--as") {

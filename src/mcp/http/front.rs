@@ -25,7 +25,7 @@ use super::guard::{Guard, Unfit, check_direct, only};
 use super::owners::{Exceeded, Owners};
 use super::reply::{Reply, Until};
 use super::sessions::Sessions;
-use crate::mcp::message::{Refusal, understood, without_mark};
+use crate::mcp::message::{Refusal, respelled, understood, without_mark};
 use crate::mcp::metrics::Metrics;
 use crate::mcp::server::{Caller, Server};
 use crate::mcp::tokens::{Denied, Token, Tokens};
@@ -264,6 +264,7 @@ impl Front {
                 if session.is_none() && begins_session(&message) {
                     self.sessions.make_room(&owner).await;
                 }
+                let bytes = respelled(&bytes).map_or(bytes, Bytes::from);
                 (Request::from_parts(parts, Full::new(bytes)), asked)
             }
             Method::GET | Method::DELETE => {

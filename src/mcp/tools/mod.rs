@@ -217,8 +217,12 @@ impl Tool {
     }
 }
 
-/// Reads the arguments of a call. One that is null is left out, and one in the spelling of another
-/// type is converted: models write `"5"` for 5.
+/// Arguments of which an empty text is not the same as none: a text, and what guards a text that
+/// somebody else wrote.
+const KEPT: [&str; 4] = ["body", "version", "expected_version", "expected_live"];
+
+/// Reads the arguments of a call. One that is null, or an empty text where it may be left out, is left
+/// out. One in the spelling of another type is converted: models write `"5"` for 5.
 fn read<Q: Question>(arguments: JsonObject) -> Result<Q, Failure> {
     let invalid = |why: String| {
         Failure::new(Code::Usage, format!("the arguments of `{}` are invalid: {why}", Q::NAME))
@@ -226,7 +230,12 @@ fn read<Q: Question>(arguments: JsonObject) -> Result<Q, Failure> {
     };
     let schema = made_once::<Q>();
     let wanted = schema.get("properties").unwrap_or(&Value::Null);
-    let given = arguments.into_iter().filter(|(_, value)| !value.is_null());
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|n| n == name));
+    let is_left_out = |(name, value): &(String, Value)| {
+        value.is_null() || (*value == "" && !is_required(name) && !KEPT.contains(&name.as_str()))
+    };
+    let given = arguments.into_iter().filter(|given| !is_left_out(given));
     let fitting = given.map(|(name, value)| match fit(value, &wanted[name.as_str()]) {
         Ok(value) => Ok((name, value)),
         Err(why) => Err(invalid(format!("`{name}` {why}"))),
@@ -243,7 +252,7 @@ fn made_once<Q: Question>() -> Arc<JsonObject> {
 }
 
 /// Returns a value of the type that a schema asks for: `1.0`, `"1"` and `"true"` are a number and a
-/// boolean, and `1` is the text `"1"`, if that is asked for.
+/// boolean, `1` is the text `"1"`, and `"a"` is the list `["a"]`, if that is asked for.
 ///
 /// # Errors
 /// It has another type, or is none of the values that the schema lists.
@@ -259,14 +268,24 @@ fn fit(value: Value, schema: &Value) -> Result<Value, String> {
     let value = match with_integer(value) {
         Value::String(text) if !is_wanted(&Value::String(String::new())) => {
             // Python spells it `True`.
-            let read = serde_json::from_str(&text.to_ascii_lowercase()).ok();
-            read.map(with_integer).filter(is_wanted).unwrap_or(Value::String(text))
+            let read = |text: &str| serde_json::from_str(text).ok().map(with_integer);
+            let lower = || read(&text.to_ascii_lowercase()).filter(is_wanted);
+            read(&text).filter(is_wanted).or_else(lower).unwrap_or(Value::String(text))
         }
         Value::Number(number) if schema["type"] == "string" => number.to_string().into(),
-        Value::Array(values) => values
-            .into_iter()
-            .map(|value| fit(value, &schema["items"]))
-            .collect::<Result<_, _>>()?,
+        value => value,
+    };
+    let value = match value {
+        one @ (Value::String(_) | Value::Number(_)) if schema["type"] == "array" => {
+            vec![one].into()
+        }
+        value => value,
+    };
+    let value = match value {
+        Value::Array(values) if is_wanted(&Value::Array(Vec::new())) => {
+            let fitting = values.into_iter().map(|value| fit(value, &schema["items"]));
+            fitting.collect::<Result<_, _>>().map_err(|why| format!("has an entry that {why}"))?
+        }
         value => value,
     };
     if !is_wanted(&value) {
@@ -347,7 +366,9 @@ impl At {
     /// What it names.
     fn moment(at: Option<&Self>) -> Result<Option<Moment>, Failure> {
         let Some(Self(text)) = at else { return Ok(None) };
-        let read = text.parse::<Moment>();
+        // Some models write each number as a decimal.
+        let whole = text.strip_suffix(".0").filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
+        let read = whole.unwrap_or(text).parse::<Moment>();
         read.map(Some).map_err(|why| Failure::new(Code::Usage, format!("`at` is `{text}`: {why}")))
     }
 }
@@ -473,11 +494,11 @@ mod tests {
             let read = read::<neighbors::Neighbors>(arguments.as_object().unwrap().clone());
             At::moment(read.unwrap().at.as_ref())
         };
-        for number in [3.into(), 3.0.into(), "3".into()] {
+        for number in [3.into(), 3.0.into(), "3".into(), "3.0".into(), "@3".into()] {
             assert!(matches!(read(number), Ok(Some(Moment::Number(CheckpointNumber(3))))));
         }
         assert!(matches!(read("2026-11-21".into()), Ok(Some(Moment::Time(_)))));
-        for wrong in [Value::from("soon"), (-1).into(), 1.5.into(), "".into()] {
+        for wrong in [Value::from("soon"), (-1).into(), 1.5.into(), ".0".into()] {
             assert_eq!(read(wrong).unwrap_err().code, Code::Usage);
         }
     }
@@ -513,6 +534,33 @@ mod tests {
         let texts = serde_json::json!({"type": "array", "items": {"type": "string"}});
         let given = serde_json::json!(["a", 5]);
         assert_eq!(fit(given, &texts), Ok(serde_json::json!(["a", "5"])));
+        for (given, list) in [
+            (Value::from("Policy"), serde_json::json!(["Policy"])),
+            (5.into(), serde_json::json!(["5"])),
+            ("[\"Policy\",\"b\"]".into(), serde_json::json!(["Policy", "b"])),
+        ] {
+            assert_eq!(fit(given, &texts), Ok(list));
+        }
+        let why = fit(serde_json::json!([null]), &texts).unwrap_err();
+        assert_eq!(why, "has an entry that must be a text");
+    }
+
+    #[test]
+    fn empty_texts_of_optional_arguments_are_left_out() {
+        let read =
+            |arguments: Value| read::<neighbors::Neighbors>(arguments.as_object().unwrap().clone());
+        let empty = serde_json::json!({
+            "id": "a", "hops": "", "direction": "", "kind": "", "cursor": "", "at": "", "budget": ""
+        });
+        let plain = format!("{:?}", read(serde_json::json!({"id": "a"})).unwrap());
+        assert_eq!(format!("{:?}", read(empty).unwrap()), plain);
+        let update = serde_json::json!({"id": "a", "body": "x", "expected_live": "", "title": ""});
+        let update = super::read::<update::Update>(update.as_object().unwrap().clone());
+        let update = format!("{:?}", update.unwrap());
+        assert!(update.contains("expected_live: Some(\"\")"), "{update}");
+        assert!(update.contains("title: None"), "{update}");
+        let guard = serde_json::json!({"id": "a", "body": "x", "expected_version": ""});
+        assert!(super::read::<update::Update>(guard.as_object().unwrap().clone()).is_err());
     }
 
     #[test]
