@@ -7,6 +7,11 @@ use crate::resolve::CheckpointSource;
 use crate::vault::Vault;
 use crate::workspace::moment::Moment;
 
+/// Reads the number of a checkpoint: `3`, or `@3`, as reports write it.
+pub(super) fn number(text: &str) -> Result<CheckpointNumber, std::num::ParseIntError> {
+    text.strip_prefix('@').unwrap_or(text).parse()
+}
+
 /// As of which checkpoint a question is answered.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(super) struct AsOf {

@@ -50,6 +50,7 @@ ctx audit acknowledge 17 --reason \"laptop of kim was lost, see ticket 9\"\n  \
 ctx audit acknowledge 17 --reason \"laptop lost\" --dry-run")]
 struct Acknowledge {
     /// The checkpoint of the event
+    #[arg(value_parser = super::as_of::number)]
     checkpoint: CheckpointNumber,
     /// Why its line is missing
     #[arg(long, value_name = "TEXT")]

@@ -21,6 +21,7 @@ use crate::words::count;
 #[command(after_help = "Example:\n  ctx checkout 3 ../as-of-3")]
 pub(super) struct Checkout {
     /// Number of the checkpoint
+    #[arg(value_parser = super::as_of::number)]
     number: CheckpointNumber,
     /// An empty or new folder outside of the vault
     dir: PathBuf,

@@ -38,13 +38,16 @@ enum Part {
     /// Show what one checkpoint changed and holds; its hash is recomputed
     Show {
         /// Number of the checkpoint
+        #[arg(value_parser = super::as_of::number)]
         number: CheckpointNumber,
     },
     /// Show what changed between two checkpoints
     Diff {
         /// Number of the older checkpoint; 0 is the empty vault
+        #[arg(value_parser = super::as_of::number)]
         older: CheckpointNumber,
         /// Number of the newer checkpoint
+        #[arg(value_parser = super::as_of::number)]
         newer: CheckpointNumber,
     },
     Rebuild(Rebuild),

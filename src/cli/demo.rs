@@ -12,6 +12,7 @@ use crate::words::argument;
 use crate::workspace::Environment;
 use crate::workspace::demo::{self, BEFORE, EDIT, EDITED, FORGED, KEYFRAME};
 use crate::workspace::git::{Emails, GitError};
+use crate::workspace::init::refuse_vault;
 
 /// Make a small procurement vault and run the main commands in it
 ///
@@ -41,6 +42,7 @@ pub(super) fn run(args: &Demo, session: &mut Session<'_>) -> Result<Answer, Fail
             )));
         }
     }
+    refuse_vault(&dir, &args.dir)?;
     let shown = args.dir.display().to_string();
     let copy = format!("{shown}-altered");
     let mut tour = Tour { session, home: dir.clone(), steps: Vec::new() };

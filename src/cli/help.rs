@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::failure::command as failure_command;
+use super::meant::{self, Meant};
 use super::session::Session;
 use super::{Answer, groups};
 use crate::codes::{self, Meaning};
-use crate::model::hint::{Hint, Verb};
 use crate::report::Spell;
 use crate::report::failure::{self, Failure};
 use crate::report::vault::{CodeReport, HelpReport, VerbReport};
@@ -31,12 +31,10 @@ pub(super) fn run(args: &Help, session: &mut Session<'_>) -> Result<Answer, Fail
     let mut command = &mut root;
     for (n, word) in args.about.iter().enumerate() {
         if n == 0 && command.find_subcommand(word).is_none() {
-            return explain(word, session);
+            return explain(&args.about, session);
         }
         let Some(part) = command.find_subcommand_mut(word) else {
-            let message = format!("`ctx {}` has no part `{word}`", args.about[..n].join(" "));
-            return Err(Failure::new(failure::Code::Usage, message)
-                .hint(Hint::call("{} lists the verbs", Verb::Help)));
+            return Err(unknown(&args.about));
         };
         command = part;
     }
@@ -111,12 +109,12 @@ fn meanings(word: &str, spell: Spell, is_governed: bool) -> Vec<CodeReport> {
 }
 
 /// Explains a code.
-fn explain(word: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
+fn explain(words: &[String], session: &mut Session<'_>) -> Result<Answer, Failure> {
     // A vault that there is decides whether texts are published or submitted.
     let _ = session.vault();
-    let codes = meanings(word, session.ui.spell(), session.ui.is_governed());
+    let codes = meanings(&words[0], session.ui.spell(), session.ui.is_governed());
     if codes.is_empty() {
-        return Err(unknown(word));
+        return Err(unknown(words));
     }
     if session.ui.json {
         session.ui.report(&HelpReport { codes, ..HelpReport::default() });
@@ -135,15 +133,12 @@ fn explain(word: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
     Ok(Answer::Yes)
 }
 
-fn unknown(word: &str) -> Failure {
-    let verbs = groups::command();
-    let known = verbs.get_subcommands().map(clap::Command::get_name);
-    let failure = Failure::new(failure::Code::Usage, format!("no verb or code is called `{word}`"));
-    match nearest(word, known.chain(all_codes())) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure.hint(Hint::calls(
-            "{} lists the verbs; errors and {} print codes",
-            [Verb::Help.into(), Verb::Verify.into()],
-        )),
+/// An error for words that are neither a command nor a code.
+fn unknown(words: &[String]) -> Failure {
+    let Meant { message, hints } = meant::of_help(words);
+    let failure = Failure::new(failure::Code::Usage, message.unwrap_or_default());
+    match nearest(&words[0], all_codes()).filter(|_| words.len() == 1) {
+        Some(near) => failure.hint(format!("did you mean the code `{near}`?")),
+        None => hints.into_iter().fold(failure, Failure::hint),
     }
 }

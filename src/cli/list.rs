@@ -59,7 +59,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
         }
     }
     let all = &listing.all;
-    if selector.is_none() && all.documents.is_empty() {
+    if selector.is_none() && all.documents.is_empty() && listing.omitted == 0 {
         note_empty(session, &all.withheld);
     }
     Ok(session.answer(&all.withheld))
@@ -92,7 +92,7 @@ fn all(args: &List, session: &mut Session<'_>, places: Places<'_>) -> Result<Ans
         }
     };
     session.recording.listed = Some(listed);
-    if listed == 0 {
+    if listed == 0 && page.omitted == 0 {
         note_empty(session, &withheld);
     }
     Ok(session.answer(&withheld))

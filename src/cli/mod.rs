@@ -432,15 +432,14 @@ fn usage(
         let _ = stdout.write_all(text.as_bytes());
         return 0;
     }
-    let hints: Vec<String> =
-        meant::meant(why, words).iter().map(|hint| harmless_lines(hint).into_owned()).collect();
-    let unknown = meant::unknown_command(why, words);
-    if wants_json || unknown.is_some() {
+    let meant::Meant { message, hints } = meant::meant(why, words);
+    let hints: Vec<String> = hints.iter().map(|hint| harmless_lines(hint).into_owned()).collect();
+    if wants_json || message.is_some() {
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next().unwrap_or_default().trim_start_matches("error: ");
-        let is_known = unknown.is_none();
-        let mut failure = Failure::new(Code::Usage, unknown.unwrap_or_else(|| first.to_owned()));
-        let details = lines.filter(|_| is_known).map(|line| line.trim().to_owned());
+        let is_parsers = message.is_none();
+        let mut failure = Failure::new(Code::Usage, message.unwrap_or_else(|| first.to_owned()));
+        let details = lines.filter(|_| is_parsers).map(|line| line.trim().to_owned());
         failure.details = details.collect();
         let failure = hints.into_iter().fold(failure, Failure::hint);
         let mut ui = Ui::new(stdout, stderr, Terminal::default());

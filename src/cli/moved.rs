@@ -30,7 +30,7 @@ use crate::report::failure::Failure;
 pub(super) struct Mv {
     /// Id or file of the document
     old: String,
-    /// Its new id
+    /// Its new id, or a folder with `/` at its end, where it keeps its name
     new: String,
     /// Note to store with each version (covered by no hash)
     #[arg(short = 'm', long = "message", value_name = "NOTE")]
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failur
     let mode = Mode { fix_links: args.fix_links, ..args.expect.mode(args.dry_run)? };
     let author = workspace.author(&vault, args.note.as_deref(), None)?;
     let old = workspace.named(&vault, &args.old)?;
-    let new: DocumentId = workspace.new_id(&vault, &args.new)?;
+    let new: DocumentId = workspace.moved_id(&vault, &old, &args.new)?;
     DocumentId::of_document_file(&new.live_path())?;
     let outcome = match crate::govern::move_document(&vault, &old, &new, &author, mode) {
         Err(PublishError::Governed) => {

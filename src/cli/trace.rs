@@ -111,7 +111,7 @@ struct Which {
     #[arg(long, value_name = "N", requires = "document")]
     version: Option<String>,
     /// Only accesses with a text as of this checkpoint
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::as_of::number)]
     checkpoint: Option<CheckpointNumber>,
     /// Only accesses by this principal
     #[arg(long, value_name = "PRINCIPAL")]
@@ -207,10 +207,11 @@ pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Fai
 #[derive(Debug, clap::Args)]
 pub(super) struct Period {
     /// Only from this time on; a date is its first instant in UTC
-    #[arg(long, value_name = "TIME")]
+    // A span such as `-7d` gets the answer that names the date.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
     /// Only before this time
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
 }
 
@@ -281,7 +282,12 @@ fn time(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     Timestamp::of_rfc3339(text).ok_or_else(|| {
         let failure = Failure::new(Code::Usage, format!("`{text}` is not a time or a date"));
         match days_before(text, now) {
-            Some(day) => failure.hint(format!("`{text}` ago is `{day}`")),
+            Some(day) => {
+                let span = text.trim_start_matches('-');
+                let is_span = span.starts_with(|c: char| c.is_ascii_digit());
+                let ago = if is_span && !span.ends_with("ago") { " ago" } else { "" };
+                failure.hint(format!("`{span}`{ago} is `{day}`"))
+            }
             None => failure.hint(
                 "write a time such as `2026-11-21T20:06:06Z`, or a date such as `2026-11-21`",
             ),

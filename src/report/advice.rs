@@ -87,6 +87,11 @@ impl Failure {
     /// No published document has this id.
     pub(crate) fn unknown_id(id: &str, near: Option<&str>) -> Self {
         let failure = Self::new(Code::UnknownId, format!("no document has the id `{id}`"));
+        if id.starts_with('#') {
+            let resolve = Call::new(Verb::Resolve).value(id);
+            let text = "this is a selector: {} prints the documents that it selects";
+            return failure.hint(Hint::call(text, resolve));
+        }
         match near {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
             None => failure.hint(Hint::calls(

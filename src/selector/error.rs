@@ -175,16 +175,32 @@ impl ParseError {
             ErrorKind::MinusUnary => {
                 Some("for all but some documents write `status:published - `".to_owned())
             }
-            ErrorKind::Reserved { .. } => {
-                Some("write `+` for both, `|` for either and ` - ` for all but".to_owned())
+            ErrorKind::Reserved { sign } => Some(match sign {
+                '/' => "a folder is named from that of the vault, as in `nodes/policies/`",
+                _ => {
+                    "write `+` for both, `|` for either, ` - ` for all but, `nodes/` for a folder \
+                     and `status:published` for all"
+                }
             }
+            .to_owned()),
             ErrorKind::Expected { expected: "a type", found } if is_name(found) => {
                 Some(format!("write {}", Quoted(&format!("type:\"{found}\""))))
             }
+            ErrorKind::Tag { found } if found.ends_with([',', '&', ';']) => {
+                Some("write `+` for both, `|` for either and ` - ` for all but".to_owned())
+            }
             ErrorKind::Tag { .. } => Some(TagError::Any.to_string()),
             ErrorKind::UnknownKey { found } => {
+                let key = found.trim_end_matches(':');
+                if FOLDERS.contains(&key) {
+                    return Some("a folder is its path with `/` at the end: `nodes/policies/`".into());
+                }
+                if DOCUMENTS.contains(&key) {
+                    return Some("a document is its URI: `contextnest://nodes/policies/returns`".into());
+                }
                 let keys = FILTERS.map(|key| format!("{key}:"));
-                nearest(found, keys.iter().map(String::as_str)).map(meant)
+                let near = nearest(found, keys.iter().map(String::as_str)).map(meant);
+                near.or_else(|| Some(format!("the filters are `{}`", keys.join("`, `"))))
             }
             ErrorKind::UnknownWord { filter, found } => {
                 let words = words(filter);
@@ -192,7 +208,7 @@ impl ParseError {
                 let near = nearest(found, words.iter().copied());
                 Some(near.map_or_else(list, |word| meant(&format!("{filter}:{word}"))))
             }
-            ErrorKind::BareWord { found } => as_atom(found).map(|atom| meant(&atom)),
+            ErrorKind::BareWord { found } => as_atoms(found).map(|atoms| meant(&atoms)),
             ErrorKind::Quote => {
                 Some("a quote in a quoted text is written twice: `\"\"`".to_owned())
             }
@@ -218,20 +234,41 @@ fn words(filter: &str) -> Vec<&'static str> {
     }
 }
 
-/// The atom that a bare word was probably meant to be.
-fn as_atom(word: &str) -> Option<String> {
-    match word {
-        "AND" | "and" => return Some("+".to_owned()),
-        "OR" | "or" => return Some("|".to_owned()),
-        "NOT" | "not" => return Some(" - ".to_owned()),
-        _ if Tag::plain(word).is_ok() => return Some(format!("#{word}")),
-        _ => {}
+/// Filters of other languages for a folder, and for a document.
+const FOLDERS: [&str; 6] = ["folder", "path", "dir", "in", "under", "directory"];
+const DOCUMENTS: [&str; 6] = ["id", "doc", "document", "file", "uri", "node"];
+
+/// The atoms that a bare word was probably meant to be, between the marks of a text of code.
+fn as_atoms(word: &str) -> Option<String> {
+    let sign = match word {
+        "AND" | "and" | "&" | "&&" | "," => Some("+"),
+        "OR" | "or" => Some("|"),
+        "NOT" | "not" | "!" => Some(" - "),
+        "all" | "ALL" | "everything" => Some("status:published"),
+        _ => None,
+    };
+    if let Some(sign) = sign {
+        return Some(sign.to_owned());
     }
-    let uri: Uri = format!("contextnest://{word}").parse().ok()?;
+    if let Some((key, value)) = word.split_once('=') {
+        let atom = format!("{}:{}", key.trim_end_matches('='), value.trim_start_matches('='));
+        return super::parse(&atom).is_ok().then_some(atom);
+    }
+    let path = word.replace('\\', "/");
+    let path = path.strip_prefix("./").unwrap_or(&path);
+    if Tag::plain(path).is_ok() {
+        return Some(format!("#{path}"));
+    }
+    let plain = path.strip_suffix(".md").unwrap_or(path);
+    let uri: Uri = format!("contextnest://{plain}").parse().ok()?;
     match &uri.target {
         Target::Tag(name) => Some(format!("#{name}")),
         Target::Folder(_) => Some(uri.to_string()),
-        Target::Document { .. } if word.contains('/') => Some(uri.to_string()),
+        Target::Document { .. } if !path.contains('/') => None,
+        Target::Document { .. } if plain == path && !path.contains(['@', '#']) => {
+            Some(format!("{path}/` or `{uri}"))
+        }
+        Target::Document { .. } => Some(uri.to_string()),
         _ => None,
     }
 }
@@ -314,7 +351,7 @@ mod tests {
         selector-reserved: `*` is reserved
         #a * #b
            ^
-        hint: write `+` for both, `|` for either and ` - ` for all but
+        hint: write `+` for both, `|` for either, ` - ` for all but, `nodes/` for a folder and `status:published` for all
 
         selector-tag: expected a tag, but found `12`
         #12
@@ -437,12 +474,12 @@ mod tests {
         selector-reserved: `*` is reserved
         … | #abcdefg | #abcdefg | #abcdefg | #abcdefg | #abcdefg | #abcdefg | *
                                                                               ^
-        hint: write `+` for both, `|` for either and ` - ` for all but
+        hint: write `+` for both, `|` for either, ` - ` for all but, `nodes/` for a folder and `status:published` for all
 
         selector-reserved: `*` is reserved
         …cdefg | #abcdefg | #abcdefg | * | #abcdefg | #abcdefg | #abcdefg | #ab…
                                        ^
-        hint: write `+` for both, `|` for either and ` - ` for all but
+        hint: write `+` for both, `|` for either, ` - ` for all but, `nodes/` for a folder and `status:published` for all
 
         selector-bare-word: expected a tag, a filter, a URI or `(`, but found `oops`
         oops #abcdefg | #abcdefg | #abcdefg | #abcdefg | #abcdefg | #abcdefg |…

@@ -88,7 +88,7 @@ impl<'v> Asked<'v> {
         if at.is_some() && selector.expr.leaves().iter().any(is_staged) {
             let message =
                 "`status:staged` has no answer at a checkpoint: staged results belong to none";
-            return Err(Failure::new(Code::Usage, message).hint("leave out `--at` and the pin"));
+            return Err(Failure::new(Code::Usage, message).hint("name no earlier checkpoint"));
         }
         let snapshot = match (at, head) {
             (None, Some(head)) => head,

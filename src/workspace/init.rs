@@ -188,7 +188,8 @@ fn left_out(vault: &Vault) -> Vec<String> {
     notes
 }
 
-fn refuse_vault(dir: &Path, named: &Path) -> Result<(), Failure> {
+/// Refuses a folder that is a vault, or is in one.
+pub(crate) fn refuse_vault(dir: &Path, named: &Path) -> Result<(), Failure> {
     let there = Vault::open(dir).ok();
     if there.as_ref().is_some_and(|vault| !is_begun(vault)) {
         return Err(is_vault(named));
@@ -246,7 +247,7 @@ fn is_begun(vault: &Vault) -> bool {
 }
 
 /// Files of site generators, each with what keeps YAML files of the vault out of the site.
-const SITES: [(&str, &str); 13] = [
+const SITES: [(&str, &str); 22] = [
     (
         "mkdocs.yml",
         "`exclude_docs: |` in mkdocs.yml, with the lines `stewards.yaml` and `context.yaml`",
@@ -270,7 +271,16 @@ const SITES: [(&str, &str); 13] = [
     ),
     ("docusaurus.config.js", PAGES),
     ("docusaurus.config.ts", PAGES),
+    ("docusaurus.config.mjs", PAGES),
     ("astro.config.mjs", PAGES),
+    ("astro.config.ts", PAGES),
+    (".vitepress", PAGES),
+    ("_quarto.yml", PAGES),
+    ("eleventy.config.js", PAGES),
+    (".eleventy.js", PAGES),
+    ("conf.py", PAGES),
+    ("mint.json", PAGES),
+    ("book.json", "a file .bookignore with the lines `stewards.yaml` and `context.yaml`"),
     ("antora.yml", PAGES),
 ];
 const HUGO: &str =
@@ -282,7 +292,7 @@ const PAGES: &str = "it publishes no such file from a folder of pages, so do not
 fn site(root: &Path) -> Option<(&'static str, &'static str)> {
     let folders = [Some(root), root.parent()];
     let is_here =
-        |(name, _): &(&str, _)| folders.iter().flatten().any(|dir| dir.join(name).is_file());
+        |(name, _): &(&str, _)| folders.iter().flatten().any(|dir| dir.join(name).exists());
     SITES.into_iter().find(is_here)
 }
 

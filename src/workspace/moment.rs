@@ -23,7 +23,8 @@ impl FromStr for Moment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if let Ok(number) = text.parse() {
+        // Reports write `@3`.
+        if let Ok(number) = text.strip_prefix('@').unwrap_or(text).parse() {
             return Ok(Self::Number(number));
         }
         let time = Timestamp::of_rfc3339(text).map(Self::Time);
@@ -61,9 +62,9 @@ impl Workspace<'_> {
     ) -> Result<CheckpointNumber, Failure> {
         let now = self.now()?;
         if time.millis() > now.millis() {
-            let message = format!("the time {time} of `--at` has not passed: it is {now}");
+            let message = format!("the time {time} has not passed: it is {now}");
             return Err(Failure::new(Code::Usage, message)
-                .hint("without `--at` the answer is as of the last checkpoint"));
+                .hint("without a time the answer is as of the last checkpoint"));
         }
         let events = source.events(vault)?;
         // Two spellings of an instant are not equal, but the same time. A later checkpoint that
@@ -88,7 +89,9 @@ mod tests {
 
     #[test]
     fn a_checkpoint_is_named_by_a_number_or_a_time() {
-        assert_eq!("3".parse(), Ok(Moment::Number(CheckpointNumber(3))));
+        for three in ["3", "@3"] {
+            assert_eq!(three.parse(), Ok(Moment::Number(CheckpointNumber(3))));
+        }
         let day = Timestamp::of_rfc3339("2026-11-21T00:00:00Z").unwrap();
         assert_eq!("2026-11-21".parse(), Ok(Moment::Time(day)));
         for wrong in ["", "x", "-1", "3.5", "2026", "yesterday", "2026-11-21 10:00"] {

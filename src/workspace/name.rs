@@ -50,8 +50,8 @@ pub(super) fn pinned(
 ) -> Result<Option<CheckpointNumber>, Failure> {
     match (at, pin) {
         (Some(at), Some(pin)) if at != pin => {
-            let message = format!("the pin names checkpoint {pin}, but `--at` names {at}");
-            Err(Failure::new(Code::Usage, message).hint("use either the pin or `--at`, not both"))
+            let message = format!("the pin names checkpoint {pin}, but {at} is asked for, too");
+            Err(Failure::new(Code::Usage, message).hint("name one checkpoint: leave out the other"))
         }
         (at, pin) => Ok(at.or(pin)),
     }
@@ -79,8 +79,14 @@ impl Workspace<'_> {
 
     /// What a command that takes a document, and perhaps a version of it, has for `ID@N`.
     fn of_version(&self, text: &str) -> Option<Hint> {
-        let (id, number) = text.rsplit_once('@')?;
+        let (id, number) = text.rsplit_once('@').unwrap_or(("", text));
         crate::yaml::canonical_number(number)?;
+        if id.is_empty() {
+            // `restore ID 1`.
+            let restore = Call::new(Verb::Restore).word("ID").word("--version").value(number);
+            let is_restore = self.options.command.verb == "restore";
+            return is_restore.then(|| Hint::call("for a version of this number run {}", restore));
+        }
         let of = |verb| Call::new(verb).value(id);
         let version = match self.options.command.verb.as_str() {
             "diff" => of(Verb::Diff).value(number),
@@ -280,6 +286,17 @@ impl Workspace<'_> {
             Err(_) => text.to_owned(),
         };
         Ok(DocumentId::of_new(path.strip_suffix(".md").unwrap_or(&path))?)
+    }
+
+    /// The new id of a document that is moved: a folder keeps the name.
+    pub(crate) fn moved_id(
+        &self,
+        vault: &Vault,
+        old: &DocumentId,
+        text: &str,
+    ) -> Result<DocumentId, Failure> {
+        let name = old.as_str().rsplit('/').next().filter(|_| text.ends_with('/'));
+        self.new_id(vault, &[text, name.unwrap_or_default()].concat())
     }
 
     /// The id of the file at a path, seen from the current folder or from the vault's.

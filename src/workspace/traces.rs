@@ -8,7 +8,14 @@ use crate::report::failure::{Code, Failure};
 /// The name of an access as an argument.
 pub(crate) fn trace_id(text: &str) -> Result<TraceId, Failure> {
     text.parse().map_err(|why| {
-        Failure::new(Code::Usage, format!("`{text}` is not the name of an access: {why}"))
+        let failure =
+            Failure::new(Code::Usage, format!("`{text}` is not the name of an access: {why}"));
+        // The id of a document names none: it may have many.
+        let list = Call::new(Verb::TraceList).word("--document").value(text);
+        match text.contains('/') {
+            true => failure.hint(Hint::call("{} lists the accesses to a document", list)),
+            false => failure.hint(Hint::call("{} lists them", Verb::TraceList)),
+        }
     })
 }
 

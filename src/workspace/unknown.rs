@@ -85,7 +85,10 @@ impl Names<'_, '_> {
         }
         let ids = self.snapshot.documents().ok()?;
         let known: BTreeSet<&str> = ids.flat_map(|id| id.with_folders().skip(1)).collect();
-        let near = self.near.find(folder.trim_end_matches('/'), known);
+        // The folder of this name elsewhere, or one that is written nearly so.
+        let wanted = folder.trim_end_matches('/');
+        let same = known.iter().find(|known| known.rsplit('/').next() == Some(wanted)).copied();
+        let near = same.or_else(|| self.near.find(wanted, known));
         let near = meant(near, |near| format!("`{near}/`"));
         Some(format!("no published document is in `{folder}`{near}"))
     }

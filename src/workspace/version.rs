@@ -11,7 +11,7 @@ use crate::document::text::normalise;
 use crate::live;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
-use crate::model::layout::limit;
+use crate::model::layout::{self, limit};
 use crate::model::number::Version;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::traced::Origin;
@@ -27,8 +27,12 @@ pub(crate) fn number(text: &str) -> Result<Version, Failure> {
     let digits = text.strip_prefix('v').unwrap_or(text);
     let number = canonical_number(digits).filter(|n| *n > 0);
     number.map(Version).ok_or_else(|| {
-        Failure::new(Code::Usage, format!("`{text}` is not a version number"))
-            .hint("versions are numbered 1, 2, 3")
+        let failure = Failure::new(Code::Usage, format!("`{text}` is not a version number"));
+        let pinned = text.rsplit_once('@').and_then(|(_, number)| canonical_number(number));
+        match pinned {
+            Some(number) => failure.hint(format!("did you mean the number alone, `{number}`?")),
+            None => failure.hint("versions are numbered 1, 2, 3"),
+        }
     })
 }
 
@@ -143,8 +147,19 @@ pub(crate) fn check_name(head: &Snapshot<'_>, id: &DocumentId) -> Result<(), Fai
 
 /// An id that nothing has, with the nearest one that the reader of `head` may know of.
 pub(crate) fn unknown(head: &Snapshot<'_>, id: &DocumentId) -> Result<Failure, Failure> {
-    let known = head.state()?.iter().map(|(id, _)| id.as_str());
-    Ok(Failure::unknown_id(id.as_str(), nearest_name(id.as_str(), known, '/')))
+    let known = || Ok::<_, Failure>(head.state()?.iter().map(|(id, _)| id.as_str()));
+    // A folder, or a pattern of a shell for the files in one.
+    let name = id.as_str();
+    let folder = name.find('*').map_or(Some(name), |at| Some(name[..at].rsplit_once('/')?.0));
+    let folder = folder.map(|folder| format!("{folder}/"));
+    if let Some(folder) = folder
+        && known()?.any(|id| id.starts_with(&folder))
+    {
+        let resolve = Call::new(Verb::Resolve).value(folder.as_str());
+        let failure = Failure::unknown_id(name, Some(&folder));
+        return Ok(failure.hint(Hint::call("{} prints the documents in this folder", resolve)));
+    }
+    Ok(Failure::unknown_id(name, nearest_name(name, known()?, '/')))
 }
 
 /// What the access log says of a text that was made of a version.
@@ -210,7 +225,16 @@ pub(crate) fn published(
             let hint = if !is_limited && vault.files().exists(&id.history_path()) {
                 Hint::call("{} shows when it was", call(Verb::History))
             } else if !is_limited && vault.files().exists(&id.live_path()) {
-                Hint::call("it was never published; {} publishes it", call(Verb::Publish))
+                match DocumentId::of_document_file(&id.live_path()) {
+                    Ok(_) => {
+                        Hint::call("it was never published; {} publishes it", call(Verb::Publish))
+                    }
+                    Err(_) if id.live_path() == layout::CONTEXT => Hint::call(
+                        "{} prints the instructions of the vault",
+                        Call::new(Verb::Read).value(layout::CONTEXT),
+                    ),
+                    Err(_) => Hint::from(format!("`{}` is not a document", id.live_path())),
+                }
             } else {
                 let unknown = unknown(snapshot, id)?;
                 // To a reader from whom documents are hidden nothing else may be said of one.

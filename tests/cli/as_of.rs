@@ -87,8 +87,8 @@ fn a_time_without_an_answer_is_refused() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the time 2026-11-22T00:00:00.000Z of `--at` has not passed: it is 2026-11-21T10:00:05.000Z
-    hint: without `--at` the answer is as of the last checkpoint
+    error[usage]: the time 2026-11-22T00:00:00.000Z has not passed: it is 2026-11-21T10:00:05.000Z
+    hint: without a time the answer is as of the last checkpoint
     ");
     assert_snapshot!(place.ctx("list --at yesterday").whole(), @"
     exit: 2
@@ -102,8 +102,8 @@ fn a_time_without_an_answer_is_refused() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the pin names checkpoint 2, but `--at` names 1
-    hint: use either the pin or `--at`, not both
+    error[usage]: the pin names checkpoint 2, but 1 is asked for, too
+    hint: name one checkpoint: leave out the other
     ");
     assert_snapshot!(Place::vault().ctx("list --at 2026-11-21T10:00:00Z").whole(), @"
     exit: 1
@@ -128,8 +128,8 @@ fn a_pin_and_another_checkpoint_are_refused_by_every_reading_verb() {
         let refused = place.ctx(&format!("{verb} {id} --at 2")).exits(2);
         assert_eq!(
             refused.stderr,
-            "error[usage]: the pin names checkpoint 1, but `--at` names 2\n\
-             hint: use either the pin or `--at`, not both\n",
+            "error[usage]: the pin names checkpoint 1, but 2 is asked for, too\n\
+             hint: name one checkpoint: leave out the other\n",
             "{verb}"
         );
         place.ctx(&format!("{verb} {id} --at 1")).ok();

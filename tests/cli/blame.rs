@@ -275,8 +275,8 @@ fn blame_refuses_what_it_does_not_take() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the pin names checkpoint 1, but `--at` names 2
-    hint: use either the pin or `--at`, not both
+    error[usage]: the pin names checkpoint 1, but 2 is asked for, too
+    hint: name one checkpoint: leave out the other
 
     blame nodes/returns --at 9
     exit: 1

@@ -205,8 +205,8 @@ fn all_pins_are_one_checkpoint_for_the_whole_selector() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the pin names checkpoint 1, but `--at` names 2
-    hint: use either the pin or `--at`, not both
+    error[usage]: the pin names checkpoint 1, but 2 is asked for, too
+    hint: name one checkpoint: leave out the other
     ");
 }
 

@@ -340,6 +340,9 @@ fn init_names_the_setting_that_keeps_yaml_files_out_of_a_site() {
         ("zola.toml", "`ignored_content = ["),
         ("book.toml", "`rm -rf book/stewards.yaml book/context.yaml"),
         ("docusaurus.config.js", "static files"),
+        (".vitepress/config.ts", "static files"),
+        ("docs/.vitepress/config.ts", "static files"),
+        ("eleventy.config.js", "static files"),
     ] {
         for options in ["", " --frontmatter untouched"] {
             let place = Place::new();

@@ -259,8 +259,8 @@ fn a_checkpoint_answers_as_it_did_then() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the pin names checkpoint 1, but `--at` names 2
-    hint: use either the pin or `--at`, not both
+    error[usage]: the pin names checkpoint 1, but 2 is asked for, too
+    hint: name one checkpoint: leave out the other
     ");
     assert_snapshot!(place.ctx("resolve '#a' --at 3").whole(), @"
     exit: 1
@@ -420,6 +420,7 @@ fn a_syntax_error_shows_the_place() {
     error[selector-invalid]: expected a tag, a filter, `pack:` or a URI, but found `kind:`
       kind:x
       ^^^^^
+    hint: the filters are `tag:`, `type:`, `status:`, `transport:`, `server:`, `pack:`
     ");
     assert_snapshot!(place.ctx("resolve '#a + pack:x' --json").whole(), @r##"
     exit: 1

@@ -18,7 +18,7 @@ use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
 use crate::uri::Class;
 use crate::vault::Vault;
-use crate::words::count;
+use crate::words::{argument, count};
 use crate::workspace::bundle;
 use crate::workspace::recording::of_log;
 
@@ -229,7 +229,15 @@ fn warn(session: &mut Session<'_>, exported: &Exported) -> Answer {
 fn wanted(args: &Export, session: &Session<'_>, vault: &Vault) -> Result<Wanted, Failure> {
     let named = session.workspace.options.labels.session.clone();
     match (&args.trace, named, &args.document) {
-        (Some(trace), None, None) => Ok(Wanted::Lines(Scope::Trace(trace_id(trace)?.to_string()))),
+        (Some(trace), None, None) => match trace_id(trace) {
+            Ok(trace) => Ok(Wanted::Lines(Scope::Trace(trace.to_string()))),
+            Err(why) if trace.contains('/') => {
+                let command = format!("`ctx evidence export --document {}`", argument(trace));
+                let hint = format!("{command} exports the accesses to a document");
+                Err(Failure { hints: Vec::new(), ..why }.hint(hint))
+            }
+            Err(why) => Err(why),
+        },
         (None, Some(named), None) => Ok(Wanted::Lines(Scope::Session(named))),
         (None, None, Some(id)) => Ok(Wanted::Document(session.workspace.readable_id(vault, id)?)),
         _ => Err(Failure::new(

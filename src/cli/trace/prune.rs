@@ -28,7 +28,7 @@ use crate::words::count;
 ctx trace prune --before 2025-01-01")]
 pub(super) struct Prune {
     /// Delete only accesses before this time; a date is its first instant in UTC
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     before: Option<String>,
     /// Show what would be deleted; delete nothing
     #[arg(long)]
