@@ -14,13 +14,13 @@ mod whole;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 
 use rayon::prelude::*;
 
 use super::blocks::LogFile;
 use super::cut::{Cuts, Pruned, Pruning};
+use super::elsewhere::Compared;
 use super::event::Event;
 use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
@@ -39,12 +39,12 @@ use whole::Whole;
 const BLOCKS_AT_ONCE: u64 = 32;
 
 /// The logs of some folders.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Logs {
     pub(super) folders: Vec<Folder>,
-    /// The folders of other vaults that logs of other paths are of, by their places.
-    pub(super) elsewhere: BTreeMap<usize, PathBuf>,
-    /// The checkpoints of the vault, which lines of these have to name.
+    /// The folders whose lines have to name checkpoints of the vault, by their places.
+    pub(super) compared: BTreeMap<usize, Compared>,
+    /// These checkpoints.
     pub(super) known: Heads,
     pub(super) files: BTreeMap<WriterId, LogFiles>,
     /// Where they were pruned.
@@ -96,17 +96,7 @@ impl Logs {
 
     /// No logs.
     pub fn none() -> Self {
-        let (folders, files) = (Vec::new(), BTreeMap::new());
-        Self {
-            folders,
-            elsewhere: BTreeMap::new(),
-            known: Heads::default(),
-            files,
-            cuts: Cuts::default(),
-            heads: Heads::default(),
-            sight: Sight::default(),
-            unlisted: Vec::new(),
-        }
+        Self::default()
     }
 
     /// The logs of accesses in a folder of the user and in the vault, for an answer from both. A
@@ -363,14 +353,7 @@ impl Logs {
             let mut expected = Expected { seq: 1, prev: writer.genesis() };
             let cuts = self.cuts.of_writer(&writer.to_string());
             let mut jumps = Vec::new();
-            // A log of another path without a line about this vault has no faults of it.
-            let is_about = AtomicBool::new(self.elsewhere_of(writer).is_none());
-            let seen = |line: Line| {
-                if self.answers(&line, writer) {
-                    is_about.store(true, Ordering::Relaxed);
-                }
-                keep(self.seen(line, writer)?)
-            };
+            let seen = |line: Line| keep(self.seen(line, writer)?);
             let keep: Keep<'_, T> = &seen;
             let mut of_writer = Faults::default();
             for first in firsts {
@@ -410,9 +393,6 @@ impl Logs {
                     whole.count(&file, &mut of_writer)?;
                 }
                 whole.end(&mut of_writer);
-            }
-            if !is_about.load(Ordering::Relaxed) {
-                continue;
             }
             faults.join(of_writer, (0, None), |fault| fault);
             pruned.extend(jumps.into_iter().map(|(from, cut): Jump<'_>| Pruned {

@@ -61,7 +61,7 @@ pub use change::{Change, DraftRef, LostLines, ReviewStep, StagedEnd, StagedStep,
 pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
 pub use cut::{Cut, Cuts, Pruned, Pruning};
-pub(crate) use elsewhere::{Elsewhere, Shared};
+pub(crate) use elsewhere::{Elsewhere, Shared, fault_at_ends};
 pub(crate) use end::{End, last_line};
 pub use event::{Access, Event, Listing, MAX_DOCUMENTS, Output, Query, Refused, WithheldCount};
 pub(crate) use fault::Faults;

@@ -318,7 +318,8 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let command = Command { verb, argv: words, terminal: world.terminal, client: None };
     let options = Options { vault, principal, now, labels, command, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
-    let mut session = Session { ui, call: Call::new(workspace, Labels::default()), stdin };
+    let call = Call::new(workspace, Labels::default());
+    let mut session = Session { ui, call, stdin, named_logs: None };
     let mut exit = recorded(cli.verb, &mut session).unwrap_or_else(|failure| {
         let failure = session.workspace.explained(failure);
         session.ui.failure(&failure);

@@ -56,7 +56,8 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         }
     };
     let vault = session.workspace.vault()?;
-    let logs = args.place.seen(&vault, session)?;
+    // A text of a checkpoint that is gone is not the same.
+    let logs = args.place.seen(&vault, session)?.with_lost_checkpoints();
     let lost = args.place.lost_accesses(&vault, &logs)?;
     let filter = labelled(session);
     let which = match &name {

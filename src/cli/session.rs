@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io::Read;
 use std::ops::{Deref, DerefMut};
+use std::path::PathBuf;
 
 use super::ui::{Ui, shown};
 use super::{Acting, Answer, Locking, document};
@@ -14,7 +15,7 @@ use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::vault::Vault;
-use crate::words::count;
+use crate::words::{argument, count};
 use crate::workspace::Workspace;
 use crate::workspace::call::{Call, NO_INSTRUCTIONS, Note};
 use crate::workspace::recording::NotRecorded;
@@ -26,6 +27,8 @@ pub(super) struct Session<'w> {
     pub(super) ui: Ui<'w>,
     pub(super) call: Call<'w>,
     pub(super) stdin: &'w mut (dyn Read + Send),
+    /// The folder of logs that the user named.
+    pub(super) named_logs: Option<PathBuf>,
 }
 
 impl<'w> Deref for Session<'w> {
@@ -117,9 +120,12 @@ impl<'w> Session<'w> {
                 }
                 Note::LogFaults(faults) => {
                     let what = count(faults, "fault");
+                    let named = self.named_logs.as_ref().map(|dir| dir.display().to_string());
+                    let option = named.map(|dir| format!(" --logs {}", argument(&dir)));
                     self.ui.note(&format!(
                         "warning: the log has {what}, so accesses may be missing; \
-                         run `ctx trace verify`"
+                         run `ctx trace verify{}`",
+                        option.unwrap_or_default()
                     ));
                 }
                 Note::NoContent(why) => self.ui.note(&format!("warning: {}", shown(&why))),

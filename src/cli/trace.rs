@@ -141,7 +141,7 @@ impl Which {
         let vault = session.workspace.vault()?;
         let sight = session.workspace.sight(&vault)?;
         note_limited(session, &sight);
-        let dir = self.place.open(&vault, session)?.folder;
+        let dir = self.place.folder(&vault, session)?;
         let mut begun: Vec<io::Result<Follower>> =
             dir.map(|dir| Follower::at_end(&dir)).into_iter().collect();
         if self.place.logs.is_none() {

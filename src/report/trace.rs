@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::Report;
 use super::retention::PrunedRow;
 use crate::audit::{
-    Change, Collected, Event, Fault, FileOutcome, Line, Output, Part, Prior, Produced, Reading,
+    Change, Collected, Elsewhere, Event, Fault, FileOutcome, Line, Output, Part, Prior, Produced,
+    Reading,
 };
 use crate::evidence::replay::{Outcome, Replayed};
 use crate::evidence::staged::{NOT_STAGED, UNSEEN};
@@ -401,6 +402,22 @@ impl Report for TraceReport<'_> {
     const SCHEMA: &'static str = "trace.show";
 }
 
+/// The access logs of another path of the vault.
+#[derive(Debug, Serialize)]
+pub struct OtherPathReport {
+    /// The folder of the logs.
+    pub folder: String,
+    /// The folder of the vault whose logs these are, or that of the logs.
+    pub log_of: String,
+}
+
+impl From<&Elsewhere> for OtherPathReport {
+    fn from(logs: &Elsewhere) -> Self {
+        let (folder, log_of) = (logs.dir.display().to_string(), logs.of.display().to_string());
+        Self { folder, log_of }
+    }
+}
+
 /// The answer of `trace verify`.
 #[derive(Debug, Serialize)]
 pub struct TraceVerifyReport {
@@ -414,6 +431,9 @@ pub struct TraceVerifyReport {
     pub pruned: Vec<PrunedRow>,
     /// The lines that are not, or do not follow the ones before them.
     pub faults: Vec<FaultReport>,
+    /// The logs of other paths of the vault that are verified as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_paths: Vec<OtherPathReport>,
     /// The same of the change logs, where the vault has some and no other folder is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChangesVerified>,

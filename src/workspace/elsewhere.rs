@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::Workspace;
-use super::recording::heads_of;
-use crate::audit::{Elsewhere, Heads, Place, Shared, recorded_roots};
-use crate::trust;
+use super::recording::sound_heads;
+use crate::audit::{Elsewhere, Heads, Place, Shared, fault_at_ends, recorded_roots};
+use crate::model::number::CheckpointNumber;
+use crate::trust::{self, TrustedHead};
 use crate::vault::Vault;
 use crate::vault::outside;
 
@@ -18,21 +19,26 @@ const MOST_FOLDERS: usize = 1000;
 pub(crate) struct OtherLogs {
     /// The folders with lines about the vault.
     pub(crate) read: Vec<Elsewhere>,
-    /// The checkpoints of the vault.
-    pub(crate) heads: Heads,
-    /// The folders with lines that are not read.
+    /// The checkpoints of the vault; `None` if its log cannot be relied on.
+    pub(crate) heads: Option<Heads>,
+    /// The logs with lines that do not answer, or may have had some.
     pub(crate) unread: Vec<UnreadLogs>,
 }
 
-/// Logs of this user that are not read.
+/// Logs of this user that are not read in full.
 #[derive(Debug)]
 pub(crate) enum UnreadLogs {
-    /// Some lines have heads that are not checkpoints of the vault.
-    Diverged(Elsewhere),
+    /// This number of lines name checkpoints that the vault does not hold.
+    Diverged(Elsewhere, u64),
+    /// Lines of the vault may be missing, for this reason.
+    Lacking(Elsewhere, String),
     /// The folder cannot be read, for this reason.
     Failed(PathBuf, String),
     /// This folder contains this number of further folders.
     TooMany(PathBuf, usize),
+    /// The checkpoint log cannot be relied on, so that nothing shows which lines of this number of
+    /// folders answer.
+    Uncompared(usize),
 }
 
 impl Workspace<'_> {
@@ -44,7 +50,8 @@ impl Workspace<'_> {
         own.into_iter().chain(default).collect()
     }
 
-    /// Finds the logs of other paths that have lines about a vault.
+    /// Finds the logs of other paths that have lines about a vault, and those of any path that have
+    /// other lines and may be of it.
     pub(super) fn other_logs(&self, vault: &Vault) -> OtherLogs {
         let own = self.user_folder(vault).ok().flatten();
         let mut found = OtherLogs::default();
@@ -59,30 +66,123 @@ impl Workspace<'_> {
                 found.unread.push(UnreadLogs::TooMany(home, more));
             }
         }
-        if folders.is_empty() {
+        let Some(heads) = sound_heads(vault) else {
+            found
+                .unread
+                .extend((!folders.is_empty()).then_some(UnreadLogs::Uncompared(folders.len())));
             return found;
+        };
+        // What cannot be read in the own folder is a fault of the logs.
+        if let Some(dir) = own
+            && let Ok(Shared { others, empty, .. }) = Shared::of(&dir, &heads)
+        {
+            let logs = Elsewhere { dir, of: vault.root().to_owned() };
+            found.name(&logs, others, empty);
         }
-        found.heads = heads_of(vault);
-        let mut paths = None;
-        for dir in folders {
-            let shared = match Shared::of(&dir, &found.heads) {
-                Ok(shared) if !shared.any => continue,
-                Ok(shared) => shared,
-                Err(why) => {
-                    found.unread.push(UnreadLogs::Failed(dir, why.to_string()));
-                    continue;
-                }
-            };
-            let paths = paths.get_or_insert_with(|| vault_paths(vault));
-            let of = dir.file_name().and_then(|key| paths.get(key.to_str()?)).unwrap_or(&dir);
-            let elsewhere = Elsewhere { of: of.clone(), dir };
-            if shared.later && shared.others {
-                found.unread.push(UnreadLogs::Diverged(elsewhere.clone()));
+        let known = (!folders.is_empty()).then(|| Known::of(vault, &heads));
+        for (dir, known) in folders.into_iter().zip(known.iter().cycle()) {
+            match Shared::of(&dir, &heads) {
+                Ok(shared) => found.meet(dir, shared, known),
+                Err(why) => found.unread.push(UnreadLogs::Failed(dir, why.to_string())),
             }
-            found.read.push(elsewhere);
         }
+        found.heads = Some(heads);
         found
     }
+}
+
+impl OtherLogs {
+    /// Takes in the logs of another path.
+    fn meet(&mut self, dir: PathBuf, shared: Shared, known: &Known<'_>) {
+        let Shared { any, later, others, unreadable, empty } = shared;
+        let key = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let key = key.as_str();
+        let of = known.paths.get(key).unwrap_or(&dir).clone();
+        let is_of_vault = known.is_trusted(key);
+        let is_related = later || is_of_vault || known.is_of_repository(key);
+        let logs = Elsewhere { dir, of };
+        let empty = empty.filter(|_| is_related || !known.is_of_another(key));
+        if any || is_of_vault {
+            self.name(&logs, if is_related { others } else { 0 }, empty);
+            return self.read.push(logs);
+        }
+        let lacks = unreadable.or(empty);
+        let lacks =
+            lacks.or_else(|| fault_at_ends(&logs.dir).unwrap_or_else(|why| Some(why.to_string())));
+        self.name(&logs, if is_related { others } else { 0 }, lacks);
+    }
+
+    /// Names logs with this number of lines of other checkpoints, and what they lack.
+    fn name(&mut self, logs: &Elsewhere, others: u64, lacks: Option<String>) {
+        if others > 0 {
+            self.unread.push(UnreadLogs::Diverged(logs.clone(), others));
+        }
+        self.unread.extend(lacks.map(|why| UnreadLogs::Lacking(logs.clone(), why)));
+    }
+}
+
+/// What the user's directory of state says of the paths that logs are of.
+struct Known<'h> {
+    heads: &'h Heads,
+    /// The paths of vaults, by the names of the folders of their logs.
+    paths: HashMap<String, PathBuf>,
+    /// The trusted heads of these paths.
+    trusted: HashMap<String, Vec<TrustedHead>>,
+    /// The repository that the vault is in.
+    repository: Option<PathBuf>,
+}
+
+impl<'h> Known<'h> {
+    fn of(vault: &Vault, heads: &'h Heads) -> Self {
+        let mut known =
+            Self { heads, paths: HashMap::new(), trusted: HashMap::new(), repository: None };
+        let Some(state) = vault.state() else { return known };
+        known.repository = state.repository.as_deref().map(of_worktrees);
+        for head in trust::all(&state.home).0 {
+            let key = outside::log_key_of(&head.path);
+            known.paths.insert(key.clone(), head.path.clone());
+            known.trusted.entry(key).or_default().push(head);
+        }
+        known.paths.extend(recorded_roots(&state.home));
+        known
+    }
+
+    fn trusted(&self, key: &str) -> &[TrustedHead] {
+        self.trusted.get(key).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns true if a head that is trusted for the path is one of the vault.
+    fn is_trusted(&self, key: &str) -> bool {
+        self.trusted(key).iter().any(|trusted| self.heads.holds(&trusted.head))
+    }
+
+    /// Returns true if a vault of the same repository that began as this one is at the path, as in
+    /// a worktree.
+    fn is_of_repository(&self, key: &str) -> bool {
+        let is_it = |trusted: &TrustedHead| {
+            self.begins(trusted)
+                && trusted.repository.as_deref().map(of_worktrees) == self.repository
+        };
+        self.repository.is_some() && self.trusted(key).iter().any(is_it)
+    }
+
+    /// Returns true if only vaults that began otherwise are known at the path.
+    fn is_of_another(&self, key: &str) -> bool {
+        let trusted = self.trusted(key);
+        !trusted.is_empty() && !trusted.iter().any(|trusted| self.begins(trusted))
+    }
+
+    /// Returns true if the log of a trusted head has the first checkpoint of the vault.
+    fn begins(&self, trusted: &TrustedHead) -> bool {
+        let first = trusted.head.hashes.map(|hashes| hashes.genesis.to_string());
+        first.is_some_and(|first| self.heads.has(CheckpointNumber::FIRST.0, &first))
+    }
+}
+
+/// Returns the folder of a repository that has this worktree.
+fn of_worktrees(repository: &Path) -> PathBuf {
+    let worktrees = repository.parent().filter(|dir| dir.ends_with("worktrees"));
+    worktrees.and_then(Path::parent).unwrap_or(repository).to_owned()
 }
 
 /// The folders in a folder that have the name of a folder of logs, in the order of their names.
@@ -93,15 +193,4 @@ fn log_folders(home: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
     folders.sort_unstable();
     folders
-}
-
-/// The paths of vaults that this user read, or trusts a head of, by the names of the folders of their
-/// logs.
-fn vault_paths(vault: &Vault) -> HashMap<String, PathBuf> {
-    let Some(state) = vault.state() else { return HashMap::new() };
-    let (heads, _) = trust::all(&state.home);
-    let named = heads.into_iter().map(|head| (outside::log_key_of(&head.path), head.path));
-    let mut paths: HashMap<_, _> = named.collect();
-    paths.extend(recorded_roots(&state.home));
-    paths
 }

@@ -10,8 +10,9 @@ use super::Workspace;
 use super::elsewhere::{OtherLogs, UnreadLogs};
 use super::retention::cuts_of;
 use crate::audit::{
-    self, Access, AppendError, Arguments, Event, HeadRef, Heads, LabelError, Labels, Listing, Logs,
-    Output, Place, Query, Recorder, Refused, Request, Text, TraceId, TraceParent, WithheldCount,
+    self, Access, AppendError, Arguments, Elsewhere, Event, HeadRef, Heads, LabelError, Labels,
+    Listing, Logs, Output, Place, Query, Recorder, Refused, Request, Text, TraceId, TraceParent,
+    WithheldCount, folder_with_logs,
 };
 use crate::model::digest::Digest;
 use crate::model::layout;
@@ -27,7 +28,7 @@ use crate::vault::Vault;
 use crate::vault::audit::{Accesses, Audit, Durability, Queries};
 use crate::vault::config::Config;
 use crate::vault::files::Files;
-use crate::vault::outside::StateFolder;
+use crate::vault::outside::{self, StateFolder};
 use crate::vault::reader::Reader;
 
 /// What is to be recorded of a command.
@@ -233,9 +234,14 @@ impl Recording {
 
 /// The checkpoints of a vault, as far as they can be read.
 pub(crate) fn heads_of(vault: &Vault) -> Heads {
-    let log = trust::open_log(vault).ok();
-    let chronicle = log.as_ref().and_then(|log| log.sound().ok());
-    chronicle.as_ref().map(Heads::from).unwrap_or_default()
+    sound_heads(vault).unwrap_or_default()
+}
+
+/// The checkpoints of a vault; `None` if its log cannot be relied on.
+pub(super) fn sound_heads(vault: &Vault) -> Option<Heads> {
+    let log = trust::open_log(vault).ok()?;
+    let chronicle = log.sound().ok()?;
+    Some(Heads::from(&chronicle))
 }
 
 /// What was read of the access log.
@@ -252,12 +258,14 @@ fn open(dir: &Path) -> Result<Logs, Failure> {
 }
 
 /// The logs of accesses to a vault.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct AccessLogs {
     /// The folder of those on this machine, in the user's hands; none without a place for them.
     pub(crate) folder: Option<PathBuf>,
     /// These and those in the vault, with the cuts.
     pub(crate) logs: Logs,
+    /// The folders of other paths among them.
+    pub(crate) other_paths: Vec<Elsewhere>,
     /// Logs of this user that are not among them.
     pub(crate) unread: Vec<UnreadLogs>,
 }
@@ -331,7 +339,7 @@ impl Workspace<'_> {
         let folder = self.user_folder(vault).map_err(no_place)?;
         let logs = folder.as_deref().map_or_else(|| Ok(Logs::none()), open)?;
         let logs = of_log(logs.with_accesses_in(vault))?.pruned_at(cuts_of(vault));
-        Ok(AccessLogs { folder, logs, unread: Vec::new() })
+        Ok(AccessLogs { folder, logs, ..AccessLogs::default() })
     }
 
     /// The same logs as far as they can be read: a folder that cannot be listed is a fault of the
@@ -343,7 +351,7 @@ impl Workspace<'_> {
         let no_place = |why| Failure::new(Code::Io, format!("there is no access log: {why}"));
         let folder = self.user_folder(vault).map_err(no_place)?;
         let logs = Logs::of_accesses(folder.as_deref(), vault).pruned_at(cuts_of(vault));
-        Ok(AccessLogs { folder, logs, unread: Vec::new() })
+        Ok(AccessLogs { folder, logs, ..AccessLogs::default() })
     }
 
     /// The same logs for an answer: with those of this user at other paths.
@@ -356,7 +364,11 @@ impl Workspace<'_> {
 
     fn with_other_paths(&self, own: AccessLogs, vault: &Vault) -> AccessLogs {
         let OtherLogs { read, heads, unread } = self.other_logs(vault);
-        AccessLogs { logs: own.logs.with_elsewhere(&read, heads), unread, ..own }
+        let logs = match heads {
+            Some(heads) => own.logs.with_elsewhere(&read, heads),
+            None => own.logs,
+        };
+        AccessLogs { logs, other_paths: read, unread, ..own }
     }
 
     /// The folder that the user's access logs are to be in, if there is none: CTX_AUDIT_DIR, or the
@@ -381,11 +393,27 @@ impl Workspace<'_> {
         }
     }
 
-    /// The logs in a folder that the user names.
+    /// The logs in a folder that the user names, or in the one of this vault in it, as
+    /// `CTX_AUDIT_DIR` has it.
     ///
     /// # Errors
-    /// There is no such folder, or it cannot be listed.
+    /// There is no such folder or no log in it, or it cannot be listed.
     pub(crate) fn logs_in(&self, vault: &Vault, dir: &Path) -> Result<AccessLogs, Failure> {
+        let dir = self.named_folder(dir)?;
+        let dir = folder_with_logs(&dir, &outside::log_key_of(vault.root())).map_err(|why| {
+            let message = format!("`{}` is not a folder of access logs: {why}", dir.display());
+            Failure::new(Code::Io, message)
+                .hint("name a folder that `ctx trace collect` made, or the one of a vault in `CTX_AUDIT_DIR`")
+        })?;
+        let logs = open(&dir)?.pruned_at(cuts_of(vault));
+        Ok(AccessLogs { folder: Some(dir), logs, ..AccessLogs::default() })
+    }
+
+    /// A folder that the user names.
+    ///
+    /// # Errors
+    /// There is no such folder.
+    pub(crate) fn named_folder(&self, dir: &Path) -> Result<PathBuf, Failure> {
         let mut dir = self.environment.cwd.join(dir);
         if !dir.is_dir() {
             return Err(Failure::new(Code::Io, format!("`{}` is not a folder", dir.display())));
@@ -394,8 +422,7 @@ impl Workspace<'_> {
         if dir.is_symlink() {
             dir = dir.canonicalize().unwrap_or(dir);
         }
-        let logs = open(&dir)?.pruned_at(cuts_of(vault));
-        Ok(AccessLogs { folder: Some(dir), logs, unread: Vec::new() })
+        Ok(dir)
     }
 
     /// The logs of accesses to a vault, those of other paths included. Without a place for the own
@@ -406,7 +433,7 @@ impl Workspace<'_> {
             Err(why) => (None, Some(why)),
         };
         let logs = Logs::of_accesses(folder.as_deref(), vault).pruned_at(cuts_of(vault));
-        let own = AccessLogs { folder, logs, unread: Vec::new() };
+        let own = AccessLogs { folder, logs, ..AccessLogs::default() };
         (self.with_other_paths(own, vault), lacks)
     }
 

@@ -329,7 +329,8 @@ fn questions_say_that_lines_are_lost() {
     warned("impact nodes/a");
     named("replay --session s1");
     // Logs that are named are not those that this machine writes.
-    origin.ctx(&format!("trace list --logs {}", origin.path(FOLDER).display())).ok();
+    let named = origin.ctx(&format!("trace list --logs {}", origin.path(FOLDER).display()));
+    assert!(named.exits(5).stderr.contains("there is no log in it"));
 }
 
 #[test]

@@ -109,6 +109,11 @@ fn found(
     wanted: Wanted,
 ) -> Result<(Scope, Vec<RawLine>, Vec<Gap>), Failure> {
     let logs = place.seen(vault, session)?;
+    let logs = match &wanted {
+        // The user names the line.
+        Wanted::Lines(Scope::Trace(_)) => logs.with_lost_checkpoints(),
+        _ => logs,
+    };
     let (scope, found, gaps) = found_in(&logs, session, (vault, place), (chronicle, wanted))?;
     let folders: BTreeSet<&Path> =
         found.iter().filter_map(|raw| logs.elsewhere(&raw.line)).collect();

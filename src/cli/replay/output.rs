@@ -170,7 +170,7 @@ fn again(session: &Session<'_>, vault: &Vault, line: &Line) -> Result<Printed, O
     let mut ui = Ui::new(&mut stdout, &mut stderr, Terminal::default());
     ui.json = cli.global.json;
     ui.hold();
-    let mut inner = Session { ui, call, stdin: &mut stdin };
+    let mut inner = Session { ui, call, stdin: &mut stdin, named_logs: None };
     if let Err(failure) = dispatch(cli.verb, &mut inner) {
         return Err(cannot_tell(format!("the command fails now: {}", failure.message)));
     }

@@ -37,6 +37,7 @@ impl LogPlace {
         sight: &Sight,
     ) -> Result<Asked, Failure> {
         let mut has_accesses = true;
+        session.named_logs.clone_from(&self.logs);
         let all = match &self.logs {
             Some(dir) => vec![session.workspace.logs_in(vault, dir)?.logs],
             None => {
@@ -102,20 +103,35 @@ impl LogPlace {
         self.logs.is_some()
     }
 
-    /// The logs of accesses: in the folder that is named, or those of this machine and of the vault.
-    pub(in crate::cli) fn open(
+    /// The folder of the user's access logs: the one that is named, which may have no log yet.
+    pub(super) fn folder(
         &self,
         vault: &Vault,
         session: &Session<'_>,
-    ) -> Result<AccessLogs, Failure> {
+    ) -> Result<Option<PathBuf>, Failure> {
         match &self.logs {
-            Some(dir) => session.workspace.logs_in(vault, dir),
-            None => session.workspace.readable_logs(vault),
+            Some(dir) => session.workspace.named_folder(dir).map(Some),
+            None => Ok(session.workspace.readable_logs(vault)?.folder),
         }
     }
 
-    /// The same logs for an answer: with those of this user at other paths, as a reader may see
-    /// them.
+    /// The logs of accesses that questions are answered from: in the folder that is named, or those
+    /// of this machine and of the vault, with those of this user at other paths.
+    pub(super) fn open(
+        &self,
+        vault: &Vault,
+        session: &mut Session<'_>,
+    ) -> Result<AccessLogs, Failure> {
+        session.named_logs.clone_from(&self.logs);
+        let found = match &self.logs {
+            Some(dir) => session.workspace.logs_in(vault, dir),
+            None => session.workspace.asked_logs(vault),
+        }?;
+        name_unread(&found.unread, session);
+        Ok(found)
+    }
+
+    /// The same logs as a reader may see them.
     pub(in crate::cli) fn seen(
         &self,
         vault: &Vault,
@@ -123,12 +139,7 @@ impl LogPlace {
     ) -> Result<Logs, Failure> {
         let sight = session.workspace.sight(vault)?;
         note_limited(session, &sight);
-        let AccessLogs { logs, unread, .. } = match &self.logs {
-            Some(dir) => session.workspace.logs_in(vault, dir),
-            None => session.workspace.asked_logs(vault),
-        }?;
-        name_unread(&unread, session);
-        Ok(logs.seen_by(sight))
+        Ok(self.open(vault, session)?.logs.seen_by(sight))
     }
 }
 
@@ -143,12 +154,26 @@ fn name_unread(unread: &[UnreadLogs], session: &mut Session<'_>) {
     let named = |dir: &Path| shown(&dir.display().to_string()).into_owned();
     for logs in unread {
         match logs {
-            UnreadLogs::Diverged(Elsewhere { dir, of }) => {
+            UnreadLogs::Diverged(Elsewhere { dir, of }, lines) => {
                 let dir = dir.display().to_string();
                 let dir = argument(&dir);
+                let lines = count(usize::try_from(*lines).unwrap_or(usize::MAX), "line");
                 session.ui.note(&format!(
-                    "hint: the access log of `{}` also has accesses at checkpoints that this vault does not have; pass `--logs {dir}` to read them",
+                    "note: {lines} at checkpoints that this vault does not hold, in the access log of `{}`; `--logs {dir}` reads them",
                     named(of)
+                ));
+            }
+            UnreadLogs::Lacking(Elsewhere { dir, of }, why) => {
+                let (dir, why) = (named(dir), shown(why));
+                session.ui.note(&format!(
+                    "note: the access log of `{}` may lack accesses of this vault: {why} (in `{dir}`)",
+                    named(of)
+                ));
+            }
+            UnreadLogs::Uncompared(folders) => {
+                let folders = count(*folders, "folder");
+                session.ui.warn(&format!(
+                    "the checkpoint log cannot be relied on, so the access logs of other paths ({folders}) are not read; run `ctx verify`"
                 ));
             }
             UnreadLogs::Failed(dir, why) => {

@@ -3,7 +3,7 @@
 use super::format::{self, Format};
 use super::place::{Asked, LogPlace};
 use super::{hold, naming, of_writer, output, trace_id, unknown_trace, warn_of};
-use crate::audit::{Cached, Change, Cut, Event, Fault, HeadRef, Line, LostLines, Text};
+use crate::audit::{Cached, Change, Cut, Event, Fault, HeadRef, Line, Logs, LostLines, Text};
 use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
@@ -21,6 +21,7 @@ pub(super) fn show(
     let vault = session.workspace.vault()?;
     let sight = session.workspace.sight(&vault)?;
     let Asked { logs: all, .. } = place.all(&vault, session, &sight)?;
+    let all: Vec<Logs> = all.into_iter().map(Logs::with_lost_checkpoints).collect();
     let mut lines = Vec::new();
     for logs in &all {
         lines.extend(of_log(logs.find(&name))?);

@@ -10,7 +10,7 @@ use crate::cli::ui::shown;
 use crate::model::layout::{self, AUDIT_DIR};
 use crate::report::failure::Failure;
 use crate::report::retention::PrunedRow;
-use crate::report::trace::{ChangesVerified, FaultReport, TraceVerifyReport};
+use crate::report::trace::{ChangesVerified, FaultReport, OtherPathReport, TraceVerifyReport};
 use crate::trust;
 use crate::vault::Vault;
 use crate::verify::{Finding, bound_lines};
@@ -19,7 +19,7 @@ use crate::workspace::recording::{AccessLogs, heads_of, of_log};
 
 pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
-    let AccessLogs { folder, logs, .. } = place.open(&vault, session)?;
+    let AccessLogs { folder, logs, other_paths, .. } = place.open(&vault, session)?;
     let logs = logs.compared_with(heads_of(&vault));
     let Verified { lines, pruned, mut faults } = of_log(logs.verify())?;
     if !place.is_named() {
@@ -48,7 +48,11 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
         writers: logs.writers(),
         lines,
         pruned: pruned.into_iter().map(PrunedRow::from).collect(),
-        faults: faults.iter().map(FaultReport::from).collect(),
+        faults: faults
+            .iter()
+            .map(|fault| FaultReport { file: logs.named_file(fault), ..FaultReport::from(fault) })
+            .collect(),
+        other_paths: other_paths.iter().map(OtherPathReport::from).collect(),
         changes,
     };
     let changes = report.changes.as_ref();
@@ -63,6 +67,12 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
             session.ui.painted(paint, &format!("{}: {file}:{}: {message}", fault.code, fault.line));
         }
         report.pruned.iter().for_each(|pruned| gone(session, pruned));
+        if !report.other_paths.is_empty() {
+            session.ui.line(&format!("log of this path: {}", shown(&report.folder)));
+        }
+        for OtherPathReport { folder, log_of } in &report.other_paths {
+            session.ui.line(&format!("log of {}: {}", shown(log_of), shown(folder)));
+        }
         let what = of_writers(lines, report.writers);
         let verdict = match is_damaged {
             true => "the access log is damaged",

@@ -48,7 +48,7 @@ impl Question for Replay {
         let is_mine =
             move |line: &Line| line.request.principal.as_deref().map(PrincipalKey::of) == me;
         let sight = call.workspace.sight(&vault)?.only(is_mine);
-        let logs = call.workspace.asked_logs(&vault)?.logs.seen_by(sight);
+        let logs = call.workspace.asked_logs(&vault)?.logs.with_lost_checkpoints().seen_by(sight);
         let lost = missing::faults(&of_log(missing::accesses(&vault, logs.cuts()))?);
         let here = |fault: &&Fault| fault.kind != FaultKind::Elsewhere;
         let filter = Filter { session: call.labels.session.clone(), ..Filter::default() };
