@@ -195,7 +195,11 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<
     documents.extend(gone);
     let other: HashMap<&DocumentId, &DocumentId> =
         moves.iter().flat_map(|(old, new)| [(old, new), (new, old)]).collect();
+    let recased = vault.recased_files();
     for row in &mut documents {
+        if let Some(there) = recased.get(&row.path) {
+            row.path.clone_from(there);
+        }
         row.moved = row.id.as_ref().and_then(|id| other.get(id)).map(|other| (*other).clone());
     }
     documents.sort_by(|a, b| a.path.cmp(&b.path));

@@ -5,7 +5,7 @@ import os
 
 from formats import (
     MIB, Document, History, Refused, apply_diff, has_control, history_folder, is_governance,
-    is_invisible, live_path, millis, normalise, read_torn, sha256, spelled,
+    is_invisible, millis, normalise, read_torn, sha256, spelled,
 )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ class Artifact:
         head = self.v.head.get(self.id)
         is_gone = head is None
         if head is not None and self.v.entries and self.v.covers(self.v.entries[-1].number):
-            is_gone = head[1] is None or not os.path.exists(self.v.path(live_path(self.id)))
+            is_gone = head[1] is None or not os.path.exists(self.v.path(self.v.live(self.id)))
         return is_gone and not self.rule and all(self.v.covers(seal[0]) for seal in self.seals)
 
     def drop_former_seals(self):  # CKPT-41

@@ -7,8 +7,7 @@ import re
 
 from artifact import Artifact
 from formats import (
-    MIB, Refused, claims, document_id, is_excluded, is_governance, is_markdown, live_path,
-    normalise, read_yaml,
+    MIB, Refused, claims, document_id, is_excluded, is_governance, is_markdown, normalise, read_yaml,
 )  # fmt: skip
 from reviews import is_submitted
 from untouched import has_our_four, is_draft, is_edited, live_form, read_live
@@ -65,7 +64,7 @@ def check_live(v, artifacts, knows_head):
             v.find("id-collision", id)
     for id in sorted(v.head, key=str.encode):
         artifact, (version, chain_hash) = artifacts.get(id), v.head[id]
-        if not os.path.lexists(v.path(live_path(id))) and not is_governance(id):
+        if not os.path.lexists(v.path(v.live(id))) and not is_governance(id):
             v.find("document-missing", id)
         elif artifact and chain_hash and artifact.sound.get(version) == chain_hash:
             compare(v, id, artifact.texts[version], artifact.track and artifact.track.pending)
@@ -75,7 +74,7 @@ def check_live(v, artifacts, knows_head):
         if is_governance(path):
             if path not in v.head and kind is True and knows_head:
                 compare_dropped(v, artifacts.get(path), path)
-        elif is_markdown(path) and is_place(path, exclude, layout):
+        elif is_markdown(path) and is_place(v.spelled.get(path, path), exclude, layout):
             if id not in v.head or error or kind is not True:
                 unpublished(v, path, id, error, kind, knows_head, layout)
         elif kind == "link" and path.startswith("packs/") and path.endswith(".yml"):
@@ -95,7 +94,7 @@ def compare_dropped(v, artifact, path):  # VER-13
 def compare(v, id, sealed, pending=None):
     code = "policy-drift" if is_governance(id) else "drift"
     try:
-        data = v.read(live_path(id), (64 << 10) if code == "policy-drift" else 16 * MIB)
+        data = v.read(v.live(id), (64 << 10) if code == "policy-drift" else 16 * MIB)
         if data is None:
             v.find(code, id)
             return
@@ -125,7 +124,7 @@ def unpublished(v, path, id, error, kind, knows_head, layout):
         v.find("file-ignored", path=path)
         return
     try:
-        text = v.read(path, 16 * MIB).decode()
+        text = v.read(v.spelled.get(path, path), 16 * MIB).decode()
         document, form, before = read_live(normalise(text))
         if "/" not in path and layout == "structured" and not before:
             return
@@ -138,7 +137,7 @@ def unpublished(v, path, id, error, kind, knows_head, layout):
             )
             return
     except (Refused, UnicodeDecodeError):
-        data = v.read(path, 1 << 40).decode(errors="replace")
+        data = v.read(v.spelled.get(path, path), 1 << 40).decode(errors="replace")
         lines = re.split("[\n\r\x85\u2028\u2029]", data)
         is_published = any(l.strip().startswith("status") and "published" in l for l in lines)
         if not is_published:
@@ -148,7 +147,8 @@ def unpublished(v, path, id, error, kind, knows_head, layout):
 
 
 def documents(v, exclude, layout):
-    places = [p for p in v.files if is_markdown(p) and is_place(p, exclude, layout)]
+    spelled = v.spelled
+    places = [p for p in v.files if is_markdown(p) and is_place(spelled.get(p, p), exclude, layout)]
     return {id for id, error in map(document_id, places) if error != "ending"}
 
 

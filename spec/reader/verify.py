@@ -11,8 +11,8 @@ from foreign import Foreign
 from governed import Governed
 from staging import Staging
 from formats import (
-    CHAIN, MIB, STAGED, Checkpoint, FullLog, Refused, id_error, is_artifact, is_governance, is_reserved, millis, normalise, read_line,
-    read_torn, read_yaml, sha256, spelled_full,
+    CHAIN, MIB, STAGED, Checkpoint, FullLog, Refused, document_id, fold_case, history_folder, id_error, is_artifact, is_excluded,
+    is_governance, is_markdown, is_reserved, live_path, millis, normalise, read_line, read_torn, read_yaml, sha256, spelled_full,
 )  # fmt: skip
 
 LOGS = (".versions/checkpoints.jsonl", ".versions/context_history.yaml")
@@ -60,7 +60,7 @@ class Verifier(Foreign, Governed, Staging):
 
     def walk(self):  # VER-11
         """Ids of histories, files under `.versions`, candidate documents."""
-        self.histories, self.files, self.strays = set(), {}, []
+        self.histories, self.files, self.strays, self.spelled = set(), {}, [], {}
         folders = [""]
         while folders:
             folder = folders.pop()
@@ -85,6 +85,35 @@ class Verifier(Foreign, Governed, Staging):
                     else:
                         folders.append(path)
                         self.files[path + "/"] = "folder"
+        self.recase()
+
+    def recase(self):  # VAULT-65
+        """Gives live files the paths of the ids from which they differ only in case."""
+        live, recorded = {}, {}
+        for path, kind in self.files.items():
+            if kind is True and is_markdown(path) and not is_excluded(path):
+                id, error = document_id(path)
+                if not error and id not in self.histories:
+                    live.setdefault(self.in_folder(path), []).append(path)
+        for id in self.histories:
+            history = self.path(history_folder(id) + "/history.yaml")
+            if not is_governance(id) and not is_reserved(id) and os.path.lexists(history):
+                recorded.setdefault(self.in_folder(live_path(id)), []).append(live_path(id))
+        for key, paths in live.items():
+            meant = recorded.get(key, [])
+            is_free = len(meant) == 1 and not {meant[0], meant[0] + "/"} & self.files.keys()
+            if len(paths) == 1 and is_free:
+                self.spelled[meant[0]] = paths[0]
+                self.files[meant[0]] = self.files.pop(paths[0])
+
+    @staticmethod
+    def in_folder(path):
+        folder, _, name = path.rpartition("/")
+        return folder, fold_case(name)
+
+    def live(self, id):
+        """The path of the live file of an id."""
+        return self.spelled.get(live_path(id), live_path(id))
 
     def walk_versions(self, folder):
         above = folder.removesuffix(".versions")

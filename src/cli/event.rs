@@ -14,7 +14,7 @@ use crate::live::gathered::{Gathered, REPEATED};
 use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::model::layout::limit;
 use crate::report::Report;
-use crate::report::event::{EventReport, change, notes};
+use crate::report::event::{EventReport, change, notes, why_id_stays};
 use crate::txn::{Item, Live};
 use crate::vault::Vault;
 use crate::vault::left_out::LeftOut;
@@ -88,7 +88,20 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
             let would = if dry_run { "would be " } else { "" };
             ui.painted(Paint::Good, &format!("{what} {would}recorded, nothing published"));
         }
-        None => ui.line(&format!("nothing to {}", verb.replace('.', " "))),
+        None => match &outcome.recased {
+            Some(recased) => {
+                let (from, to) = (shown(&recased.from), shown(&recased.to));
+                let why = why_id_stays(&recased.id);
+                let renamed = match dry_run {
+                    _ if from == to => format!("`{to}` has this name already"),
+                    true => format!("would rename `{from}` to `{to}`"),
+                    false => format!("renamed `{from}` to `{to}`"),
+                };
+                ui.painted(Paint::Good, &renamed);
+                ui.line(&format!("  {}", shown(&why)));
+            }
+            None => ui.line(&format!("nothing to {}", verb.replace('.', " "))),
+        },
     }
     let row = |item: &Item| {
         let id = shown(item.id.as_str()).into_owned();

@@ -18,6 +18,9 @@ use crate::report::failure::Failure;
 /// stay. A link that names another document after the move than before is a warning. Links in HTML
 /// are not looked at.
 ///
+/// If only the case of the last name changes, the live file is renamed and the id stays. This makes no
+/// checkpoint, even in a governed vault. Links lead to the document in either case.
+///
 /// If the command is interrupted after its checkpoint, links may be left as they were. Run it again
 /// with --fix-links: it then makes no checkpoint, and changes the links that still lead to OLD.
 ///

@@ -49,7 +49,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("hidden-comment", "Agents read the comment, and readers of the page do not see it. Delete it, or add the document to `hidden_text: {exclude: ['nodes/a.md']}` in `.context/config.yaml`."),
     ("history-broken", "Run `ctx verify`. Restore the history from git or from a backup that verifies; `git log -- FILE` shows who changed it. Then publish again."),
     ("history-unsealed", "A command was interrupted, another program wrote the version, or it is forged. Run `ctx verify` and `ctx recover --dry-run` to see its author and time. After an interrupted command, `ctx recover` moves it out of the history."),
-    ("id-collision", "Give one of the two another name, also if only a folder differs. A retired id stays taken, because its history stays."),
+    ("id-collision", "Give one of the two another name. If only the case of a folder was changed, rename it back. A retired id stays taken, because its history stays."),
     ("id-confusable", "The problem names the first character that differs. If one id imitates the other, find out who wrote the file, and rename it with `ctx mv OLD NEW`. If both are right, nothing is to do."),
     ("id-invalid", "An id is a path without `.md`, such as `nodes/policies/returns`. It has no `\\`, no `.` or `..` as a name, and no invisible characters. For a file, rename it."),
     ("id-taken", "Choose an id that was never used: `ctx mv OLD NEW`. `ctx history ID` shows the versions of the id that is taken."),

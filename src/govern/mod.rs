@@ -31,7 +31,7 @@ pub(crate) use governance::{adopt, sealed_config};
 pub use governance::{propose_governance_file, set_governance_file};
 pub(crate) use in_force::{RulesUpon, head_named, rules_upon};
 pub use moved::move_document;
-pub use outcome::{Outcome, Refusal, Unapprovable};
+pub use outcome::{Outcome, Recased, Refusal, Unapprovable};
 pub use request::{Author, Mode, NewDocument, Request, Which};
 pub use restore::{RestoreError, RestoreRequest, RestoredFile, Restoring, Standing, restore};
 pub use retire::retire;

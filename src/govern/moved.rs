@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::artifact::{self, Base};
 use super::governance::Includes;
+use super::outcome::Recased;
 use super::transaction::Transaction;
 use super::{
     Author, Event, Gate, Mode, Outcome, PublishError, Refusal, check_layout, check_place, event,
@@ -40,6 +41,20 @@ pub fn move_document(
     mode: Mode,
 ) -> Result<Outcome, PublishError> {
     let includes = Includes::Only(&[]);
+    if let Some(recased) = Recased::of(vault, old, new)? {
+        // Nothing that is published changes, so that no review is needed.
+        let what = Event { author, mode, subjects: &[old], includes, gate: Gate::Live };
+        return event(vault, &what, |transaction, outcome| {
+            if !transaction.may_name(old) {
+                return Err(transaction.unknown(old));
+            }
+            if !mode.dry_run && recased.from != recased.to {
+                vault.files().change_case(&recased.from, &recased.to)?;
+            }
+            outcome.recased = Some(recased.clone());
+            Ok(())
+        });
+    }
     // The links of a move that was approved are changed by repeating it.
     let gate = if mode.fix_links { Gate::Live } else { Gate::Ungoverned };
     let what = Event { author, mode, subjects: &[old], includes, gate };
@@ -78,6 +93,23 @@ pub fn move_document(
         }
         Ok(())
     })
+}
+
+impl Recased {
+    /// What a move from `old` to `new` renames if it changes only the case of the last name; `None` if
+    /// it is another move.
+    fn of(vault: &Vault, old: &DocumentId, new: &DocumentId) -> Result<Option<Self>, PublishError> {
+        let files = vault.files();
+        let (recorded, to) = (old.live_path(), new.live_path());
+        let is_recased = vault.recorded_in_other_case(new).as_ref() == Some(old)
+            || (old == new && files.spelled(&to) != to);
+        if !is_recased || !files.exists(&recorded) {
+            return Ok(None);
+        }
+        check_layout(vault, new)?;
+        let from = files.spelled(&recorded).into_owned();
+        Ok(Some(Self { id: old.clone(), from, to }))
+    }
 }
 
 /// Whether the file is at its new place already: nothing is at the old one.

@@ -77,6 +77,8 @@ pub struct Outcome {
     /// Live files whose links were changed, so that they lead where they led; the changes are not
     /// published.
     pub fixed: Vec<FixedLinks>,
+    /// A live file that got its name in another case, instead of a move.
+    pub recased: Option<Recased>,
     /// Documents that were refused while others were published.
     pub refused: Vec<Refusal>,
     /// Submissions that no steward may approve.
@@ -97,6 +99,18 @@ pub struct Outcome {
     pub committed: Option<Committed>,
     /// What a command before it had left, and what was done about that.
     pub recovered: Recovered,
+}
+
+/// A live file whose name changes only in case. Its document keeps its id and its history
+/// (`spec/vault.md`, VAULT-65), so that nothing is published.
+#[derive(Clone, Debug)]
+pub struct Recased {
+    /// The id.
+    pub id: DocumentId,
+    /// The path of the file before.
+    pub from: String,
+    /// Its path afterwards.
+    pub to: String,
 }
 
 impl Outcome {

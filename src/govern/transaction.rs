@@ -17,7 +17,7 @@ use crate::checkpoint::state::{Bound, Mark, PublishedSet};
 use crate::live;
 use crate::live::inbound::{Leaving, LinksTo};
 use crate::model::digest::Digest;
-use crate::model::id::{DocumentId, fold};
+use crate::model::id::{DocumentId, fold, folder_of};
 use crate::model::layout::limit;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
@@ -248,17 +248,24 @@ impl<'a> Transaction<'a> {
                 }
             }
         }
+        const OF_NAME: &str = "choose another name; the id of what is retired, or was only \
+                               submitted, is taken too, because its history stays";
         let refuse = |id: &&DocumentId| {
             let duplicate = |(claim, name): (String, _)| {
                 let other = spelled.get(&claim)?.iter().find(|other| **other != name)?;
                 Some((name, other))
             };
             let (name, other) = id.claims_with_folders().find_map(duplicate)?;
-            let other =
-                if named.contains(other) { format!("`{other}`") } else { "another id".to_owned() };
+            let is_named = named.contains(other);
+            // Of the case of a folder there is a way back; what is not named has none.
+            let above = if name == id.as_str() { folder_of(other) } else { Some(*other) };
+            let above = above.filter(|above| is_named && folder_of(id.as_str()) != Some(above));
+            let hint = above.map_or_else(
+                || OF_NAME.to_owned(),
+                |above| format!("move the file to the folder `{above}`, or choose another name"),
+            );
+            let other = if is_named { format!("`{other}`") } else { "another id".to_owned() };
             let message = format!("`{name}` and {other} differ only in case or Unicode form");
-            let hint = "choose another name; the id of what is retired, or was only submitted, is taken \
-                        too, because its history stays";
             Some(Refusal::new(id.live_path(), "id-collision", message, hint))
         };
         new.iter().filter_map(refuse).collect()

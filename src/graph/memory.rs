@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::{Catalog, Mention, name_key};
+use super::{Catalog, Mention, name_key, resolve};
 use crate::document::links::{LinkKind, LinkTarget, Names, site_targets};
 use crate::model::id::{DocumentId, fold};
 use crate::vault::site::SiteLinks;
@@ -15,8 +15,8 @@ pub(crate) struct Memory {
     sites: SiteLinks,
     /// Documents by the key of their last segment.
     named: HashMap<String, Arc<Names>>,
-    /// Who mentions an id exactly, by its text.
-    by_id: HashMap<String, Vec<(DocumentId, LinkKind)>>,
+    /// Who mentions an id, by its folded text, and how.
+    by_id: HashMap<String, Vec<(DocumentId, Mention)>>,
     /// Who mentions a name, by its key.
     by_name: HashMap<String, Vec<(DocumentId, Mention)>>,
     aliases: HashMap<DocumentId, Vec<String>>,
@@ -38,14 +38,14 @@ impl Memory {
             for mention in mentions {
                 match &mention.target {
                     LinkTarget::Document(target) => {
-                        let list = memory.by_id.entry(target.clone()).or_default();
-                        list.push((id.clone(), mention.kind));
+                        let list = memory.by_id.entry(fold(target)).or_default();
+                        list.push((id.clone(), mention.clone()));
                     }
                     LinkTarget::Site(path) => {
                         let mut targets = site_targets(path, &memory.sites).into_iter();
                         if let Some(target) = targets.find(|id| memory.documents.contains_key(id)) {
-                            let list = memory.by_id.entry(target.to_string()).or_default();
-                            list.push((id.clone(), mention.kind));
+                            let list = memory.by_id.entry(target.folded()).or_default();
+                            list.push((id.clone(), mention.clone()));
                         }
                     }
                     LinkTarget::Name(name) => {
@@ -96,7 +96,9 @@ impl Catalog for Memory {
     }
 
     fn mentioned_by(&self, id: &DocumentId) -> Vec<(DocumentId, LinkKind)> {
-        self.by_id.get(id.as_str()).cloned().unwrap_or_default()
+        let all = self.by_id.get(&id.folded()).into_iter().flatten();
+        let own = all.filter(|(from, mention)| resolve(self, from, mention).as_ref() == Some(id));
+        own.map(|(from, mention)| (from.clone(), mention.kind)).collect()
     }
 
     fn naming(&self, key: &str) -> Vec<(DocumentId, Mention)> {

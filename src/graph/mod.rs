@@ -91,10 +91,19 @@ pub(crate) fn name_key(name: &str) -> String {
 pub(crate) fn resolve(
     catalog: &impl Catalog,
     from: &DocumentId,
-    target: &LinkTarget,
+    mention: &Mention,
 ) -> Option<DocumentId> {
-    match target {
-        LinkTarget::Document(id) => id.parse().ok().filter(|id| catalog.holds(id)),
+    match &mention.target {
+        LinkTarget::Document(text) => {
+            let id: DocumentId = text.parse().ok()?;
+            if catalog.holds(&id) {
+                return Some(id);
+            }
+            // The file of the document may have its name in another case (GRAPH-22).
+            let names =
+                (mention.kind == LinkKind::Reference).then(|| catalog.named(&name_key(text)));
+            names?.in_other_case(&id).cloned()
+        }
         LinkTarget::Site(path) => {
             site_targets(path, catalog.sites()).into_iter().find(|id| catalog.holds(id))
         }
@@ -112,7 +121,7 @@ pub(crate) fn resolve(
 /// depends on itself, which is a cycle.
 pub(crate) fn outgoing(catalog: &impl Catalog, id: &DocumentId) -> BTreeSet<Edge> {
     let edge = |mention: Mention| {
-        let to = resolve(catalog, id, &mention.target)?;
+        let to = resolve(catalog, id, &mention)?;
         Some(Edge { from: id.clone(), to, kind: mention.kind })
     };
     catalog.mentions(id).into_iter().filter_map(edge).filter(says_something).collect()
@@ -156,7 +165,7 @@ impl<'c, C: Catalog> Incoming<'c, C> {
         }
         let mut edges: HashMap<DocumentId, Vec<Edge>> = HashMap::new();
         for (from, mention) in self.catalog.naming(key) {
-            if let Some(to) = resolve(self.catalog, &from, &mention.target) {
+            if let Some(to) = resolve(self.catalog, &from, &mention) {
                 let edge = Edge { from, to: to.clone(), kind: mention.kind };
                 edges.entry(to).or_default().push(edge);
             }

@@ -401,9 +401,13 @@ impl At<'_> {
         self.posting(&Term::Unreadable)
     }
 
-    /// Rows of documents that mention an id.
-    pub(crate) fn linking(&self, kind: LinkKind, id: &str) -> Result<RoaringBitmap, Damaged> {
-        self.posting(&Term::Link(kind, id))
+    /// Rows of documents that mention an id, in any case.
+    pub(crate) fn linking(
+        &self,
+        kind: LinkKind,
+        id: &DocumentId,
+    ) -> Result<RoaringBitmap, Damaged> {
+        self.posting(&Term::Link(kind, &id.folded()))
     }
 
     /// Rows of documents that link to a path from the root of a site.

@@ -166,7 +166,7 @@ impl Row {
         additions.aliases.iter().for_each(|name| take(&Term::Alias(&fold(name))));
         for mention in &metadata.mentions {
             match &mention.target {
-                LinkTarget::Document(id) => take(&Term::Link(mention.kind, id)),
+                LinkTarget::Document(id) => take(&Term::Link(mention.kind, &fold(id))),
                 LinkTarget::Site(path) => take(&Term::Site(path)),
                 LinkTarget::Name(name) => take(&Term::Named(&name_key(name))),
             }

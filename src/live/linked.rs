@@ -169,6 +169,7 @@ impl<'v> Surroundings<'v> {
         match &link.target {
             LinkTarget::Document(name) => match name.parse::<DocumentId>() {
                 Ok(id) if self.holds(&id, link) => Ok(Some(id)),
+                Ok(id) if self.recased(&id, link).is_some() => Ok(self.recased(&id, link)),
                 // A README that is no document is there all the same.
                 Ok(id) if layout::is_readme(&id.live_path()) => Ok(None),
                 _ => Err(self.broken(name, link)),
@@ -327,6 +328,16 @@ impl<'v> Surroundings<'v> {
         let message = format!("the file of the image `{}` is not there", image.text);
         let hint = "add the file to the vault or its git repository, or mend the path";
         Some(warning("image-missing", Some(image.line), message, hint))
+    }
+
+    /// The document whose live file has exactly the path of `id`, which differs from its own id in
+    /// case (VAULT-65).
+    fn recased(&self, id: &DocumentId, link: &Link) -> Option<DocumentId> {
+        let recorded = self.vault.recorded_in_other_case(id)?;
+        let is_meant = link.kind == LinkKind::Reference
+            && self.ids.contains(&recorded)
+            && self.vault.files().spelled(&recorded.live_path()) == id.live_path();
+        is_meant.then_some(recorded)
     }
 
     fn holds(&self, id: &DocumentId, link: &Link) -> bool {

@@ -241,7 +241,11 @@ impl Known {
         sites: &SiteLinks,
     ) -> Option<DocumentId> {
         match target {
-            LinkTarget::Document(name) => name.parse().ok(),
+            LinkTarget::Document(name) => {
+                let id: DocumentId = name.parse().ok()?;
+                let names = self.names.get(&name_key(name));
+                Some(names.and_then(|names| names.in_other_case(&id)).cloned().unwrap_or(id))
+            }
             LinkTarget::Site(path) => {
                 let mut targets = links::site_targets(path, sites).into_iter();
                 targets.find(|id| self.rivals.contains(id))

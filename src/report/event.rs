@@ -6,7 +6,7 @@ use super::checkpoint::CheckpointReport;
 use super::problem::{FileProblems, ProblemReport};
 use super::recover::RecoveredReport;
 use super::{Report, Spell};
-use crate::govern::{Outcome, Unapprovable};
+use crate::govern::{Outcome, Recased, Unapprovable};
 use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
@@ -29,6 +29,9 @@ pub struct EventReport<'e> {
     /// Submissions that wait for more approvals, or for the rest of their change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     awaiting: Vec<AwaitingReport<'e>>,
+    /// A live file that got its name in another case, instead of a move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    renamed: Option<RenamedReport<'e>>,
     /// Links to what was retired or moved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     inbound_links: Vec<InboundReport<'e>>,
@@ -68,6 +71,28 @@ struct AwaitingReport<'e> {
     required: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     change: Option<&'e str>,
+}
+
+/// A live file that got its name in another case.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+struct RenamedReport<'e> {
+    id: &'e DocumentId,
+    from: &'e str,
+    to: &'e str,
+    reason: String,
+}
+
+impl<'e> From<&'e Recased> for RenamedReport<'e> {
+    fn from(recased: &'e Recased) -> Self {
+        let Recased { id, from, to } = recased;
+        Self { id, from, to, reason: why_id_stays(id) }
+    }
+}
+
+/// Why a document keeps its id when the case of its file changes.
+pub(crate) fn why_id_stays(id: &DocumentId) -> String {
+    format!("the id stays `{id}`, because some file systems cannot hold histories under both names")
 }
 
 #[derive(Debug, Serialize)]
@@ -185,6 +210,7 @@ impl<'e> EventReport<'e> {
                     change: awaited.change.as_deref(),
                 })
                 .collect(),
+            renamed: outcome.recased.as_ref().map(RenamedReport::from),
             inbound_links: outcome.links.inbound.iter().map(InboundReport::from).collect(),
             captured_links: outcome.links.captured.iter().map(CapturedReport::from).collect(),
             texts_after_wikilinks: outcome.links.texts.iter().map(InboundReport::from).collect(),

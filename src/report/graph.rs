@@ -95,7 +95,7 @@ fn unresolved(graph: &Memory) -> Vec<UnresolvedReport> {
     };
     for from in &ids {
         for mention in graph.mentions(from) {
-            if graph::resolve(graph, from, &mention.target).is_none() {
+            if graph::resolve(graph, from, &mention).is_none() {
                 let to = match mention.target {
                     LinkTarget::Document(to) | LinkTarget::Name(to) => to,
                     LinkTarget::Site(path) if is_site_folder(&path) => {

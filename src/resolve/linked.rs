@@ -8,9 +8,9 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use crate::document::links::{LinkKind, LinkTarget, Names, site_sources, site_targets};
-use crate::graph::{Catalog, Mention, name_key};
+use crate::graph::{Catalog, Mention, name_key, resolve};
 use crate::index::{At, Damaged, Held, Metadata};
-use crate::model::id::DocumentId;
+use crate::model::id::{DocumentId, fold};
 use crate::vault::site::SiteLinks;
 
 /// The catalog of a checkpoint. It answers with nothing once the index turned out to be damaged,
@@ -72,15 +72,23 @@ impl<'i> Linked<'i> {
         Ok(held)
     }
 
-    /// Who mentions exactly this id in one way.
-    fn exactly(
+    /// Who mentions this id in one way.
+    fn mentioning(
         &self,
         id: &DocumentId,
         kind: LinkKind,
     ) -> Result<Vec<(DocumentId, LinkKind)>, Damaged> {
-        let mention = Mention { kind, target: LinkTarget::Document(id.as_str().to_owned()) };
-        let mut found = self.serving(self.at.linking(kind, id.as_str()))?;
-        found.retain(|held| held.metadata.as_ref().is_some_and(|m| m.mentions.contains(&mention)));
+        let mut found = self.serving(self.at.linking(kind, id))?;
+        let is_of_kind = |mention: &&Mention| {
+            mention.kind == kind && matches!(mention.target, LinkTarget::Document(_))
+        };
+        found.retain(|held| {
+            let mut mentions = held.metadata.iter().flat_map(|m| &m.mentions).filter(is_of_kind);
+            mentions.any(|mention| {
+                let LinkTarget::Document(text) = &mention.target else { return false };
+                fold(text) == id.folded() && resolve(self, &held.id, mention).as_ref() == Some(id)
+            })
+        });
         Ok(found.iter().map(|held| (held.id.clone(), kind)).collect())
     }
 
@@ -136,8 +144,8 @@ impl Catalog for Linked<'_> {
 
     fn mentioned_by(&self, id: &DocumentId) -> Vec<(DocumentId, LinkKind)> {
         let kinds = LinkKind::ALL.iter();
-        let exactly = kinds.flat_map(|(_, kind)| self.answer(self.exactly(id, *kind)));
-        exactly.chain(self.answer(self.by_site(id))).collect()
+        let by_id = kinds.flat_map(|(_, kind)| self.answer(self.mentioning(id, *kind)));
+        by_id.chain(self.answer(self.by_site(id))).collect()
     }
 
     fn naming(&self, key: &str) -> Vec<(DocumentId, Mention)> {

@@ -55,7 +55,7 @@ fn left_behind(new: &DocumentId) -> Hint {
 }
 
 /// What to do about a move that no event can record, because some file systems do not distinguish
-/// the two names.
+/// the two names, such as those of a folder in another case.
 fn renamed(old: &DocumentId, new: &DocumentId) -> Option<Hint> {
     old.collision_with(new)?;
     let (old, new) = (old.live_path(), new.live_path());

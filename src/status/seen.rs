@@ -116,7 +116,7 @@ impl Seen {
             folder => format!("{folder}/{}", layout::VERSIONS),
         };
         let open = |path: &str| self.place.as_ref().and_then(|_| vault.files().folder(path));
-        SeenFolder { seen: self, head, live: open(folder), histories: open(&histories) }
+        SeenFolder { seen: self, vault, head, live: open(folder), histories: open(&histories) }
     }
 
     /// Records more, where another process is not at it.
@@ -136,6 +136,7 @@ impl Seen {
 #[derive(Debug)]
 pub(super) struct SeenFolder<'a> {
     seen: &'a Seen,
+    vault: &'a Vault,
     head: &'a Snapshot<'a>,
     live: Option<OpenFolder>,
     histories: Option<OpenFolder>,
@@ -154,7 +155,9 @@ impl SeenFolder<'_> {
         if sealed != (version, *chain_hash.bytes(), sealed_at.map(Timestamp::millis)) {
             return None;
         }
-        let live = self.live.as_ref()?.stamp(name_of(path))?;
+        let live = self.live.as_ref()?.stamp(name_of(path));
+        // The file may have the name in another case (VAULT-65).
+        let live = live.or_else(|| self.vault.files().stamp(path).ok())?;
         let is_same = known.files == self.files(live, path, known.keyframe)?;
         is_same.then(|| (id, version, known.end.map(Timestamp::from_millis)))
     }

@@ -4,6 +4,7 @@
 //! symbolic link, so that no name in a vault reaches a file outside. Reads are bounded, and only
 //! regular files are read (a fifo would block for ever). How they are written is in `write`.
 
+use std::borrow::Cow;
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -11,11 +12,12 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
+use super::recased::Recased;
 use super::walk::Kind;
 
 /// A file operation that failed: what was tried, on which path of the vault.
@@ -95,6 +97,8 @@ pub struct Files {
     pub(super) waits: bool,
     /// What changes the disk.
     pub(super) disk: Disk,
+    /// The live files whose names differ in case from the recorded ones.
+    pub(super) recased: Arc<Recased>,
 }
 
 /// What tells whether a file was touched: a process that writes to it, replaces it or sets its
@@ -154,7 +158,7 @@ impl OpenFolder {
         names: [&str; N],
     ) -> Option<[Stamp; N]> {
         let found = rustix::fs::statat(&self.0, folder, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        if !rustix::fs::FileType::from_raw_mode(found.st_mode).is_dir() {
+        if !FileType::from_raw_mode(found.st_mode).is_dir() {
             return None;
         }
         let stamps = names.map(|name| stamp_of(&self.0, &format!("{folder}/{name}")));
@@ -170,7 +174,7 @@ impl OpenFolder {
 )]
 fn stamp_of(dir: &OwnedFd, path: &str) -> Option<Stamp> {
     let stat = rustix::fs::statat(dir, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+    if !FileType::from_raw_mode(stat.st_mode).is_file() {
         return None;
     }
     Some(Stamp {
@@ -201,6 +205,7 @@ impl Files {
             local: Arc::default(),
             waits: true,
             disk: Disk::default(),
+            recased: Arc::default(),
         })
     }
 
@@ -297,9 +302,15 @@ impl Files {
 
     pub(super) fn open_regular(&self, path: &str) -> Result<(File, Metadata), FileError> {
         let flags = READ | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let fd = open_beneath(&self.dir, path, flags, Mode::empty())
-            .map_err(|e| FileError::from_errno("read", path, e))?;
-        let file = File::from(fd);
+        let open = |path: &str| open_beneath(&self.dir, path, flags, Mode::empty());
+        let opened = match open(path) {
+            Err(Errno::NOENT) => match self.recased(path) {
+                Some(there) => open(&there),
+                None => Err(Errno::NOENT),
+            },
+            opened => opened,
+        };
+        let file = File::from(opened.map_err(|e| FileError::from_errno("read", path, e))?);
         let meta = file.metadata().map_err(FileError::io("read", path))?;
         if !meta.is_file() {
             return Err(FileError::NotRegular { path: path.to_owned() });
@@ -337,36 +348,57 @@ impl Files {
 
     /// Whether anything, of whatever kind, has this name.
     pub fn exists(&self, path: &str) -> bool {
-        rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        self.stat(path).is_some()
+    }
+
+    fn stat(&self, path: &str) -> Option<Stat> {
+        let stat = |path: &str| rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW);
+        match stat(path) {
+            Err(Errno::NOENT) => stat(&self.recased(path)?).ok(),
+            found => found.ok(),
+        }
+    }
+
+    /// The path of the file that is the live file of `path`: this path, or one that differs in case
+    /// where nothing has exactly this path (VAULT-65).
+    pub(crate) fn spelled<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        match rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => self.recased(path).map_or(Cow::Borrowed(path), Cow::Owned),
+            _ => Cow::Borrowed(path),
+        }
     }
 
     /// The device and the number of what has this name.
     pub(super) fn identity(&self, path: &str) -> Option<(u64, u64)> {
-        let stat = rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let stat = self.stat(path)?;
         Some((stat.st_dev, stat.st_ino))
+    }
+
+    /// Whether a file has no other name, as a hard link gives.
+    pub(super) fn has_one_name(&self, path: &str) -> bool {
+        self.stat(path).is_some_and(|stat| stat.st_nlink == 1)
+    }
+
+    /// Whether two names are those of one file or folder.
+    pub(super) fn is_same(&self, one: &str, other: &str) -> bool {
+        let identity = self.identity(one);
+        identity.is_some() && identity == self.identity(other)
     }
 
     /// What has this name; `None` if nothing does.
     pub(super) fn kind(&self, path: &str) -> Option<Kind> {
-        let stat = rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some(match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
-            rustix::fs::FileType::Directory => Kind::Folder,
-            rustix::fs::FileType::Symlink => Kind::Link,
-            rustix::fs::FileType::RegularFile => Kind::File,
-            _ => Kind::Special,
-        })
+        Some(kind_of(FileType::from_raw_mode(self.stat(path)?.st_mode)))
     }
 
     /// Whether a regular file has this name.
     pub fn is_file(&self, path: &str) -> bool {
-        let stat = rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW);
-        stat.is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file())
+        self.stat(path).is_some_and(|stat| FileType::from_raw_mode(stat.st_mode).is_file())
     }
 
     /// Whether a folder is at a path; a link to one is none.
     pub fn is_folder(&self, path: &str) -> bool {
         let stat = rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW);
-        stat.is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir())
+        stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
     }
 
     /// The names in a folder that are UTF-8, in no order.
@@ -374,15 +406,42 @@ impl Files {
     /// # Errors
     /// There is no such folder, or it cannot be listed.
     pub fn names(&self, folder: &str) -> Result<Vec<String>, FileError> {
+        self.listed(folder, |_, name, _| name.to_owned())
+    }
+
+    /// The names in a folder that are UTF-8, each with its kind, in no order; the root has an empty
+    /// path.
+    ///
+    /// # Errors
+    /// As [`Files::names`].
+    pub(super) fn entries(&self, folder: &str) -> Result<Vec<(String, Kind)>, FileError> {
+        let folder = if folder.is_empty() { "." } else { folder };
+        self.listed(folder, |fd, name, kind| {
+            let kind = match kind {
+                // Not every file system says it in the folder.
+                FileType::Unknown => rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+                kind => kind,
+            };
+            (name.to_owned(), kind_of(kind))
+        })
+    }
+
+    fn listed<T>(
+        &self,
+        folder: &str,
+        take: impl Fn(&OwnedFd, &str, FileType) -> T,
+    ) -> Result<Vec<T>, FileError> {
         let fail = |e| FileError::from_errno("list", folder, e);
         let fd = open_beneath(&self.dir, folder, DIRECTORY, Mode::empty()).map_err(fail)?;
-        let mut names = Vec::new();
+        let mut all = Vec::new();
         for entry in rustix::fs::Dir::read_from(&fd).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let name = entry.file_name().to_str().ok();
-            names.extend(name.filter(|name| !matches!(*name, "." | "..")).map(str::to_owned));
+            let name = name.filter(|name| !matches!(*name, "." | ".."));
+            all.extend(name.map(|name| take(&fd, name, entry.file_type())));
         }
-        Ok(names)
+        Ok(all)
     }
 }
 
@@ -395,6 +454,15 @@ impl FileError {
     /// `a/b` where `a` is a file: nothing of that name can exist.
     fn is_under_a_file(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
+    }
+}
+
+fn kind_of(found: FileType) -> Kind {
+    match found {
+        FileType::Directory => Kind::Folder,
+        FileType::Symlink => Kind::Link,
+        FileType::RegularFile => Kind::File,
+        _ => Kind::Special,
     }
 }
 

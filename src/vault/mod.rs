@@ -21,6 +21,7 @@ pub mod outside;
 mod private;
 pub mod progress;
 pub mod reader;
+mod recased;
 pub mod replace;
 pub mod review;
 pub mod site;
@@ -333,7 +334,10 @@ impl Vault {
     /// # Errors
     /// Another process holds it, or the lock file cannot be made (a read-only vault).
     pub fn lock(&self, who: &str) -> Result<lock::WriteLock, lock::LockError> {
-        Ok(lock::acquire(&self.files, self.patience, who)?.held_by(&self.holder))
+        let lock = lock::acquire(&self.files, self.patience, who)?.held_by(&self.holder);
+        // Another process may have renamed files meanwhile.
+        self.files.recased.forget();
+        Ok(lock)
     }
 }
 

@@ -60,11 +60,12 @@ impl Files {
 
     fn stage(&self, wanted: &Replacement<'_>) -> Result<String, FileError> {
         let Some(expected) = wanted.expected else { return self.stage_new(wanted) };
-        self.expect(wanted.path, expected)?;
-        let fail = |e| FileError::from_errno("replace", wanted.path, e);
-        let (folder, name) = self.folder_of(wanted.path)?;
+        let path = &*self.spelled(wanted.path);
+        self.expect(path, expected)?;
+        let fail = |e| FileError::from_errno("replace", path, e);
+        let (folder, name) = self.folder_of(path)?;
         let old = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
-        let temporary = self.temporary(&folder, wanted.path)?;
+        let temporary = self.temporary(&folder, path)?;
         let file = self.disk.create(&temporary.place()).map_err(fail)?;
         let fill = || {
             rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o7777)).map_err(fail)?;
@@ -76,7 +77,7 @@ impl Files {
                 let _ = rustix::fs::fchown(&file, Some(user), Some(group));
             }
             let written = self.disk.write(&file, &temporary.path, 0, wanted.bytes);
-            written.map_err(FileError::io("replace", wanted.path))
+            written.map_err(FileError::io("replace", path))
         };
         let filled = fill();
         if filled.is_err() {
@@ -129,13 +130,15 @@ impl Files {
         wanted: &Replacement<'_>,
         expected: Fingerprint,
     ) -> Result<(), FileError> {
-        let fail = |e| FileError::from_errno("replace", wanted.path, e);
+        // One name for all that follows, whoever renames files meanwhile.
+        let path = &*self.spelled(wanted.path);
+        let fail = |e| FileError::from_errno("replace", path, e);
         // Most often an editor that saved meanwhile is seen before anything moves.
-        self.expect(wanted.path, expected).inspect_err(|_| self.discard(temporary))?;
+        self.expect(path, expected).inspect_err(|_| self.discard(temporary))?;
         let (folder, name) = self.folder_of(temporary)?;
         let new = Place { folder: &folder, name, path: temporary };
-        let (folder, name) = self.folder_of(wanted.path)?;
-        let live = Place { folder: &folder, name, path: wanted.path };
+        let (folder, name) = self.folder_of(path)?;
+        let live = Place { folder: &folder, name, path };
         match self.disk.exchange(&new, &live) {
             Ok(()) => {}
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
@@ -158,7 +161,7 @@ impl Files {
             self.discard(temporary);
         }
         Err(match changed {
-            FileError::Changed { .. } => FileError::Changed { path: wanted.path.to_owned() },
+            FileError::Changed { .. } => FileError::Changed { path: path.to_owned() },
             other => other,
         })
     }

@@ -3,12 +3,14 @@
 //! Links are not followed; names are reported in byte order, so that every walk of the same tree
 //! gives the same list.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use rayon::prelude::*;
 
 use super::config::Layout;
 use super::ignored::{self, Ignoring, Rules};
+use super::recased::joined;
 use super::{Vault, is_vault};
 use crate::model::layout;
 
@@ -76,8 +78,8 @@ impl Vault {
         let (path, rules) = (String::new(), ignoring.above());
         let mut folders = vec![Place { path, rules, is_ignored: false }];
         while !folders.is_empty() {
-            let listed: Vec<Listing> =
-                folders.par_iter().map(|place| list(self.root(), &place.path)).collect();
+            let listed: Vec<(Listing, HashMap<String, String>)> =
+                folders.par_iter().map(|place| self.listed(place)).collect();
             let mut next = Vec::new();
             for (place, listing) in folders.into_iter().zip(listed) {
                 survey.take(self, place, listing, &mut ignoring, &mut next);
@@ -89,6 +91,21 @@ impl Vault {
         survey.found.unusable_rules = ignoring.unusable;
         survey.sort();
         survey
+    }
+
+    /// What a folder holds, and the recorded names of those documents whose files have them in
+    /// another case, by the names of the files.
+    fn listed(&self, place: &Place) -> (Listing, HashMap<String, String>) {
+        let listing = list(self.root(), &place.path);
+        let mut recorded = HashMap::new();
+        if !place.is_ignored && !listing.is_vault && self.is_document_folder(&place.path) {
+            let texts = || listing.entries.iter().filter(|entry| entry.is_text);
+            let entries = || texts().map(|entry| (entry.name.as_str(), entry.kind));
+            let files = self.files().recased_in(&place.path, entries);
+            recorded.extend(files.iter().map(|(name, there)| (there.clone(), name.clone())));
+            self.files().recased.learn(&place.path, files);
+        }
+        (listing, recorded)
     }
 
     /// The folder above a file that is a vault of its own, if there is one.
@@ -241,7 +258,7 @@ impl Survey {
         &mut self,
         vault: &Vault,
         place: Place,
-        listing: Listing,
+        (listing, recorded): (Listing, HashMap<String, String>),
         ignoring: &mut Ignoring<'_>,
         next: &mut Vec<Place>,
     ) {
@@ -260,15 +277,13 @@ impl Survey {
         let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
         let is_history = parent.rsplit('/').next() == Some(layout::VERSIONS);
         for Entry { name, is_text, kind } in &listing.entries {
-            let entry = match path.as_str() {
-                "" => name.clone(),
-                path => format!("{path}/{name}"),
-            };
+            let entry = joined(&path, name);
             let is_folder = *kind == Kind::Folder;
             let is_ignored =
                 is_ignored || (has_documents && ignoring.rule(&rules, &entry, is_folder).is_some());
             if has_documents && !is_ignored {
-                self.found.take(vault, &entry, *is_text, *kind);
+                let recorded = recorded.get(name).map(|name| joined(&path, name));
+                self.found.take(vault, &entry, recorded, (*is_text, *kind));
             }
             match kind {
                 Kind::Folder if name == ".git" || name == "node_modules" => {}
@@ -317,8 +332,15 @@ impl Survey {
 }
 
 impl WalkedFiles {
-    /// Takes in what is in a folder of documents.
-    fn take(&mut self, vault: &Vault, path: &str, is_text: bool, kind: Kind) {
+    /// Takes in what is in a folder of documents; `recorded` is the path that the id of a document
+    /// has where the file differs from it in case.
+    fn take(
+        &mut self,
+        vault: &Vault,
+        path: &str,
+        recorded: Option<String>,
+        (is_text, kind): (bool, Kind),
+    ) {
         let list = match kind {
             _ if !is_text && (kind == Kind::Folder || layout::is_markdown(path)) => {
                 &mut self.unreadable_names
@@ -330,6 +352,6 @@ impl WalkedFiles {
             Kind::File => &mut self.documents,
             Kind::Special => &mut self.not_files,
         };
-        list.push(path.to_owned());
+        list.push(recorded.unwrap_or_else(|| path.to_owned()));
     }
 }

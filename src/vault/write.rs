@@ -154,6 +154,33 @@ impl Files {
         self.disk.rename_new(&from, &Place { folder: &new, name: new_name, path: to }).map_err(fail)
     }
 
+    /// Changes the case of a file's last name, durable when this returns. No other file must have
+    /// the new name.
+    ///
+    /// # Errors
+    /// Another file has the new name, or the file system does not change the case.
+    pub(crate) fn change_case(&self, from: &str, to: &str) -> Result<(), FileError> {
+        let fail = |e| FileError::from_errno("rename", from, e);
+        let (folder, name) = self.folder_of(from)?;
+        let new_name = to.rsplit('/').next().unwrap_or(to);
+        let old = Place { folder: &folder, name, path: from };
+        let new = Place { folder: &folder, name: new_name, path: to };
+        match self.disk.rename_new(&old, &new) {
+            // If both names are those of one file, and it is no second name, then the file system
+            // does not distinguish case, and no other file can get in the way.
+            Err(Errno::EXIST) if self.is_same(from, to) && self.has_one_name(from) => {
+                self.disk.rename(&old, &new).map_err(fail)?;
+            }
+            renamed => renamed.map_err(fail)?,
+        }
+        self.recased.forget();
+        let above = from.rsplit_once('/').map_or("", |(above, _)| above);
+        match self.entries(above)?.iter().any(|(name, _)| name == new_name) {
+            true => self.sync(&[Written::Named(to)]),
+            false => Err(fail(Errno::EXIST)),
+        }
+    }
+
     /// Appends to a file that has exactly `length` bytes; one of length 0 may be absent.
     ///
     /// # Errors
@@ -251,6 +278,7 @@ impl Files {
     /// # Errors
     /// [`FileError::Changed`] if another process wrote to it meanwhile.
     pub fn remove(&self, path: &str, expected: &[u8]) -> Result<(), FileError> {
+        let path = &*self.spelled(path);
         let expected = Fingerprint::of(expected);
         self.expect(path, expected)?;
         let fail = |e| FileError::from_errno("remove", path, e);

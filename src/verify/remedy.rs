@@ -283,7 +283,7 @@ impl Code {
                 "Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run {}, or pass another hash or revision to --expect-head or --since.",
                 Verb::HeadTrust,
             ),
-            Self::IdCollision => "Find out which of the two is right, and move the other away.".into(),
+            Self::IdCollision => "If only the case of a folder was changed, rename it back. Otherwise find out which of the two is right, and move the other away.".into(),
             Self::UnrecordedRemoval | Self::CheckpointHashMissing => {
                 "Find out who wrote it before you publish again, because later the files do not show it. Restore a copy that verifies. After an interrupted command, keep the files and ask the person who ran it.".into()
             }

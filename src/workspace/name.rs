@@ -188,7 +188,7 @@ impl Workspace<'_> {
             };
         }
         if let Some(id) = text.parse::<DocumentId>().ok().filter(|id| is_known(vault, id)) {
-            return self.alone_in(vault, text, id);
+            return self.alone_in(vault, text, self.as_recorded(vault, id));
         }
         match (self.of_path(vault, text), text.strip_suffix('/')) {
             (Some(id), _) => Ok(id),
@@ -201,8 +201,17 @@ impl Workspace<'_> {
                 let hint = format!("name a document or a folder in {}", vault.root().display());
                 Err(Failure::new(Code::Usage, message).hint(hint))
             }
-            (None, _) => Ok(text.parse()?),
+            (None, _) => Ok(self.as_recorded(vault, text.parse()?)),
         }
+    }
+
+    /// The recorded id that an id means: the same, or the one that differs only in case (VAULT-65),
+    /// if the reader may know of it.
+    fn as_recorded(&self, vault: &Vault, id: DocumentId) -> DocumentId {
+        let recorded = vault.recorded_in_other_case(&id).filter(|recorded| {
+            !is_hidden(vault, recorded) && self.nameable(vault, recorded.clone()).is_ok()
+        });
+        recorded.unwrap_or(id)
     }
 
     /// An id that a text is, unless the text is the path of another document's file, too: a file
@@ -309,6 +318,7 @@ impl Workspace<'_> {
             } else {
                 path.parse().ok()?
             };
+            let id = self.as_recorded(vault, id);
             is_known(vault, &id).then_some(id)
         })
     }

@@ -98,6 +98,7 @@ mod readme;
 mod readonly;
 mod reads;
 mod rebuild;
+mod recased;
 mod recovery;
 mod reference;
 mod replayed;

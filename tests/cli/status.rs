@@ -509,11 +509,11 @@ fn status_offers_to_restore_a_deleted_governance_file() {
 }
 
 #[test]
-fn status_offers_no_move_for_a_name_that_differs_only_in_case() {
-    let place = Place::published(&[("nodes/a", "# A\n\nOne.\n")]);
-    let text = place.bytes("nodes/a.md");
-    place.remove("nodes/a.md");
-    place.write("nodes/A.md", &text);
+fn status_offers_no_move_for_a_folder_that_differs_only_in_case() {
+    let place = Place::published(&[("nodes/l/a", "# A\n\nOne.\n")]);
+    let text = place.bytes("nodes/l/a.md");
+    place.remove("nodes/l/a.md");
+    place.write("nodes/L/a.md", &text);
     assert_snapshot!(place.ctx("status").whole(), @"
     exit: 0
     -- stdout
@@ -521,12 +521,12 @@ fn status_offers_no_move_for_a_name_that_differs_only_in_case() {
     Published and unchanged: 0 documents
 
     Published, but the live file is missing (next: ctx restore ID, or ctx retire ID):
-      nodes/a.md (v1)
-          rename `nodes/A.md` back to `nodes/a.md`: ids that differ only in case or Unicode form share one history on some systems
+      nodes/l/a.md (v1)
+          rename `nodes/L/a.md` back to `nodes/l/a.md`: ids that differ only in case or Unicode form share one history on some systems
 
     Never published (next: ctx publish ID, or ctx publish --all):
-      nodes/A.md
-          rename `nodes/A.md` back to `nodes/a.md`: ids that differ only in case or Unicode form share one history on some systems
+      nodes/L/a.md
+          rename `nodes/L/a.md` back to `nodes/l/a.md`: ids that differ only in case or Unicode form share one history on some systems
     -- stderr
     ");
 }

@@ -447,7 +447,7 @@ fn the_remedy_of_an_alteration_works() {
 
     Meaning and remedy:
       [id-collision] Some file systems do not distinguish two ids, or an id is reserved.
-          Find out which of the two is right, and move the other away.
+          If only the case of a folder was changed, rename it back. Otherwise find out which of the two is right, and move the other away.
       [published-unsealed] A history records a publication or retirement that no checkpoint has.
           Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
     -- stderr

@@ -74,6 +74,17 @@ impl Names {
         resolved(ids, beside, similar, fits)
     }
 
+    /// The document whose id differs from this one only in case, if there is exactly one.
+    pub fn in_other_case(&self, id: &DocumentId) -> Option<&DocumentId> {
+        let Self { ids, order } = self;
+        let similar = &order.get_or_init(|| Order::of(ids)).similar;
+        let folded = from_the_end(&id.folded());
+        let first = similar.keys.partition_point(|key| *key < folded);
+        let is_alike = |n| similar.keys.get(n) == Some(&folded);
+        let place = *similar.least[0].get(first)?;
+        ids.get(place).filter(|_| is_alike(first) && !is_alike(first + 1))
+    }
+
     /// Which of these documents is meant by a text of `from` that all of them answer to: the least
     /// in the folder of `from`, else the least of all.
     pub fn nearest(&self, from: &DocumentId) -> Option<Resolved<'_>> {
@@ -203,6 +214,17 @@ mod tests {
 
     fn id(text: &str) -> DocumentId {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn an_id_in_another_case_is_found_if_exactly_one_has_it() {
+        let names = Names::new(["d/A", "d/b", "d/B", "e/d/A", "A"].map(id).to_vec());
+        assert_eq!(names.in_other_case(&id("d/a")), Some(&id("d/A")));
+        assert_eq!(names.in_other_case(&id("D/a")), Some(&id("d/A")));
+        for none in ["d/b", "d/c", "e/a", "x/d/A"] {
+            assert_eq!(names.in_other_case(&id(none)), None, "{none}");
+        }
+        assert_eq!(Names::default().in_other_case(&id("a")), None);
     }
 
     /// GRAPH-10 as it reads: each document is compared with the name.
