@@ -14,6 +14,7 @@ use crate::chain::replay;
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::state::{Bound, Mark, PublishedSet};
+use crate::document::{Document, utf8};
 use crate::live;
 use crate::live::inbound::{Leaving, LinksTo};
 use crate::model::digest::Digest;
@@ -383,6 +384,21 @@ impl Transaction<'_> {
         ids.extract_if(.., |id| unchanged.contains(id)).collect()
     }
 
+    /// The documents without a published version of which the live file says that its text is a draft
+    /// or not for use.
+    fn not_for_use(&self, is_new: impl Fn(&DocumentId) -> bool) -> Vec<LeftOut> {
+        let mode = self.vault.config().frontmatter;
+        let why = |id: &DocumentId| {
+            let file = self.vault.files().read_optional(&id.live_path(), limit::DOCUMENT);
+            let document = Document::of_live(utf8(&file.ok()??).ok()?).ok()?;
+            live::why_left_out(&document, None, mode)
+        };
+        let found = self.vault.documents().documents;
+        let ids = found.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
+        let new = ids.filter(is_new);
+        new.filter_map(|id| Some(LeftOut::artifact(&id, why(&id)?))).collect()
+    }
+
     /// The artifacts to look at, each once, in byte order.
     pub(super) fn candidates(&self, which: &Which, outcome: &mut Outcome) -> Vec<DocumentId> {
         match which {
@@ -399,6 +415,11 @@ impl Transaction<'_> {
                 let all = published.chain(live).filter(|id| id.is_document() || id.is_pack());
                 let all: BTreeSet<DocumentId> =
                     all.filter(is_within).chain(ids.iter().cloned()).collect();
+                // Over MCP, what was never published is not there.
+                if !self.vault.reader().is_of_published() {
+                    let is_new = |id: &DocumentId| is_within(id) && !all.contains(id);
+                    outcome.left_out.extend(self.not_for_use(is_new));
+                }
                 all.into_iter().collect()
             }
             Which::All => {

@@ -143,6 +143,31 @@ fn submit_leaves_out_what_is_not_for_use() {
 }
 
 #[test]
+fn events_of_a_folder_report_new_files_that_are_not_for_use() {
+    let place = Place::published(&[("nodes/x/a", "# A\n"), ("nodes/y/b", "# B\n")]);
+    place.edit("nodes/x/a.md", "# A\n", "# A\n\nMore.\n");
+    for (id, status) in [("x/w", "wip"), ("x/r", "rejected"), ("x/d", "draft"), ("y/w", "wip")] {
+        place.write(&format!("nodes/{id}.md"), text(status));
+    }
+    place.write("nodes/x/new.md", "# New\n");
+    let check = |line: &str| {
+        let out = place.ctx(line).ok().stdout;
+        for left in ["nodes/x/w (it says `status: wip`", "nodes/x/r (it says", "nodes/x/d ("] {
+            assert!(out.contains(&format!("left out: {left}")), "{line}: {out}");
+        }
+        assert!(!out.contains("nodes/y") && !out.contains("nodes/x/new"), "{line}: {out}");
+    };
+    check("publish nodes/x/ --dry-run");
+    let named = place.ctx("publish nodes/x/ nodes/x/w --dry-run").ok().stdout;
+    assert!(!named.contains("left out: nodes/x/w"), "{named}");
+    for who in ["ana@example.com", "kim@example.com"] {
+        place.ctx(&format!("steward assign {who} reviewer --whole-vault")).ok();
+    }
+    place.ctx("govern on").ok();
+    check("submit nodes/x/ --dry-run");
+}
+
+#[test]
 fn many_files_with_one_reason_are_one_line() {
     let place = Place::vault();
     for n in 0..7 {
