@@ -216,7 +216,10 @@ fn verb(root: &clap::Command, word: &str, next: Option<&str>) -> Vec<String> {
     if let Some((first, rest)) = lower.split_once(['-', '_', ':'])
         && let Some(command) = root.find_subcommand(first)
     {
-        let has = |name: &str| command.get_arguments().any(|arg| arg.get_long() == Some(name));
+        let has = |name: &str| {
+            let mut own = command.get_arguments().filter(|arg| !arg.is_global_set());
+            own.any(|arg| arg.get_long() == Some(name))
+        };
         return match rest {
             _ if command.has_subcommands() => part(command, first, rest),
             _ if has(rest) => vec![format!("did you mean `ctx {first} --{rest}`?")],
@@ -294,7 +297,9 @@ fn option(line: &Line<'_>, words: &[String], word: &str) -> Option<String> {
         None => SHORT.iter().find(|(short, _)| word == *short).map(|(_, name)| *name),
     };
     let number = word[1..].parse::<u32>().ok().filter(|_| has("limit"));
+    let part = word.strip_prefix("--").and_then(|name| line.command.find_subcommand(name));
     known(false)
+        .or_else(|| Some(format!("did you mean `ctx {verb} {}`?", part?.get_name())))
         .or_else(|| number.map(|number| format!("did you mean `-n {number}`?")))
         .or_else(|| name.filter(|name| has(name)).map(|name| format!("did you mean `--{name}`?")))
         .or_else(|| known(true))
