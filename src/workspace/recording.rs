@@ -322,7 +322,7 @@ impl Workspace<'_> {
         let why = match there.is_dir() {
             true => rustix::fs::access(there, may).map_err(io::Error::from).and_then(|()| {
                 // Some file systems take the right to write for granted, and make nothing.
-                if there == dir { Ok(()) } else { crate::vault::outside::try_folder_in(there) }
+                if there == dir { Ok(()) } else { outside::try_folder_in(there) }
             }),
             false => Err(io::Error::from(io::ErrorKind::NotADirectory)),
         };

@@ -186,8 +186,8 @@ fn log_file(place: &Place, folder: &Path) -> PathBuf {
         let report = at(place, folder, "trace verify --json").json("ctx.trace.verify");
         report["folder"].as_str() == dir.to_str()
     };
-    let dirs = fs::read_dir(audit).unwrap().map(|dir| dir.unwrap().path());
-    let dir = dirs.filter(is_of).next().expect("the path has a log");
+    let mut dirs = fs::read_dir(audit).unwrap().map(|dir| dir.unwrap().path());
+    let dir = dirs.find(is_of).expect("the path has a log");
     fs::read_dir(dir).unwrap().next().unwrap().unwrap().path()
 }
 
