@@ -219,7 +219,7 @@ impl Tool {
 
 /// Arguments of which an empty text is not the same as none: a text, and what guards a text that
 /// somebody else wrote.
-const KEPT: [&str; 4] = ["body", "version", "expected_version", "expected_live"];
+const KEPT: [&str; 5] = ["body", "title", "version", "expected_version", "expected_live"];
 
 /// Reads the arguments of a call. One that is null, or an empty text where it may be left out, is left
 /// out. One in the spelling of another type is converted: models write `"5"` for 5.
@@ -554,11 +554,11 @@ mod tests {
         });
         let plain = format!("{:?}", read(serde_json::json!({"id": "a"})).unwrap());
         assert_eq!(format!("{:?}", read(empty).unwrap()), plain);
-        let update = serde_json::json!({"id": "a", "body": "x", "expected_live": "", "title": ""});
+        let update = serde_json::json!({"id": "a", "body": "x", "expected_live": "", "note": ""});
         let update = super::read::<update::Update>(update.as_object().unwrap().clone());
         let update = format!("{:?}", update.unwrap());
         assert!(update.contains("expected_live: Some(\"\")"), "{update}");
-        assert!(update.contains("title: None"), "{update}");
+        assert!(update.contains("note: None"), "{update}");
         let guard = serde_json::json!({"id": "a", "body": "x", "expected_version": ""});
         assert!(super::read::<update::Update>(guard.as_object().unwrap().clone()).is_err());
     }
