@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use super::text::BOM;
 use crate::model::hint::Hint;
 use crate::model::visible::{is_zero_width, turns_line};
 
@@ -176,7 +177,7 @@ fn hidden_characters(text: &str) -> Vec<(usize, char)> {
     if is_plain(text) {
         return Vec::new();
     }
-    text.char_indices().filter(|(at, c)| is_hidden(text, *at, *c)).collect()
+    text.char_indices().filter(|(at, c)| *c == BOM || is_hidden(text, *at, *c)).collect()
 }
 
 /// Whether a character is one of control that does not shape a text.
@@ -326,17 +327,15 @@ mod tests {
 
     #[test]
     fn what_scripts_and_signs_need_is_no_finding() {
-        for text in [
-            "\u{feff}# A",
-            "می\u{200c}خواهم",
-            "👩\u{200d}🚀",
-            "❤\u{fe0f} #\u{fe0f}\u{20e3}",
-            "soft\u{a0}space　",
-        ] {
+        for text in
+            ["می\u{200c}خواهم", "👩\u{200d}🚀", "❤\u{fe0f} #\u{fe0f}\u{20e3}", "soft\u{a0}space　"]
+        {
             assert_eq!(report(text), "", "{text:?}");
         }
         assert_ne!(report("a\u{200d}b"), "");
         assert_ne!(report("a \u{fe0f}b"), "");
         assert_ne!(report("a\u{feff}b"), "");
+        // The mark of a file is before its frontmatter.
+        assert_ne!(report("\u{feff}# A"), "");
     }
 }

@@ -317,6 +317,9 @@ impl ProblemList {
         let mut found: Vec<hidden::Found> =
             hidden::conflict(body, !hidden_text).into_iter().collect();
         if hidden_text {
+            // Without a frontmatter, a mark before the body is that of the file.
+            let is_file = document.parts.frontmatter.is_none();
+            let body = if is_file { body.strip_prefix(BOM).unwrap_or(body) } else { body };
             found.extend(hidden::hidden(body));
         }
         self.problems.extend(found.into_iter().map(|found| Problem::from_text(found, above)));

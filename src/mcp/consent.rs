@@ -34,7 +34,8 @@ const AGREE: &str = "agree";
 
 /// A name in a question: between quotation marks, so that no name reads like words of the server.
 pub(super) fn quoted(name: &str) -> String {
-    Value::from(shown(name)).to_string()
+    // The text is quoted before its characters are spelled out, so that no backslash is doubled.
+    format!("\"{}\"", shown(&name.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 
 /// What a human is asked.

@@ -17,10 +17,15 @@ pub struct VerifyReport {
     checkpoints: u64,
     /// The hash of the last checkpoint.
     checkpoint_hash: Option<String>,
-    artifacts: usize,
-    versions: u64,
-    unprotected_notes: u64,
-    unprotected_retirements: u64,
+    /// Absent, as the counts after it, for a reader who may not read everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifacts: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    versions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unprotected_notes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unprotected_retirements: Option<u64>,
     /// Edited live files that say that they are drafts.
     #[serde(skip_serializing_if = "super::is_zero")]
     drafts: u64,
@@ -126,6 +131,26 @@ impl VerifyReport {
         Self { omitted: self.omitted.saturating_add(more), ..self }
     }
 
+    /// The same without the counts that tell of submissions and drafts which a reader may not know of.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn without_counts(self) -> Self {
+        Self {
+            artifacts: None,
+            versions: None,
+            unprotected_notes: None,
+            unprotected_retirements: None,
+            drafts: 0,
+            staged_results: 0,
+            ..self
+        }
+    }
+
+    /// The same without the number of findings that are not listed.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn without_omitted(self) -> Self {
+        Self { omitted: 0, ..self }
+    }
+
     /// What a verifier found; `whole` says whether it looked at everything.
     pub(crate) fn new(report: &verify::Report, whole: bool) -> Self {
         Self {
@@ -134,10 +159,10 @@ impl VerifyReport {
             anchors: report.anchors.iter().map(AnchorReport::from).collect(),
             checkpoints: report.checkpoints,
             checkpoint_hash: report.head.map(|hash| hash.to_string()),
-            artifacts: report.ids.len(),
-            versions: report.versions,
-            unprotected_notes: report.unprotected_notes,
-            unprotected_retirements: report.unprotected_retirements,
+            artifacts: Some(report.ids.len()),
+            versions: Some(report.versions),
+            unprotected_notes: Some(report.unprotected_notes),
+            unprotected_retirements: Some(report.unprotected_retirements),
             drafts: report.drafts,
             staged_results: report.staged_results,
             omitted: report.omitted,

@@ -145,6 +145,12 @@ impl Stewards {
         scope.named.get(principal).copied().max(by_group)
     }
 
+    /// Returns true if a principal has at least this role at every scope, and the vault is one.
+    pub(crate) fn has_everywhere(&self, principal: &PrincipalKey, needed: Role) -> bool {
+        let has_role = |at: &Stewardship| self.role_in(at, principal) >= Some(needed);
+        self.at(&Scope::Vault).is_some() && self.scopes().all(has_role)
+    }
+
     /// Every principal with a role at a scope, the greatest roles first, then by the folded name.
     pub fn holders<'s>(&'s self, scope: &'s Stewardship) -> Vec<Holder<'s>> {
         let mut found: BTreeMap<PrincipalKey, Holder<'s>> = BTreeMap::new();

@@ -266,3 +266,19 @@ fn validate_warns_of_ids_that_look_alike() {
     place.ctx("mv nodes/paypal nodes/other").ok();
     assert_eq!(place.ctx("validate nodes/p\u{430}ypal").ok().lines().len(), 1, "the id is free");
 }
+
+#[test]
+fn a_byte_order_mark_behind_the_frontmatter_is_a_hidden_character() {
+    let place = Place::vault();
+    place.write("nodes/a.md", "---\ntitle: A\n---\n\u{feff}# A\n");
+    place.write("nodes/b.md", "\u{feff}---\ntitle: B\n---\n# B\n");
+    place.write("nodes/c.md", "\u{feff}# C\n");
+    for (line, at) in [("validate", "nodes/a.md:4"), ("publish --all", "nodes/a, line 4")] {
+        let told = place.ctx(line).ok().whole();
+        assert!(told.contains(&format!("{at}: the invisible character U+FEFF")), "{told}");
+        assert_eq!(told.matches("U+FEFF").count(), 1, "{told}");
+    }
+    place.typed("add nodes/d --body -").stdin("\u{feff}# D\n").run().ok();
+    assert!(place.read("nodes/d.md").starts_with("---\n"));
+    assert!(!place.ctx("validate nodes/d").ok().whole().contains("U+FEFF"));
+}

@@ -394,12 +394,12 @@ fn a_text_that_could_not_be_published_is_no_draft() {
         format!("{} {}\n", report["code"].as_str().unwrap(), problem.as_str().unwrap_or("-"))
     };
     let all = [
-        ("context_create", json!({"id": "nodes/n", "body": "x", "title": ""})),
+        ("context_create", json!({"id": "nodes/n", "body": "x", "title": " "})),
         ("context_create", json!({"id": "nodes/n", "body": "x", "type": "source"})),
         ("context_create", json!({"id": "nodes/A", "body": "x"})),
         ("context_create", json!({"id": "nodes/n", "body": "x", "tags": [""]})),
         ("context_create", json!({"id": "nodes/n", "body": "---\ntitle: [x\n---\n"})),
-        ("context_update", json!({"id": "nodes/a", "title": ""})),
+        ("context_update", json!({"id": "nodes/a", "title": " "})),
         ("context_update", json!({"id": "nodes/a", "type": "source"})),
     ];
     let said: String = all.into_iter().map(|(tool, arguments)| refused(tool, arguments)).collect();
@@ -976,4 +976,84 @@ fn what_a_principal_may_not_read_is_not_there_for_any_tool() {
     }
     client.end();
     assert!(before == place.tree());
+}
+
+/// The question before an approval of `nodes/a` with this body.
+fn question(place: &Place, body: &str) -> String {
+    let update = json!({"id": "nodes/a", "body": body, "submit": true});
+    let version = by(place, "ana", "context_update", update)["versions"][0]["version"].clone();
+    let mut client = Client::connect(place, "bo", STATELESS, true);
+    let approve = json!({"id": "nodes/a", "version": version});
+    let (question, _) = client.decided("context_approve", &approve, Some(no));
+    client.end();
+    question["params"]["message"].as_str().expect("a human is asked").to_owned()
+}
+
+#[test]
+fn the_question_before_an_approval_hides_no_change() {
+    let place = governed();
+    let paragraphs = |n: usize| (0..n).map(|n| format!("Paragraph {n}.\n\n")).collect::<String>();
+    let long =
+        |word: &str| format!("{}paid in {word} days{}.\n", "very ".repeat(100), " now".repeat(100));
+    place.write(
+        "nodes/a.md",
+        format!("---\ntitle: A\n---\n# A\n\nRefunds are paid.\n\n{}", long("30")),
+    );
+    place.ctx("submit nodes/a --as ana@x.com").ok();
+    place.ctx("approve nodes/a --as bo@x.com").ok();
+    let text = question(&place, &format!("# A\n\n    Refunds are paid.\n\n{}", long("30")));
+    assert!(text.ends_with("\nChanges:\n~ \"    Refunds are paid.\" (white space only)"), "{text}");
+    let text = question(&place, &format!("# A\n\nRefunds are paid.\n\n\n{}", long("31")));
+    let is_shown = |word: &str| text.lines().any(|line| line.contains(word) && line.len() < 300);
+    assert!(text.starts_with("As ") && is_shown("in 30 days") && is_shown("in 31 days"), "{text}");
+    assert!(text.ends_with("\n+ 1 blank line"), "{text}");
+    let body = format!("# A\n\nRefunds are paid.\n\n{}{}EVIL.\n", long("30"), paragraphs(500));
+    let text = question(&place, &body);
+    assert!(
+        text.starts_with(
+            "This question leaves out 482 of 502 changes. Read all of them first: ctx review show"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("+ \"EVIL.\"") && text.contains("\u{2026} 239 changes not shown here"),
+        "{text}"
+    );
+    let body =
+        format!("# A\n\nRefunds are paid. {}EVIL {}\n", "so ".repeat(200), "on ".repeat(200));
+    let text = question(&place, &body);
+    assert!(text.starts_with("This question cuts words of "), "{text}");
+    let text = question(&place, "---\ntitle: \"'B' \\u202e\"\n---\n# A\n");
+    assert!(text.contains("~ \"title\": \"A\" -> \"'B' \\u{202e}\""), "{text}");
+}
+
+#[test]
+fn context_verify_counts_nothing_that_its_reader_may_not_know_of() {
+    let place = governed();
+    let verified = |who: &str| by(&place, who, "context_verify", json!({}));
+    let before = [verified("eve"), verified("ana")];
+    by(&place, "ana", "context_create", json!({"id": "nodes/new", "body": "x\n", "submit": true}));
+    let after = [verified("eve"), verified("ana")];
+    assert_eq!(before[0], after[0]);
+    assert!(after[0].get("versions").is_none() && after[0].get("artifacts").is_none());
+    assert_eq!(after[0]["checkpoints"], after[1]["checkpoints"]);
+    assert!(after[1]["versions"].as_u64() > before[1]["versions"].as_u64(), "{}", after[1]);
+}
+
+#[test]
+fn a_body_loses_its_byte_order_mark_and_is_not_wiped() {
+    let place = governed();
+    let update = json!({"id": "nodes/a", "body": "\u{feff}# A\n\ntwo\n"});
+    by(&place, "ana", "context_update", update);
+    assert!(
+        place.read("nodes/a.md").ends_with("---\n# A\n\ntwo\n"),
+        "{}",
+        place.read("nodes/a.md")
+    );
+    by(&place, "ana", "context_create", json!({"id": "nodes/b", "body": "\u{feff}# B\n"}));
+    assert!(place.read("nodes/b.md").starts_with("---\n"), "{}", place.read("nodes/b.md"));
+    for body in ["", " \n", "\u{feff}"] {
+        let empty = json!({"id": "nodes/a", "body": body, "title": "T"});
+        assert_eq!(refused(&place, "ana", "context_update", empty), "usage");
+    }
 }

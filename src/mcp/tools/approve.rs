@@ -1,5 +1,7 @@
 //! `context_approve`: a submission is published, with the consent of a human.
 
+mod shown;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,15 +18,13 @@ use crate::report::failure::Failure;
 use crate::report::spelling::command_line;
 use crate::report::submission::SubmissionReport;
 use crate::vault::Vault;
-use crate::words::{beginning, count};
+use crate::words::count;
 use crate::workspace::call::Call;
 use crate::workspace::call::submit::{Decided, Deciding};
+use shown::{Shown, changes};
 
 /// So many ids are named in a question.
 const MOST: usize = 10;
-/// Maximum number of changes in a question, and of bytes of each.
-const MOST_CHANGES: usize = 20;
-const MOST_BYTES: usize = 200;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -77,37 +77,6 @@ pub(super) fn approve(
     event(call, &outcome, Approved)
 }
 
-/// The changed words of a submission, one line each, between quotation marks.
-fn changes(report: &SubmissionReport<'_>) -> String {
-    let changed = |value: Option<&str>| value.map_or("none".to_owned(), excerpt);
-    let fields = report.fields.iter().map(|field| {
-        let (before, after) = (changed(field.before), changed(field.after));
-        format!("\n~ {}: {before} -> {after}", quoted(field.name))
-    });
-    let lines = report.hunks.iter().flat_map(|hunk| &hunk.lines);
-    let parts = lines.flat_map(|line| &line.parts).filter(|part| !part.text.trim().is_empty());
-    let words = parts.filter_map(|part| match part.change {
-        "removed" => Some(format!("\n- {}", excerpt(part.text))),
-        "added" => Some(format!("\n+ {}", excerpt(part.text))),
-        _ => None,
-    });
-    let mut all = fields.chain(words);
-    let shown: String = all.by_ref().take(MOST_CHANGES).collect();
-    match (shown.is_empty(), all.count()) {
-        (true, _) => String::new(),
-        (false, 0) => format!("\nChanges:{shown}"),
-        (false, more) => format!("\nChanges:{shown}\nand {}", count(more, "more change")),
-    }
-}
-
-/// A text on one line between quotation marks, cut where it is long.
-fn excerpt(text: &str) -> String {
-    let text = text.trim();
-    let short = beginning(text, MOST_BYTES);
-    let more = if short.len() < text.len() { " ..." } else { "" };
-    quoted(short) + more
-}
-
 fn decided<'d>(ids: &'d [String], version: Version, note: Option<&'d str>) -> Decided<'d> {
     Decided { ids, change: None, version: Some(version), note, mode: Mode::default() }
 }
@@ -150,15 +119,19 @@ pub(super) fn asking(
     };
     let id = quoted(one.id.as_str());
     let show = command_line(&Words::new(Verb::ReviewShow).value(one.id.as_str()));
-    let changes = changes(&report);
-    let has_words = !changes.is_empty();
+    let Shown { lines, lacks } = changes(&report);
+    let has_words = !lines.is_empty();
+    let lacks = match lacks.is_empty() {
+        true => String::new(),
+        false => format!("This question {lacks}. Read all of them first: {show}\n"),
+    };
+    let changes = if has_words { format!("\nChanges:{lines}") } else { lines };
     let text = format!(
-        "As {}: approve {what} {id}, version {}, submitted by {by}, {}? {then} \
-         This shows it: {show}{}",
+        "{lacks}As {}: approve {what} {id}, version {}, submitted by {by}, {}? {then} \
+         This shows it: {show}{changes}",
         quoted(me),
         one.version,
         one.at,
-        changes,
     );
     let pending = submitted.about.waiting.track.pending.as_ref();
     let about = pending.map(|pending| Digest::of(pending.text.as_bytes()).to_string());

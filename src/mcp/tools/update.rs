@@ -8,6 +8,7 @@ use super::{Answer, Effect, Outputs, Profile, Question};
 use crate::audit::DRAFT;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::Call;
+use crate::workspace::call::draft::is_blank;
 use crate::workspace::call::write::{Submitting, Writing};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -69,6 +70,10 @@ impl Question for Update {
         if self.body.is_none() && fields.is_empty() {
             return Err(Failure::new(Code::Usage, "nothing is to be changed")
                 .hint("pass `body`, `title`, `type` or `tags`"));
+        }
+        if self.body.as_deref().is_some_and(is_blank) {
+            return Err(Failure::new(Code::Usage, "`body` is empty, so nothing was written")
+                .hint("leave `body` out to keep the text, or pass the whole new body"));
         }
         let (change, supersede) = (self.change.as_deref(), self.supersede);
         check_submit(self.submit, change.or(supersede.then_some("")))?;

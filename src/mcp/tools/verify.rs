@@ -43,9 +43,12 @@ impl Question for Verify {
         let whole = request.only.is_none();
         let report = verify(&vault, &request)?;
         let limit = limit(self.budget);
+        let is_told_of_all = !is_limited && call.workspace.is_told_of_all(&vault);
         let mut findings = if is_limited { 0 } else { report.findings.len() };
         loop {
             let some = VerifyReport::new(&report, whole).first(findings);
+            let some = if is_told_of_all { some } else { some.without_counts() };
+            let some = if is_limited { some.without_omitted() } else { some };
             let answer = Answer::of(call, &some);
             // The verdict stands before every finding, and is never withheld.
             if findings == 0 || answer.fits(limit) {

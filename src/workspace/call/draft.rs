@@ -6,12 +6,19 @@ use crate::audit::{Change, DraftRef};
 use crate::document::Document;
 use crate::document::edit::{Edit, EditError};
 use crate::document::frontmatter::NodeType;
+use crate::document::text::BOM;
 use crate::govern::{Draft, DraftRequest, Mode, Upon};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::tag::Tag;
 use crate::report::failure::Failure;
 use crate::vault::Vault;
+
+/// Returns true if a body has nothing to read.
+#[cfg(feature = "mcp")]
+pub(crate) fn is_blank(body: &str) -> bool {
+    body.trim_start_matches(BOM).trim().is_empty()
+}
 
 /// What a draft says in its frontmatter, besides its body.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +54,7 @@ impl Fields {
 
     /// The text of a new document. A body may begin with a frontmatter of its own.
     pub(crate) fn of_new(&self, body: &str, author: &str) -> Result<String, EditError> {
+        let body = body.trim_start_matches(BOM);
         self.edit().text("status", "draft").text("author", author).apply(body)
     }
 
@@ -59,6 +67,7 @@ impl Fields {
         let text = match body {
             None => base.to_owned(),
             Some(body) => {
+                let body = body.trim_start_matches(BOM);
                 let given = Document::parse(body)?;
                 let is_whole = given.parts.frontmatter.is_some();
                 let fields = &before.frontmatter;

@@ -86,6 +86,21 @@ impl Workspace<'_> {
         }
     }
 
+    /// Returns true if the principal is told of every submission: in a governed vault an editor at every
+    /// scope.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn is_told_of_all(&self, vault: &Vault) -> bool {
+        let Ok(log) = crate::trust::open_log(vault) else { return false };
+        let rules = log.sound().ok().map(|chronicle| review::rules_in_force(vault, &chronicle));
+        match rules {
+            Some(Ok(None)) => true,
+            Some(Ok(Some(rules))) => self
+                .principal(vault.root(), None)
+                .is_ok_and(|(me, _)| rules.stewards.has_everywhere(&me.key(), Role::Editor)),
+            _ => false,
+        }
+    }
+
     /// Whether the principal submitted what awaits a decision, or is an editor of it.
     fn is_party_to(&self, vault: &Vault, id: &DocumentId) -> Result<bool, Failure> {
         let (me, _) = self.principal(vault.root(), None)?;

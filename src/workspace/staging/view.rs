@@ -25,7 +25,7 @@ use crate::staging::{
     Canonical, Chains, FoundPayload, Promotion, Staged, StagedEntry, StagedName, payload_text,
     read_payload,
 };
-use crate::stewards::{Role, Scope, Stewardship};
+use crate::stewards::Role;
 use crate::trust;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
@@ -119,12 +119,7 @@ impl Access {
     /// it says nothing of what is staged.
     pub(super) fn is_everywhere(&self, who: &Principal, needed: Role) -> bool {
         let Some(rules) = &self.rules else { return true };
-        let key = who.key();
-        let has_role = |scope: &Stewardship| {
-            let holders = rules.stewards.holders(scope);
-            holders.iter().any(|holder| holder.principal.key() == key && holder.role >= needed)
-        };
-        rules.stewards.at(&Scope::Vault).is_some() && rules.stewards.scopes().all(has_role)
+        rules.stewards.has_everywhere(&who.key(), needed)
     }
 
     /// Removes from entries the documents that the viewer may not know of: those that the viewer may
