@@ -1,6 +1,6 @@
 //! The problems of all live files, or of some.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rayon::prelude::*;
 
@@ -19,9 +19,10 @@ use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::Failure;
-use crate::resolve::Snapshot;
+use crate::resolve::readers::{Readers, is_limited_at_last};
+use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::status::stale_file;
-use crate::stewards::{self, Stewards, Stuck};
+use crate::stewards::{self, Scope, Stewards, Stuck};
 use crate::vault::Vault;
 
 /// Of one code so many problems are in a report, unless all are asked for.
@@ -219,6 +220,17 @@ fn of_governance(vault: &Vault, is_wanted: impl Fn(&str) -> bool, found: &mut Ga
     }
 }
 
+/// The scopes that may be named to the reader (REV-25); `None` for all of them. Where nobody knows
+/// who may read, none is named.
+fn own_scopes(vault: &Vault, stewards: &Stewards) -> Option<BTreeSet<Scope>> {
+    let readers = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())
+        .and_then(|source| Readers::of(vault, &source));
+    match readers {
+        Ok(readers) => readers?.own_scopes(stewards),
+        Err(_) => is_limited_at_last(vault).then(BTreeSet::new),
+    }
+}
+
 /// The scopes of the live stewards at which nothing could be approved.
 fn stuck_scopes(vault: &Vault, path: &str) -> Vec<Problem> {
     let bytes = vault.files().read_optional(path, limit::DOCUMENT).ok().flatten();
@@ -234,7 +246,11 @@ fn stuck_scopes(vault: &Vault, path: &str) -> Vec<Problem> {
             Call::new(Verb::StewardAssign).word("PRINCIPAL").word("ROLE"),
         ),
     };
-    stewards.iter().flat_map(Stewards::stuck).map(problem).collect()
+    let Some(stewards) = stewards else { return Vec::new() };
+    let own = own_scopes(vault, &stewards);
+    let mut stuck = stewards.stuck();
+    stuck.retain(|stuck| own.as_ref().is_none_or(|own| own.contains(&stuck.scope)));
+    stuck.into_iter().map(problem).collect()
 }
 
 /// The head, as far as it can be read: a vault whose log is broken still has live files to check.

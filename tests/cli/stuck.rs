@@ -103,3 +103,24 @@ fn scopes_at_which_nothing_could_be_approved_are_named() {
     assert!(!place.ctx("status").ok().whole().contains("cannot be approved"));
     place.ctx("verify").ok();
 }
+
+#[test]
+fn validate_names_no_stuck_scope_that_the_list_of_stewards_hides() {
+    let place = Place::vault();
+    place.write(".context/config.yaml", place.read(".context/config.yaml") + "reads: stewards\n");
+    place.write("nodes/pub/faq.md", "# FAQ\n");
+    place.write(
+        "stewards.yaml",
+        "version: 1\nvault: [{principal: ana@x.com, role: reviewer}, {principal: lee@x.com, role: reviewer}]\n\
+         folders: {nodes/hr/: [{principal: kim@x.com, role: editor}], \
+         nodes/pub/: [{principal: bob@x.com, role: editor}]}\n",
+    );
+    place.ctx("publish --all --as ana@x.com").ok();
+    place.ctx("govern on --as ana@x.com").ok();
+    for line in ["validate", "validate --json", "validate stewards.yaml", "status"] {
+        let all = by(&place, "ana", line).whole();
+        assert!(all.contains("nodes/hr/") && all.contains("nodes/pub/"), "{line}: {all}");
+        let own = by(&place, "bob", line).whole();
+        assert!(!own.contains("nodes/hr/") && own.contains("nodes/pub/"), "{line}: {own}");
+    }
+}
