@@ -211,14 +211,17 @@ fn is_ours(bytes: &[u8]) -> bool {
 /// The derived files that other programs read and that are not what the head gives, each with why.
 /// Without such a file nothing is read.
 pub(crate) fn differing(vault: &Vault) -> Vec<(String, String)> {
-    let read = |path: &str| vault.files().read(path, limit::HISTORY).ok();
-    let is_index = vault.config().index.folders || is_there(vault, layout::INDEX);
-    if !is_index && !vault.files().exists(layout::CONTEXT_YAML) {
+    let makes_lists = vault.config().index.folders;
+    let root = [layout::CONTEXT_YAML, layout::INDEX];
+    if !makes_lists && !root.iter().any(|path| vault.files().exists(path)) {
         return Vec::new();
     }
     let Ok(files) = files(vault, Which::Compared, &[]) else { return Vec::new() };
     let differs = |file: Derived| {
-        let found = read(&file.path).filter(|found| found != file.text.as_bytes())?;
+        let found = match vault.files().read_optional(&file.path, limit::HISTORY) {
+            Ok(found) => found.filter(|found| found != file.text.as_bytes())?,
+            Err(why) => return Some((file.path, format!("nothing vouches for it: {why}"))),
+        };
         let why = match is_ours(&found) {
             true if found.starts_with(FOREIGN_MARK.as_bytes()) => {
                 "the reference implementation made it, and nothing vouches for it"
@@ -227,12 +230,30 @@ pub(crate) fn differing(vault: &Vault) -> Vec<(String, String)> {
             false if file.path == layout::CONTEXT_YAML => {
                 "ctx did not make it: nothing vouches for it"
             }
+            false if makes_lists => {
+                "it has no mark of ctx, which makes lists: nothing vouches for it"
+            }
+            false if has_lines_of(&found, &file.text) => {
+                "it has lines of the list that ctx makes, but no mark: nothing vouches for it"
+            }
             // A list that people keep themselves.
             false => return None,
         };
         Some((file.path, why.to_owned()))
     };
     files.into_iter().filter_map(differs).collect()
+}
+
+/// Returns true if at least half of the lines of a list, and two of them, are those of a derived one.
+fn has_lines_of(found: &[u8], text: &str) -> bool {
+    let made: BTreeSet<&[u8]> = text.lines().map(str::as_bytes).collect();
+    let lines = found.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    let (mut all, mut same) = (0_usize, 0_usize);
+    for line in lines.filter(|line| !line.is_empty()) {
+        all += 1;
+        same += usize::from(made.contains(line));
+    }
+    same >= 2 && 2 * same >= all
 }
 
 /// Whether a derived file is there.

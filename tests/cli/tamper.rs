@@ -534,3 +534,33 @@ fn any_flipped_bit_of_a_recorded_byte_is_found() {
         place.write(path, bytes);
     }
 }
+
+#[test]
+fn verify_notes_derived_files_that_are_no_files_or_lost_their_mark() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.ctx("index").ok();
+    let notes = || place.ctx("verify").ok().stdout.matches("[derived-differs]").count();
+    assert_eq!(notes(), 0);
+    for path in ["context.yaml", "INDEX.md"] {
+        let whole = place.read(path);
+        for make in ["ln -s nodes/a.md", "ln -s nowhere", "mkdir", "mkfifo"] {
+            place.typed("").shell(&format!("rm -r {path} && {make} {path}")).ok();
+            assert_eq!(notes(), 1, "{path}: {make}");
+        }
+        place.typed("").shell(&format!("rm {path}")).ok();
+        place.write(path, &whole);
+    }
+    // The list without its mark, with a line of somebody else.
+    let list = place.read("INDEX.md");
+    let (_, rest) = list.split_once('\n').unwrap();
+    place.write("INDEX.md", format!("{rest}- [Evil](nodes/evil.md)\n"));
+    assert_eq!(notes(), 1);
+    place.write("INDEX.md", "# Our team\n\n- [Start here](nodes/a.md)\n");
+    assert_eq!(notes(), 0);
+    place.write(
+        ".context/config.yaml",
+        place.read(".context/config.yaml") + "index:\n  folders: true\n",
+    );
+    place.ctx("publish .context/config.yaml").ok();
+    assert_eq!(notes(), 1);
+}
