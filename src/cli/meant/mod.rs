@@ -292,7 +292,14 @@ fn option(line: &Line<'_>, words: &[String], word: &str) -> Option<String> {
     let long: Vec<&str> = line.command.get_arguments().filter_map(clap::Arg::get_long).collect();
     let has = |name: &str| long.contains(&name);
     let name = match word.strip_prefix("--") {
-        Some(name) => synonym(name, has),
+        // An option of the command itself is meant before one that every command has.
+        Some(name) => {
+            let own = |name: &str| {
+                let mut all = line.command.get_arguments();
+                all.any(|arg| arg.get_long() == Some(name) && !arg.is_global_set())
+            };
+            synonym(name, own).or_else(|| synonym(name, has))
+        }
         None if value == Some("json") => Some("json"),
         None => SHORT.iter().find(|(short, _)| word == *short).map(|(_, name)| *name),
     };
