@@ -12,25 +12,28 @@ pub mod linked;
 pub mod packs;
 mod targets;
 
-use crate::model::hint::Hint;
+use crate::model::hint::{Call, Hint, Verb};
 use rayon::prelude::*;
 
 use crate::checkpoint::codec;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::hidden;
 use crate::document::live_form::LiveForm;
-use crate::document::not_for_use;
+use crate::document::not_for_use::{self, Said};
 use crate::document::obsidian::Markup;
 use crate::document::validate::{Criteria, Problem, Severity, problems};
+use crate::document::validity::Validity;
 use crate::document::{Document, Format, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
 use crate::model::tag::Tag;
+use crate::model::timestamp::Timestamp;
 use crate::pack;
 use crate::stewards;
 use crate::uri::Uri;
 use crate::vault::Vault;
-use crate::vault::config::{Config, FrontmatterMode, Layout};
+use crate::vault::config::{Config, Layout};
+use crate::vault::copies::copied;
 use crate::vault::federation::Authorities;
 use crate::vault::files::{FileError, Stamp};
 use crate::vault::left_out::{LeftOut, Reason};
@@ -445,28 +448,59 @@ pub(crate) fn is_plain_root_file(vault: &Vault, path: &str, document: &Document)
 /// Why an event that does not name a document leaves out its live file, because of what that says of
 /// itself (DOC-40, DOC-45). `form` is the live form of its published text.
 pub(crate) fn why_left_out(
-    document: &Document,
+    (vault, path): (&Vault, &str),
+    (text, document): (&str, &Document),
     form: Option<&LiveForm<'_>>,
-    mode: FrontmatterMode,
 ) -> Option<Reason> {
+    let mode = vault.config().frontmatter;
+    // What is published already stays a document, whatever its name.
+    if form.is_none()
+        && let Some(why) = copied(vault, path).map(Reason::Copy).or_else(|| of_place(path))
+    {
+        return Some(why);
+    }
     let fields = &document.frontmatter;
-    let said = not_for_use::said(fields);
+    let said = not_for_use::said(text, document);
     if !said.is_empty() {
         // What was published in spite of such a word is published with it again.
-        let before = form.and_then(|form| Document::of_live(form.text()).ok());
-        let before = before.as_ref().map(|before| not_for_use::said(&before.frontmatter));
+        let before =
+            form.and_then(|form| Some((form.text(), Document::of_live(form.text()).ok()?)));
+        let before = before.map(|(text, before)| not_for_use::said(text, &before));
         let before = before.unwrap_or_default();
-        let is_new = |(says, _): &(String, _)| !before.iter().any(|(before, _)| before == says);
-        if let Some((says, _)) = said.into_iter().find(is_new) {
+        let is_new = |said: &Said| !before.iter().any(|before| before.says == said.says);
+        if let Some(Said { says, .. }) = said.into_iter().find(is_new) {
             return Some(Reason::NotForUse { says, is_published: form.is_some() });
         }
     }
     match form {
         Some(form) if !form.is_draft(document, mode) => None,
         Some(_) => fields.says_draft().then_some(Reason::Draft),
-        None if fields.is_marked_draft() => Some(Reason::MarkedDraft),
+        None if fields.is_marked_draft() => fields.draft_said().map(Reason::MarkedDraft),
         None => fields.says_draft().then_some(Reason::NewDraft),
     }
+}
+
+/// Why a file is left out because of the folder that it is in (DOC-52).
+fn of_place(path: &str) -> Option<Reason> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = format!("/{folder}/");
+    match folder.contains("/logseq/bak/") || folder.contains("/logseq/version-files/") {
+        true => Some(Reason::Backup),
+        false => folder.contains("/_drafts/").then_some(Reason::DraftsFolder),
+    }
+}
+
+/// The warning for the text of a document whose end of validity has passed.
+pub(crate) fn expired(id: &DocumentId, validity: &Validity, now: Timestamp) -> Option<Problem> {
+    let said = validity.said().filter(|_| validity.is_expired(now))?;
+    let retire = Call::new(Verb::Retire).value(id.as_str());
+    Some(Problem {
+        code: "expired",
+        severity: Severity::Warning,
+        line: Some(validity.line()),
+        message: format!("`{said}` has passed"),
+        hint: Hint::call("write a later date, or {} if it is published", retire),
+    })
 }
 
 /// Whether an id has a live file or a history.

@@ -314,8 +314,8 @@ fn row(
     if let Ok(live) = &file.content {
         let form =
             published.as_ref().and_then(|served| Some(LiveForm::of(&served.as_ref().ok()?.text)));
-        let mode = vault.config().frontmatter;
-        row.left_out = live::why_left_out(&live.document, form.as_ref(), mode);
+        let place = (vault, row.path.as_str());
+        row.left_out = live::why_left_out(place, (&live.text, &live.document), form.as_ref());
     }
     row.end = (published.as_ref()).and_then(|served| served.as_ref().ok()?.fields.validity.end());
     let keyframe = published.as_ref().and_then(|served| served.as_ref().ok()?.keyframe);

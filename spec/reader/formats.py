@@ -406,13 +406,18 @@ WHITE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 NOTHING = {"", "false", "never", "no", "none", "null", "~"}
 
 
+def is_wikilink(node):  # DOC-49
+    return node.kind == "list" and len(node.items) == 1 and node.items[0].kind == "text" and not node.items[0].is_null
+
+
 def validity(document):
     found = {}
     for key, value in document.fields.items if document.fields else []:
         name = re.sub("[ _-]", "", key.text or "").translate(LOWER) if key.kind == "text" else ""
         texts = [value] if value.kind == "text" else value.items if value.kind == "list" else []
         text = ", ".join(filter(None, (
-            t.text.strip(WHITE) for t in texts if t.kind == "text" and not t.is_null
+            t.text.strip(WHITE) if t.kind == "text" else f"[[{t.items[0].text.strip(WHITE)}]]"
+            for t in texts if (t.kind == "text" and not t.is_null) or is_wikilink(t)
         )))
         for field, names in VALIDITY.items():
             if name in names and field not in found and text.translate(LOWER) not in NOTHING:

@@ -174,5 +174,16 @@ def is_draft(text, sealed, mode):  # DOC-33
         was, _, _ = read_live(original)
     except Refused:
         return False
-    had = original != sealed and was.field("status") and was.status == "draft"
-    return bool(live.field("status")) and live.status == "draft" and not had
+    had = original != sealed and says_draft(was)
+    return says_draft(live) and not had
+
+
+def says_draft(document):  # DOC-40
+    if document.field("status"):
+        return document.status == "draft"
+    return any(
+        key.kind == value.kind == "text"
+        and re.sub("[ _-]", "", key.text).lower() in ("draft", "isdraft")
+        and value.text.strip().lower() in ("true", "yes", "on", "y", "t", "1")
+        for key, value in (document.fields.items if document.fields else [])
+    )

@@ -15,9 +15,11 @@ use crate::vault::Vault;
 /// publication of a vault include changed governance files (CONTEXT.md, stewards.yaml,
 /// .context/config.yaml, packs). Otherwise they are published by name, and until then the published
 /// configuration holds.
-/// --all leaves out drafts (`status: draft`, `draft: true`) unless --drafts is given; --all, --changed
-/// and folders leave out what says that it is not for use, as `status: rejected` and `status: wip` do. A
-/// document that is named is published whatever it says.
+/// --all leaves out drafts (`status: draft`, `draft: true`, `_drafts/`) unless --drafts is given; --all,
+/// --changed and folders leave out what says that it is not for use, as `status: rejected`, `not approved`
+/// and `deprecated: yes` do. --all also leaves out copies that sync programs and editors write beside a
+/// document (`x (conflicted copy).md`, `x.orig.md`), and Logseq's backups. It names each file that it
+/// leaves out. A document that is named is published whatever it says.
 /// A folder stands for its changed documents. Without an id or an option, a terminal shows what
 /// --changed would publish; nothing is written, and the exit code is 2.
 /// One invalid document refuses all of them, unless --skip-invalid is given.

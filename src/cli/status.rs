@@ -179,6 +179,18 @@ const SECTIONS: [(DocumentState, &str, &str); 10] = [
     (DocumentState::LeftOut, "Left out, not documents", "ctx validate"),
 ];
 
+/// The warning that a file is a copy of another one.
+fn copy_of(row: &Row) -> Option<&Problem> {
+    row.problems.iter().find(|problem| problem.code == "copy")
+}
+
+/// The mark of a copy, and what to do about it.
+fn copied(row: &Row) -> String {
+    let mark =
+        |copy: &Problem| format!(" ({}; {})", copy.message, copy.hint.render(|_| String::new()));
+    copy_of(row).map_or_else(String::new, mark)
+}
+
 /// The next command in the mode of the vault.
 fn in_mode(ui: &Ui<'_>, next: &str) -> String {
     match ui.is_governed() {
@@ -246,6 +258,9 @@ fn text(
         };
         let next = match omitted == 0 && rows.iter().all(|row| is_left_out(row)) {
             true if !is_new => "ctx retire ID, or ctx publish ID".to_owned(),
+            true if rows.iter().all(|row| copy_of(row).is_some()) => {
+                "merge each copy with its original, and delete it".to_owned()
+            }
             true => "ctx publish ID".to_owned(),
             false => next.to_owned(),
         };
@@ -259,11 +274,16 @@ fn text(
                 true => " (awaits its ratification)".to_owned(),
                 false => match row.left_out.as_ref().filter(|_| is_left_out(row)) {
                     Some(Reason::NotForUse { says, is_published: true }) => {
-                        format!(" (`{says}`: ctx retire, or ctx publish by its id)")
+                        let next = in_mode(ui, "ctx retire, or ctx publish by its id");
+                        format!(" (`{says}`: {next})")
                     }
                     Some(Reason::NotForUse { says, .. }) => format!(" (`{says}`: only by its id)"),
-                    Some(Reason::MarkedDraft) => " (`draft: true`: only by its id)".to_owned(),
+                    Some(Reason::DraftsFolder) => " (in `_drafts`: only by its id)".to_owned(),
+                    Some(Reason::Backup) => " (a backup of Logseq: only by its id)".to_owned(),
+                    Some(Reason::MarkedDraft(says)) => format!(" (`{says}`: only by its id)"),
+                    Some(Reason::Copy(_)) => copied(row),
                     Some(_) => " (`status: draft`: only by its id)".to_owned(),
+                    None if is_new => copied(row),
                     None => String::new(),
                 },
             };

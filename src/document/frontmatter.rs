@@ -8,8 +8,9 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::not_for_use;
 use super::obsidian::Markup;
-use super::validity::Validity;
+use super::validity::{Validity, is_one_of};
 use crate::model::name::is_name;
 use crate::model::number::Version;
 use crate::model::stage::StagePolicy;
@@ -206,9 +207,20 @@ impl Frontmatter {
         self.root.as_ref()?.get(key)
     }
 
-    /// The value of `draft`, if it is true: a mark of other programs, such as Hugo.
-    pub fn draft_mark(&self) -> Option<&Node> {
-        self.get("draft").filter(|n| n.text().is_some_and(|t| t.eq_ignore_ascii_case("true")))
+    /// The field `draft`, if it is true: a mark of other programs, such as Hugo (DOC-40).
+    pub fn draft_mark(&self) -> Option<(&str, &Node)> {
+        let entries = self.root.as_ref().and_then(Node::entries).unwrap_or_default();
+        let fields = entries.iter().filter_map(|(key, value)| Some((key.text()?, value)));
+        let is_mark = |(name, value): &(&str, &Node)| {
+            is_one_of(name, &["draft", "isdraft"]) && not_for_use::is_true(value)
+        };
+        fields.into_iter().find(is_mark)
+    }
+
+    /// That field with its value, as `draft: true`.
+    pub(crate) fn draft_said(&self) -> Option<String> {
+        let (name, value) = self.draft_mark()?;
+        Some(format!("{name}: {}", value.text().unwrap_or_default()))
     }
 
     /// Whether the file says that it is a draft: by `status`, or where that is absent by `draft: true`

@@ -1,244 +1,339 @@
-//! Words by which a file says that its text is not for use: not yet, or no longer (`spec/document.md`,
-//! section 11).
+//! Fields by which a file says that its text is not for use: not yet, or no longer
+//! (`spec/document.md`, section 11).
 
+mod words;
+
+use super::Document;
 use super::frontmatter::{Frontmatter, one_or_many};
+use super::second_block::{SecondBlock, second_block};
+use super::validity::is_one_of;
 use crate::yaml::Node;
+use words::is_not_for_use;
 
-/// Words of `status`, as [`plain`] writes them, for a text that is not for use yet.
-const NOT_YET: &[&str] = &[
-    "auto draft",
-    "backlog",
-    "blocked",
-    "deferred",
-    "draft",
-    "drafting",
-    "first draft",
-    "for review",
-    "future",
-    "hidden",
-    "hold",
-    "idea",
-    "in development",
-    "in draft",
-    "in progress",
-    "in review",
-    "incomplete",
-    "needs review",
-    "needs work",
-    "not started",
-    "on hold",
-    "pending",
-    "placeholder",
-    "planned",
-    "postponed",
-    "private",
-    "proposal",
-    "proposed",
-    "ready for review",
-    "review",
-    "rough draft",
-    "scheduled",
-    "stub",
-    "tbd",
-    "to be reviewed",
-    "to do",
-    "to review",
-    "todo",
-    "unapproved",
-    "under construction",
-    "under development",
-    "under review",
-    "unfinished",
-    "unpublished",
-    "unreleased",
-    "unreviewed",
-    "waiting",
-    "wip",
-    "work in progress",
-    "working draft",
+/// Fields with the words of a status, as [`is_one_of`] compares names.
+const STATUS: &[&str] = &[
+    "status",
+    "adrstatus",
+    "approvalstatus",
+    "contentstatus",
+    "docstate",
+    "docstatus",
+    "documentstate",
+    "documentstatus",
+    "lifecycle",
+    "lifecyclestage",
+    "lifecyclestate",
+    "lifecyclestatus",
+    "pagestatus",
+    "policystatus",
+    "publicationstate",
+    "publicationstatus",
+    "publishstate",
+    "publishstatus",
+    "recordstatus",
+    "reviewstate",
+    "reviewstatus",
+    "stage",
+    "state",
+    "workflowstate",
+    "workflowstatus",
 ];
 
-/// The same for a text that is no longer for use, or never was.
-const NO_LONGER: &[&str] = &[
-    "abandoned",
-    "archive",
-    "archived",
-    "canceled",
-    "cancelled",
-    "declined",
-    "defunct",
-    "deleted",
-    "deprecated",
-    "disabled",
-    "discarded",
-    "discontinued",
-    "do not use",
-    "dropped",
-    "end of life",
-    "eol",
-    "expired",
-    "historic",
-    "historical",
-    "inactive",
-    "invalid",
-    "legacy",
-    "no longer valid",
-    "not in use",
-    "obsolete",
-    "out of date",
-    "outdated",
-    "rejected",
-    "removed",
-    "repealed",
-    "replaced",
-    "rescinded",
-    "retired",
-    "revoked",
-    "stale",
-    "superseded",
-    "suspended",
-    "terminated",
-    "trash",
-    "trashed",
-    "void",
-    "voided",
-    "withdrawn",
-];
-
-/// Fields of other programs that say the same with `true`, whatever `status` says.
+/// Fields that say the same with true, or with what made it so, whatever `status` says; also with `is`
+/// before the name.
 const MARKS: &[&str] = &[
     "abandoned",
     "archived",
+    "cancelled",
+    "canceled",
+    "decommissioned",
+    "deleted",
     "deprecated",
+    "discontinued",
+    "donotuse",
+    "embargoed",
     "expired",
+    "inactive",
     "obsolete",
     "outdated",
     "rejected",
+    "repealed",
+    "rescinded",
     "retired",
+    "revoked",
     "superseded",
+    "trashed",
+    "unapproved",
+    "unpublished",
     "wip",
     "withdrawn",
 ];
 
-/// Fields of other programs that say the same with `false`.
-const NEGATED: &[&str] = &["publish", "published"];
+/// Fields that say the same with false; also with `is` before the name.
+const NEGATED: &[&str] =
+    &["active", "approved", "current", "final", "publish", "published", "released", "valid"];
 
-/// The fields by which a file says that its text is not for use, each as `status: rejected` and with its
-/// value.
-pub(crate) fn said(fields: &Frontmatter) -> Vec<(String, &Node)> {
-    let entries = fields.root.as_ref().and_then(Node::entries).unwrap_or_default();
-    let said = entries.iter().filter_map(|(key, value)| {
-        let key = key.text()?;
-        // Obsidian writes lists, and names in any case.
-        let word = one_or_many(Some(value)).iter().filter_map(Node::text).find(|word| {
-            let is = |name: &&str| key.eq_ignore_ascii_case(name);
-            if is(&"status") {
-                is_not_for_use(word)
-            } else if MARKS.iter().any(is) {
-                word.eq_ignore_ascii_case("true")
-            } else {
-                NEGATED.iter().any(is) && word.eq_ignore_ascii_case("false")
-            }
-        })?;
-        Some((format!("{key}: {word}"), value))
+/// Mappings whose fields are read as those of the frontmatter.
+const MAPPINGS: &[&str] = &[
+    "adr",
+    "doc",
+    "document",
+    "info",
+    "lifecycle",
+    "meta",
+    "metadata",
+    "page",
+    "properties",
+    "publication",
+    "state",
+    "status",
+];
+
+/// Fields of a mapping that is itself a status.
+const VALUES: &[&str] = &["current", "label", "name", "value"];
+
+/// Values of YAML 1.1 and of people that are true and false, in lower case.
+const TRUE: &[&str] = &["true", "yes", "on", "y", "t", "1"];
+const FALSE: &[&str] =
+    &["false", "no", "off", "n", "f", "0", "never", "none", "null", "n/a", "-", "~", ""];
+
+/// A field by which a file says that its text is not for use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// The field and its value, as `status: rejected`.
+    pub(crate) says: String,
+    /// Its line in the document.
+    pub(crate) line: usize,
+}
+
+/// Whether a value is true, as YAML 1.1 spells it.
+pub(super) fn is_true(value: &Node) -> bool {
+    value.text().is_some_and(|text| is_word_of(TRUE, text))
+}
+
+/// The fields by which a document says that its text is not for use: those of the frontmatter, of a second
+/// block, and properties at the beginning of the body.
+pub(crate) fn said(text: &str, document: &Document) -> Vec<Said> {
+    // A frontmatter begins on the second line of its document.
+    let mut found = of_fields(&document.frontmatter, 1);
+    let (before, body) = text.split_at(document.parts.body);
+    let above = before.matches('\n').count();
+    let block = second_block(body);
+    if let Some(block) = &block {
+        let above = above + body[..block.fields.start].matches('\n').count();
+        found.extend(of_block(body, block, above));
+    }
+    found.extend(of_properties(body, above));
+    found
+}
+
+fn of_fields(fields: &Frontmatter, above: usize) -> Vec<Said> {
+    let mut found = Vec::new();
+    for (key, value) in fields.root.as_ref().and_then(Node::entries).unwrap_or_default() {
+        let Some(name) = key.text() else { continue };
+        let mut add = |says: Option<String>, node: &Node| {
+            found.extend(says.map(|says| Said { says, line: above + node.line }));
+        };
+        add(said_by(name, value), value);
+        if !is_one_of(name, MAPPINGS) {
+            continue;
+        }
+        let is_status = is_one_of(name, STATUS);
+        for (key, value) in value.entries().unwrap_or_default() {
+            let Some(inner) = key.text() else { continue };
+            let own = if is_status && is_one_of(inner, VALUES) { "status" } else { inner };
+            add(said_by(own, value).map(|_| format!("{name}.{inner}: {}", shown(value))), value);
+        }
+    }
+    found
+}
+
+/// The fields of a second block. One that is not YAML or TOML is read line by line.
+fn of_block(body: &str, block: &SecondBlock, above: usize) -> Vec<Said> {
+    let fields = &body[block.fields.clone()];
+    let mark = if block.is_toml { "+++" } else { "---" };
+    match Document::of_live(&format!("{mark}\n{fields}{mark}\n")) {
+        Ok(document) => of_fields(&document.frontmatter, above),
+        Err(_) => lines(fields, if block.is_toml { "=" } else { ":" }, above),
+    }
+}
+
+/// The properties of Logseq and Dataview, `status:: deprecated`, in the first lines of a body.
+fn of_properties(body: &str, above: usize) -> Vec<Said> {
+    let is_head = |line: &&str| {
+        let line = line.trim_start();
+        line.is_empty() || line.starts_with('#') || line.contains("::")
+    };
+    let end: usize = body.split_inclusive('\n').take_while(is_head).map(str::len).sum();
+    lines(&body[..end], "::", above)
+}
+
+/// The fields of lines with a key, a separator and a text.
+fn lines(text: &str, separator: &str, above: usize) -> Vec<Said> {
+    let said = text.lines().enumerate().filter_map(|(n, line)| {
+        let (key, value) = line.split_once(separator)?;
+        let name = key.trim().trim_start_matches(['-', '*', '[', '(', ' ']).trim_end();
+        let value = value.trim().trim_matches(['"', '\'', ']', ')']);
+        is_said(name, value)
+            .then(|| Said { says: format!("{name}{separator} {value}"), line: above + n + 1 })
     });
     said.collect()
 }
 
-/// Whether a status word says that a text is not for use. `draft` alone is a status of its own.
-fn is_not_for_use(word: &str) -> bool {
-    let word = plain(word);
-    let begins = |entry: &&str| {
-        word.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    };
-    let is_replaced = [" superseded by ", " replaced by "].iter().any(|part| word.contains(part));
-    word != "draft" && (is_replaced || NOT_YET.iter().chain(NO_LONGER).any(begins))
+/// What a field says, if that is that the text is not for use. Obsidian writes lists.
+fn said_by(name: &str, value: &Node) -> Option<String> {
+    // `deprecated: {since: 1.2}` says so, too.
+    if value.entries().is_some_and(|entries| !entries.is_empty()) {
+        return is_mark(name, MARKS).then(|| format!("{name}: {}", shown(value)));
+    }
+    let texts = one_or_many(Some(value)).iter().filter_map(Node::text);
+    let text = texts.into_iter().find(|text| is_said(name, text))?;
+    Some(format!("{name}: {text}"))
 }
 
-/// The letters and digits of a word in lower case, each other run of characters as one blank.
-fn plain(word: &str) -> String {
-    let parts = word.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(" ").to_lowercase()
+fn is_said(name: &str, text: &str) -> bool {
+    if is_one_of(name, STATUS) {
+        // `draft` alone is a status of its own in the field of ctx only.
+        let is_draft =
+            !name.eq_ignore_ascii_case("status") && text.trim().eq_ignore_ascii_case("draft");
+        return is_draft || is_not_for_use(text);
+    }
+    match is_mark(name, MARKS) {
+        true => !is_word_of(FALSE, text) && !text.trim().to_lowercase().starts_with("not "),
+        false => is_mark(name, NEGATED) && is_word_of(FALSE, text) && !text.trim().is_empty(),
+    }
+}
+
+fn is_mark(name: &str, names: &[&str]) -> bool {
+    let rest = name.get(..2).filter(|start| start.eq_ignore_ascii_case("is")).map(|_| &name[2..]);
+    is_one_of(name, names) || rest.is_some_and(|rest| is_one_of(rest, names))
+}
+
+fn is_word_of(words: &[&str], text: &str) -> bool {
+    words.contains(&text.trim().to_lowercase().as_str())
+}
+
+/// A value for a message.
+fn shown(value: &Node) -> String {
+    let texts = one_or_many(Some(value)).iter().filter_map(Node::text);
+    let texts = texts.collect::<Vec<_>>().join(", ");
+    if value.entries().is_some() { "{…}".to_owned() } else { texts }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Document;
 
     fn of(frontmatter: &str) -> Vec<String> {
-        let document = Document::parse(&format!("---\n{frontmatter}\n---\n")).unwrap();
-        said(&document.frontmatter).into_iter().map(|(said, _)| said).collect()
+        of_text(&format!("---\n{frontmatter}\n---\n"))
+    }
+
+    fn of_text(text: &str) -> Vec<String> {
+        let document = Document::parse(text).unwrap();
+        said(text, &document).into_iter().map(|said| said.says).collect()
     }
 
     #[test]
-    fn the_words_are_those_of_the_specification() {
+    fn the_fields_are_those_of_the_specification() {
         let rules = include_str!("../../spec/document.md");
-        let words = |row: &str| -> Vec<String> {
-            let row = rules.lines().find(|line| line.starts_with(row)).expect(row);
-            row.split('`').skip(1).step_by(2).map(str::to_owned).collect()
-        };
-        assert_eq!(words("| `status`, not yet"), [&["status"][..], NOT_YET].concat());
-        assert_eq!(words("| `status`, no longer"), [&["status"][..], NO_LONGER].concat());
-        assert_eq!(words("| with the value true"), MARKS);
-        assert_eq!(words("| with the value false"), NEGATED);
-    }
-
-    #[test]
-    fn words_are_compared_without_case_and_punctuation() {
-        for word in [
-            "rejected",
-            "Rejected",
-            "PENDING_REVIEW",
-            "pending-review",
-            "'In Review'",
-            "wip",
-            "'WIP: ana'",
-            "Superseded by ADR-0005",
-            "'superseded by [ADR-5](5.md)'",
-            "To-Do",
-            "'❌ Deprecated'",
-            "deprecated since 2024",
-            "'Accepted (superseded by 0012)'",
-            "[archived]",
-            "\n  - obsolete",
-            "draft for comment",
-            "work_in_progress",
+        for (row, names) in [
+            ("| words of a status:", STATUS),
+            ("| true, or what made it so:", MARKS),
+            ("| false | a false value of", NEGATED),
+            ("| a mapping with such fields:", MAPPINGS),
+            ("| true is |", TRUE),
+            ("| false, as an empty text, is |", &FALSE[..FALSE.len() - 1]),
         ] {
-            assert_eq!(of(&format!("status: {word}")).len(), 1, "{word}");
-        }
-        for word in [
-            "draft",
-            "published",
-            "active",
-            "stable",
-            "live",
-            "final",
-            "approved",
-            "accepted",
-            "current",
-            "in force",
-            "todos",
-            "supersedes ADR-4",
-            "not deprecated",
-            "reviewed",
-            "archivedx",
-            "1",
-            "null",
-            "{a: rejected}",
-        ] {
-            assert_eq!(of(&format!("status: {word}")), Vec::<String>::new(), "{word}");
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            assert!(rules.contains(&format!("{row} {} |", names.join(", "))), "{row}");
         }
     }
 
     #[test]
-    fn marks_of_other_programs_say_the_same() {
-        assert_eq!(of("status: published\ndeprecated: true"), ["deprecated: true"]);
+    fn fields_of_other_names_and_values_say_the_same() {
+        for field in [
+            "status: rejected",
+            "STATUS: WIP",
+            "status: [archived]",
+            "status:\n  - active\n  - obsolete",
+            "status: {state: deprecated}",
+            "status: {name: deprecated}",
+            "state: deprecated",
+            "state: draft",
+            "lifecycle: deprecated",
+            "doc_status: obsolete",
+            "publishState: draft",
+            "metadata: {status: deprecated}",
+            "metadata:\n  archived: yes",
+            "adr: {status: superseded}",
+            "deprecated: true",
+            "deprecated: yes",
+            "deprecated: 2024-01-01",
+            "deprecated: 'use X'",
+            "deprecated: {since: 1.2}",
+            "archived: YES",
+            "archived: on",
+            "archived: 1",
+            "is_archived: true",
+            "isDeprecated: y",
+            "superseded: by ADR 5",
+            "withdrawn: 2024-02-02",
+            "published: false",
+            "published: no",
+            "publish: Off",
+            "approved: no",
+            "isPublished: false",
+        ] {
+            assert_eq!(of(field).len(), 1, "{field}");
+        }
+        for field in [
+            "deprecated: false",
+            "deprecated: no",
+            "archived:",
+            "archived: off",
+            "archived: never",
+            "archived: []",
+            "deprecated: not yet",
+            "published: 2026-01-01",
+            "published: yes",
+            "publish:",
+            "state: New York",
+            "status: {a: rejected}",
+            "status: [draft]",
+            "metadata: {original: {status: rejected}}",
+            "server: {status: disabled}",
+            "supersedes: a",
+            "issue: rejected",
+        ] {
+            assert_eq!(of(field), Vec::<String>::new(), "{field}");
+        }
         assert_eq!(
             of("Status: Rejected\npublished: false"),
             ["Status: Rejected", "published: false"]
         );
-        let none: [&str; 0] = [];
-        assert_eq!(of("archived: false\npublish: true\npublished: 2026-01-01\nwip: no"), none);
+        assert_eq!(of("metadata: {status: wip}"), ["metadata.status: wip"]);
+    }
+
+    #[test]
+    fn blocks_and_properties_in_the_body_say_the_same() {
+        for text in [
+            "\n---\nstatus: rejected\n---\n# A\n",
+            "--- \nstatus: rejected\n--- \n",
+            "<!-- x -->\n---\ntitle: A\nstatus: rejected\n---\n",
+            "---\ntitle: A\n---\n---\nstatus: rejected\n---\n",
+            "\n---\nstatus: rejected\n{{ x }}\n---\n",
+            "\n+++\nstatus = 'rejected'\n+++\n",
+            "status:: rejected\n\nText.\n",
+            "# A\n\n- status:: rejected\n",
+        ] {
+            let found = of_text(text);
+            assert!(matches!(&found[..], [one] if one.contains("rejected")), "{text}: {found:?}");
+        }
+        for text in ["Text.\nstatus:: rejected\n", "\n---\nstatus: accepted\n---\n", "A::B\n"] {
+            assert_eq!(of_text(text), Vec::<String>::new(), "{text}");
+        }
+        let text = "---\ntitle: A\n---\n\n---\nx: y\nstatus: wip\n---\n";
+        let document = Document::parse(text).unwrap();
+        assert_eq!(said(text, &document)[0].line, 7);
     }
 }

@@ -5,66 +5,121 @@ use std::ops::Range;
 
 use crate::model::layout::limit;
 
-/// Returns the place of a second block of fields: the first lines of a body that are not blank, if they
-/// have the form of a frontmatter in YAML or TOML.
-pub(crate) fn second_block(body: &str) -> Option<Range<usize>> {
-    let mut lines = body.split_inclusive('\n');
-    let mut at = 0;
-    let (start, mark) = loop {
-        let line = lines.next()?;
-        let (start, text) = (at, line.trim_start_matches('\u{feff}').trim_end());
-        at += line.len();
-        match text {
-            "" => {}
-            "---" => break (start, ("---", ':')),
-            "+++" => break (start, ("+++", '=')),
-            _ => return None,
+/// Maximum number of lines of text, comments aside, before a second block.
+const LINES_BEFORE: usize = 10;
+
+/// A block of fields that is text.
+#[derive(Debug)]
+pub(crate) struct SecondBlock {
+    /// From the first delimiter to the end of the second one.
+    pub(crate) range: Range<usize>,
+    /// The lines between the delimiters.
+    pub(crate) fields: Range<usize>,
+    /// Whether its lines are those of TOML.
+    pub(crate) is_toml: bool,
+}
+
+/// Returns the first block of a body that has the form of a frontmatter in YAML or TOML, if it is
+/// before the first heading and at most some lines of text.
+pub(crate) fn second_block(body: &str) -> Option<SecondBlock> {
+    let (mut at, mut before, mut in_comment) = (0, 0, false);
+    for line in body.split_inclusive('\n') {
+        let text = line.trim_start_matches('\u{feff}').trim();
+        if let Some(is_toml) = delimiter(line).filter(|_| !in_comment)
+            && let Some(found) = block_at(body, at, is_toml)
+        {
+            return Some(found);
         }
-    };
-    let mut has_field = false;
-    for line in lines {
         at += line.len();
-        let text = line.trim_end();
-        if text == mark.0 || (mark.0 == "---" && text == "...") {
-            return has_field.then_some(start..at);
+        if in_comment || text.starts_with("<!--") {
+            in_comment = !text.contains("-->");
+            continue;
         }
-        let is_field = is_field(text, mark.1);
-        has_field |= is_field;
-        let goes_on = text.is_empty() || text.starts_with([' ', '\t', '#', '-', '[', ']', '}']);
-        if !(is_field || goes_on) || at - start > limit::FRONTMATTER {
+        before += usize::from(!text.is_empty());
+        if text.starts_with(['#', '`', '~']) || before > LINES_BEFORE {
             return None;
         }
     }
     None
 }
 
+/// Whether a line is a delimiter of TOML; `None` if it is none.
+fn delimiter(line: &str) -> Option<bool> {
+    let line = line.trim_start_matches('\u{feff}').trim();
+    match line {
+        "+++" => Some(true),
+        _ => (line.len() >= 3 && line.bytes().all(|b| b == b'-')).then_some(false),
+    }
+}
+
+/// The block whose first delimiter is the line at this byte.
+fn block_at(body: &str, start: usize, is_toml: bool) -> Option<SecondBlock> {
+    let mut lines = body[start..].split_inclusive('\n');
+    let mut at = start + lines.next()?.len();
+    let first = at;
+    let mut has_field = false;
+    for line in lines {
+        let text = line.trim_end();
+        let is_end = delimiter(line) == Some(is_toml) || (!is_toml && text == "...");
+        if is_end {
+            let (range, fields) = (start..at + line.len(), first..at);
+            return has_field.then_some(SecondBlock { range, fields, is_toml });
+        }
+        at += line.len();
+        let is_field = is_field(text, if is_toml { '=' } else { ':' });
+        has_field |= is_field;
+        let begins = [" ", "\t", "#", "-", "[", "]", "}", "{{", "{%", "<%", "<!--"];
+        let goes_on = text.is_empty() || begins.iter().any(|begin| text.starts_with(begin));
+        if !(is_field || goes_on) || at - first > limit::FRONTMATTER {
+            return None;
+        }
+    }
+    None
+}
+
+/// Maximum number of words in a key of a second block.
+const KEY_WORDS: usize = 4;
+
 /// Whether a line begins with a key.
 fn is_field(line: &str, separator: char) -> bool {
     let Some((key, value)) = line.split_once(separator) else { return false };
     let key = key.trim_end().trim_matches(['"', '\'']);
-    let is_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    !key.is_empty()
+    let is_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ');
+    (1..=KEY_WORDS).contains(&key.split_whitespace().count())
         && key.chars().all(is_key)
         && (value.is_empty() || separator == '=' || value.starts_with([' ', '\t']))
 }
 
 /// Returns a heading without the attributes at its end, such as `{#id}`, `{: #id .class }` or
-/// `{/* #id */}`.
+/// `{/* #id */}`, and without the `#` that close it.
 pub(crate) fn without_attributes(heading: &str) -> &str {
-    let Some((title, block)) = heading.strip_suffix('}').and_then(|rest| rest.rsplit_once('{'))
-    else {
-        return heading;
-    };
+    match attributes(heading) {
+        Some((title, _)) => closed(title),
+        None => heading,
+    }
+}
+
+/// Splits a heading, or a line after it, into its text and the words of the attributes at its end; `None`
+/// if it has none.
+pub(crate) fn attributes(heading: &str) -> Option<(&str, Vec<&str>)> {
+    let (title, block) = closed(heading).strip_suffix('}')?.rsplit_once('{')?;
     let comment = block.trim().strip_prefix("/*").and_then(|rest| rest.strip_suffix("*/"));
     let words = comment.unwrap_or_else(|| block.strip_prefix(':').unwrap_or(block));
-    let is_attribute = |word: &str| match word.split_at_checked(1) {
+    let is_attribute = |word: &&str| match word.split_at_checked(1) {
         Some(("#" | ".", name)) => !name.is_empty(),
         _ => comment.is_none() && word.split_once('=').is_some_and(|(key, _)| !key.is_empty()),
     };
-    let has_some = words.split_whitespace().next().is_some();
-    match has_some && words.split_whitespace().all(is_attribute) {
-        true => title.trim_end(),
-        false => heading,
+    let words: Vec<&str> = words.split_whitespace().collect();
+    (!words.is_empty() && words.iter().all(is_attribute)).then(|| (title.trim_end(), words))
+}
+
+/// A heading without the `#` that close it, which are behind a blank.
+fn closed(heading: &str) -> &str {
+    let rest = heading.trim_end();
+    let text = rest.trim_end_matches('#');
+    match text.ends_with([' ', '\t']) || text.is_empty() {
+        true => text.trim_end(),
+        false => rest,
     }
 }
 
@@ -79,9 +134,20 @@ mod tests {
             "\r\n\r\n---\r\ntitle: A\r\n---\r\n",
             "+++\ntitle = 'A'\n[menu]\n+++\n",
             "---\nstatus:\n...\n",
+            "<!-- licence\n\n# no heading\n-->\n\n---\ntitle: A\n---\n# B\n",
+            "---\nOwner name: x\n---\n",
+            "---\ntitle: A\n{{ var }}\n{% if x %}\n---\n",
+            " ---\ntitle: A\n ---\n",
+            "--- \nstatus: x\n--- \n",
+            "----\ntitle: A\n----\n",
+            "An introduction.\n---\ntitle: A\n---\n",
+            "Two lines\nof text.\n\n---\ntitle: A\n---\n",
+            "Intro.\n\n***\n\n---\ntitle: A\n---\n",
         ] {
             let found = second_block(body).expect(body);
-            assert_eq!(body[found].lines().last().map(str::len), Some(3), "{body:?}");
+            assert!(body[found.fields].contains([':', '=']), "{body:?}");
+            let last = body[found.range].lines().last().map(str::trim);
+            assert!(matches!(last, Some("---" | "+++" | "----" | "...")), "{body:?}");
         }
         for body in [
             "",
@@ -91,8 +157,12 @@ mod tests {
             "---\n---\n",
             "---\ntitle: A\n",
             "# A\n---\ntitle: B\n---\n",
+            "A\n---\n\nText.\n\nNote: x\n---\n",
+            "---\nAs you may well know by now: this\n---\n",
+            "```\n---\ntitle: A\n---\n```\n",
+            "<!--\n---\ntitle: A\n---\n-->\n",
         ] {
-            assert_eq!(second_block(body), None, "{body:?}");
+            assert!(second_block(body).is_none(), "{body:?}");
         }
     }
 
@@ -105,6 +175,9 @@ mod tests {
             "A {/* #id */}",
             "A {/*#id*/}",
             "A {.c}",
+            "A {: id=\"mk\" }",
+            "A {#id} ##",
+            "A ## {#id}",
             "A",
         ] {
             assert_eq!(without_attributes(heading), "A", "{heading}");

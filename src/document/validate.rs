@@ -11,8 +11,9 @@ use super::hidden;
 use super::live_form::{ORIGINAL_FRONTMATTER, is_edited};
 use super::not_for_use;
 use super::obsidian::Markup;
-use super::second_block::{second_block, without_attributes};
+use super::second_block::{SecondBlock, second_block, without_attributes};
 use super::text::{BOM, normalise};
+use super::validity;
 use super::{Document, Format};
 use crate::model::digest::Digest;
 use crate::model::stage::StagePolicy;
@@ -123,15 +124,19 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
     }
     let is_edited = is_edited(document, criteria.frontmatter);
     let foreign = is_edited.then(|| foreign_values(document, criteria.is_new));
-    let said = not_for_use::said(fields);
-    for (says, node) in &said {
+    let said = not_for_use::said(text, document);
+    for not_for_use::Said { says, line } in &said {
         let message = format!("`{says}` says that the text is not for use");
         let changed = Call::new(Verb::Publish).word("--changed");
         let hint = "{} leaves the file out; delete the line, or name the document, to publish it";
-        found.warn("not-for-use", Some(node), message, Hint::call(hint, changed));
+        let (code, severity, line) = ("not-for-use", Severity::Warning, Some(*line));
+        let hint = Hint::call(hint, changed);
+        found.problems.push(Problem { code, severity, line, message, hint });
     }
-    let is_said =
-        |foreign: &Foreign<'_>| said.iter().any(|(_, node)| std::ptr::eq(*node, foreign.value));
+    let is_said = |foreign: &Foreign<'_>| {
+        let field = format!("{}: ", foreign.field);
+        said.iter().any(|said| said.says.starts_with(&field))
+    };
     for foreign in foreign.into_iter().flatten().filter(|foreign| !is_said(foreign)) {
         found.warn(
             "field-foreign",
@@ -146,6 +151,14 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
         let line = Some(fields.validity.line());
         let hint = "write a date as `2026-12-31`".into();
         let (code, severity) = ("date-invalid", Severity::Warning);
+        found.problems.push(Problem { code, severity, line, message, hint });
+    }
+    for (field, line) in validity::unread(fields.root.as_ref()) {
+        let message =
+            format!("`{field}` is not read: nothing reports an end or a successor from it");
+        let hint =
+            "write `valid_until: 2026-12-31` or `superseded_by: ID` at the first level".into();
+        let (code, severity, line) = ("date-invalid", Severity::Warning, Some(line));
         found.problems.push(Problem { code, severity, line, message, hint });
     }
     found.source(document, criteria.servers);
@@ -193,7 +206,7 @@ fn is_of_our_form(field: &str, node: &Node) -> bool {
 
 /// The title that publishing gives a document without one: its first heading, else `name`.
 pub(crate) fn derived_title(body: &str, name: &str) -> String {
-    let from = second_block(body).map_or(0, |block| block.end);
+    let from = second_block(body).map_or(0, |block| block.range.end);
     let heading = first_heading(&body[from..]).unwrap_or_default();
     let heading = without_attributes(&heading);
     let title = if heading.is_empty() { name } else { heading };
@@ -296,7 +309,7 @@ impl ProblemList {
     fn left_in_body(&mut self, text: &str, document: &Document, hidden_text: bool) {
         let (before, body) = text.split_at(document.parts.body);
         let above = before.matches('\n').count();
-        if let Some(block) = second_block(body) {
+        if let Some(SecondBlock { range: block, .. }) = second_block(body) {
             let start = body[block.start..].len() - body[block.start..].trim_start().len();
             let message = match document.parts.frontmatter {
                 Some(_) => {
@@ -349,23 +362,20 @@ impl ProblemList {
 
     /// A mark that is no status here.
     fn draft_mark(&mut self, fields: &Frontmatter) {
-        let Some(mark) = fields
-            .draft_mark()
-            .filter(|_| fields.status != Status::Draft || fields.is_marked_draft())
-        else {
-            return;
-        };
+        let mark = fields.draft_mark().map(|(_, mark)| mark).zip(fields.draft_said());
+        let is_odd = fields.status != Status::Draft || fields.is_marked_draft();
+        let Some((mark, said)) = mark.filter(|_| is_odd) else { return };
         let publish = |word| Call::new(Verb::Publish).word(word);
         let (message, hint) = match fields.is_marked_draft() {
             true => (
-                "`draft: true` is no status; it is read as `status: draft`".to_owned(),
+                format!("`{said}` is not a status; it is read as `status: draft`"),
                 Hint::call(
                     "{} leaves the file out; delete the line to publish it",
                     publish("--all"),
                 ),
             ),
             false => (
-                format!("`draft: true` has no effect: `status` is `{}`", fields.status.as_str()),
+                format!("`{said}` has no effect: `status` is `{}`", fields.status.as_str()),
                 Hint::calls(
                     "delete the line; with `status: draft`, {} and {} leave the file out",
                     [publish("--changed"), publish("--all")],

@@ -92,8 +92,35 @@ impl Validity {
     }
 }
 
+/// The name of a field of these tables.
+fn known(key: &Node) -> Option<&str> {
+    key.text().filter(|name| is_one_of(name, UNTIL) || is_one_of(name, SUPERSEDED))
+}
+
+/// Fields about validity that are not read, each with its line in the document: those whose value is not a
+/// text, and those in `metadata`.
+pub(super) fn unread(root: Option<&Node>) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    for (key, value) in root.and_then(Node::entries).unwrap_or_default() {
+        let items = one_or_many(Some(value));
+        let is_text = items.iter().all(|node| node.text().is_some() || wikilink(node).is_some());
+        match known(key) {
+            Some(name) if !is_text => found.push((name.to_owned(), key.line + 1)),
+            _ if key.text().is_some_and(|name| is_one_of(name, &["meta", "metadata"])) => {
+                let inner =
+                    value.entries().unwrap_or_default().iter().filter(|(_, v)| !v.is_null());
+                let inner = inner.filter_map(|(key, _)| Some((known(key)?, key.line + 1)));
+                let outer = key.text().unwrap_or_default();
+                found.extend(inner.map(|(name, line)| (format!("{outer}.{name}"), line)));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Whether a name is one of these, but for case, blanks, `_` and `-`: `expiryDate` is `expiry_date`.
-fn is_one_of(name: &str, names: &[&str]) -> bool {
+pub(super) fn is_one_of(name: &str, names: &[&str]) -> bool {
     let letters = name.bytes().filter(|b| !matches!(b, b' ' | b'_' | b'-'));
     let letters = letters.map(|b| b.to_ascii_lowercase());
     names.iter().any(|name| letters.clone().eq(name.bytes()))
@@ -101,12 +128,21 @@ fn is_one_of(name: &str, names: &[&str]) -> bool {
 
 /// The texts of a value, joined; `None` if it says that there is none.
 fn text_of(value: &Node) -> Option<String> {
-    let texts = one_or_many(Some(value)).iter().filter(|node| !node.is_null());
-    let texts = texts.filter_map(Node::text).map(str::trim);
+    let nodes = one_or_many(Some(value)).iter().filter(|node| !node.is_null());
+    let texts = nodes.map(|node| match node.text() {
+        Some(text) => text.trim().to_owned(),
+        None => wikilink(node).unwrap_or_default(),
+    });
     let text = texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ");
     let is_none = ["", "false", "never", "no", "none", "null", "~"];
     let is_none = is_none.iter().any(|word| text.eq_ignore_ascii_case(word));
     (!is_none).then(|| text.chars().take(MAX).collect())
+}
+
+/// `[[adr-9]]` without quotes, which YAML reads as a list in a list.
+fn wikilink(node: &Node) -> Option<String> {
+    let [inner] = node.items()? else { return None };
+    Some(format!("[[{}]]", inner.text()?.trim())).filter(|_| !inner.is_null())
 }
 
 /// The first instant after a date or a month in UTC, or the instant of a time; a time without a zone is
@@ -165,8 +201,27 @@ mod tests {
             Validity::default()
         );
         assert_eq!(of("expires: never\nvalid_until:\nsuperseded_by: []"), Validity::default());
+        for link in ["[[adr-9]]", "[[ adr-9 ]]", "\n  - [[adr-9]]"] {
+            let by = of(&format!("superseded_by: {link}")).superseded_by;
+            assert_eq!(by.as_deref(), Some("[[adr-9]]"), "{link}");
+        }
         let both = of("expires: never\nvalid_until: 2026-01-01\nexpiry: 2027-01-01");
         assert_eq!(both.said().as_deref(), Some("valid_until: 2026-01-01"));
+    }
+
+    #[test]
+    fn fields_that_are_not_read_are_named() {
+        for (fields, expected) in [
+            ("valid_until: {date: 2026-01-01}", &["valid_until"][..]),
+            ("metadata: {valid_until: 2026-01-01, x: y}", &["metadata.valid_until"]),
+            ("superseded_by: {id: a}\nexpires: 2026-01-01", &["superseded_by"]),
+            ("superseded_by: [[a]]\nexpires: never\nmetadata: {x: y}", &[]),
+        ] {
+            let document = Document::parse(&format!("---\n{fields}\n---\n")).unwrap();
+            let found = unread(document.frontmatter.root.as_ref());
+            let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, expected, "{fields}");
+        }
     }
 
     #[test]

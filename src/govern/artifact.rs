@@ -32,7 +32,6 @@ use crate::trust::EventKey;
 use crate::txn::stale;
 use crate::txn::stamp::{self, Stage, Stamp};
 use crate::txn::{Change, Extension, Item, Live, Step};
-use crate::vault::copies::copied;
 use crate::vault::files::FileError;
 use crate::vault::left_out::Reason;
 use crate::vault::replace::Fingerprint;
@@ -250,12 +249,8 @@ impl Transaction<'_> {
         if form.as_ref().is_some_and(|form| form.is_of(whole)) {
             return Ok(Prepared::Unchanged);
         }
-        // What is published already stays a document, whatever its name.
-        if let (Which::All, None, Some(copied)) = (which, &form, copied(self.vault, &path)) {
-            return Ok(Prepared::LeftOut(Reason::Copy(copied)));
-        }
         let mode = self.vault.config().frontmatter;
-        let why = live::why_left_out(&document, form.as_ref(), mode);
+        let why = live::why_left_out((self.vault, &path), (live, &document), form.as_ref());
         let is_included = |why: &Reason| self.drafts && why.is_draft();
         match which {
             Which::All if base.retired => return Ok(Prepared::LeftOut(Reason::Retired)),
@@ -313,6 +308,7 @@ impl Transaction<'_> {
         let is_new = base.next() == Version::FIRST;
         let found = problems(live, &document, live::criteria(self.vault, &path, &document, is_new));
         let mut warnings = Refusal::unless_valid(&path, found)?;
+        warnings.extend(live::expired(id, &document.frontmatter.validity, self.at));
         let version = base.next();
         // A document that had no such field was created when its history begins.
         let first = base.history.slots.first().and_then(|slot| slot.entry.as_ref().ok());

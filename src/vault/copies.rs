@@ -1,6 +1,7 @@
 //! Copies that programs write beside a document: sync programs where two machines changed a file,
 //! git's merge tools, and people (`spec/document.md`, DOC-41 and DOC-42).
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -8,40 +9,53 @@ use regex::Regex;
 
 use super::Vault;
 
-/// Names that only a program gives: the text is a copy, whatever it says. The first group is the name
+/// Names that are only given to a copy: the text is one, whatever it says. The first group is the name
 /// of the original.
-const NAMES: [(&str, &str); 14] = [
+const NAMES: &[(&str, &str)] = &[
     ("Syncthing", r"^(.+)\.sync-conflict-\d{8}-\d{6}(-[A-Z0-9]{7})?$"),
-    // Dropbox, Nextcloud, ownCloud, Box and Obsidian Sync.
-    ("a sync program", r"^(.+) \((?i:[^()]*conflicted copy[^()]*)(\(\d+\))?\)( \(\d+\))?$"),
+    // Dropbox, Nextcloud, ownCloud, Box, Obsidian Sync and others, in the languages of their users.
     (
-        "Dropbox",
-        r"^(.+) \((?i:[^()]*(copie en conflit|copia en conflicto|in konflikt stehende kopie)[^()]*)\)( \(\d+\))?$",
+        "a sync program",
+        r"^(.+) \((?i:[^()]*(conflict(ed|ing)? copy|konfliktkopie|kopie[^()]*konflikt|konflikt[^()]*kopie|copie[^()]*confli[ct]|copia[^()]*confli[ct]t|c[oó]pia[^()]*conflito|conflict[^()]*kopie|衝突|冲突|競合|충돌|конфликт)[^()]*)(\(\d+\))?\)( \(\d+\))?$",
     ),
     (
-        "Dropbox",
-        r"^(.+) \((?i:(case|unicode encoding|white ?space|selective sync) conflict)( \(?\d+\)?)?\)$",
+        "a sync program",
+        r"^(.+?)[ ._-]*[(\[](?i:((file|case|unicode encoding|white ?space|selective sync) )?conflict(ed)?( copy)?( \(?[\d-]+\)?)*)[)\]]$",
     ),
+    ("a sync program", r"^(.+?)[ ._-]+(?i:conflict(ed)?[ _-]copy)([ _-][\w -]*)?$"),
+    ("a sync program", r"^(.+)[._-](?i:conflict)-\d{8}-\d{6}$"),
+    ("a sync program", r"^(.+)\.(?i:conflict(ed)?)\d*$"),
     ("Nextcloud", r"^(.+) \(case clash from [^()]*\)$"),
-    ("ownCloud", r"^(.+)_conflict-\d{8}-\d{6}$"),
     ("Seafile", r"^(.+) \(SFConflict [^()]*\)$"),
     ("OneDrive", r"^(.+)-(DESKTOP|LAPTOP)-[A-Z0-9]{7,8}(-\d+)?$"),
-    ("Google Drive", r"^(.+?) ?\[Conflict( \d+)?\]$"),
     ("Google Drive", r"^(.+)_conf\(\d+\)$"),
+    ("Google Drive", r"^(?i:copy of|kopie von|copie de|copia de|copia di|cópia de) (.+)$"),
+    ("pCloud", r"^(.+) \(\d{4}_\d{2}_\d{2} \d{2}_\d{2}_\d{2} UTC\)$"),
     ("Synology Drive", r"^(.+)_[^_]+_[A-Z][a-z]{2}-\d{2}-\d{6}-\d{4}_(Case)?Conflict$"),
-    ("Resilio Sync", r"^(.+)\.Conflict$"),
-    ("a merge tool", r"^(.+)_(BACKUP|BASE|LOCAL|REMOTE)_\d+$"),
-    ("a merge tool", r"^(.+)_(BACKUP|BASE|LOCAL|REMOTE)_\d+_\d+$"),
+    ("an editor", r"^(.+)\.(?i:orig|bak)$"),
+    ("an editor", r"^(.+)~$"),
+    ("an editor", r"^[~.]*~\$?(.+)$"),
 ];
+
+/// Names that git's merge tools give with the number of their process: the text is a copy if another file
+/// of the set is there, or if it is nearly that of the original.
+const MERGED: &str = r"^(.+)_(BACKUP|BASE|LOCAL|REMOTE|MERGED)(_\d+(?:_\d+)?)$";
+
+/// The words of these names.
+const SET: [&str; 5] = ["BACKUP", "BASE", "LOCAL", "REMOTE", "MERGED"];
 
 /// Names that people give, too: the text is a copy only if it is nearly that of the original. The
 /// number is how many of a hundred words are the same.
-const LIKELY: [(usize, &str); 4] = [
+const LIKELY: &[(usize, &str)] = &[
     (75, r"^(.+) \d{1,2}$"),
-    (75, r"^(.+?)( ?\(\d{1,2}\)|( -)? (?i:copy|kopie|copie|copia)( ?\(?\d{1,2}\)?)?)$"),
+    (75, r"^(.+?)( ?\(\d{1,2}\)|( -)? \(?(?i:copy|kopie|copie|copia|cópia)( ?\(?\d{1,2}\)?)?\)?)$"),
+    (
+        75,
+        r"^(.+?)[ ._-](?i:conflict|copy|kopie|copie|copia|backup|bak|old|mine|theirs|remote|local|base|merged)\d*$",
+    ),
     // The name of a computer may have hyphens, and that of a document.
-    (90, r"^(.+?)-[A-Z][A-Za-z0-9-]{1,30}$"),
-    (90, r"^(.+)-[A-Z][A-Za-z0-9-]{1,30}$"),
+    (90, r"^(.+?)-[A-Za-z][A-Za-z0-9-]{1,30}$"),
+    (90, r"^(.+)-[A-Za-z][A-Za-z0-9-]{1,30}$"),
 ];
 
 static PATTERNS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
@@ -49,6 +63,8 @@ static PATTERNS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
         |(program, pattern): &(&'static str, &str)| Some((*program, Regex::new(pattern).ok()?));
     NAMES.iter().filter_map(read).collect()
 });
+
+static SET_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(MERGED).ok());
 
 static SHAPES: LazyLock<Vec<(usize, Regex)>> = LazyLock::new(|| {
     let read = |(least, pattern): &(usize, &str)| Some((*least, Regex::new(pattern).ok()?));
@@ -85,7 +101,36 @@ pub(crate) fn copied(vault: &Vault, path: &str) -> Option<Copied> {
         let original = format!("{folder}{}{ending}", pattern.captures(name)?.get(1)?.as_str());
         vault.files().is_file(&original).then_some(Copied { original, program })
     };
-    PATTERNS.iter().find_map(found)
+    PATTERNS.iter().find_map(found).or_else(|| merged(vault, path))
+}
+
+/// Returns what a file is a copy of that a merge tool wrote.
+fn merged(vault: &Vault, path: &str) -> Option<Copied> {
+    let (folder, name, ending) = parts(path)?;
+    let (_, [of, own, number]) = SET_NAME.as_ref()?.captures(name)?.extract();
+    let original = format!("{folder}{of}{ending}");
+    if !vault.files().is_file(&original) {
+        return None;
+    }
+    let mut others = SET.iter().filter(|word| **word != own);
+    let is_in_set =
+        others.any(|word| vault.files().is_file(&format!("{folder}{of}_{word}{number}{ending}")));
+    let read = |path: &str| String::from_utf8(vault.files().read(path, COMPARED).ok()?).ok();
+    let is_same = || {
+        let (a, b) = (read(path)?, read(&original)?);
+        Some(is_near(body(&a), body(&b), 90))
+    };
+    let is_copy = is_in_set || is_same().unwrap_or(false);
+    is_copy.then_some(Copied { original, program: "a merge tool" })
+}
+
+/// Maximum number of bytes of a text that is compared with another one.
+pub(crate) const COMPARED: u64 = 1 << 20;
+
+/// A text without its frontmatter.
+fn body(text: &str) -> &str {
+    let fields = text.strip_prefix("---\n");
+    fields.and_then(|rest| rest.split_once("\n---\n")).map_or(text, |(_, body)| body)
 }
 
 /// Returns the path of the file that a document may be a copy of, and how many of a hundred words
@@ -97,6 +142,24 @@ pub(crate) fn likely_original(vault: &Vault, path: &str) -> Option<(String, usiz
         vault.files().is_file(&original).then_some((original, *least))
     };
     SHAPES.iter().find_map(found)
+}
+
+/// Returns true if two texts share at least this percentage of their words.
+pub(crate) fn is_near(a: &str, b: &str, least: usize) -> bool {
+    let mut words: HashMap<&str, usize> = HashMap::new();
+    let (mut all, mut same) = (0, 0);
+    for word in a.split_whitespace() {
+        *words.entry(word).or_default() += 1;
+        all += 1;
+    }
+    for word in b.split_whitespace() {
+        all += 1;
+        if let Some(left) = words.get_mut(word).filter(|left| **left > 0) {
+            *left -= 1;
+            same += 1;
+        }
+    }
+    same > 0 && 200 * same >= least * all
 }
 
 #[cfg(test)]
@@ -133,7 +196,26 @@ mod tests {
             "x_conf(1)",
             "x_DiskStation_Jan-31-123456-2024_Conflict",
             "x.Conflict",
-            "x_LOCAL_4711",
+            "Copy of x",
+            "Kopie von x",
+            "x (Konfliktkopie von Ana 2024-01-31)",
+            "x (conflict copy)",
+            "x (Conflict)",
+            "x (conflict 2)",
+            "x (File Conflict)",
+            "x [conflicted]",
+            "x-conflicted copy",
+            "x_conflicted-copy-2024-01-31",
+            "x.conflict",
+            "x.conflict-20240131-123456",
+            "x-conflict-20240131-123456",
+            "x (Ana 的衝突複本 2024-01-31)",
+            "x (2024_01_31 12_34_56 UTC)",
+            "x.orig",
+            "x.bak",
+            "x~",
+            "~x",
+            "~$x",
         ] {
             assert_eq!(original(name), Some("x"), "{name}");
         }
@@ -143,10 +225,38 @@ mod tests {
             "x (conflict of interest)",
             "x-DESKTOP",
             "x-conflict",
+            "x_BACKUP_2024",
+            "x (Kopie)",
+            "x.remote",
             "x.sync-conflict",
             "conflict-20240131-123456",
         ] {
             assert_eq!(original(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn names_that_people_give_too_are_likely_copies() {
+        let of = |name: &str| {
+            let mut found = SHAPES.iter().filter_map(|(_, shape)| shape.captures(name));
+            found.next().and_then(|found| Some(found.get(1)?.as_str().to_owned()))
+        };
+        for name in "x 2 ¦ x (2) ¦ x copy ¦ x - Copy ¦ x (Kopie) ¦ x (copy) ¦ x-conflict ¦ x_old ¦ x.remote \
+                     ¦ x.local ¦ x-anas-imac ¦ x-MacBook ¦ x_copy2"
+            .split(" ¦ ")
+        {
+            assert_eq!(of(name.trim()).as_deref(), Some("x"), "{name}");
+        }
+        for name in ["x", "xcopy", "x_policy", "x (draft)"] {
+            assert_eq!(of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn texts_are_near_if_most_of_their_words_are_the_same() {
+        let (a, b) = ("# Returns\n\nWithin 30 days.\n", "# Returns\n\nWithin 45 days.\n");
+        assert!(is_near(a, a, 100) && is_near(a, b, 75));
+        assert!(!is_near(a, b, 90) && !is_near("", "", 75) && !is_near(a, "", 1));
+        assert!(!is_near("a a a b", "a c d e", 75));
     }
 }

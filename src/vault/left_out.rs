@@ -85,10 +85,14 @@ pub enum Reason {
     Draft,
     /// `status: draft` says that a document without a published version is a draft.
     NewDraft,
-    /// `draft: true` says that the live file is a draft.
-    MarkedDraft,
+    /// This field, such as `draft: true`, says that the live file is a draft.
+    MarkedDraft(String),
     /// A copy that a program wrote beside the original, by its name.
     Copy(Copied),
+    /// It is in a folder of drafts, `_drafts`.
+    DraftsFolder,
+    /// It is in a folder of backups that Logseq makes.
+    Backup,
     /// The live file says that its text is not for use.
     NotForUse {
         /// The field and its word, as in `status: rejected`.
@@ -129,8 +133,10 @@ impl Reason {
             Self::Missing => "missing",
             Self::Draft => "draft",
             Self::NewDraft => "new-draft",
-            Self::MarkedDraft => "marked-draft",
+            Self::MarkedDraft(_) => "marked-draft",
             Self::Copy(_) => "copy",
+            Self::DraftsFolder => "drafts-folder",
+            Self::Backup => "backup",
             Self::NotForUse { .. } => "not-for-use",
             Self::Retired => "retired",
             Self::RetiredBefore => "retired-before",
@@ -149,7 +155,7 @@ impl Reason {
                 let calls = [call(Verb::Retire), call(Verb::Publish)];
                 Some(Hint::calls("{} withdraws the document, {} publishes the file", calls))
             }
-            Self::NewDraft | Self::MarkedDraft => {
+            Self::NewDraft | Self::MarkedDraft(_) | Self::DraftsFolder => {
                 let all = Call::new(Verb::Publish).word("--all").word("--drafts");
                 Some(Hint::call("{} includes drafts", all))
             }
@@ -159,7 +165,7 @@ impl Reason {
 
     /// Whether the file is a draft, and may be included with others.
     pub(crate) fn is_draft(&self) -> bool {
-        matches!(self, Self::Draft | Self::NewDraft | Self::MarkedDraft)
+        matches!(self, Self::Draft | Self::NewDraft | Self::MarkedDraft(_) | Self::DraftsFolder)
     }
 }
 
@@ -186,8 +192,10 @@ impl fmt::Display for Reason {
             Self::Missing => "its file is missing",
             Self::Draft => "its live file is a draft",
             Self::NewDraft => "it says `status: draft`; name it to publish it",
-            Self::MarkedDraft => "it says `draft: true`; name it to publish it",
+            Self::MarkedDraft(says) => return write!(f, "it says `{says}`; name it to publish it"),
             Self::Copy(copied) => return write!(f, "{copied}; name it to publish it"),
+            Self::DraftsFolder => "it is in a folder of drafts, `_drafts`; name it to publish it",
+            Self::Backup => "it is in Logseq's folder of backups; name it to publish it",
             Self::NotForUse { says, is_published: true } => {
                 return write!(f, "it says `{says}`, and its last version is published");
             }

@@ -160,7 +160,7 @@ impl Code {
             }
             Self::Drift => "The file was edited after publication.",
             Self::PublishedWithoutHistory => {
-                "A file that says it is published was copied in, restored after it was retired, or planted."
+                "A file that says it is published was copied, by a sync program or a person, restored after it was retired, or planted."
             }
             Self::DocumentMissing => {
                 "The live file was deleted or renamed without retiring or moving the document."
@@ -326,7 +326,7 @@ impl Code {
                 ],
             ),
             Self::PublishedWithoutHistory => Hint::call(
-                "Run {}, or set `status: draft` in the file, or delete it.",
+                "If it is a copy of another file, merge the two and delete it. Otherwise run {}, or set `status: draft` in the file, or delete it.",
                 Call::new(Verb::Publish).word("ID"),
             ),
             Self::DocumentMissing => Hint::calls(

@@ -11,6 +11,7 @@ use crate::document::live_form::{LiveForm, is_edited};
 use crate::document::text::normalise;
 use crate::document::validate::has_our_four;
 use crate::document::{Document, utf8};
+use crate::live::copies;
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
 use crate::txn::stamp::is_submitted;
@@ -140,8 +141,16 @@ pub(super) fn planted(
             Err(_) if claims_published(&bytes) => true,
             Err(why) => return finding(Code::FileIgnored, format!("it is not a document: {why}")),
         };
-        let message = "the file says published, but no checkpoint holds it now";
-        finding(Code::PublishedWithoutHistory, message.to_owned()).filter(|_| is_published)
+        if !is_published {
+            return None;
+        }
+        let body = utf8(&bytes)
+            .ok()
+            .and_then(|text| Some(&text[Document::of_live(text).ok()?.parts.body..]));
+        let copy = body.and_then(|body| copies::problem(vault, path, body));
+        let copy = copy.map_or_else(String::new, |copy| format!("; {}", copy.message));
+        let message = format!("the file says published, but no checkpoint holds it now{copy}");
+        finding(Code::PublishedWithoutHistory, message)
     };
     paths.par_iter().filter(beside_head).filter_map(planted).collect()
 }

@@ -121,7 +121,12 @@ impl<'v> Judged<'v> {
             self.found.extend(&file.path, file.problems(vault));
             self.found.extend(&file.path, hashtags::problems(vault, file));
             self.found.extend(&file.path, self.surroundings.problems(file));
-            self.found.extend(&file.path, expired(file, self.now));
+            let expired = file
+                .id
+                .as_ref()
+                .zip(file.fields())
+                .and_then(|(id, fields)| live::expired(id, &fields.validity, self.now));
+            self.found.extend(&file.path, expired);
         }
         self.stale.extend(stale_files(vault, &files, self.head));
         for file in files {
@@ -143,20 +148,6 @@ impl<'v> Judged<'v> {
         }
         (self.checked, self.ids.into_iter().map(|(_, id)| id).collect(), self.found)
     }
-}
-
-/// The warning for a live document whose end of validity has passed.
-fn expired(file: &LiveFile, now: Timestamp) -> Option<Problem> {
-    let validity = &file.fields()?.validity;
-    let said = validity.said().filter(|_| validity.is_expired(now))?;
-    let retire = Call::new(Verb::Retire).value(file.id.as_ref()?.as_str());
-    Some(Problem {
-        code: "expired",
-        severity: Severity::Warning,
-        line: Some(validity.line()),
-        message: format!("`{said}` has passed"),
-        hint: Hint::call("write a later date, or {} if it is published", retire),
-    })
 }
 
 /// The files that a publication would refuse because they were edited from another version than the

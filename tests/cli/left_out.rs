@@ -232,3 +232,36 @@ fn names_that_windows_cannot_hold_are_a_warning() {
     ");
     place.ctx("publish --all").ok();
 }
+
+#[test]
+fn verify_and_status_report_a_copy_as_a_copy() {
+    let body = format!("# Policy\n\n{}\n", "Return goods within 30 days. ".repeat(10));
+    let place = Place::published(&[("nodes/policy", &body), ("nodes/db", "# Databases\n")]);
+    let text = place.read("nodes/policy.md");
+    place.write("nodes/Copy of policy.md", &text);
+    place.write("nodes/policy-anas-imac.md", &text);
+    // A text of its own, and one of a merge tool.
+    place.write("nodes/db_BACKUP_2024.md", "# How the backup of 2024 was made\n");
+    place.write("nodes/policy_BACKUP_4711.md", &text);
+    let verified = place.ctx("verify").exits(1).stdout;
+    for mark in [
+        "it is a copy of `nodes/policy.md` that Google Drive wrote",
+        "its text is nearly that of `nodes/policy.md`",
+        "merge the two and delete it",
+    ] {
+        assert!(verified.contains(mark), "{mark}: {verified}");
+    }
+    let status = place.ctx("status").ok().stdout;
+    let hint = "merge the two files, and delete the copy";
+    assert!(status.contains("nodes/Copy of policy.md (it is a copy of") && status.contains(hint));
+    assert!(status.contains("nodes/policy-anas-imac.md (its text is nearly"), "{status}");
+    assert!(status.contains("nodes/db_BACKUP_2024.md\n"), "{status}");
+    place.remove("nodes/policy-anas-imac.md");
+    place.remove("nodes/db_BACKUP_2024.md");
+    let status = place.ctx("status").ok().stdout;
+    assert!(
+        status.contains("(next: merge each copy with its original, and delete it)"),
+        "{status}"
+    );
+    assert!(place.ctx("publish --all").ok().stdout.contains("left out: nodes/policy_BACKUP_4711"));
+}

@@ -194,3 +194,46 @@ fn many_files_with_one_reason_are_one_line() {
     assert_eq!(out.matches("warning[hidden-comment]").count(), 1, "{out}");
     assert_eq!(out.matches("error[title-invalid]").count(), 8, "{out}");
 }
+
+#[test]
+fn publish_all_leaves_out_other_spellings_of_not_for_use() {
+    let place = Place::vault();
+    for (n, fields) in [
+        "status: Not yet approved",
+        "status: ~~Accepted~~ Superseded by 7",
+        "status: Stable (deprecated)",
+        "status: veraltet",
+        "deprecated: 2024-01-01",
+        "superseded: by ADR 5",
+        "metadata: {status: deprecated}",
+        "Draft: true",
+        "isDraft: yes",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        place.write(&format!("nodes/{n}.md"), format!("---\n{fields}\n---\nText.\n"));
+    }
+    place.write("nodes/block.md", "<!-- x -->\n--- \nstatus: rejected\n--- \n# A\n");
+    place.write("nodes/page.md", "status:: deprecated\n\n- Text.\n");
+    place.write("nodes/_drafts/post.md", "# Post\n");
+    place.write("nodes/logseq/bak/a/b.md", "# B\n");
+    place.write("nodes/good.md", "---\nstatus: Approved (review due 2027)\n---\nText.\n");
+    let json = place.ctx("publish --all --dry-run --json").ok().json("ctx.publish");
+    let left = json["left_out"].as_array().unwrap();
+    let codes: Vec<&str> = left.iter().map(|l| l["reason_code"].as_str().unwrap()).collect();
+    let count = |code| codes.iter().filter(|one| **one == code).count();
+    assert_eq!(
+        ["not-for-use", "marked-draft", "drafts-folder", "backup"].map(count),
+        [9, 2, 1, 1],
+        "{json}"
+    );
+    let out = place.ctx("publish --all --drafts").ok().stdout;
+    for id in ["nodes/7 ", "nodes/8 ", "nodes/_drafts/post ", "nodes/good "] {
+        assert!(out.contains(&format!("new  {id}")), "{out}");
+    }
+    assert!(!out.contains("new  nodes/page") && !out.contains("new  nodes/logseq"), "{out}");
+    place.ctx("publish nodes/block nodes/page").ok();
+    place.edit("nodes/page.md", "- Text.", "- More.");
+    assert!(place.ctx("publish --changed").ok().stdout.contains("changed  nodes/page"));
+}

@@ -74,3 +74,13 @@ fn status_validate_and_check_warn_of_what_has_expired() {
     let later = place.args(&["check", "nodes/new@1", "--now", "2026-11-22T00:00:00Z"]).here().ok();
     assert!(later.stderr.contains("expired"), "{}", later.stderr);
 }
+
+#[test]
+fn publishing_an_expired_text_warns_of_it() {
+    let place = Place::vault();
+    place.write("nodes/a.md", "---\ntitle: A\nvalid_until: 2020-01-01\n---\nText.\n");
+    place.write("nodes/b.md", "---\ntitle: B\nmetadata: {valid_until: 2020-01-01}\n---\nText.\n");
+    let said = place.ctx("publish nodes/a nodes/b").ok().stderr;
+    assert!(said.contains("warning[expired]: nodes/a.md:3: `valid_until: 2020-01-01`"), "{said}");
+    assert!(said.contains("`metadata.valid_until` is not read"), "{said}");
+}

@@ -195,7 +195,8 @@ fn text_of(vault: &Vault, entry: &StagedEntry, target: &Target<'_>) -> Result<St
     };
     let name = target.id.as_str().rsplit('/').next().unwrap_or_default();
     let own = Document::of_live(body).ok();
-    if let Some((says, _)) = own.iter().flat_map(|own| not_for_use::said(&own.frontmatter)).next() {
+    let said = own.and_then(|own| not_for_use::said(body, &own).into_iter().next());
+    if let Some(not_for_use::Said { says, .. }) = said {
         let name = entry.name().to_string();
         let message = format!("the content of `{name}` says `{says}`, so it is not promoted");
         let show = Call::new(Verb::StageShow).value(name).word("--raw");
