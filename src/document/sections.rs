@@ -9,6 +9,8 @@ use std::ops::Range;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use unicode_normalization::char::is_combining_mark;
 
+use super::second_block::attributes;
+
 /// How the Markdown of a body is read, wherever its structure matters.
 pub(super) const MARKDOWN: Options =
     Options::ENABLE_TABLES.union(Options::ENABLE_HEADING_ATTRIBUTES);
@@ -41,6 +43,8 @@ impl Scope {
 pub struct Section {
     /// The name after `#` in a URI; no two of a document are equal. Empty for a beginning.
     pub anchor: String,
+    /// A further name that the heading gives itself, if it differs (SEC-9).
+    pub name: Option<String>,
     /// The text of the heading.
     pub title: String,
     /// 1 to 6.
@@ -55,7 +59,7 @@ impl Section {
     /// The text before the first heading, which begins at `range.end`.
     pub(crate) fn beginning(range: Range<usize>) -> Self {
         let (anchor, title) = (String::new(), String::new());
-        Self { anchor, title, level: 0, range, scope: Scope::Beginning }
+        Self { anchor, name: None, title, level: 0, range, scope: Scope::Beginning }
     }
 
     /// A section without its subsections; `next` is the section that follows in the text.
@@ -68,6 +72,17 @@ impl Section {
             _ => self.clone(),
         }
     }
+}
+
+/// The place of the section with this anchor or, if there is none, with this further name.
+pub(crate) fn place_of(all: &[Section], named: &str) -> Option<usize> {
+    let has_name = |section: &Section| section.name.as_deref() == Some(named);
+    all.iter().position(|section| section.anchor == named).or_else(|| all.iter().position(has_name))
+}
+
+/// The anchors of sections, and their further names.
+pub(crate) fn anchors(all: Vec<Section>) -> BTreeSet<String> {
+    all.into_iter().flat_map(|section| [Some(section.anchor), section.name]).flatten().collect()
 }
 
 /// There is no section of this name.
@@ -94,7 +109,8 @@ pub fn sections(body: &str) -> Vec<Section> {
         };
         let (title, level) = (heading.title, heading.level);
         let (range, scope) = (heading.start..body.len(), Scope::Whole);
-        found.push(Section { anchor, title, level, range, scope });
+        let name = heading.further.filter(|name| is_name(name) && *name != anchor);
+        found.push(Section { anchor, name, title, level, range, scope });
     }
     for n in 0..found.len() {
         let (level, rest) = (found[n].level, &found[n + 1..]);
@@ -122,6 +138,8 @@ pub(crate) fn has_section(anchors: &BTreeSet<String>, named: &str) -> bool {
 struct Heading {
     title: String,
     name: Option<String>,
+    /// The id in attributes that CommonMark does not know, or in a line after the heading.
+    further: Option<String>,
     level: u8,
     /// The first byte of its first line.
     start: usize,
@@ -135,7 +153,8 @@ fn headings(body: &str) -> Vec<Heading> {
                 let start = body[..range.start].rfind('\n').map_or(0, |n| n + 1);
                 let name = id.map(|id| id.to_string()).filter(|name| is_name(name));
                 let level = number(level);
-                open = Some(Heading { title: String::new(), name, level, start });
+                let further = own_id(body, &range);
+                open = Some(Heading { title: String::new(), name, further, level, start });
             }
             (Event::Text(text) | Event::Code(text), Some(heading)) => heading.title.push_str(&text),
             (Event::SoftBreak | Event::HardBreak, Some(heading)) => heading.title.push(' '),
@@ -147,6 +166,23 @@ fn headings(body: &str) -> Vec<Heading> {
         }
     }
     all
+}
+
+/// The id in the attributes at the end of a heading, or in a block of attributes on the line after it.
+fn own_id(body: &str, range: &Range<usize>) -> Option<String> {
+    let heading = body[range.clone()].trim_end();
+    let after = body[range.start + heading.len()..].trim_start_matches([' ', '\t']);
+    let after = after.strip_prefix("\r\n").or_else(|| after.strip_prefix(['\n', '\r']));
+    let next = after.and_then(|rest| rest.lines().next()).map(str::trim).unwrap_or_default();
+    // A heading of the Setext form has its line last.
+    let first = heading.lines().next().unwrap_or_default();
+    let block = next.starts_with("{:").then(|| attributes(next)).flatten();
+    let (_, words) = attributes(first).or(block.filter(|(title, _)| title.is_empty()))?;
+    let id = words.iter().find_map(|word| match word.split_once('=') {
+        Some(("id", id)) => Some(id.trim_matches(['"', '\''])),
+        _ => word.strip_prefix('#'),
+    });
+    id.map(str::to_owned)
 }
 
 fn number(level: HeadingLevel) -> u8 {
@@ -245,6 +281,33 @@ mod tests {
         let body = "# A\n# A\n# A-1\n# A\n# X {#a}\n";
         let found: Vec<String> = sections(body).into_iter().map(|s| s.anchor).collect();
         assert_eq!(found, ["a", "a-1", "a-1-1", "a-2", "a-3"]);
+    }
+
+    #[test]
+    fn a_heading_is_found_by_further_forms_of_its_id_and_keeps_its_anchor() {
+        for (body, anchor, name) in [
+            ("## H\n{: #kram}\n", "h", "kram"),
+            ("## H\n{:#kram .c}\n\nText.\n", "h", "kram"),
+            ("## H\r\n{: id=\"kram\"}\r\n", "h", "kram"),
+            ("H\n---\n{: #kram}\n", "h", "kram"),
+            ("## Trail {#tr} ##\n", "trail-tr", "tr"),
+        ] {
+            let all = sections(body);
+            let found = all.first().unwrap();
+            assert_eq!((&*found.anchor, found.name.as_deref()), (anchor, Some(name)), "{body}");
+            assert_eq!((place_of(&all, anchor), place_of(&all, name)), (Some(0), Some(0)));
+        }
+        // Whatever the anchor was before, the section is found by the id.
+        for body in
+            ["# A {:#kram}\n", "# A {: id='kram' }\n", "# A ## {#kram}\n", "# A {: #kram }\n"]
+        {
+            assert_eq!(place_of(&sections(body), "kram"), Some(0), "{body}");
+        }
+        for body in ["# A {b}\n", "# A\n\n{: #kram}\n", "# A\n{: #kram} text\n", "# A {#a}\n"] {
+            assert_eq!(sections(body)[0].name, None, "{body}");
+        }
+        let all = sections("# A\n{: #b}\n# B\n");
+        assert_eq!((place_of(&all, "b"), place_of(&all, "c")), (Some(1), None));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::document::links::{
     is_site_folder, site_targets,
 };
 use crate::document::obsidian::Markup;
-use crate::document::sections::has_section;
+use crate::document::sections::{anchors, has_section};
 use crate::document::validate::{Problem, Severity};
 use crate::graph::{name_key, order};
 use crate::model::id::{DocumentId, fold};
@@ -172,13 +172,14 @@ impl<'v> Surroundings<'v> {
                 Ok(id) if self.recased(&id, link).is_some() => Ok(self.recased(&id, link)),
                 // A README that is no document is there all the same.
                 Ok(id) if layout::is_readme(&id.live_path()) => Ok(None),
-                _ => Err(self.broken(name, link)),
+                _ => self.on_site(name).ok_or_else(|| self.broken(name, link)),
             },
             LinkTarget::Site(path) => {
                 let targets = site_targets(path, &self.vault.config().links);
                 let found = targets.iter().find(|id| self.holds(id, link)).cloned();
                 match found.or_else(|| self.in_another_case(&targets)) {
                     Some(id) => Ok(Some(id)),
+                    None if let Some(found) = self.on_site(&format!("@site/{path}")) => Ok(found),
                     None if is_site_folder(path) && !self.lacks_folder(path) => Ok(None),
                     None => match targets.first() {
                         Some(first) => Err(self.broken(first.as_str(), link)),
@@ -247,6 +248,26 @@ impl<'v> Surroundings<'v> {
         };
         self.sources.borrow_mut().insert(id.clone(), found);
         found
+    }
+
+    /// What a path means that only the generator of a site knows: a page of MDX, which is not a document
+    /// (`None`); a path from the root of a site of Docusaurus, above the vault or not; and another case
+    /// in a site of Hugo. `None` if it means nothing.
+    fn on_site(&self, path: &str) -> Option<Option<DocumentId>> {
+        let from_root = path.rsplit_once("@site/").map(|(_, path)| path);
+        let folder = self.vault.root().file_name().and_then(|name| name.to_str());
+        let below = from_root
+            .zip(folder)
+            .and_then(|(path, folder)| path.strip_prefix(folder)?.strip_prefix('/'));
+        let is_page = |path: &str| self.vault.files().is_file(&format!("{path}.mdx"));
+        let paths = [Some(from_root.unwrap_or(path)), below].into_iter().flatten();
+        paths.filter(|path| !path.is_empty()).find_map(|path| {
+            let id = path.parse::<DocumentId>().ok();
+            let of_hugo =
+                || self.in_another_case(id.as_slice()).filter(|_| self.vault.is_in_hugo());
+            let found = id.clone().filter(|id| self.ids.contains(id)).or_else(of_hugo);
+            found.map(Some).or_else(|| is_page(path).then_some(None))
+        })
     }
 
     /// The first of some documents that exists under an id that differs in case. Generators of sites,
@@ -378,7 +399,7 @@ impl<'v> Surroundings<'v> {
             }),
         };
         let sections = Markup::of(self.vault.config()).sections(&body.unwrap_or_default());
-        let found = Rc::new(sections.into_iter().map(|section| section.anchor).collect());
+        let found = Rc::new(anchors(sections));
         self.anchors.borrow_mut().insert(id.clone(), Rc::clone(&found));
         found
     }

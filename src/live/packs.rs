@@ -8,6 +8,7 @@ use std::ops::{Bound, Range};
 
 use super::{LiveFile, all_tagged};
 use crate::document::obsidian::{Markup, TagSet};
+use crate::document::sections::anchors;
 use crate::document::utf8;
 use crate::model::layout::limit;
 use crate::model::tag::Tag;
@@ -194,7 +195,7 @@ impl<'f> Live<'f> {
         let content = file.content.as_ref().ok()?;
         let body = content.text.get(content.document.parts.body..)?;
         let markup = self.markup;
-        let list = || markup.sections(body).into_iter().map(|section| section.anchor).collect();
+        let list = || anchors(markup.sections(body));
         let known = self.anchors.entry(id).or_insert_with(list);
         if known.contains(anchor) {
             return None;

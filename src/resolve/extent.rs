@@ -66,8 +66,11 @@ fn sections_of<'c>(
     cuts: &BTreeSet<&'c Cut>,
 ) -> Result<BTreeMap<&'c Cut, Section>, UnknownAnchor> {
     let all = served.sections();
-    let places: HashMap<&str, usize> =
-        all.iter().zip(0..).map(|(section, n)| (section.anchor.as_str(), n)).collect();
+    // Anchors come before further names, and the first of equal names before the others.
+    let places = all.iter().enumerate().map(|(n, section)| (section, n)).rev();
+    let names = places.clone().filter_map(|(section, n)| Some((section.name.as_deref()?, n)));
+    let anchors = places.map(|(section, n)| (section.anchor.as_str(), n));
+    let places: HashMap<&str, usize> = names.chain(anchors).collect();
     let place = |anchor: &String| match places.get(anchor.as_str()) {
         Some(n) => Ok(*n),
         None => {

@@ -125,7 +125,7 @@ impl Served {
     /// There is none of this name.
     pub fn section(&self, anchor: &str) -> Result<Section, UnknownAnchor> {
         let all = self.sections();
-        match all.iter().position(|section| section.anchor == anchor) {
+        match sections::place_of(&all, anchor) {
             Some(n) => Ok(all[n].clone()),
             None => {
                 let known = all.into_iter().map(|section| section.anchor).collect();

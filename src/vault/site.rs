@@ -3,7 +3,28 @@
 
 use std::borrow::Cow;
 
+use super::Vault;
 use crate::yaml::{self, Node};
+
+/// Files of a site of Hugo, in its root.
+const HUGO: [&str; 4] = ["hugo.toml", "hugo.yaml", "hugo.yml", "hugo.json"];
+
+/// Older names of such files, beside the folder `content`.
+const OLD_HUGO: [&str; 3] = ["config.toml", "config.yaml", "config.json"];
+
+/// How many folders from a vault on upwards may be the root of a site.
+const ABOVE: usize = 4;
+
+impl Vault {
+    /// Whether the vault is, or is in, a site of Hugo, whose paths of pages are compared without case.
+    pub(crate) fn is_in_hugo(&self) -> bool {
+        self.root().ancestors().take(ABOVE).any(|folder| {
+            let has = |name: &&str| folder.join(name).is_file();
+            let is_old = || folder.join("content").is_dir() && OLD_HUGO.iter().any(has);
+            HUGO.iter().any(has) || is_old()
+        })
+    }
+}
 
 /// The most prefixes that are mapped.
 const MAX_PREFIXES: usize = 64;

@@ -290,3 +290,33 @@ fn a_file_that_was_edited_from_an_older_version_is_an_error() {
     -- stderr
     ");
 }
+
+#[test]
+fn sections_are_found_by_the_ids_of_kramdown() {
+    let body =
+        "# A\n\n## H\n{: #kram}\n\nOne.\n\n## Trail {#tr} ##\n\nTwo.\n\n[x](#kram) [y](#tr)\n";
+    let place = Place::published(&[("nodes/a", body), ("nodes/b", "[z](a.md#kram)\n")]);
+    let found = place.ctx("validate --all").ok().whole();
+    assert!(!found.contains("link-anchor"), "{found}");
+    let read = place.ctx("read nodes/a#kram").ok().stdout;
+    assert!(read.contains("One.") && !read.contains("Two."), "{read}");
+    let block = place.ctx("resolve contextnest://nodes/a#tr --bodies").ok().stdout;
+    assert!(block.contains("Two.") && block.contains("#trail-tr"), "{block}");
+}
+
+#[test]
+fn links_that_a_generator_of_sites_resolves_are_not_broken() {
+    let links =
+        "[p](B-page.md) [q](../NODES/b-page) [r](@site/nodes/c.md) [s](/docs/m) [t](@site/nodes/d)";
+    let place = Place::vault();
+    place.write("nodes/a.md", links);
+    place.write("nodes/B-Page.md", "# B\n");
+    place.write("nodes/c.md", "# C\n");
+    place.write("nodes/d.mdx", "# D\n");
+    place.write("docs/m.mdx", "# M\n");
+    let broken =
+        |place: &Place| place.ctx("validate --all").whole().matches("[link-broken]").count();
+    assert_eq!(broken(&place), 2);
+    place.write("hugo.toml", "");
+    assert_eq!(broken(&place), 0);
+}
