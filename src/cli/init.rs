@@ -20,8 +20,9 @@ use crate::workspace::init::InitRequest;
 /// written. If the command is interrupted, run it again.
 ///
 /// A formatter that rewrites a file below `.versions` damages the vault. If the repository uses
-/// prettier, markdownlint, remark, textlint, editorconfig, pre-commit, dprint, mdformat, rumdl or
-/// deno fmt, the command shows the lines that keep it out.
+/// prettier, markdownlint, remark, textlint, editorconfig, pre-commit, dprint, mdformat, rumdl, deno fmt,
+/// oxfmt, codespell, trunk, MegaLinter or Visual Studio Code, the command shows the lines that keep
+/// it out. In a vault that exists, `ctx init --formatters` does only that.
 ///
 /// Patterns under `exclude` in .context/config.yaml keep files from being documents:
 /// `exclude: ['drafts/**', '**/*.draft.md']`. A pattern matches the whole path in the vault; `*`
@@ -69,7 +70,19 @@ pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failu
         None => None,
     };
     let request = InitRequest { dir: args.dir, name: args.name, layout, frontmatter, starter };
-    let (mut report, notes) = session.workspace.init(&request)?;
+    let is_plain = request.name.is_none()
+        && request.layout.is_none()
+        && request.frontmatter.is_none()
+        && request.starter.is_none();
+    let existing = match args.formatters.is_some() && is_plain {
+        true => session.workspace.formatters(&request)?,
+        false => None,
+    };
+    let is_existing = existing.is_some();
+    let (mut report, notes) = match existing {
+        Some(report) => (report, Vec::new()),
+        None => session.workspace.init(&request)?,
+    };
     notes.iter().for_each(|note| session.ui.note(note));
     if args.formatters.as_deref() == Some("write") {
         write(session, &mut report.formatters);
@@ -78,7 +91,14 @@ pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failu
         session.ui.report(&report);
         return Ok(Answer::Yes);
     }
-    session.ui.line(&format!("vault `{}` in {}", shown(&report.name), shown(&report.folder)));
+    let (name, folder) = (shown(&report.name), shown(&report.folder));
+    session.ui.line(&format!("vault `{name}` in {folder}"));
+    if is_existing {
+        session.ui.note("note: the vault exists already; only its formatters are looked at");
+        if report.formatters.is_empty() {
+            session.ui.line("  no formatter is found that could rewrite histories");
+        }
+    }
     for path in &report.created {
         session.ui.line(&format!("  created {path}"));
     }
@@ -94,9 +114,16 @@ pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failu
             false => {
                 let lines = formatter.lines.join("\n  ");
                 let what = format!("keep {name} out of histories, which it would damage");
-                session.ui.note(&format!("hint: {what}: add to {file}\n  {lines}"));
+                let how = match &formatter.extends {
+                    Some(key) => format!("`{key}` is in {file} already; extend it"),
+                    None => format!("add to {file}"),
+                };
+                session.ui.note(&format!("hint: {what}: {how}\n  {lines}"));
             }
         }
+    }
+    if is_existing {
+        return Ok(Answer::Yes);
     }
     if report.documents == 0 {
         session.ui.note("next: `ctx add nodes/first --body \"...\"`");

@@ -43,6 +43,9 @@ pub struct FormatterReport {
     pub file: String,
     /// The lines.
     pub lines: Vec<String>,
+    /// The key that the file has already, to be extended by the lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extends: Option<String>,
     /// Whether the lines were added to the file.
     pub written: bool,
     /// Whether adding the lines to the end of the file is enough.

@@ -111,6 +111,25 @@ impl Workspace<'_> {
         Ok((report, notes))
     }
 
+    /// The formatters of the repository of a vault that exists; `None` if the folder is not a vault.
+    ///
+    /// # Errors
+    /// The configuration cannot be read.
+    pub(crate) fn formatters(&self, request: &InitRequest) -> Result<Option<InitReport>, Failure> {
+        let dir = self.options.vault.as_ref().unwrap_or(&request.dir);
+        let dir = self.environment.cwd.join(dir);
+        let Some(vault) = Vault::open(&dir).ok().filter(|vault| !is_begun(vault)) else {
+            return Ok(None);
+        };
+        let documents = vault.documents().documents.len();
+        let formatters = formatters::used(vault.root());
+        let folder = vault.root().display().to_string();
+        let (name, layout) =
+            (vault.config().name.clone().unwrap_or_default(), vault.layout().as_str());
+        let created = Vec::new();
+        Ok(Some(InitReport { folder, name, layout, created, documents, formatters }))
+    }
+
     /// Refuses a place whose vault has a trusted head: a new vault would replace it.
     fn refuse_forgetting(&self, files: &Files, dir: &Path) -> Result<(), Failure> {
         let Some(state) = self.state_of(files.root()) else { return Ok(()) };

@@ -300,3 +300,29 @@ fn init_asks_on_a_terminal() {
     let place = Place::new();
     assert!(!place.typed("init docs").on_terminal().ok().stderr.contains("formatters"));
 }
+
+#[test]
+fn init_looks_at_the_formatters_of_a_vault_that_exists() {
+    let place = repository();
+    place.write(".pre-commit-config.yaml", "exclude: '^site/'\nrepos: []\n");
+    place
+        .write("lefthook.yml", "pre-commit:\n  commands:\n    md:\n      run: npx prettier -w .\n");
+    place.ctx("init docs --formatters print").ok();
+    let before = place.read("docs/.context/config.yaml");
+    let said = place.ctx("init docs --formatters print").ok();
+    for part in [
+        "only its formatters are looked at",
+        ".prettierignore",
+        "`exclude` is in",
+        r"exclude: '(?:^site/)|(^|/)\.(versions|context)/'",
+    ] {
+        assert!(said.stderr.contains(part), "{part}: {}", said.whole());
+    }
+    let json = place.ctx("init docs --formatters write --json").ok().json("ctx.init");
+    assert_eq!(json["created"].as_array().map(Vec::len), Some(0), "{json}");
+    assert!(place.read(".prettierignore").contains("**/.versions/**"));
+    assert_eq!(place.read("docs/.context/config.yaml"), before);
+    // With anything else to do, a vault is refused as before.
+    place.ctx("init docs --formatters write --name X").exits(1);
+    place.ctx("init docs").exits(1);
+}
