@@ -10,10 +10,10 @@ use crate::words::misspelled;
 const ANYWHERE: &str = "\
     abandoned, aborted, archived, awaiting, canceled, cancelled, decommissioned, declined, \
     defunct, denied, deprecated, discarded, discontinued, donotuse, draft, drafting, embargoed, \
-    eol, expired, inactive, incomplete, invalid, invalidated, obsolete, obsoleted, outdated, \
+    eol, expired, inactive, incomplete, invalid, invalidated, obsolescent, obsolete, obsoleted, outdated, \
     pending, placeholder, rejected, repealed, rescinded, retired, retracted, revoked, stub, \
     sunset, sunsetted, superseded, tbc, tbd, todo, trashed, unapproved, unfinished, \
-    unpublished, unreleased, unreviewed, voided, wip, withdrawn";
+    unpublished, unreleased, unreviewed, voided, wip, withdrawn, wontfix";
 
 /// The same in German, French and Spanish.
 const FOREIGN: &str = "\
@@ -37,17 +37,17 @@ const PHRASES: &str = "\
     außer kraft, ausser kraft, ersetzt durch, in arbeit, in bearbeitung, in prüfung, \
     in pruefung, zu prüfen, en attente, en cours, en relecture, en révision, à faire, à revoir, \
     hors service, remplacé par, remplacée par, en curso, en desuso, en progreso, en proceso, \
-    en revisión, fuera de uso";
+    en revisión, fuera de uso, por aprobar, gilt nicht mehr, à valider";
 
 /// Words and phrases that say it at the beginning of a value, or as the whole of a later part. A phrase
 /// also says it at the beginning of a later part.
 const BEGINNING: &str = "\
     archive, auto draft, backlog, blocked, deferred, deleted, deletion, disabled, do not use, \
-    dropped, embargo, first draft, for approval, for review, future, geplant, hidden, historic, \
+    dropped, duplicate, embargo, first draft, for approval, for review, future, geplant, hidden, historic, \
     historical, hold, idea, in approval, in creation, in development, in discussion, in draft, \
     in editing, in preparation, in progress, in review, in revision, in work, legacy, \
-    needs review, needs work, not started, on hold, peer review, planned, postponed, private, \
-    proposal, proposed, ready for review, removed, replaced, review, reviewing, rework, \
+    needs review, needs work, not started, on hold, open for comments, parked, peer review, planned, postponed, private, \
+    proposal, proposed, ready for review, removed, replaced, request for comments, review, reviewing, rework, \
     rough draft, scheduled, stale, submitted, suspended, terminated, to do, to review, trash, \
     under approval, under consideration, under construction, under development, \
     under discussion, under embargo, under review, under revision, void, waiting, \
@@ -67,7 +67,7 @@ const GOOD: &str = "\
     relevant, reliable, rely, reviewed, signed, supported, updated, use, used, usable, valid, \
     validated, verified, freigegeben, genehmigt, gültig, gueltig, geprüft, veröffentlicht, \
     verwenden, verwendet, aktuell, kraft, approuvé, approuvée, publié, publiée, utiliser, \
-    utilisé, valide, validé, validée, vigueur, aprobada, aprobado, publicado, usar, utilizar, \
+    utilisé, valide, validé, validée, vigueur, aprobada, aprobado, aprobar, publicado, usar, utilizar, \
     válido, valido, vigente, vigor";
 
 /// What a text waits for after a word of [`NEEDS`].
@@ -274,7 +274,7 @@ mod tests {
             currently under review ¦ Published (review) ¦ approval pending ¦ \
             Approved, but needs update ¦ soon deprecated ¦ to be published ¦ will be approved ¦ \
             review required ¦ out-of-date ¦ Final (draft) ¦ 🚧 ¦ ❌ ¦ deprecated -> use B ¦ \
-            Replaced by B ¦ replaced ¦ on hold since May ¦ end-of-life"
+            Replaced by B ¦ replaced ¦ on hold since May ¦ end-of-life ¦ Obsolescent ¦ sin aprobar ¦ à valider ¦ Open for comments"
                 .split(" ¦ ")
         {
             assert!(is_not_for_use(value), "{value}");
