@@ -406,8 +406,12 @@ WHITE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 NOTHING = {"", "false", "never", "no", "none", "null", "~"}
 
 
-def is_wikilink(node):  # DOC-49
-    return node.kind == "list" and len(node.items) == 1 and node.items[0].kind == "text" and not node.items[0].is_null
+def wikilink(node):  # DOC-49: the text of `[[a]]` without quotes, which may be in a list
+    inner = node
+    for _ in range(2):
+        if inner.kind == "list" and len(inner.items) == 1:
+            inner = inner.items[0]
+    return inner if inner is not node and inner.kind == "text" and not inner.is_null else None
 
 
 def validity(document):
@@ -416,8 +420,8 @@ def validity(document):
         name = re.sub("[ _-]", "", key.text or "").translate(LOWER) if key.kind == "text" else ""
         texts = [value] if value.kind == "text" else value.items if value.kind == "list" else []
         text = ", ".join(filter(None, (
-            t.text.strip(WHITE) if t.kind == "text" else f"[[{t.items[0].text.strip(WHITE)}]]"
-            for t in texts if (t.kind == "text" and not t.is_null) or is_wikilink(t)
+            t.text.strip(WHITE) if t.kind == "text" else f"[[{wikilink(t).text.strip(WHITE)}]]"
+            for t in texts if (t.kind == "text" and not t.is_null) or wikilink(t)
         )))
         for field, names in VALIDITY.items():
             if name in names and field not in found and text.translate(LOWER) not in NOTHING:

@@ -142,6 +142,11 @@ fn text_of(value: &Node) -> Option<String> {
 /// `[[adr-9]]` without quotes, which YAML reads as a list in a list.
 fn wikilink(node: &Node) -> Option<String> {
     let [inner] = node.items()? else { return None };
+    // In a list it is a list in a list in a list.
+    let inner = match inner.items() {
+        Some([inner]) => inner,
+        _ => inner,
+    };
     Some(format!("[[{}]]", inner.text()?.trim())).filter(|_| !inner.is_null())
 }
 

@@ -81,6 +81,9 @@ fn publishing_an_expired_text_warns_of_it() {
     place.write("nodes/a.md", "---\ntitle: A\nvalid_until: 2020-01-01\n---\nText.\n");
     place.write("nodes/b.md", "---\ntitle: B\nmetadata: {valid_until: 2020-01-01}\n---\nText.\n");
     let said = place.ctx("publish nodes/a nodes/b").ok().stderr;
-    assert!(said.contains("warning[expired]: nodes/a, line 3: `valid_until: 2020-01-01`"), "{said}");
+    assert!(
+        said.contains("warning[expired]: nodes/a, line 3: `valid_until: 2020-01-01`"),
+        "{said}"
+    );
     assert!(said.contains("`metadata.valid_until` is not read"), "{said}");
 }
