@@ -387,11 +387,12 @@ impl Transaction<'_> {
     /// The documents without a published version of which the live file says that its text is a draft
     /// or not for use.
     fn not_for_use(&self, is_new: impl Fn(&DocumentId) -> bool) -> Vec<LeftOut> {
-        let mode = self.vault.config().frontmatter;
         let why = |id: &DocumentId| {
-            let file = self.vault.files().read_optional(&id.live_path(), limit::DOCUMENT);
-            let document = Document::of_live(utf8(&file.ok()??).ok()?).ok()?;
-            live::why_left_out(&document, None, mode)
+            let path = id.live_path();
+            let bytes = self.vault.files().read_optional(&path, limit::DOCUMENT).ok()??;
+            let text = utf8(&bytes).ok()?;
+            let document = Document::of_live(text).ok()?;
+            live::why_left_out((self.vault, &path), (text, &document), None)
         };
         let found = self.vault.documents().documents;
         let ids = found.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
