@@ -394,12 +394,12 @@ fn a_text_that_could_not_be_published_is_no_draft() {
         format!("{} {}\n", report["code"].as_str().unwrap(), problem.as_str().unwrap_or("-"))
     };
     let all = [
-        ("context_create", json!({"id": "nodes/n", "body": "x", "title": " "})),
+        ("context_create", json!({"id": "nodes/n", "body": "x", "title": "x".repeat(1000)})),
         ("context_create", json!({"id": "nodes/n", "body": "x", "type": "source"})),
         ("context_create", json!({"id": "nodes/A", "body": "x"})),
         ("context_create", json!({"id": "nodes/n", "body": "x", "tags": [""]})),
         ("context_create", json!({"id": "nodes/n", "body": "---\ntitle: [x\n---\n"})),
-        ("context_update", json!({"id": "nodes/a", "title": " "})),
+        ("context_update", json!({"id": "nodes/a", "title": "x".repeat(1000)})),
         ("context_update", json!({"id": "nodes/a", "type": "source"})),
     ];
     let said: String = all.into_iter().map(|(tool, arguments)| refused(tool, arguments)).collect();
