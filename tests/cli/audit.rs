@@ -308,8 +308,9 @@ fn a_pipe_or_a_device_in_the_place_of_the_log_is_no_record() {
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     let verified = place.ctx("trace verify").exits(1).stdout;
     assert!(verified.contains("file-unreadable") && !verified.contains("intact"), "{verified}");
-    // A link that the user names is followed.
-    place.args(&["trace", "verify", "--logs", folder.to_str().unwrap()]).run().ok();
+    // A link that the user names is followed, to a folder without a log.
+    let said = place.args(&["trace", "verify", "--logs", folder.to_str().unwrap()]).run().exits(5);
+    assert!(said.stderr.contains("there is no log in it"), "{}", said.stderr);
 }
 
 /// A disk that cannot make the access log durable.

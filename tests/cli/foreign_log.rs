@@ -77,7 +77,7 @@ fn deleted_and_restarted_documents_are_notes_and_can_be_published_again() {
     place.ctx(&format!("verify {NOW}")).ok();
     assert_eq!(place.ctx("list").ok().lines().len(), 3);
     names(&place.ctx("read nodes/again").ok(), "Another text.");
-    names(&place.ctx("recover --dry-run").ok(), "nothing to clean up");
+    names(&place.ctx("recover --dry-run").ok(), "1 derived file would be updated");
     place.edit("nodes/again.md", "Another text.", "A third text.");
     place.ctx(&format!("publish nodes/again {NOW}")).ok();
     place.ctx(&format!("add nodes/old --title Old --body again {LATER}")).ok();

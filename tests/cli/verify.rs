@@ -450,8 +450,8 @@ fn every_finding_is_explained() {
     }
     assert!(place.ctx("help checkpoint show").ok().stdout.contains("Number of the checkpoint"));
     assert_snapshot!(place.ctx("help driff").exits(2).stderr, @"
-    error[usage]: no verb or code is called `driff`
-    hint: did you mean `diff`?
+    error[usage]: unknown command `driff`
+    hint: did you mean the code `drift`?
     ");
     place.ctx("help checkpoint nowhere").exits(2);
 }
