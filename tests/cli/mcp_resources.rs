@@ -205,7 +205,7 @@ fn pages_of_resources_are_one_list_of_one_checkpoint() {
         assert_eq!(answer["error"]["code"], -32602, "{cursor}: {answer}");
     }
     for method in ["resources/list", "resources/templates/list", "tools/list", "prompts/list"] {
-        for cursor in [json!(5), json!({}), json!("x"), json!("")] {
+        for cursor in [json!(5), json!({}), json!("x")] {
             let answer = asked(&place, "mcp", &[(method, json!({"cursor": cursor}))]).remove(0);
             assert_eq!(answer["error"]["code"], -32602, "{method} {cursor}: {answer}");
         }

@@ -420,9 +420,9 @@ fn a_draft_of_hugo_is_published_by_its_name_only() {
     assert_snapshot!(place.ctx("validate nodes/new nodes/docs").whole(), @"
     exit: 0
     -- stdout
-    warning[field-foreign]: nodes/docs.md:4: `draft: true` is no status; it is read as `status: draft`
+    warning[field-foreign]: nodes/docs.md:4: `draft: true` is not a status; it is read as `status: draft`
       hint: `ctx publish --all` leaves the file out; delete the line to publish it
-    warning[field-foreign]: nodes/new.md:1: `draft: true` is no status; it is read as `status: draft`
+    warning[field-foreign]: nodes/new.md:1: `draft: true` is not a status; it is read as `status: draft`
       hint: `ctx publish --all` leaves the file out; delete the line to publish it
     2 documents checked: 0 errors, 2 warnings
     -- stderr

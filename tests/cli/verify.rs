@@ -120,7 +120,7 @@ fn drift_is_reported_and_may_be_allowed() {
       [document-missing] The live file of a published document is missing.
           Restore the file with `ctx restore ID`, or withdraw the document with `ctx retire ID`.
       [published-without-history] A live file has the status published, but no checkpoint holds the document.
-          Run `ctx publish ID`, or set `status: draft` in the file, or delete it.
+          If it is a copy of another file, merge the two and delete it. Otherwise run `ctx publish ID`, or set `status: draft` in the file, or delete it.
     -- stderr
     hint: `ctx help CODE` explains a finding
     ");
