@@ -74,7 +74,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         let (path, why) = (shown(path), shown(why));
         session.ui.note(&format!("warning: `{path}` was not written again: {why}"));
     }
-    let is_whole = lost.versions.is_empty() && lost.left_out == 0 && broken.is_empty();
+    let is_whole = lost.versions.is_empty() && lost.left_out.count() == 0 && broken.is_empty();
     let is_done = is_recorded && recovered.left_alone.iter().all(|(_, why)| why.is_changed());
     if let Some(why) = recovery.unreliable {
         return Err(why.into());
@@ -161,8 +161,8 @@ fn print_lost(session: &mut Session<'_>, lost: &Lost) {
         let (id, why) = (shown(lost.id.as_str()), lost.why.to_string());
         session.ui.line(&format!("lost: {id} version {}: {}", lost.version, shown(&why)));
     }
-    if lost.left_out > 0 {
-        let files = count(lost.left_out, "file");
+    if lost.left_out.count() > 0 {
+        let files = count(lost.left_out.count(), "file");
         session.ui.note(&format!(
             "warning: git leaves {files} of the vault out of the working copy (a sparse checkout)"
         ));

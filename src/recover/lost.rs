@@ -35,8 +35,8 @@ pub(crate) struct LostVersion {
 pub(crate) struct Lost {
     /// Versions that the log seals, in byte order of their ids.
     pub(crate) versions: Vec<LostVersion>,
-    /// How many files git leaves out of the working copy. Versions that lack only these are not lost.
-    pub(crate) left_out: usize,
+    /// The files that git leaves out of the working copy. Versions that lack only these are not lost.
+    pub(crate) left_out: Gone,
     /// Entries of the log that are no checkpoints, that do not follow, or that it once had, by
     /// their place from 1, and why.
     pub(crate) checkpoints: Vec<(usize, String)>,
@@ -45,7 +45,7 @@ pub(crate) struct Lost {
 impl Lost {
     /// Whether every version and checkpoint can be read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.versions.is_empty() && self.checkpoints.is_empty() && self.left_out == 0
+        self.versions.is_empty() && self.checkpoints.is_empty() && self.left_out.count() == 0
     }
 }
 
@@ -76,9 +76,9 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
         ids.par_iter().map(|(id, versions)| of_artifact(vault, id, versions)).collect();
     lost.versions = looked.into_iter().flatten().collect();
     if !lost.versions.is_empty() {
-        let gone = Gone::of(vault);
-        lost.versions.retain(|lost| !gone.has_within(&lost.id.history_dir()));
-        lost.left_out = gone.count();
+        let left_out = Gone::of(vault);
+        lost.versions.retain(|lost| !left_out.has_within(&lost.id.history_dir()));
+        lost.left_out = left_out;
     }
     lost
 }

@@ -16,7 +16,6 @@ use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::{self, CleanupPlan, Recovered, Scope, Uncleared, UncommittedFile};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
-use crate::vault::history::Gone;
 use crate::vault::lock::LockError;
 
 /// What a recovery is asked to do.
@@ -114,10 +113,7 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
     let owed = changes::owed(vault, &chronicle).map_err(FileError::io("read", AUDIT_DIR))?;
     let owed = owed.into_keys().collect();
     let mut broken = mem::take(&mut plan.broken);
-    if lost.left_out > 0 {
-        let gone = Gone::of(vault);
-        broken.retain(|(id, _)| !gone.has(&id.history_path()));
-    }
+    broken.retain(|(id, _)| !lost.left_out.has(&id.history_path()));
     let recovered = if request.dry_run {
         planned(plan)
     } else {

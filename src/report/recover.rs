@@ -102,7 +102,7 @@ impl<'r> RecoverReport<'r> {
             broken: broken
                 .map(|(id, why)| BrokenReport { id: id.as_str(), reason: why.to_string() })
                 .collect(),
-            left_out: recovery.lost.left_out,
+            left_out: recovery.lost.left_out.count(),
             lost_versions: recovery.lost.versions.iter().map(lost).collect(),
             lost_checkpoints: recovery.lost.checkpoints.iter().map(gone).collect(),
         }

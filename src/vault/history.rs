@@ -113,6 +113,7 @@ impl History {
 }
 
 /// The files of a vault that git leaves out of the working copy, and that are not there.
+#[derive(Debug, Default)]
 pub(crate) struct Gone(BTreeSet<String>);
 
 impl Gone {

@@ -2,11 +2,10 @@
 //! reason is not damage; it was not judged either, so that the verdict is not of the whole vault.
 
 use super::finding::{Code, Finding};
-use crate::checkpoint::codec::path_of;
+use crate::checkpoint::codec::{FORMS, path_of};
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::vault::Vault;
-use crate::vault::config::LogForm;
 use crate::vault::history::Gone;
 use crate::words::count;
 
@@ -57,7 +56,7 @@ fn is_of_missing_file(code: Code) -> bool {
 fn explains(gone: &Gone, finding: &Finding) -> bool {
     let id = finding.id.as_ref();
     let of_id = |is_gone: &dyn Fn(&DocumentId) -> bool| id.is_some_and(is_gone);
-    let log = || [LogForm::Delta, LogForm::Full].iter().any(|form| gone.has(path_of(*form)));
+    let log = || FORMS.iter().any(|form| gone.has(path_of(*form)));
     match finding.code {
         Code::HistoryMissing
         | Code::KeyframeMissing

@@ -58,11 +58,9 @@ impl Workspace<'_> {
         let there = dir.ancestors().find(|folder| folder.exists())?;
         let rest = dir.strip_prefix(there).ok()?;
         let there = there.canonicalize().ok()?;
-        let git = self.environment.git;
         let is_left_out = |folder: &Path, config: &Path| {
-            let folder = folder.to_owned();
-            let history = History::new(move |args| git(&folder, args, b"").ok());
-            config.to_str().is_some_and(|config| history.left_out().contains(config))
+            let left_out = || self.history_of(folder).left_out();
+            config.to_str().is_some_and(|config| left_out().contains(config))
         };
         let top = there.ancestors().position(|folder| folder.join(".git").exists())?;
         let root = match is_left_out(&there, &rest.join(layout::CONFIG)) {
@@ -140,14 +138,19 @@ impl Workspace<'_> {
         let cache = cache.and_then(|home| folder_beside(&home, root, branch));
         let state = self.state_in(root, checked_out.clone());
         let reader = self.reader(root);
-        let (git, folder) = (self.environment.git, root.to_owned());
-        let history = History::new(move |args| git(&folder, args, b"").ok());
+        let history = self.history_of(root);
         let vault = vault.with_cache(cache).with_state(state).on(self.environment.disk.clone());
         let vault = vault.with_patience(self.patience()).read_by(reader).known_by(history);
         match vault.has_foreign_review() && !is_begun_by_ctx(&vault) {
             true => vault.with_foreign_review(),
             false => vault,
         }
+    }
+
+    /// What git knows of a folder.
+    fn history_of(&self, folder: &Path) -> History {
+        let (git, folder) = (self.environment.git, folder.to_owned());
+        History::new(move |args| git(&folder, args, b"").ok())
     }
 
     /// Who reads the vault in a folder: as who acts, when it is asked.
