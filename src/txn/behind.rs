@@ -84,14 +84,20 @@ impl Event<'_> {
         let new = left_behind(id, live, &document, &sealed);
         let new = new.or_else(|| match is_new {
             true => moved_behind(id, live, &document, &sealed),
-            false => self.edited_since(id, live, &document),
+            false => self.edited_since(id, live, &document, &sealed),
         })?;
         Some(Live::Replace { old: Fingerprint::of(&bytes), new: new.into() })
     }
 
     /// A file from which the event made the sealed text, and that was edited after its command was
     /// interrupted: it gets the number of the version that it is an edit of.
-    fn edited_since(&self, id: &DocumentId, live: &str, document: &Document) -> Option<String> {
+    fn edited_since(
+        &self,
+        id: &DocumentId,
+        live: &str,
+        document: &Document,
+        sealed: &str,
+    ) -> Option<String> {
         let version = |state: &PublishedSet| Some(state.get(id.as_str())?.sealed()?.0);
         let (last, next) = (version(&self.before)?, version(&self.state)?);
         let is_source = self.edited
@@ -102,8 +108,7 @@ impl Event<'_> {
             return None;
         }
         let published = sealed_text(self.vault, &self.before, id)?.ok()?;
-        let sealed = sealed_text(self.vault, &self.state, id)?.ok()?;
-        let is_approval = ReviewFields::of(&Document::parse(&sealed).ok()?.frontmatter).is_some();
+        let is_approval = ReviewFields::of(&Document::parse(sealed).ok()?.frontmatter).is_some();
         if is_approval || LiveForm::of(&published).is_of(live) {
             return None;
         }
