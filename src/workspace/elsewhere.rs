@@ -79,11 +79,13 @@ impl Workspace<'_> {
             let logs = Elsewhere { dir, of: vault.root().to_owned() };
             found.name(&logs, others, empty);
         }
-        let known = (!folders.is_empty()).then(|| Known::of(vault, &heads));
-        for (dir, known) in folders.into_iter().zip(known.iter().cycle()) {
-            match Shared::of(&dir, &heads) {
-                Ok(shared) => found.meet(dir, shared, known),
-                Err(why) => found.unread.push(UnreadLogs::Failed(dir, why.to_string())),
+        if !folders.is_empty() {
+            let known = Known::of(vault, &heads);
+            for dir in folders {
+                match Shared::of(&dir, &heads) {
+                    Ok(shared) => found.meet(dir, shared, &known),
+                    Err(why) => found.unread.push(UnreadLogs::Failed(dir, why.to_string())),
+                }
             }
         }
         found.heads = Some(heads);
