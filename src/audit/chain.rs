@@ -44,7 +44,7 @@ pub struct Logs {
     pub(super) folders: Vec<Folder>,
     /// The folders whose lines have to name checkpoints of the vault, by their places.
     pub(super) compared: BTreeMap<usize, Compared>,
-    /// These checkpoints.
+    /// The checkpoints of the vault, which the lines in these folders have to name.
     pub(super) known: Heads,
     pub(super) files: BTreeMap<WriterId, LogFiles>,
     /// Where they were pruned.

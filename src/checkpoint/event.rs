@@ -79,13 +79,13 @@ impl Checkpoint {
         state.bind(&self.bound);
     }
 
-    /// What it set of an artifact.
+    /// Returns the mark that it set for an artifact.
     pub(crate) fn mark_of(&self, id: &DocumentId) -> Option<&Mark> {
         let order = |(of, _): &(DocumentId, Mark)| json_order(of.as_str(), id.as_str());
         self.set.binary_search_by(order).ok().map(|place| &self.set[place].1)
     }
 
-    /// Whether an id is both set and removed, as in no line of a log.
+    /// Returns true if it both sets and removes an id. No line of a log may.
     pub(super) fn sets_what_it_removes(&self) -> bool {
         let is_bound_twice = !self.bound.is_sorted_by(|(a, _), (b, _)| a < b);
         is_bound_twice || self.removed.iter().any(|id| self.mark_of(id).is_some())

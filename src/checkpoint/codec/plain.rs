@@ -19,7 +19,7 @@ const SHORTEST: usize = "\"x\":[1,\"\"],".len() + Digest::TEXT_LENGTH;
 /// How much of `set` one thread reads at least.
 const PIECE: usize = if cfg!(test) { 100 } else { 256 << 10 };
 const END_OF_ENTRY: &str = "],";
-/// What follows the entries.
+/// The text after the entries.
 const AFTER_SET: &str = "},\"triggered_by\":\"";
 /// The most digits of a number that is recorded.
 const MOST_DIGITS: usize = 16;
@@ -118,7 +118,7 @@ fn is_before(a: &DocumentId, b: &DocumentId) -> bool {
     json_order(a.as_str(), b.as_str()).is_lt()
 }
 
-/// What is not read yet of a line.
+/// The part of a line that was not read yet.
 struct Rest<'l>(&'l str);
 
 impl<'l> Rest<'l> {
