@@ -2,6 +2,7 @@
 """One artifact: its history, entry by entry, and its history against the log (verify.md, 4.2)."""
 
 import os
+import re
 
 from formats import (
     MIB, Document, History, Refused, apply_diff, has_control, history_folder, is_governance,
@@ -68,6 +69,13 @@ class Artifact:
                 if name not in self.used and (self.history or not self.seals):
                     link = os.path.islink(os.path.join(folder, os.fsencode(name)))
                     self.find("file-ignored" if link else "unfinished")
+
+    def is_orphaned(self):
+        """Whether there are texts of versions, but no history."""
+        folder = self.v.path(self.folder)
+        names = map(os.fsdecode, os.listdir(folder)) if os.path.isdir(folder) else []
+        is_missing = not os.path.lexists(self.v.path(self.folder + "/history.yaml"))
+        return is_missing and any(re.fullmatch(r"v[0-9]+\.(md|diff)", name) for name in names)
 
     def is_deleted(self):  # CKPT-41
         head = self.v.head.get(self.id)

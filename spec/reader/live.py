@@ -36,7 +36,10 @@ def verify(root, now):
         artifacts[id].check()
     entries = [e for a in artifacts.values() if a.history for e in a.history.entries]
     published = any(entry.published_at for entry in entries)
-    if published and not any(map(os.path.lexists, map(v.path, LOGS))):
+    has_log = any(map(os.path.lexists, map(v.path, LOGS)))
+    is_blank = not v.entries and not any(f[0] == "checkpoint-log-unreadable" for f in v.findings)
+    orphaned = is_blank and any(artifact.is_orphaned() for artifact in artifacts.values())
+    if published and not has_log or orphaned:
         v.find("checkpoint-log-missing")
     v.split_changes()
     check_live(v, artifacts, v.whole or not (v.head or published))
@@ -51,7 +54,7 @@ def verdict(v, published):
         return "damaged"
     if codes & set(UNSETTLED):
         return "unsettled"
-    if codes & set(WORKING):
+    if codes & set(WORKING) and (v.entries or published):
         return "intact, working copy differs"
     return "intact, not anchored" if v.entries or published else "nothing published"
 

@@ -109,6 +109,14 @@ pub fn keeps_ending(path: &str) -> bool {
 /// What stands between the name of a log that was replaced and its number, beside the new one.
 pub const REPLACED: &str = ".replaced-";
 
+/// Whether a file in the folder of a history is named as the text or the diff of a version is.
+pub fn is_version_file(name: &str) -> bool {
+    let number = name
+        .strip_prefix('v')
+        .and_then(|name| name.strip_suffix(".md").or_else(|| name.strip_suffix(".diff")));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// Whether a file of this path is a log that was replaced.
 pub fn is_replaced_log(path: &str) -> bool {
     let number =

@@ -254,19 +254,14 @@ pub(super) fn of_artifact(
     }
     let dir = id.history_dir();
     let names = vault.files().names(&dir).unwrap_or_default();
-    let texts = names.iter().filter(|name| is_text(name)).map(|name| format!("{dir}/{name}"));
+    let texts = names
+        .iter()
+        .filter(|name| layout::is_version_file(name))
+        .map(|name| format!("{dir}/{name}"));
     let unowned = texts.filter(|path| !stored.contains(path));
     found.extend(unowned.filter_map(|path| {
         let events = owners.get(&path).cloned().into_iter().collect();
         Some(UncommittedFile { events, ..whole(vault.files(), path, UncommittedKind::Text)? })
     }));
     Ok(found)
-}
-
-/// Whether a file is named as the text or the diff of a version is.
-fn is_text(name: &str) -> bool {
-    let number = name
-        .strip_prefix('v')
-        .and_then(|name| name.strip_suffix(".md").or_else(|| name.strip_suffix(".diff")));
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }

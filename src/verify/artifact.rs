@@ -24,6 +24,7 @@ use crate::document::Document;
 use crate::document::text::checksum;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::layout;
 use crate::model::number::Version;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
@@ -41,6 +42,8 @@ pub(super) struct Checked {
     pub(super) findings: Gathered,
     pub(super) versions: u64,
     pub(super) published: bool,
+    /// Whether there are texts of versions, but no history.
+    pub(super) orphaned: bool,
     pub(super) notes: u64,
     pub(super) retirements: u64,
     /// Edited live files that say that they are drafts, or that are submitted.
@@ -59,6 +62,7 @@ impl Checked {
             findings,
             versions: 0,
             published: false,
+            orphaned: false,
             notes: 0,
             retirements: 0,
             drafts: 0,
@@ -72,6 +76,7 @@ impl Checked {
         self.findings.take(other.findings);
         self.versions += other.versions;
         self.published |= other.published;
+        self.orphaned |= other.orphaned;
         self.notes += other.notes;
         self.retirements += other.retirements;
         self.drafts += other.drafts;
@@ -205,8 +210,9 @@ impl Pass<'_> {
         let code = match why {
             ChainError::HistoryMissing if self.sealed.record.seals.is_empty() => {
                 // A folder that holds nothing, or what an interrupted command left.
-                let names = self.vault.files().names(&self.id.history_dir());
-                if names.is_ok_and(|names| !names.is_empty()) {
+                let names = self.vault.files().names(&self.id.history_dir()).unwrap_or_default();
+                self.checked.orphaned = names.iter().any(|name| layout::is_version_file(name));
+                if !names.is_empty() {
                     let message = "its folder has files, but no history";
                     self.push(Finding::new(Code::Unfinished, path, message));
                 }

@@ -52,7 +52,7 @@ codes! {
     HistoryMissing "history-missing" Class::Damage, "The log seals a version, but its history is missing.";
     HistoryUnreadable "history-unreadable" Class::Damage, "A history cannot be read.";
     HistoryEmpty "history-empty" Class::Damage, "A history has no entries.";
-    CheckpointLogMissing "checkpoint-log-missing" Class::Damage, "Histories have published versions, but the checkpoint log is missing.";
+    CheckpointLogMissing "checkpoint-log-missing" Class::Damage, "Versions were published, but the checkpoint log is missing.";
     CheckpointLogUnreadable "checkpoint-log-unreadable" Class::Damage, "The checkpoint log or an entry of it cannot be read.";
     CheckpointHashMismatch "checkpoint-hash-mismatch" Class::Damage, "The hash of a checkpoint does not follow from its maps and the checkpoint before.";
     CheckpointGap "checkpoint-gap" Class::Damage, "The numbers of the checkpoints are not 1, 2, 3 and so on.";

@@ -116,6 +116,13 @@ impl Verdict {
     }
 }
 
+impl Report {
+    /// Whether a live file differs from what is published.
+    pub fn has_edits(&self) -> bool {
+        self.findings.iter().any(|finding| finding.code.class() == Class::WorkingCopy)
+    }
+}
+
 /// The outcome of a verification.
 #[derive(Debug)]
 pub struct Report {
@@ -156,7 +163,7 @@ pub fn verify(vault: &Vault, request: &Request) -> Result<Report, FileError> {
     let report = recompute(vault, request, None)?;
     let has = |code| report.findings.iter().any(|found| found.code == code);
     let is_settled = report.verdict.is_whole() && !has(Code::Interrupted);
-    if is_settled && report.verdict != Verdict::WorkingCopyDiffers {
+    if is_settled && !report.has_edits() {
         return Ok(report);
     }
     // Beside a writer at work one sees the half of its event: that is looked at again without one. A
@@ -267,8 +274,15 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     findings.extend(reviewed::split_changes(&checked.parts));
     findings.take(checked.findings);
     findings.extend(staged::claims(&staged, &checked.promoted));
-    if published && !log_exists && view.interrupted.is_none() {
-        let message = "histories have published versions, but the checkpoint log is missing";
+    let is_empty = log.as_ref().is_none_or(Log::is_blank);
+    let is_lost = published && !log_exists || checked.orphaned && is_empty;
+    if is_lost && view.interrupted.is_none() {
+        let message = match published {
+            true => "histories have published versions, but the checkpoint log is missing",
+            false => {
+                "there are texts of versions, but the checkpoint log and histories are missing"
+            }
+        };
         findings.push(Finding::new(Code::CheckpointLogMissing, layout::DELTA_LOG, message));
     }
     // What a log says that was not read whole is not known to be missing.
@@ -297,7 +311,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         drafts: checked.drafts,
         staged_results: staged.entries.len(),
     };
-    report.verdict = verdict(&report, if whole { is_sealed } else { published });
+    report.verdict = verdict(&report, is_sealed, if whole { is_sealed } else { published });
     if is_compared && report.verdict.is_whole() {
         let differing = early.unwrap_or_else(|| derived::differing(vault)).into_iter();
         let found = differing.map(|(path, why)| Finding::new(Code::DerivedDiffers, path, why));
@@ -509,7 +523,9 @@ fn path_of(why: &FileError) -> String {
     }
 }
 
-fn verdict(report: &Report, published: bool) -> Verdict {
+/// `is_sealed` says whether the vault has a checkpoint or a published version, and `published`
+/// whether what was looked at has one.
+fn verdict(report: &Report, is_sealed: bool, published: bool) -> Verdict {
     let has = |class| report.findings.iter().any(|f| f.code.class() == class);
     if has(Class::Damage) {
         Verdict::Damaged
@@ -519,7 +535,7 @@ fn verdict(report: &Report, published: bool) -> Verdict {
             Some(_) => Verdict::Unsettled,
             None => Verdict::Incomplete,
         }
-    } else if has(Class::WorkingCopy) {
+    } else if has(Class::WorkingCopy) && is_sealed {
         Verdict::WorkingCopyDiffers
     } else if !published {
         Verdict::NothingPublished

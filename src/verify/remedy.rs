@@ -38,7 +38,9 @@ impl Code {
             Self::HistoryMissing | Self::HistoryUnreadable | Self::HistoryEmpty => {
                 "A `.versions` folder was deleted, an incomplete copy was made, a merge left conflict markers or the lines of both sides, or another file was put in its place. A folder of documents that was moved or renamed without `ctx mv` takes its histories with it: move it back."
             }
-            Self::CheckpointLogMissing => "The log was deleted, or an incomplete copy was made.",
+            Self::CheckpointLogMissing => {
+                "The log was deleted, or an incomplete copy was made, as when `.gitignore` hides `*.jsonl` or `*.yaml`."
+            }
             Self::CheckpointLogUnreadable => {
                 "A line of the log was edited, a merge left conflict markers, or a line is not spelled in its one form."
             }

@@ -74,6 +74,25 @@ fn clone_keeps_histories_where_git_filters_files() {
 }
 
 #[test]
+fn clone_that_lacks_the_record_is_not_called_intact() {
+    for (ignored, verdict) in [
+        ("*.jsonl\n*.yaml\n", "damaged"),
+        ("history.yaml\ncheckpoints.jsonl\n.context/audit\n", "damaged"),
+        (".versions\n.context/audit\n", "nothing published"),
+    ] {
+        let source = Place::new();
+        source.write(".gitignore", ignored);
+        source.ctx("init .").ok();
+        source.write("nodes/a.md", "# A\n\none\n");
+        source.ctx("publish --all").ok();
+        commit(&source);
+        let verified = clone(&source).ctx("verify").exits(1).stdout;
+        assert!(verified.starts_with(verdict), "{ignored}: {verified}");
+        assert_eq!(verified.contains("[checkpoint-log-missing]"), verdict == "damaged");
+    }
+}
+
+#[test]
 fn publish_adds_missing_attributes_to_the_folders_that_it_writes_to() {
     let place = Place::published(&[("nodes/x/a", "# A\n\none\n"), ("nodes/y/b", "# B\n\none\n")]);
     let [log, a, b] = ["", "nodes/x/", "nodes/y/"].map(|f| format!("{f}.versions/.gitattributes"));

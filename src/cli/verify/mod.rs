@@ -8,7 +8,7 @@ use super::{Answer, progress};
 use crate::report::failure::{Code, Failure};
 use crate::report::sarif;
 use crate::report::verify::VerifyReport;
-use crate::verify::{Verdict, verify};
+use crate::verify::verify;
 use crate::workspace::revision;
 use crate::workspace::staged::staged;
 
@@ -90,15 +90,9 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         true => verify(checked, &request)?,
         false => progress::watch(session, checked, || verify(checked, &request))?,
     };
-    let answer = match report.verdict {
-        Verdict::IntactAnchored | Verdict::IntactNotAnchored | Verdict::NothingPublished => {
-            Answer::Yes
-        }
-        Verdict::WorkingCopyDiffers if args.allow_drift => Answer::Yes,
-        Verdict::WorkingCopyDiffers
-        | Verdict::Incomplete
-        | Verdict::Unsettled
-        | Verdict::Damaged => Answer::No,
+    let answer = match report.verdict.is_whole() && (args.allow_drift || !report.has_edits()) {
+        true => Answer::Yes,
+        false => Answer::No,
     };
     if args.quiet && answer == Answer::Yes {
         return Ok(answer);

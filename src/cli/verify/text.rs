@@ -43,6 +43,7 @@ pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
         Verdict::IntactNotAnchored => {
             "store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite"
         }
+        Verdict::NothingPublished if report.has_edits() => "`ctx help CODE` explains a finding",
         Verdict::IntactAnchored | Verdict::NothingPublished => return,
     };
     ui.note(&format!("hint: {next}"));
