@@ -152,6 +152,8 @@ pub struct Report {
     pub drafts: u64,
     /// Entries of staging chains, with those whose content is gone.
     pub staged_results: usize,
+    /// Whether the reference implementation wrote the whole log (CKPT-40).
+    pub is_foreign: bool,
 }
 
 /// Recomputes everything, or what is asked for. A head that is found whole is trusted.
@@ -310,6 +312,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         unprotected_retirements: checked.retirements,
         drafts: checked.drafts,
         staged_results: staged.entries.len(),
+        is_foreign: rules.foreign.is_whole(),
     };
     report.verdict = verdict(&report, is_sealed, if whole { is_sealed } else { published });
     if is_compared && report.verdict.is_whole() {

@@ -108,12 +108,15 @@ fn adoption_lists_what_it_accepts_and_seals_a_strict_checkpoint() {
         let listed = place.ctx(&format!("checkpoint adopt --dry-run {NOW}")).ok();
         names(&listed, "accepted: ");
         assert_eq!(place.tree(), before, "{name}");
+        let hints = |now: &str| place.ctx(&format!("verify {now}")).stderr.contains("adopt");
+        assert!(hints(NOW), "{name}");
         let report =
             place.ctx(&format!("checkpoint adopt --json {NOW}")).json("ctx.checkpoint.adopt");
         assert_eq!(report["adopted"], true);
         assert!(!report["accepted"].as_array().unwrap().is_empty(), "{name}");
         assert!(place.has(".versions/checkpoints.jsonl"));
         place.ctx(&format!("verify {LATER}")).ok();
+        assert!(!hints(LATER), "{name}");
         place.edit("nodes/returns.md", "The text", "The new text");
         place.ctx(&format!("publish --changed {LATER}")).ok();
         place.ctx("verify --now 2026-11-27T08:00:02.000Z").ok();

@@ -32,7 +32,7 @@ pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
     }
     meanings(ui, &report.findings);
     let is_foreign = |f: &Finding| matches!(f.code, Code::ForeignRecord | Code::VersionForgotten);
-    if report.findings.iter().any(is_foreign) {
+    if report.is_foreign && report.findings.iter().any(is_foreign) {
         ui.note("hint: `ctx checkpoint adopt --dry-run` lists what the reference implementation left, and says what taking it over means");
     }
     let next = match report.verdict {
