@@ -5,7 +5,9 @@ from artifact import Artifact
 from audit import STEPS as ACTS
 from audit import read_logs
 from formats import Refused, millis, normalise, read_yaml
-from reviews import STEPS, Fields, Rules, Track, is_moved, origin_of, step_edit
+from moves import Move
+from questions import Names
+from reviews import STEPS, Fields, Rules, Track, parsed, step_edit
 
 CONFIG, STEWARDS = ".context/config.yaml", "stewards.yaml"
 
@@ -33,7 +35,9 @@ class Governed:
                 is_governed = mode == "governed"
             is_governed &= any(n <= number for n in configs)
             bar_author = mode is not None and self.setting(config, "review", "bar_author") == "true"
-            rules = Rules(assigned if mode else None, bar_author)
+            frontmatter = self.setting(config, "frontmatter") if mode else None
+            names = Names(authorities_of(config) if mode else {})
+            rules = Rules(assigned if mode else None, bar_author, frontmatter, names)
             self.reviews.append((number, times[number], rules if is_governed else None))
 
     def mode_of(self, text):
@@ -89,7 +93,7 @@ class Governed:
         elif entry.retired_at:
             checkpoint = next((n for n, at in artifact.removals if at == entry.retired_at), None)
         rules = self.rules_before(checkpoint) if checkpoint else None
-        if rules and not self.is_target_of_move(track, entry, text, checkpoint):
+        if rules and not self.is_target_of_move(track, entry, text, (checkpoint, rules)):
             faults = [*artifact.submission, *track.judge(entry, text, rules)]
             target = track.pending and track.pending["target"]
             there = [number for number, version, *_ in self.seals.get(target, []) if version == 1]
@@ -135,38 +139,41 @@ class Governed:
             self.step_lines = bool(changes), {(one["id"], one["version"], one["chain_hash"]) for one in named}
         return self.step_lines
 
-    def is_target_of_move(self, track, entry, text, checkpoint):  # REV-7
-        if entry.version != 1 or track.pending or not entry.published_at:
+    def is_target_of_move(self, track, entry, text, event):  # REV-7
+        if entry.version != 1 or track.pending or not entry.published_at or Fields(text).state != "approved":
             return False
-        fields = Fields(text)
-        source = origin_of(fields)
-        if fields.state is None or not source:
+        number, rules = event
+        if number not in self.moves:
+            removed = [id for id, gone in self.removals.items() if number in (n for n, _ in gone)]
+            made = [self.moved(id, number, rules) for id in removed]
+            self.moves[number] = {one.ids[1]: (one, source) for one, source in filter(None, made)}
+        move, source = self.moves[number].get(track.id, (None, None))
+        if move is None or move.by != entry.edited_by:
             return False
-        if next((n for n, at in self.removals.get(source, []) if at == entry.published_at), None) != checkpoint:
-            return False
-        quiet = self.quiet()
-        artifact = Artifact(quiet, source)
+        document = parsed(text)
+        return move.text(source, rules, document and document.text_of("title")) == text
+
+    def moved(self, source, number, rules):
+        """The move that a checkpoint's retirement of a document makes, and the published text; none
+        without one."""
+        at = next(at for n, at in self.removals[source] if n == number)
+        artifact = Artifact(self.quiet(), source)
         artifact.open()
         if not artifact.history:
-            return False
+            return None
         artifact.entries()
         before = Track(source)
-        for old in artifact.history.entries:
-            made = artifact.texts.get(old.version)
-            if old.faults or made is None:
-                return False
-            if old.retired_at == entry.published_at:
+        for entry in artifact.history.entries:
+            made = artifact.texts.get(entry.version)
+            if entry.faults or made is None:
+                return None
+            if entry.retired_at == at:
                 pending, retired = before.pending, Fields(made)
-                return bool(
-                    pending
-                    and (pending["action"], pending["target"]) == ("move", track.id)
-                    and retired.state
-                    and (retired.approved_by, retired.approved_at) == (fields.approved_by, fields.approved_at)
-                    and before.published
-                    and is_moved(before.published[1], text)
-                )
-            before.take(old, made)
-        return False
+                if not pending or pending["action"] != "move" or retired.state != "approved" or not before.published:
+                    return None
+                return Move((source, pending["target"]), entry, made, number - 1), before.published[1]
+            before.take(entry, made)
+        return None
 
     def reviewed_retirement(self, artifact, entry):
         """What a retirement by a review makes of the text before; none for one without."""
@@ -196,3 +203,14 @@ class Governed:
 def last_at(texts, number):
     before = [n for n in sorted(texts) if n <= number]
     return texts[before[-1]] if before else None
+
+
+def authorities_of(config):
+    """The settings of a configuration that name vaults."""
+    root = read_yaml(normalise(config))
+    found = {}
+    for key in ("federation", "namespace", "registry"):
+        node = root.get(key) if root and root.kind == "map" else None
+        if node and not node.is_null:
+            found[key] = [k.text for k, _ in node.items] if node.kind == "map" else node.text
+    return found

@@ -8,10 +8,9 @@ import formats as f
 from artifact import is_principal
 from edits import Edit, spelled_value
 from stewards import ROLES, Stewards, key_of
+from untouched import REVIEW as FIELDS
 from untouched import live_form
 
-FIELDS = """review review_base review_action review_target change approved_by approved_at
-rejected_by review_reason""".split()
 WORDS = "submitted approved rejected withdrawn emergency ratified".split()
 EVENT, OTHER = "event", "other"
 STEPS = "submitted approved-in-part rejected withdrawn ratified".split()
@@ -156,10 +155,10 @@ def act_of(entry):  # REV-9
 class Rules:
     """The stewards and settings in force."""
 
-    def __init__(self, stewards, bar_author):
+    def __init__(self, stewards, bar_author, frontmatter=None, names=None):
         found = Stewards(stewards) if stewards is not None else None
         self.stewards = found if found and not found.problems else None
-        self.bar_author = bar_author
+        self.bar_author, self.frontmatter, self.names = bar_author, frontmatter, names
 
     def reviewers_of_vault(self):
         """The keys of those who may approve the configuration."""
@@ -469,19 +468,6 @@ def review_of_move(id, entries, texts, source):  # REV-20
     submitted = found and Fields(texts[found["submission"]])
     is_move = submitted and submitted.state and submitted.target == id
     return found | {"version": 1, "submission": 1} if is_move else None
-
-
-def is_moved(source, text):
-    """Whether a text is what a move makes of a published one, but for what publishing writes."""
-    ours = {*FIELDS, "status", "version", "updated_at", "checksum", "created_at", "derived_from", "metadata"}
-
-    def rest(text):
-        document = parsed(live_form(text))
-        items = document.fields.items if document and document.fields else []
-        fields = {key.text: value.plainly() for key, value in items if key.text not in ours}
-        return fields, document.rest if document else None
-
-    return rest(source) == rest(text)
 
 
 def is_submitted(live, text):

@@ -10,6 +10,8 @@ from formats import Document, Refused, hash_fault, millis, normalise, spelled
 
 OURS = ("version", "status", "updated_at", "checksum")
 INSERTED = ("title", "type", "author", "created_at")
+REVIEW = """review review_base review_action review_target change approved_by approved_at
+rejected_by review_reason""".split()  # REV-4
 FORMAT = Refused("frontmatter-format")
 
 
@@ -129,7 +131,7 @@ def is_made_from(made, live):
 
 
 def is_kept(key, made, live):
-    if key in OURS or (key in INSERTED and live is None):
+    if key in OURS or key in REVIEW or (key in INSERTED and live is None):
         return True
     if key == "derived_from":
         one, other = ([plain(i) for i in of.items or [of]] if of else [] for of in (made, live))

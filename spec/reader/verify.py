@@ -26,6 +26,7 @@ class Verifier(Foreign, Governed, Staging):
         self.bindings, self.binds, self.chains = [], {}, []
         self.config, self.frontmatter, self.recorded = {}, {}, {}
         self.reviews, self.parts, self.is_quiet, self.step_lines = [], [], False, None
+        self.moves = {}  # by checkpoint: what approved moves publish
         self.void = set()  # checkpoints whose retirement of the configuration counts for nothing
 
     def find(self, code, id=None, version=None, checkpoint=None, path=None):

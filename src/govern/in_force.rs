@@ -7,13 +7,12 @@ use crate::audit::Line;
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::in_force::{TextInForce, text_in_force};
-use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::resolve::Snapshot;
 use crate::review::Rules;
-use crate::stewards::{self, Stewards};
+use crate::stewards;
 use crate::txn::Beyond;
 use crate::vault::Vault;
 use crate::vault::config::{Config, Governance};
@@ -66,7 +65,7 @@ impl InForce {
         let config = Config::parse(&text(&DocumentId::config())?).ok()?;
         let stewards = stewards::read(&text(&DocumentId::stewards())?).stewards;
         let is_governed = config.governance == Governance::Governed;
-        Some((is_governed, rules_of(&config, stewards.unwrap_or_default())))
+        Some((is_governed, Rules::of(&config, stewards.unwrap_or_default())))
     }
 
     /// Refuses an operation that this mode has not, or that the live configuration would not have.
@@ -119,12 +118,8 @@ impl InForce {
             return Rules::default();
         }
         let found = stewards::in_force(vault.files(), chronicle, chronicle.head_number());
-        rules_of(&self.config.clone().unwrap_or_default(), found.stewards)
+        Rules::of(&self.config.clone().unwrap_or_default(), found.stewards)
     }
-}
-
-fn rules_of(config: &Config, stewards: Stewards) -> Rules {
-    Rules { stewards, bar_author: config.review.bar_author, markup: Markup::of(config) }
 }
 
 /// The rules of reviews in force at a time at which no checkpoint was made, as a verifier takes them
@@ -162,7 +157,7 @@ pub(crate) fn rules_upon(
     let Some(config) = config else { return Some(RulesUpon::default()) };
     let stewards = || stewards::in_force(files, chronicle, number).stewards;
     (config.governance == Governance::Governed).then(|| RulesUpon {
-        rules: rules_of(&config, stewards()),
+        rules: Rules::of(&config, stewards()),
         is_limited: config.review.reads == Reads::Stewards,
     })
 }

@@ -6,6 +6,8 @@ use crate::model::id::DocumentId;
 use crate::model::principal::{Principal, PrincipalKey};
 use crate::model::tag::Tag;
 use crate::stewards::{ReviewSettings, Role, Stewards};
+use crate::vault::config::{Config, FrontmatterMode};
+use crate::vault::federation::Authorities;
 
 /// The rules in force before an event of a governed vault.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +18,10 @@ pub struct Rules {
     pub bar_author: bool,
     /// How the tags of a text are read.
     pub markup: Markup,
+    /// Whether publishing edits live files.
+    pub frontmatter: FrontmatterMode,
+    /// The vaults that URIs can name.
+    pub authorities: Authorities,
 }
 
 /// Why a principal may not act.
@@ -35,6 +41,17 @@ pub struct Unfit {
 }
 
 impl Rules {
+    /// The rules of a configuration, with these stewards.
+    pub fn of(config: &Config, stewards: Stewards) -> Self {
+        Self {
+            stewards,
+            bar_author: config.review.bar_author,
+            markup: Markup::of(config),
+            frontmatter: config.frontmatter,
+            authorities: config.authorities.clone(),
+        }
+    }
+
     /// The tags of a text that stewards are assigned to.
     pub fn tags(&self, id: &DocumentId, text: &str) -> Vec<Tag> {
         let Some(document) = id.is_document().then(|| Document::parse(text).ok()).flatten() else {

@@ -11,7 +11,6 @@ use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::in_force::{TextInForce, text_in_force};
 use crate::document::Document;
-use crate::document::obsidian::Markup;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
@@ -226,9 +225,7 @@ impl<'j, 'l> ActJudge<'j, 'l> {
         if matches!(found.basis, Basis::Unreadable(_)) {
             return EraRules::Unknown;
         }
-        let bar_author = config.review.bar_author;
-        let (stewards, markup) = (found.stewards, Markup::of(&config));
-        EraRules::Governed(Box::new(Rules { stewards, bar_author, markup }))
+        EraRules::Governed(Box::new(Rules::of(&config, found.stewards)))
     }
 }
 

@@ -12,15 +12,11 @@ use crate::chain::history::{Entry, EntryState};
 use crate::chain::replay;
 use crate::chain::walk::Walk;
 use crate::document::Document;
-use crate::document::frontmatter::one_or_many;
-use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewFields, ReviewState};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
-use crate::review::{Fault, FaultKind, StepKind, Track};
-use crate::txn::stamp::moved_behind;
-use crate::uri::{Target, Uri};
+use crate::review::{Fault, FaultKind, MovedText, Rules, StepKind, Track};
 use crate::vault::Vault;
 
 /// The reviews of one history, as far as it was read.
@@ -53,57 +49,66 @@ pub(super) struct ChangePart {
     sealed: Option<CheckpointNumber>,
 }
 
-/// What moves made of the documents that they retired. Any number of documents may claim to be the
-/// target of a move; the history of its source is read once for all of them.
+/// What moves made of the documents that they retired, for each checkpoint at which a first version
+/// may be the target of one.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
-    found: Mutex<HashMap<(DocumentId, Timestamp), Once>>,
+    /// The artifacts that each checkpoint removes.
+    removed: OnceLock<BTreeMap<CheckpointNumber, Vec<(DocumentId, Timestamp)>>>,
+    found: Mutex<HashMap<CheckpointNumber, Once>>,
 }
 
-/// What was read of a source, once.
-type Once = Arc<OnceLock<Option<MovedAway>>>;
-
-/// A document that a move retired.
-#[derive(Clone, Debug)]
-struct MovedAway {
-    target: DocumentId,
-    approved_by: Vec<String>,
-    approved_at: Option<Timestamp>,
-    /// The live form of the text that was published.
-    form: String,
-}
+/// What the moves of one checkpoint publish, by its id.
+type Once = Arc<OnceLock<HashMap<DocumentId, MovedText>>>;
 
 impl Moves {
-    /// What was moved at an instant.
-    fn of(&self, vault: &Vault, source: &DocumentId, at: Timestamp) -> Option<MovedAway> {
+    /// What the approved moves of a checkpoint publish, each history of a source read once.
+    fn of(&self, pass: &Pass<'_>, checkpoint: CheckpointNumber, rules: &Rules) -> Once {
         let cell = {
             // A thread that panicked has left whole entries.
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(found.entry((source.clone(), at)).or_default())
+            Arc::clone(found.entry(checkpoint).or_default())
         };
-        cell.get_or_init(|| MovedAway::read(vault, source, at)).clone()
+        cell.get_or_init(|| {
+            let removed = self.removed.get_or_init(|| removals(pass)).get(&checkpoint);
+            let made = removed.into_iter().flatten().filter_map(|(source, at)| {
+                moved_away(pass.vault, (source, *at), rules, checkpoint.previous())
+            });
+            made.map(|made| (made.target.clone(), made)).collect()
+        });
+        cell
     }
 }
 
-impl MovedAway {
-    fn read(vault: &Vault, source: &DocumentId, at: Timestamp) -> Option<Self> {
-        let history = replay::load(vault.files(), source).ok()?;
-        let mut track = Track::new(source);
-        let mut walk = Walk::new(vault.files(), source, &history);
-        while let Some(step) = walk.next() {
-            let version = step.version.ok()?;
-            let found = version.text?;
-            if version.entry.retired_at() == Some(at) {
-                let target = track.pending.as_ref()?.action.as_ref()?.target()?.clone();
-                let retired = ReviewFields::of(&Document::parse(found).ok()?.frontmatter)?;
-                let form = LiveForm::of(&track.published.as_ref()?.text).into_text();
-                let ReviewFields { approved_by, approved_at, .. } = retired;
-                return Some(Self { target, approved_by, approved_at, form });
-            }
-            track.step(version.entry, found);
+fn removals(pass: &Pass<'_>) -> BTreeMap<CheckpointNumber, Vec<(DocumentId, Timestamp)>> {
+    let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (id, record) in pass.view.records.iter().filter(|(id, _)| id.is_document()) {
+        for removal in &record.removals {
+            found.entry(removal.checkpoint).or_default().push((id.clone(), removal.at));
         }
-        None
     }
+    found
+}
+
+/// What the retirement of a document at an instant publishes under another id.
+fn moved_away(
+    vault: &Vault,
+    (source, at): (&DocumentId, Timestamp),
+    rules: &Rules,
+    head: CheckpointNumber,
+) -> Option<MovedText> {
+    let history = replay::load(vault.files(), source).ok()?;
+    let mut track = Track::new(source);
+    let mut walk = Walk::new(vault.files(), source, &history);
+    while let Some(step) = walk.next() {
+        let version = step.version.ok()?;
+        let text = version.text?;
+        if version.entry.retired_at() == Some(at) {
+            return track.moved((version.entry, text), rules, head);
+        }
+        track.step(version.entry, text);
+    }
+    None
 }
 
 impl Pass<'_> {
@@ -117,12 +122,12 @@ impl Pass<'_> {
         let of_entry = |fault| (entry.version, fault);
         let mut faults = Vec::new();
         if let Some(rules) = rules
-            && !self.is_target_of_move(&reviews.track, entry, text, checkpoint)
+            && !self.is_target_of_move((entry, text), rules)
         {
             let judged = reviews.track.judge(entry, text, rules);
             faults = judged.into_iter().map(of_entry).collect();
             // A retirement in an emergency approves nothing.
-            if !is_emergency(text) {
+            if !is_in_state(text, ReviewState::Emergency) {
                 faults.splice(..0, submission.drain(..));
                 self.moved_away(entry, checkpoint);
             }
@@ -222,43 +227,19 @@ impl Pass<'_> {
         }
     }
 
-    /// Whether a first version is what an approved move makes of the document that it retires: then
-    /// the submission of that one vouches for it.
-    fn is_target_of_move(
-        &self,
-        track: &Track,
-        entry: &Entry,
-        text: &str,
-        checkpoint: Option<CheckpointNumber>,
-    ) -> bool {
-        let is_first = entry.version == Version::FIRST && track.pending.is_none();
-        is_first && entry.is_published() && self.is_moved_here(entry, text, checkpoint).is_some()
-    }
-
-    fn is_moved_here(
-        &self,
-        entry: &Entry,
-        text: &str,
-        checkpoint: Option<CheckpointNumber>,
-    ) -> Option<()> {
-        let document = Document::parse(text).ok()?;
-        let fields = ReviewFields::of(&document.frontmatter)?;
-        let origin = one_or_many(document.frontmatter.get("derived_from")).first()?.text()?;
-        let source = match origin.parse::<Uri>().ok()?.target {
-            Target::Document { id, .. } => id,
-            _ => return None,
-        };
-        // The same checkpoint removes the source, so that the retirement is judged by the same rules.
-        let removals = &self.view.records.get(&source)?.removals;
-        let removal = removals.iter().find(|removal| Some(removal.at) == entry.published_at())?;
-        if Some(removal.checkpoint) != checkpoint {
-            return None;
+    /// Whether a first version is, byte for byte, what an approved move of its checkpoint publishes:
+    /// then the submission of the source vouches for it.
+    fn is_target_of_move(&self, (entry, text): (&Entry, &str), rules: &Rules) -> bool {
+        let track = self.reviews.as_ref().map(|reviews| &reviews.track);
+        let is_first =
+            entry.version == Version::FIRST && track.is_none_or(|track| track.pending.is_none());
+        if !is_first || !entry.is_published() || !is_in_state(text, ReviewState::Approved) {
+            return false;
         }
-        let moved = self.moves.of(self.vault, &source, removal.at)?;
-        let is_same = moved.target == *self.id
-            && moved.approved_by == fields.approved_by
-            && moved.approved_at == fields.approved_at;
-        (is_same && is_moved(self.id, &moved.form, text)).then_some(())
+        let Some(checkpoint) = self.checkpoint_of(entry) else { return false };
+        let moves = self.moves.of(self, checkpoint, rules);
+        let made = moves.get().and_then(|moves| moves.get(self.id));
+        made.is_some_and(|made| made.text == text && made.by == entry.edited_by)
     }
 
     /// A move publishes its target with the event that retires its source.
@@ -281,21 +262,11 @@ impl Pass<'_> {
     }
 }
 
-/// Whether a text says that its document was retired in an emergency, which moves nothing.
-fn is_emergency(text: &str) -> bool {
+/// Whether a text says that a review has this state.
+fn is_in_state(text: &str, state: ReviewState) -> bool {
     let document = Document::parse(text).ok();
     let fields = document.and_then(|document| ReviewFields::of(&document.frontmatter));
-    fields.is_some_and(|fields| fields.state == ReviewState::Emergency)
-}
-
-/// Whether a text is what moving makes of the live form of a published one.
-fn is_moved(id: &DocumentId, form: &str, text: &str) -> bool {
-    let target = LiveForm::of(text);
-    if target.is_untouched() {
-        return target.text() == form;
-    }
-    let document = Document::of_live(form);
-    document.is_ok_and(|document| moved_behind(id, form, &document, text).is_some())
+    fields.is_some_and(|fields| fields.state == state)
 }
 
 /// Reports sets of which one part was published while another one awaited a decision, or after

@@ -8,7 +8,6 @@ use crate::chain::replay;
 use crate::chain::walk::Walk;
 use crate::checkpoint::foreign::Foreign;
 use crate::checkpoint::in_force::says_governed;
-use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::{CheckpointNumber, Version};
@@ -307,9 +306,7 @@ fn reviews(
             SealedText::Lost | SealedText::Retired => None,
         });
         let found = found.filter(|_| config.is_some()).unwrap_or_default();
-        let config = config.unwrap_or_default();
-        let (bar_author, markup) = (config.review.bar_author, Markup::of(&config));
-        let found = review::Rules { stewards: found, bar_author, markup };
+        let found = review::Rules::of(&config.unwrap_or_default(), found);
         rules.push((number, is_governed.then_some(found)));
     }
     rules

@@ -111,6 +111,7 @@ mod review_advice;
 mod review_edges;
 mod review_faults;
 mod review_model;
+mod review_moves;
 mod review_properties;
 mod review_queue;
 mod reviewed_fixture;

@@ -20,11 +20,10 @@ use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::number::Version;
-use crate::review::Pending;
-use crate::stewards::{self, Stuck};
-use crate::txn::stamp::{NextText, Stage, Stamp, retired_live, submitted_live};
+use crate::review::{ApprovedMove, Pending, Rules};
+use crate::stewards::{self, Stewards, Stuck};
+use crate::txn::stamp::{NextText, retired_live, submitted_live};
 use crate::txn::{Change, Item, Live};
-use crate::uri::Uri;
 use crate::vault::config::{Config, Governance};
 use crate::vault::replace::Fingerprint;
 
@@ -204,18 +203,14 @@ impl Transaction<'_> {
     /// The first version of the target of a move, made from the live form of the published text.
     pub(super) fn moved_text(
         &self,
-        (old, new): (&DocumentId, &DocumentId),
+        ids: (&DocumentId, &DocumentId),
         form: &LiveForm<'_>,
         by: &[String],
     ) -> Result<NextText, EditError> {
-        let live = form.text();
-        let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
-        let origin = origin.within(&self.vault.config().authorities);
-        let origin = origin.map(|origin| origin.to_string());
-        let stage = Stage::Approved(by.to_vec(), self.at);
-        let stamp = Stamp { stage, ..self.stamp(Version::FIRST, self.at) };
-        let mode = self.vault.config().frontmatter;
-        stamp.next(new, live, &Document::of_live(live)?, origin.as_deref(), mode)
+        let head = self.chronicle.head_number();
+        let (approved_by, by) = (by, self.author.principal.as_str());
+        let made = ApprovedMove { ids, by, approved_by, at: self.at, head };
+        made.first(form, &Rules::of(self.vault.config(), Stewards::default()))
     }
 
     /// Refuses to make the vault ungoverned while other submissions await a decision.

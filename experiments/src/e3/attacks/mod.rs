@@ -51,6 +51,7 @@ pub(super) fn all() -> Vec<(&'static str, Attack)> {
         reviews::APPROVALS,
         reviews::RULES,
         reviews::STEPS,
+        reviews::MOVES,
         accesses::ACCESS_LOGS,
         staged::STAGED,
         bound::BOUND,

@@ -150,8 +150,7 @@ impl<'b> Stewards<'b> {
         let Some(stewards) = stewards::read(&text).stewards else {
             return not_proved("`stewards.yaml` cannot be read");
         };
-        let markup = Markup::of(&config);
-        Ok(Some(Rc::new(Rules { stewards, markup, bar_author: false })))
+        Ok(Some(Rc::new(Rules::of(&config, stewards))))
     }
 
     /// Whether a principal reviews a source, by any of its proved versions.

@@ -4,6 +4,7 @@
 //! forger writes the rest by hand, hashes right.
 
 mod approvals;
+mod moves;
 mod rules;
 mod steps;
 
@@ -14,6 +15,7 @@ use crate::e3::place::Place;
 use crate::e3::script::ctx;
 
 pub(super) use approvals::APPROVALS;
+pub(super) use moves::MOVES;
 pub(super) use rules::RULES;
 pub(super) use steps::STEPS;
 
@@ -78,8 +80,7 @@ impl<'t> Governed<'t> {
 
     /// The same, after these commands in the vault that is not governed yet.
     fn begin_after(target: &'t Target, before: &[&[&str]]) -> Option<Self> {
-        let mut this = Self { target, minute: 0 };
-        fs::create_dir_all(target.outside.join("governed")).ok()?;
+        let mut this = Self::at(target)?;
         for id in [PLAIN, OTHER, TAGGED, ALPHA, TWO] {
             let tags = if id == TAGGED { "\ntags: ['#security']" } else { "" };
             let text = format!("---\ntitle: A rule{tags}\n---\n\n# A rule\n\nFirst line.\n");
@@ -92,6 +93,12 @@ impl<'t> Governed<'t> {
         target.write(STEWARDS, ASSIGNED);
         this.run(ANA, &["govern", "on"])?;
         Some(this)
+    }
+
+    /// A vault that is not governed yet.
+    fn at(target: &'t Target) -> Option<Self> {
+        fs::create_dir_all(target.outside.join("governed")).ok()?;
+        Some(Self { target, minute: 0 })
     }
 
     fn run(&mut self, by: &str, args: &[&str]) -> Option<()> {

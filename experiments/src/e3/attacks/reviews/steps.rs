@@ -17,12 +17,6 @@ pub(in crate::e3::attacks) const STEPS: &[(&str, Attack)] = &[
         Governed::begin(t)?.submit(ANA, PLAIN)?;
         sealed(t, PLAIN)
     }),
-    ("review-move-target-altered", |t| {
-        moved(t)?;
-        t.rewrite_last(MOVED, |text| text.replacen("First line.", "Another line.", 1));
-        t.edit(&format!("{MOVED}.md"), |text| text.replacen("First line.", "Another line.", 1));
-        Some(Place::of(MOVED).version(1))
-    }),
     ("review-move-target-left-out", |t| {
         moved(t)?;
         t.remove(&history_dir(MOVED));
@@ -154,7 +148,7 @@ fn moves_to(target: &str) -> Vec<(&'static str, String)> {
 }
 
 /// A document is moved by honest commands.
-fn moved(target: &Target) -> Option<()> {
+pub(super) fn moved(target: &Target) -> Option<()> {
     let assigned = super::ASSIGNED.replace(
         "max@example.com, role: reviewer}",
         "max@example.com, role: reviewer}\n    - {principal: lee@example.com, role: reviewer}",

@@ -1,0 +1,80 @@
+//! What an approved move publishes under the new id: its source and the event decide every byte
+//! (`spec/review.md`, REV-7).
+
+use super::Rules;
+use super::track::{Track, fields_of};
+use crate::chain::history::Entry;
+use crate::document::Document;
+use crate::document::edit::EditError;
+use crate::document::live_form::LiveForm;
+use crate::document::review::{Action, ReviewState};
+use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::model::timestamp::Timestamp;
+use crate::txn::stamp::{NextText, Stage, Stamp};
+use crate::uri::Uri;
+
+/// A move that is approved.
+pub(crate) struct ApprovedMove<'m> {
+    /// The id before and after.
+    pub(crate) ids: (&'m DocumentId, &'m DocumentId),
+    /// The principal of the event.
+    pub(crate) by: &'m str,
+    /// Those whom the text names as approvers.
+    pub(crate) approved_by: &'m [String],
+    /// The instant of the event.
+    pub(crate) at: Timestamp,
+    /// The checkpoint before the event.
+    pub(crate) head: CheckpointNumber,
+}
+
+impl ApprovedMove<'_> {
+    /// The first version of the new id, from the live form of the published text.
+    ///
+    /// # Errors
+    /// The frontmatter cannot be edited.
+    pub(crate) fn first(&self, form: &LiveForm<'_>, rules: &Rules) -> Result<NextText, EditError> {
+        let (old, new) = self.ids;
+        let origin = Uri::pinned(old.clone(), self.head).within(&rules.authorities);
+        let origin = origin.map(|origin| origin.to_string());
+        let stamp = Stamp {
+            version: Version::FIRST,
+            author: self.by.to_owned(),
+            created: self.at.to_string(),
+            updated: self.at.to_string(),
+            markup: rules.markup,
+            stage: Stage::Approved(self.approved_by.to_vec(), self.at),
+        };
+        let live = Document::of_live(form.text())?;
+        stamp.next(new, form.text(), &live, origin.as_deref(), rules.frontmatter)
+    }
+}
+
+/// The first version of the target of a recorded move.
+#[derive(Clone, Debug)]
+pub(crate) struct MovedText {
+    pub(crate) target: DocumentId,
+    /// The principal of the event.
+    pub(crate) by: String,
+    pub(crate) text: String,
+}
+
+impl Track {
+    /// What the retirement by this entry publishes under another id, before the track takes it; `None`
+    /// if it moves nothing. `head` is the checkpoint before its event.
+    pub(crate) fn moved(
+        &self,
+        (entry, text): (&Entry, &str),
+        rules: &Rules,
+        head: CheckpointNumber,
+    ) -> Option<MovedText> {
+        let Some(Action::Move(target)) = &self.pending.as_ref()?.action else { return None };
+        let fields = fields_of(text).filter(|fields| fields.state == ReviewState::Approved)?;
+        let (by, approved_by) = (entry.edited_by.as_str(), fields.approved_by.as_slice());
+        let (ids, at) = ((self.id(), target), entry.retired_at()?);
+        let made = ApprovedMove { ids, by, approved_by, at, head };
+        let form = LiveForm::of(&self.published.as_ref()?.text);
+        let text = made.first(&form, rules).ok()?.sealed.to_string();
+        Some(MovedText { target: target.clone(), by: by.to_owned(), text })
+    }
+}
