@@ -1,5 +1,6 @@
 //! An event as text: what was published or retired, and what could not be done besides.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use super::color::Paint;
@@ -9,14 +10,16 @@ use super::{Answer, recover};
 use crate::chain::diff::print_between;
 use crate::document::links::Written;
 use crate::document::validate::{Problem, Severity};
-use crate::govern::{Outcome, RECORD_CHANGE};
+use crate::govern::{Outcome, RECORD_CHANGE, review};
 use crate::live::gathered::{Gathered, REPEATED};
 use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::model::number::Version;
 use crate::report::Report;
-use crate::report::event::{EventReport, change, notes, why_id_stays};
+use crate::report::event::{Approved, EventReport, change, notes, why_id_stays};
+use crate::resolve::Snapshot;
 use crate::txn::{Item, Live};
-use crate::vault::Vault;
 use crate::vault::left_out::LeftOut;
 use crate::words::count;
 
@@ -76,6 +79,10 @@ pub(super) fn note_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answ
 
 pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry_run: bool) {
     let ui = &mut session.ui;
+    if dry_run {
+        // The texts that it shows are recorded first.
+        ui.hold();
+    }
     match &outcome.checkpoint {
         Some(checkpoint) => {
             let what = count(outcome.items.len(), "version");
@@ -139,11 +146,17 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
     });
     problems(session, &of_items.chain(of_refused).collect::<Vec<_>>());
     if dry_run {
-        let vault = session.vault().ok();
-        for item in &outcome.items {
-            let then = if item.is_retirement() { "retired" } else { "published" };
-            live_change(session, vault.as_ref(), (&item.id.live_path(), &item.live), then);
-        }
+        let is_approval = |item: &Item| verb == Approved::SCHEMA && !item.is_retirement();
+        let changed = outcome.items.iter().filter_map(|item| {
+            Some(Changed {
+                id: &item.id,
+                old: None,
+                new: Planned::of(&item.id.live_path(), &item.live)?,
+                then: if item.is_retirement() { "retired" } else { "published" },
+                submitted: is_approval(item).then(|| item.version.previous()),
+            })
+        });
+        lives(session, changed);
     }
 }
 
@@ -210,6 +223,13 @@ fn problems(session: &mut Session<'_>, all: &[(&str, &Problem)]) {
 
 /// Says which links were changed, and which must be changed by hand.
 fn fixed(session: &mut Session<'_>, files: &[FixedLinks], dry_run: bool) {
+    if files.is_empty() {
+        return;
+    }
+    let vault = session.vault().ok();
+    let log = vault.as_ref().and_then(|vault| session.log(vault).ok());
+    let chronicle = log.as_ref().and_then(|log| log.sound().ok());
+    let may_name = vault.as_ref().zip(chronicle.as_ref()).map(|at| review::may_name(at.0, at.1));
     let ui = &mut session.ui;
     let would = if dry_run { "would change" } else { "changed" };
     for file in files {
@@ -219,16 +239,22 @@ fn fixed(session: &mut Session<'_>, files: &[FixedLinks], dry_run: bool) {
         if changed > 0 {
             ui.line(&format!("  {would} {} in {path}, not published", count(changed, "link")));
         }
+        let is_shown = may_name.as_ref().is_some_and(|may_name| may_name(&file.id));
         for Written { line, text } in &file.new.left {
-            let text = shown(text);
-            ui.note(&format!("warning: {path}:{line}: change this link by hand: `{text}`"));
+            let text = if is_shown { format!(": `{}`", shown(text)) } else { String::new() };
+            ui.note(&format!("warning: {path}:{line}: change this link by hand{text}"));
         }
     }
     if dry_run {
-        for file in files.iter().filter(|file| !file.new.changed.is_empty()) {
-            let (path, old) = (file.id.live_path(), String::from_utf8_lossy(&file.old));
-            replacement(session, &path, (&old, &file.new.text), "with the new links");
-        }
+        let files = files.iter().filter(|file| !file.new.changed.is_empty());
+        let changed = files.map(|file| Changed {
+            id: &file.id,
+            old: Some(&file.old),
+            new: Planned::Text(&file.new.text),
+            then: "with the new links",
+            submitted: None,
+        });
+        lives(session, changed);
     } else if files.iter().any(|file| !file.new.changed.is_empty()) {
         let next = match session.ui.is_governed() {
             true => "`ctx submit --changed` submits them",
@@ -321,42 +347,75 @@ fn note(session: &mut Session<'_>, place: &str, problem: &Problem) {
     session.ui.note(&format!("{severity}[{code}]: {place}{line}: {message} ({hint})"));
 }
 
-/// Shows what a command would write into a live file of a vault.
-pub(super) fn live_change(
-    session: &mut Session<'_>,
-    vault: Option<&Vault>,
-    (path, live): (&str, &Live),
-    then: &str,
-) -> Option<String> {
-    let shown_path = shown(path).into_owned();
-    match live {
-        Live::Keep => None,
-        Live::Create(_) => {
-            session.ui.line(&format!("would create {shown_path}"));
-            None
-        }
-        Live::Remove(_) => {
-            session.ui.line(&format!("would remove {shown_path}"));
-            None
-        }
-        Live::Replace { new, .. } => {
-            // Of very many files no two are held at once.
-            let old = vault.and_then(|vault| vault.files().read(path, limit::DOCUMENT).ok());
-            let old = old.unwrap_or_default();
-            Some(replacement(session, path, (&String::from_utf8_lossy(&old), new), then))
+/// What a command would do to a live file.
+pub(super) enum Planned<'p> {
+    /// Nothing of its text is shown.
+    Line(String),
+    /// It gets this text.
+    Text(&'p str),
+}
+
+impl<'p> Planned<'p> {
+    /// `None` if the file stays as it is.
+    pub(super) fn of(path: &str, live: &'p Live) -> Option<Self> {
+        let path = shown(path);
+        match live {
+            Live::Keep => None,
+            Live::Create(_) => Some(Self::Line(format!("would create {path}"))),
+            Live::Remove(_) => Some(Self::Line(format!("would remove {path}"))),
+            Live::Replace { new, .. } => Some(Self::Text(new)),
         }
     }
 }
 
-fn replacement(
-    session: &mut Session<'_>,
-    path: &str,
-    (old, new): (&str, &str),
-    then: &str,
-) -> String {
+/// A live file that a command would write.
+struct Changed<'c> {
+    id: &'c DocumentId,
+    /// Its bytes, unless they are read when they are shown: of very many files no two are held at once.
+    old: Option<&'c [u8]>,
+    new: Planned<'c>,
+    /// What the new text is then.
+    then: &'c str,
+    /// The version that is approved.
+    submitted: Option<Version>,
+}
+
+/// Shows the changes of live files, as far as their reader may read them; of others, that they would be
+/// changed.
+fn lives<'c>(session: &mut Session<'_>, changed: impl Iterator<Item = Changed<'c>>) {
+    let mut changed = changed.peekable();
+    if changed.peek().is_none() {
+        return;
+    }
+    let Ok(vault) = session.vault() else { return };
+    let log = session.log(&vault).ok();
+    let chronicle = log.as_ref().and_then(|log| log.sound().ok());
+    let head = chronicle.as_ref().and_then(|at| Snapshot::at(&vault, at, None).ok());
+    let ground = chronicle.as_ref().zip(head.as_ref());
+    for one in changed {
+        let path = one.id.live_path();
+        let new = match one.new {
+            Planned::Text(new) => new,
+            Planned::Line(line) => {
+                session.ui.line(&line);
+                continue;
+            }
+        };
+        let read = || vault.files().read(&path, limit::DOCUMENT).unwrap_or_default().into();
+        let old: Cow<'_, [u8]> = one.old.map_or_else(read, Cow::Borrowed);
+        let diff = live_diff(&path, (&String::from_utf8_lossy(&old), new), one.then);
+        let told = ground.and_then(|(chronicle, head)| {
+            session.call.dry_run((&vault, chronicle, head), one.id, one.submitted, diff)
+        });
+        match told {
+            Some(diff) => session.ui.diff(&diff),
+            None => session.ui.line(&format!("would change {}", shown(&path))),
+        }
+    }
+}
+
+/// The changes of a live file.
+pub(super) fn live_diff(path: &str, (old, new): (&str, &str), then: &str) -> String {
     let path = shown(path);
-    let (from, to) = (format!("{path} (now)"), format!("{path} ({then})"));
-    let diff = print_between(old, new, &from, &to);
-    session.ui.diff(&diff);
-    diff
+    print_between(old, new, &format!("{path} (now)"), &format!("{path} ({then})"))
 }

@@ -321,7 +321,6 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let call = Call::new(workspace, Labels::default());
     let mut session = Session { ui, call, stdin, named_logs: None };
     let mut exit = recorded(cli.verb, &mut session).unwrap_or_else(|failure| {
-        let failure = session.workspace.explained(failure);
         session.ui.failure(&failure);
         failure.code.exit()
     });
@@ -351,10 +350,13 @@ fn recorded(verb: Verb, session: &mut Session<'_>) -> Result<u8, Failure> {
     if hands_out {
         session.ui.hold();
     }
-    let answer = dispatch(verb, session);
+    let answer = dispatch(verb, session).map_err(|failure| session.call.explained(failure));
     let refused = answer.as_ref().err().map(|failure| failure.code).filter(|code| code.exit() == 3);
-    if hands_out || refused.is_some() {
-        session.record(refused)?;
+    let is_explained = !session.recording.is_empty();
+    match &answer {
+        Err(failure) if is_explained && refused.is_none() => session.record_failure(failure)?,
+        _ if hands_out || is_explained || refused.is_some() => session.record(refused)?,
+        _ => {}
     }
     Ok(match answer? {
         Answer::Yes => 0,

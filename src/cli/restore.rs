@@ -1,13 +1,15 @@
 //! `ctx restore`.
 
 use super::color::Paint;
+use super::event::{Planned, live_diff};
 use super::session::Session;
 use super::ui::shown;
-use super::{Answer, Locking, event};
+use super::{Answer, Locking};
 use crate::audit::{Part, Text, Traced};
 use crate::chain::replay;
 use crate::govern::{self, RestoreError, RestoreRequest, RestoredFile};
 use crate::model::id::DocumentId;
+use crate::model::layout::limit;
 use crate::report::failure::{Code, Failure};
 use crate::report::restore::{RestoreReport, RestoredReport};
 use crate::resolve::Snapshot;
@@ -106,6 +108,27 @@ pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, F
     Ok(Answer::Yes)
 }
 
+/// Shows what a dry run would write into a live file; gives what was printed of its text.
+fn live_change(
+    session: &mut Session<'_>,
+    vault: &Vault,
+    file: &RestoredFile,
+    path: &str,
+) -> Option<String> {
+    match Planned::of(path, &file.live)? {
+        Planned::Line(line) => {
+            session.ui.line(&line);
+            None
+        }
+        Planned::Text(new) => {
+            let old = vault.files().read(path, limit::DOCUMENT).unwrap_or_default();
+            let diff = live_diff(path, (&String::from_utf8_lossy(&old), new), "restored");
+            session.ui.diff(&diff);
+            Some(diff)
+        }
+    }
+}
+
 /// Says what becomes of a file; gives what was printed of its text.
 fn text(
     session: &mut Session<'_>,
@@ -122,7 +145,7 @@ fn text(
         }
         (_, true) => {
             session.ui.line(&format!("would restore {path} from version {version}"));
-            diff = event::live_change(session, Some(vault), (&report.path, &file.live), "restored");
+            diff = live_change(session, vault, file, &report.path);
         }
         (_, false) => {
             let line = format!("restored {path} from version {version}");

@@ -144,8 +144,18 @@ impl<'w> Session<'w> {
     /// # Errors
     /// It was not recorded, and the vault has every access durable: the report is dropped.
     pub(super) fn record(&mut self, refused: Option<Code>) -> Result<(), Failure> {
+        self.record_output(None, refused)
+    }
+
+    /// Records what is printed: the text of a failure, or the report.
+    fn record_output(
+        &mut self,
+        failure: Option<&str>,
+        refused: Option<Code>,
+    ) -> Result<(), Failure> {
+        let output = failure.map_or_else(|| self.ui.held(), str::as_bytes);
         let is_required = self.call.recording.must_be_durable() && refused.is_none();
-        match self.call.record(self.ui.held(), refused) {
+        match self.call.record(output, refused) {
             Err(why) if is_required => {
                 self.ui.discard();
                 Err(why.into())
@@ -160,6 +170,15 @@ impl<'w> Session<'w> {
             }
             Ok(()) => Ok(()),
         }
+    }
+
+    /// Records the texts that a failure has, before it is printed.
+    ///
+    /// # Errors
+    /// As [`Session::record`].
+    pub(super) fn record_failure(&mut self, failure: &Failure) -> Result<(), Failure> {
+        let text = self.ui.failure_text(failure);
+        self.record_output(Some(&text), None)
     }
 
     /// Keeps in mind what is withheld from the answer, and gives how the verb ends.

@@ -85,7 +85,7 @@ impl<'w> Ui<'w> {
 
     /// Keeps the report until the end, so that it can be recorded before it leaves.
     pub(super) fn hold(&mut self) {
-        self.held = Some(Vec::new());
+        self.held.get_or_insert_default();
     }
 
     /// Drops the report that is kept, with its notes: it must not leave. Warnings about the vault
@@ -261,12 +261,16 @@ impl<'w> Ui<'w> {
 
     /// Keeps a failure for stderr, as text or JSON.
     pub(super) fn failure(&mut self, why: &Failure) {
+        self.note(&self.failure_text(why));
+    }
+
+    /// A failure as text or JSON.
+    pub(super) fn failure_text(&self, why: &Failure) -> String {
         let report = why.report(self.spell());
-        let text = match self.json {
+        match self.json {
             true => report::to_json(&report, &[], None),
             false => report.to_string(),
-        };
-        self.note(&text);
+        }
     }
 
     /// A line on the terminal that tells how far a command is.

@@ -211,7 +211,7 @@ fn convert_log(
     let _lock = vault.lock(&request.author.holder()).map_err(PublishError::from)?;
     let (log, recovered) = txn::settled_log(vault).map_err(PublishError::from)?;
     let chronicle = log.sound()?;
-    expect::check(vault, &chronicle, &[], expected).map_err(PublishError::from)?;
+    expect::check((vault, &chronicle), &[], expected, |_| true).map_err(PublishError::from)?;
     if log.form == request.form {
         return Ok(Converted { recovered, ..unchanged(&log) });
     }

@@ -281,7 +281,7 @@ fn event(
         review::catch_up(vault, &chronicle, event.author).map_err(PublishError::Unbound)?;
     }
     if !matches!(event.gate, Gate::Decides | Gate::Steps) {
-        expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
+        check_expected(vault, &chronicle, event)?;
     }
     let in_force = InForce::of(vault, &chronicle)?;
     in_force.admit(event.gate, vault.config())?;
@@ -306,8 +306,7 @@ fn event(
     let mut outcome = Outcome { recovered, unpublished_mode, ..Outcome::default() };
     choose(&mut transaction, &mut outcome)?;
     if matches!(event.gate, Gate::Decides | Gate::Steps) {
-        // What may not be read was refused before, like an unknown id (REV-22).
-        expect::check(transaction.vault, &chronicle, event.subjects, event.mode.expect)?;
+        check_expected(transaction.vault, &chronicle, event)?;
     }
     if event.gate == Gate::Steps {
         transaction.complete_step(&mut outcome);
@@ -315,6 +314,17 @@ fn event(
     }
     transaction.complete(&mut outcome, event.includes);
     write(transaction, outcome, event)
+}
+
+/// Refuses an event whose writer has read something else than what is published. What the writer may not
+/// read is compared like what there is not (REV-25).
+fn check_expected(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    event: &Event<'_>,
+) -> Result<(), ExpectError> {
+    let may_name = review::may_name(vault, chronicle);
+    expect::check((vault, chronicle), event.subjects, event.mode.expect, may_name)
 }
 
 /// What follows the commit of an event, in this order.

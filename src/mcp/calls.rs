@@ -32,9 +32,6 @@ use crate::workspace::governance::is_governed;
 use crate::workspace::recording::Command;
 use crate::workspace::{Environment, Options, Workspace};
 
-/// Failures whose details have texts of documents: a failure hands out none.
-const WITH_TEXTS: [Code; 2] = [Code::NotAsExpected, Code::SubmissionChanged];
-
 /// What all calls of a server share.
 pub(super) struct Shared {
     pub(super) environment: Environment,
@@ -317,16 +314,13 @@ impl Shared {
 }
 
 /// A failure as it is told. Nothing of the vault leaves with it; a refusal by governance is recorded.
-fn refused(call: &mut Call<'_>, mut failure: Failure) -> Failure {
-    if WITH_TEXTS.contains(&failure.code) {
-        failure.details.clear();
-    }
+fn refused(call: &mut Call<'_>, failure: Failure) -> Failure {
     if failure.code.exit() == 3
         && let Err(why) = call.record(&[], Some(failure.code))
     {
         return why.into();
     }
-    noted(call, call.workspace.explained(failure))
+    noted(call, call.workspace.explained(failure).without_differences())
 }
 
 /// How a failure is counted.

@@ -101,7 +101,7 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
     if let Err(why) = trust::check(vault, &chronicle) {
         return Ok(Recovery::untouched(lost, Unreliable::Head(why)));
     }
-    expect::check(vault, &chronicle, &[], request.expect)?;
+    expect::check((vault, &chronicle), &[], request.expect, |_| true)?;
     let end = Head::of(&chronicle);
     let interrupted = trust::interrupted(vault, &end);
     let mut plan = txn::plan(vault, &chronicle, &Scope::Everything);

@@ -2,6 +2,7 @@
 //! (`spec/errors.md`).
 
 pub(crate) mod again;
+pub(crate) mod difference;
 mod writing;
 
 use super::failure::{Code, Failure};

@@ -11,6 +11,8 @@ use crate::codes::codes;
 use crate::govern::Refusal;
 use crate::live::gathered::REPEATED;
 use crate::model::hint::Hint;
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::model::visible::shown;
 
 codes! {
@@ -99,6 +101,22 @@ pub struct Failure {
     pub hints: Vec<Hint>,
     /// Documents that were refused.
     pub refused: Vec<Refusal>,
+    /// Versions whose differences explain it. A failure has no text of a document: a front end asks for
+    /// them as for any other text.
+    pub(crate) compared: Vec<Compared>,
+}
+
+/// Two versions of one artifact whose difference explains a failure.
+#[derive(Clone, Debug)]
+pub(crate) struct Compared {
+    /// The artifact.
+    pub(crate) id: DocumentId,
+    /// The version that the caller has read; `None` if it is not known.
+    pub(crate) from: Option<Version>,
+    /// The other one.
+    pub(crate) to: Version,
+    /// Whether that one is what is published, with the versions since.
+    pub(crate) is_published: bool,
 }
 
 /// What happened, without code and hints.
@@ -118,6 +136,7 @@ impl Failure {
             details: Vec::new(),
             hints: Vec::new(),
             refused: Vec::new(),
+            compared: Vec::new(),
         }
     }
 

@@ -1,19 +1,12 @@
 //! Compare and swap: a writer says what it has read, and nothing is written where that is no longer
 //! what is published (`spec/transactions.md`, section 4).
 
-use crate::chain::diff;
-use crate::chain::history::{Entry, EntryState};
 use crate::chain::replay;
-use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::{Mark, PublishedSet};
-use crate::document::live_form::LiveForm;
-use crate::document::text::normalise;
-use crate::document::{Document, utf8};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
-use crate::model::layout::limit;
 use crate::model::number::Version;
 use crate::vault::Vault;
 
@@ -61,53 +54,39 @@ pub struct Mismatch {
     pub moved: Vec<Moved>,
 }
 
-/// A document that was published since it was read.
-#[derive(Debug)]
+/// A document that was published since it was read. What changed is not here: a text is for readers
+/// only, and leaves with its line in the access log.
+#[derive(Clone, Debug)]
 pub struct Moved {
     /// The document.
     pub id: DocumentId,
-    /// The version that was read; none where it is not known.
+    /// The version that was read; `None` if it is not known.
     pub from: Option<Version>,
     /// The version that is published.
     pub to: Version,
-    /// The versions since, in order.
-    pub between: Vec<Entry>,
-    /// What they changed, where both texts can be read, and how to merge that into the live file.
-    pub diff: Option<(String, HowToMerge)>,
 }
 
-/// How to merge what was published since into the live file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HowToMerge {
-    /// It is there: the file says that it was made from the published version.
-    Done,
-    /// The diff has its places in the file.
-    Patch,
-    /// The file was edited in the same lines, or the places are ambiguous.
-    ByHand,
-    /// There is no such file.
-    Absent,
-}
-
-/// Refuses a write whose writer has read something else than what is published.
+/// Refuses a write whose writer has read something else than what is published. An id for which
+/// `may_name` is false has no version here.
 ///
 /// # Errors
 /// See [`ExpectError`].
 pub fn check(
-    vault: &Vault,
-    chronicle: &Chronicle<'_>,
+    (vault, chronicle): (&Vault, &Chronicle<'_>),
     ids: &[&DocumentId],
     expect: Expect,
+    may_name: impl Fn(&DocumentId) -> bool,
 ) -> Result<(), ExpectError> {
     if expect == Expect::default() {
         return Ok(());
     }
     let state = chronicle.state_at(chronicle.head_number())?;
-    let published =
-        |state: &PublishedSet, id: &DocumentId| state.get(id.as_str()).and_then(Mark::sealed);
+    let published = |state: &PublishedSet, id: &DocumentId| {
+        state.get(id.as_str()).and_then(Mark::sealed).filter(|_| may_name(id))
+    };
     let moved = |from: Option<Version>, id: &DocumentId| {
         let to = published(&state, id).map_or(Version::NONE, |(version, _)| version);
-        (from != Some(to)).then(|| Moved::of(vault, id, from, to))
+        (from != Some(to)).then(|| Moved { id: id.clone(), from, to })
     };
     if let Some(version) = expect.version {
         let [id] = ids else { return Err(ExpectError::NotOne) };
@@ -142,7 +121,7 @@ pub fn check(
         let expected = hash.to_string();
         return Err(mismatch(Mismatch { id: None, expected, found, moved: Vec::new() }));
     };
-    let history = replay::load(vault.files(), id).ok();
+    let history = replay::load(vault.files(), id).ok().filter(|_| may_name(id));
     let read = history.as_ref().and_then(|h| h.entries().find(|entry| entry.chain_hash == hash));
     let moved = moved(read.map(|entry| entry.version), id);
     Err(mismatch(Mismatch {
@@ -161,45 +140,5 @@ fn named(version: Version) -> String {
     match version {
         Version::NONE => "nothing".to_owned(),
         n => format!("version {n}"),
-    }
-}
-
-fn how_to_merge(vault: &Vault, id: &DocumentId, to: Version, diff: &str) -> HowToMerge {
-    let Ok(bytes) = vault.files().read(&id.live_path(), limit::DOCUMENT) else {
-        return HowToMerge::Absent;
-    };
-    let live = utf8(&bytes).unwrap_or_default();
-    if Document::parse(&normalise(live)).is_ok_and(|live| live.frontmatter.version == Some(to)) {
-        HowToMerge::Done
-    } else if diff::has_its_places(live, diff) {
-        HowToMerge::Patch
-    } else {
-        HowToMerge::ByHand
-    }
-}
-
-impl Moved {
-    fn of(vault: &Vault, id: &DocumentId, from: Option<Version>, to: Version) -> Self {
-        let mut moved = Self { id: id.clone(), from, to, between: Vec::new(), diff: None };
-        let Ok(history) = replay::load(vault.files(), id) else { return moved };
-        // What only awaits a decision, or was rejected, is not for every reader.
-        let was_event = |entry: &Entry| entry.state != EntryState::Unpublished;
-        let since =
-            |entry: &&Entry| was_event(entry) && from.is_some_and(|from| entry.version > from);
-        moved.between = history.entries().filter(since).cloned().collect();
-        let text = |version| {
-            history.entry(version).filter(|entry| was_event(entry))?;
-            vouched::vouched(vault.files(), id, &history, version).ok()
-        };
-        if let Some((from, to)) =
-            from.filter(|n| *n > Version::NONE).zip(Some(to).filter(|n| *n > Version::NONE))
-            && let Some((before, after)) = text(from).zip(text(to))
-        {
-            let [before, after] = [&before, &after].map(|text| LiveForm::of(text));
-            let diff = diff::print(before.text(), after.text(), from, to);
-            let how = how_to_merge(vault, id, to, &diff);
-            moved.diff = Some((diff, how));
-        }
-        moved
     }
 }

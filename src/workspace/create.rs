@@ -1,6 +1,7 @@
 //! Making files that no event holds yet: packs.
 
 use super::Workspace;
+use crate::govern::review;
 use crate::live;
 use crate::model::id::DocumentId;
 use crate::pack::{self, Pack};
@@ -25,7 +26,8 @@ pub(crate) fn check(vault: &Vault, ids: &[&DocumentId], expect: Expect) -> Resul
         return Ok(());
     }
     let log = trust::open_log_locked(vault)?;
-    Ok(expect::check(vault, &log.sound()?, ids, expect)?)
+    let chronicle = log.sound()?;
+    Ok(expect::check((vault, &chronicle), ids, expect, review::may_name(vault, &chronicle))?)
 }
 
 impl Workspace<'_> {

@@ -197,6 +197,11 @@ impl Recording {
         self.settings.durability == Some(Durability::Sync)
     }
 
+    /// Whether nothing was handed out or listed so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.texts.is_empty() && self.listed.is_none()
+    }
+
     fn event(&mut self, printed: &Printed<'_>) -> Option<Event> {
         if let Some(code) = printed.refused {
             return Some(Event::Refused(Refused { code: code.as_str().to_owned() }));

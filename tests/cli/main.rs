@@ -46,6 +46,7 @@ mod formatted;
 mod governance;
 mod governed;
 mod graph;
+mod handed_out;
 mod hidden_submissions;
 mod holds;
 mod hostile;

@@ -211,6 +211,29 @@ fn an_earlier_text_that_may_not_be_read_is_not_restored() {
 }
 
 #[test]
+fn a_refusal_shows_only_versions_that_its_reader_may_read() {
+    let text = "---\ntags: [hush]\n---\n# T\n\napple juice\n";
+    let place = governed(&documents(&[("nodes/t", text)]), BY_TAGS);
+    place.edit("nodes/t.md", "tags: [hush]", "tags: [open]");
+    place.ctx("submit nodes/t --as bo@x.com").ok();
+    place.ctx("approve nodes/t -m kept --as kim@x.com").ok();
+    let refused = |who: &str| {
+        let command = format!("retire nodes/t --expect-version 1 --as {who}");
+        place.ctx(&command).exits(4).stderr
+    };
+    assert!(refused("kim@x.com").contains("-tags: [hush]"), "{}", refused("kim@x.com"));
+    // Version 3 may be read by a viewer of `#open`, and version 1 not.
+    let viewer = refused("vi@x.com");
+    assert!(viewer.contains("version 3, by kim@x.com") && !viewer.contains("juice"), "{viewer}");
+    assert!(!viewer.contains("hush"), "{viewer}");
+    let hidden = refused("eve@x.com");
+    assert_eq!(hidden.replace("nodes/t", "ID"), {
+        let command = "retire nodes/nope --expect-version 1 --as eve@x.com";
+        place.ctx(command).exits(4).stderr.replace("nodes/nope", "ID")
+    });
+}
+
+#[test]
 fn a_history_has_no_version_that_may_not_be_read() {
     let open = "---\ntags: [open]\n---\n# T\n\napple juice\n";
     let place = governed(&documents(&[("nodes/t", open)]), BY_TAGS);

@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::transaction::Transaction;
 use super::super::{Outcome, PublishError};
 use super::decide::Decision;
-use super::publication::difference;
+use super::hidden::may_name;
 use super::queue::{Waits, is_readable, track_of, waiting_in};
 use super::{Awaited, ReviewError, Reviewed};
-use crate::chain::vouched;
 use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::principal::PrincipalKey;
@@ -189,11 +188,7 @@ impl Transaction<'_> {
 
     /// Whether the principal may read an artifact, and so its name.
     pub(in crate::govern) fn may_name(&self, id: &DocumentId) -> bool {
-        match Readers::of_log(self.vault, self.chronicle) {
-            Ok(None) => true,
-            Ok(Some(readers)) => is_readable(self.vault, &readers, id),
-            Err(_) => false,
-        }
+        may_name(self.vault, self.chronicle)(id)
     }
 
     /// What a decision is about, as parts of a set, and its principal may not read.
@@ -225,12 +220,8 @@ impl Transaction<'_> {
         let Some(expected) = decision.version.filter(|version| *version != pending.version) else {
             return Ok(());
         };
-        let (id, files) = (reviewed.track.id(), self.vault.files());
-        let read = vouched::vouched(files, id, &reviewed.base.history, expected).ok();
-        let diff =
-            read.and_then(|read| difference((&read, expected), (&pending.text, pending.version)));
-        let (id, found) = (id.clone(), pending.version);
-        Err(ReviewError::Changed { id, expected, found, diff }.into())
+        let (id, found) = (reviewed.track.id().clone(), pending.version);
+        Err(ReviewError::Changed { id, expected, found }.into())
     }
 
     /// Whether a submission has the approvals that it needs, one of them of this principal.
@@ -285,8 +276,8 @@ impl Transaction<'_> {
         let (id, version) = (id.clone(), pending.version);
         let proposal = || Box::new(Proposal::of(track, pending));
         if let Some(fault) = self.fault_of(track, pending) {
-            let (why, proposal, diff) = (fault.message, proposal(), None);
-            return Err(ReviewError::Altered { id, version, why, proposal, diff }.into());
+            let (why, proposal, published) = (fault.message, proposal(), None);
+            return Err(ReviewError::Altered { id, version, why, proposal, published }.into());
         }
         let mut approvers = member.by.iter().enumerate();
         let judge = |(n, who): (usize, &String)| {
@@ -317,11 +308,9 @@ impl Transaction<'_> {
                 return Err(ReviewError::NoEditor { id: id(), version, why });
             }
             let published = track.published.as_ref().filter(|_| fault.kind == FaultKind::Altered);
-            let diff = published.and_then(|last| {
-                difference((&last.text, last.version), (&pending.text, pending.version))
-            });
+            let published = published.map(|last| last.version);
             let (version, why, proposal) = (pending.version, fault.message, proposal());
-            return Err(ReviewError::Altered { id: id(), version, why, proposal, diff });
+            return Err(ReviewError::Altered { id: id(), version, why, proposal, published });
         }
         let who = || who.to_owned();
         if let Some(why) = track.bars(pending, &self.author.principal.key(), rules) {

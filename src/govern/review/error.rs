@@ -168,8 +168,6 @@ pub enum ReviewError {
         expected: Version,
         /// What is there.
         found: Version,
-        /// What differs between the two.
-        diff: Option<String>,
     },
     /// An approver before has lost the role, or is an author.
     #[error(
@@ -196,8 +194,8 @@ pub enum ReviewError {
         why: String,
         /// What it proposes.
         proposal: Box<Proposal>,
-        /// What was published since, compared with the submission.
-        diff: Option<String>,
+        /// What is published, if the submission is not of it.
+        published: Option<Version>,
     },
     /// A part of a set that the caller may not read is refused.
     #[error("1 part of the change that you may not read {}", .0.without_names())]

@@ -1,10 +1,30 @@
 //! What a refusal says of parts of a set that its principal may not read (REV-25): that there is such a
 //! part, and not which.
 
+use std::cell::OnceCell;
+
 use super::super::transaction::Transaction;
 use super::super::{PublishError, Refusal};
 use super::ReviewError;
+use super::queue::is_readable;
+use crate::checkpoint::chronicle::Chronicle;
 use crate::model::id::DocumentId;
+use crate::resolve::readers::Readers;
+use crate::vault::Vault;
+
+/// Tells whether the principal may read an artifact, and so its name. Nothing may be read if that is not
+/// known.
+pub(crate) fn may_name<'v>(
+    vault: &'v Vault,
+    chronicle: &'v Chronicle<'v>,
+) -> impl Fn(&DocumentId) -> bool + 'v {
+    let readers = OnceCell::new();
+    move |id| match readers.get_or_init(|| Readers::of_log(vault, chronicle)) {
+        Ok(None) => true,
+        Ok(Some(readers)) => is_readable(vault, readers, id),
+        Err(_) => false,
+    }
+}
 
 impl Transaction<'_> {
     /// The same refusal without the names that its principal may not read, but for what the command

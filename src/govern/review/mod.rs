@@ -32,6 +32,7 @@ mod submit;
 pub use decide::{Decision, Refusing, approve, comment, reject, withdraw};
 pub use emergency::retire_at_once;
 pub use error::ReviewError;
+pub(crate) use hidden::may_name;
 pub use lost::{Lost, lost};
 pub use mode::{Begin, begin, may_end};
 pub use propose::{propose_move, propose_retirement};

@@ -8,7 +8,6 @@ use super::super::transaction::Transaction;
 use super::super::{Outcome, PublishError, Refusal};
 use super::mode::check_stewards;
 use super::{ReviewError, Reviewed};
-use crate::chain::diff::print_between;
 use crate::chain::history::Entry;
 use crate::chain::replay;
 use crate::document::edit::{Edit, EditError};
@@ -230,12 +229,6 @@ impl Transaction<'_> {
             false => Ok(()),
         }
     }
-}
-
-/// What differs between two texts of an artifact, for a refusal.
-pub(super) fn difference(old: (&str, Version), new: (&str, Version)) -> Option<String> {
-    let diff = print_between(old.0, new.0, &format!("v{}", old.1), &format!("v{}", new.1));
-    Some(diff).filter(|diff| diff.lines().count() > 2)
 }
 
 /// Refuses stewards by whom no change of them could be approved; gives the scopes at which nothing

@@ -1,6 +1,6 @@
 //! The failures of writers: publication, conversion, recovery and what they expected to find.
 
-use super::super::failure::{Code, Failure};
+use super::super::failure::{Code, Compared, Failure};
 use super::super::recover::{kind, recorded_by};
 use super::again::submitted_again;
 use super::{dry_run, verify_all};
@@ -9,18 +9,17 @@ use crate::govern::review::ReviewError;
 use crate::govern::{PublishError, RestoreError};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::program::configured::ConfiguredError;
 use crate::recover::{RebuildError, RecoverError, Refused, Unreliable};
 use crate::review::Barred;
 use crate::search::{QueryError, SearchError};
 use crate::txn::UncommittedFile;
-use crate::txn::expect::{ExpectError, HowToMerge, Mismatch, Moved};
+use crate::txn::expect::{ExpectError, Mismatch, Moved};
 use crate::words::count;
 
 /// How many lines of a list a failure has.
 const MOST: usize = 20;
-/// How many lines of a diff it has.
-const MOST_OF_DIFF: usize = 60;
 
 /// The first lines of a list, and how many more it has.
 pub(super) fn first(most: usize, mut lines: Vec<String>) -> Vec<String> {
@@ -101,9 +100,10 @@ impl From<ReviewError> for Failure {
         let message = why.to_string();
         let new = |code| Self::new(code, message.clone());
         let of = |verb, id: &DocumentId| Call::new(verb).value(id.as_str());
-        let with_diff = |failure: Self, diff: Option<String>| {
-            let lines = diff.iter().flat_map(|diff| diff.lines()).map(str::to_owned).collect();
-            Self { details: first(MOST_OF_DIFF, lines), ..failure }
+        let compared = |id: &DocumentId, from: Version, to: Version| {
+            let (id, from) = (id.clone(), Some(from));
+            let compared = vec![Compared { id, from, to, is_published: false }];
+            Self { compared, ..new(Code::SubmissionChanged) }
         };
         let another_decides = |id: &DocumentId| {
             new(Code::OwnSubmission).hint(Hint::call(
@@ -200,14 +200,17 @@ impl From<ReviewError> for Failure {
                     None => "choose another name for your change",
                 })
             }
-            ReviewError::Changed { id, diff, .. } => with_diff(new(Code::SubmissionChanged), diff)
+            ReviewError::Changed { id, expected, found } => compared(&id, expected, found)
                 .hint(Hint::call("{} shows what awaits now", of(Verb::ReviewShow, &id))),
             ReviewError::Lapsed { id, proposal, .. } => {
                 new(Code::ApprovalLapsed).hint(submitted_again(&id, &proposal, true))
             }
-            ReviewError::Altered { id, proposal, diff, .. } => {
-                with_diff(new(Code::SubmissionChanged), diff)
-                    .hint(submitted_again(&id, &proposal, false))
+            ReviewError::Altered { id, version, proposal, published, .. } => {
+                let failure = match published {
+                    Some(published) => compared(&id, published, version),
+                    None => new(Code::SubmissionChanged),
+                };
+                failure.hint(submitted_again(&id, &proposal, false))
             }
             ReviewError::HiddenPart(why) => Self::new(Self::from(*why).code, message)
                 .hint("a steward who may read every part of the change can say more"),
@@ -324,50 +327,16 @@ impl From<ExpectError> for Failure {
 impl Failure {
     /// What was published since, and how to merge it.
     fn not_as_expected(message: String, mismatch: &Mismatch) -> Self {
-        let mut failure = Self::new(Code::NotAsExpected, message);
-        for moved in &mismatch.moved {
-            failure.details.extend(details(moved));
-        }
-        failure.hints.extend(mismatch.moved.iter().filter_map(how_to_merge));
-        failure.hint("nothing was written; merge the published version, then expect it")
+        let compared = |moved: &Moved| Compared {
+            id: moved.id.clone(),
+            from: moved.from,
+            to: moved.to,
+            is_published: true,
+        };
+        let compared = mismatch.moved.iter().map(compared).collect();
+        Self { compared, ..Self::new(Code::NotAsExpected, message) }
+            .hint("nothing was written; merge the published version, then expect it")
     }
-}
-
-/// Who changed what in between.
-fn details(moved: &Moved) -> Vec<String> {
-    let id = &moved.id;
-    let entry = |entry: &crate::chain::history::Entry| {
-        let (version, by, at) = (entry.version, &entry.edited_by, entry.edited_at);
-        let what = if entry.is_retirement() { " (retired)" } else { "" };
-        let note = entry.note.as_ref().map_or_else(String::new, |note| format!(": {note}"));
-        format!("{id} version {version}{what}, by {by} at {at}{note}")
-    };
-    let mut lines: Vec<String> = moved.between.iter().map(entry).collect();
-    let diff = moved.diff.iter().flat_map(|(diff, _)| diff.lines().map(str::to_owned));
-    lines.extend(first(MOST_OF_DIFF, diff.collect()));
-    lines
-}
-
-fn how_to_merge(moved: &Moved) -> Option<Hint> {
-    let (from, to, (_, how)) = (moved.from?, moved.to, moved.diff.as_ref()?);
-    let (path, id) = (moved.id.live_path(), moved.id.as_str());
-    let diff = Call::new(Verb::Diff).value(id).value(from.to_string()).value(to.to_string());
-    (to > from).then(|| match how {
-        HowToMerge::Done => {
-            format!("`{path}` is based on version {to} already: check what it contains").into()
-        }
-        HowToMerge::Patch => {
-            Hint::call("in the vault's folder, {} puts the changes into your file", diff.patching(path))
-        }
-        HowToMerge::ByHand => Hint::call(
-            "{} shows the changes: put them into your file by hand, and set `version` to the published one",
-            diff,
-        ),
-        HowToMerge::Absent => {
-            let show = Call::new(Verb::Show).value(id).value(to.to_string());
-            Hint::call("the live file is missing: {} prints what is published", show)
-        }
-    })
 }
 
 impl From<ConvertError> for Failure {

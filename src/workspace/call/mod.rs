@@ -18,6 +18,7 @@ pub(crate) mod blame;
 pub(crate) mod check;
 pub(crate) mod diff;
 pub(crate) mod draft;
+mod explained;
 pub(crate) mod history;
 pub(crate) mod list;
 pub(crate) mod map;
