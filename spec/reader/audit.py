@@ -34,6 +34,8 @@ ACTIONS = {
 }
 STEPS = ("submit", "approve-in-part", "reject", "withdraw", "ratify", "emergency")
 ACTIONS |= {step: {"versions"} for step in STEPS}
+ACTIONS |= {act: {"staged"} for act in ("pin", "unpin", "discard", "collect")}
+ACTIONS |= {"promote": {"staged", "document", "document_version"}, "erase": {"staged", "reason"}}
 UNKNOWN = {"a kind that is not known"}
 FILE = re.compile(r"([0-9a-f]{32})(?:\.([1-9][0-9]*))?\.jsonl")
 

@@ -95,7 +95,8 @@ class Governed:
         rules = self.rules_before(checkpoint) if checkpoint else None
         if rules and not self.is_target_of_move(track, entry, text, (checkpoint, rules)):
             faults = [*artifact.submission, *track.judge(entry, text, rules)]
-            target = track.pending and track.pending["target"]
+            is_emergency = not track.is_rule and Fields(text).state == "emergency"
+            target = not is_emergency and track.pending and track.pending["target"]
             there = [number for number, version, *_ in self.seals.get(target, []) if version == 1]
             if entry.retired_at and target and checkpoint not in there:
                 faults.append("approval-altered")
@@ -115,7 +116,7 @@ class Governed:
             artifact.steps.add(entry.version)
         after = track.pending
         if before and before["change"] and (not after or after["version"] != before["version"]):
-            sealed = checkpoint if kind == "event" else None
+            sealed = checkpoint if kind == "event" and not track.emergency else None
             self.parts.append((before, artifact.id, entry.edited_at, sealed, kind in ("rejected", "withdrawn")))
 
     def end_review(self, artifact):

@@ -298,7 +298,7 @@ class Track:
 
     def subjects(self, text, target=None):
         last = self.published or self.former
-        texts = [text] * bool(text) + [last[1]] * bool(last)
+        texts = [text] * bool(text) + ([last[1]] if last else [])
         ids = [self.id] + [target] * bool(target)
         return [(id, text) for id in ids for text in texts] or [(self.id, "")]
 
