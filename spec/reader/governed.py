@@ -8,6 +8,7 @@ from formats import Refused, millis, normalise, read_yaml
 from moves import Move
 from questions import Names
 from reviews import STEPS, Fields, Rules, Track, parsed, step_edit
+from stewards import key_of
 
 CONFIG, STEWARDS = ".context/config.yaml", "stewards.yaml"
 
@@ -79,8 +80,10 @@ class Governed:
     def rules_before(self, checkpoint):
         return next((rules for n, _, rules in reversed(self.reviews) if n < checkpoint), None)
 
-    def rules_at(self, at):
-        return next((rules for _, t, rules in reversed(self.reviews) if millis(t) < millis(at)), None)
+    def rules_at(self, at):  # REV-31
+        before = [rules for _, t, rules in self.reviews if millis(t) < millis(at)]
+        after = self.reviews[len(before) :]
+        return (before and before[-1]) or next((rules for *_, rules in after if rules), None)
 
     def review(self, artifact, entry, text):
         """Judges the next version of a history, and takes it."""
@@ -93,6 +96,11 @@ class Governed:
         elif entry.retired_at:
             checkpoint = next((n for n, at in artifact.removals if at == entry.retired_at), None)
         rules = self.rules_before(checkpoint) if checkpoint else None
+        if rules:
+            fields, pending = Fields(text), track.pending
+            change = pending and fields.state == "approved" and pending["change"]
+            is_mine = change and key_of(entry.edited_by) in map(key_of, fields.approved_by)
+            self.decided.setdefault(checkpoint, []).append((entry.edited_by, change, is_mine, artifact.id, entry.version))
         if rules and not self.is_target_of_move(track, entry, text, (checkpoint, rules)):
             faults = [*artifact.submission, *track.judge(entry, text, rules)]
             is_emergency = not track.is_rule and Fields(text).state == "emergency"
@@ -187,6 +195,15 @@ class Governed:
             reason = fields.reason
             return step_edit(artifact.published_text, entry.version, at, "emergency", reason=reason) or ""
         return None
+
+    def check_events(self):  # REV-32
+        for number, event in self.decided.items():
+            editors = [by for by, *_ in event]
+            most = max(editors, key=lambda by: (editors.count(by), by.encode()))
+            approved = {change for by, change, is_mine, *_ in event if is_mine and by == most}
+            for by, change, _, id, version in event:
+                if by != most or change and change not in approved:
+                    self.find("approval-unauthorised", id, version, number)
 
     def split_changes(self):  # REV-8
         for one, id, to, sealed, _ in self.parts:

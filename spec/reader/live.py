@@ -42,6 +42,7 @@ def verify(root, now):
     if published and not has_log or orphaned:
         v.find("checkpoint-log-missing")
     v.split_changes()
+    v.check_events()
     check_live(v, artifacts, v.whole or not (v.head or published))
     v.check_changes(artifacts)
     v.check_staged(artifacts)

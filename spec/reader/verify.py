@@ -27,6 +27,7 @@ class Verifier(Foreign, Governed, Staging):
         self.config, self.frontmatter, self.recorded = {}, {}, {}
         self.reviews, self.parts, self.is_quiet, self.step_lines = [], [], False, None
         self.moves = {}  # by checkpoint: what approved moves publish
+        self.decided = {}  # by checkpoint: what it publishes or retires in a governed vault
         self.void = set()  # checkpoints whose retirement of the configuration counts for nothing
 
     def find(self, code, id=None, version=None, checkpoint=None, path=None):

@@ -122,12 +122,16 @@ impl InForce {
     }
 }
 
-/// The rules of reviews in force at a time at which no checkpoint was made, as a verifier takes them
-/// for a step (REV-17); none where the vault was not governed.
+/// The rules of reviews by which a verifier judges a step of this time (REV-17): those in force, and
+/// where the vault was not governed then, those of the next checkpoint from which it was.
 pub(super) fn rules_at(vault: &Vault, chronicle: &Chronicle<'_>, at: Timestamp) -> Option<Rules> {
     let checkpoints = chronicle.checkpoints();
-    let before = checkpoints.partition_point(|checkpoint| checkpoint.at < at);
-    rules_upon(vault, chronicle, checkpoints[..before].last()?.number).map(|upon| upon.rules)
+    let (before, after) =
+        checkpoints.split_at(checkpoints.partition_point(|checkpoint| checkpoint.at < at));
+    let config = DocumentId::config();
+    let next = after.iter().filter(|checkpoint| checkpoint.mark_of(&config).is_some());
+    let mut numbers = before.last().into_iter().chain(next).map(|checkpoint| checkpoint.number);
+    numbers.find_map(|number| rules_upon(vault, chronicle, number)).map(|upon| upon.rules)
 }
 
 /// The rules of reviews in force upon a checkpoint.

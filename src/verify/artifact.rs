@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::Known;
+use super::decided::Decided;
 use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_ARTIFACT};
 use super::log::{Record, View};
@@ -50,6 +51,8 @@ pub(super) struct Checked {
     pub(super) drafts: u64,
     /// The submissions that belonged to sets.
     pub(super) parts: Vec<ChangePart>,
+    /// What events of a governed vault published or retired.
+    pub(super) decided: Vec<Decided>,
     /// Whether the published text says that it was promoted from a staged entry.
     pub(super) promoted: Vec<PromotedText>,
 }
@@ -67,6 +70,7 @@ impl Checked {
             retirements: 0,
             drafts: 0,
             parts: Vec::new(),
+            decided: Vec::new(),
             promoted: Vec::new(),
         }
     }
@@ -81,6 +85,7 @@ impl Checked {
         self.retirements += other.retirements;
         self.drafts += other.drafts;
         self.parts.extend(other.parts);
+        self.decided.extend(other.decided);
         self.promoted.extend(other.promoted);
     }
 }

@@ -10,6 +10,7 @@ mod anchor;
 mod artifact;
 mod bound;
 mod changes;
+mod decided;
 pub mod finding;
 mod gathered;
 mod left_out;
@@ -274,6 +275,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let checked = checked?;
     let published = checked.published;
     findings.extend(reviewed::split_changes(&checked.parts));
+    findings.extend(decided::contradictions(&checked.decided));
     findings.take(checked.findings);
     findings.extend(staged::claims(&staged, &checked.promoted));
     let is_empty = log.as_ref().is_none_or(Log::is_blank);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::artifact::Pass;
+use super::decided::Decided;
 use super::finding::{Code, Finding};
 use super::log::Seal;
 use super::steps::Steps;
@@ -121,6 +122,10 @@ impl Pass<'_> {
         let rules = checkpoint.and_then(|checkpoint| self.rules.review_before(checkpoint));
         let of_entry = |fault| (entry.version, fault);
         let mut faults = Vec::new();
+        if let (Some(checkpoint), Some(_)) = (checkpoint, rules) {
+            let decided = Decided::of(&reviews.track, (entry, text), checkpoint);
+            self.checked.decided.push(decided);
+        }
         if let Some(rules) = rules
             && !self.is_target_of_move((entry, text), rules)
         {

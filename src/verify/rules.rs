@@ -121,11 +121,14 @@ impl Rules {
         before.and_then(|(_, rules)| rules.as_ref())
     }
 
-    /// The rules of reviews in force at a time, at which no checkpoint was made: a step is later than
-    /// the checkpoint that it follows.
+    /// The rules of reviews that judge a step of this time: those in force, and where the vault was not
+    /// governed then, those of the next checkpoint from which it was. A step is later than the checkpoint
+    /// that it follows, so that no checkpoint has its time.
     pub(super) fn review_at(&self, at: Timestamp) -> Option<&review::Rules> {
-        let before = self.reviews.iter().rfind(|((_, from), _)| *from < at);
-        before.and_then(|(_, rules)| rules.as_ref())
+        let (before, after) =
+            self.reviews.split_at(self.reviews.partition_point(|((_, from), _)| *from < at));
+        let in_force = before.last().and_then(|(_, rules)| rules.as_ref());
+        in_force.or_else(|| after.iter().find_map(|(_, rules)| rules.as_ref()))
     }
 
     /// From which checkpoint on who may acknowledge that an event has no line, in order.

@@ -1,10 +1,11 @@
 //! Approvals by the wrong ones, too few, or of something else.
 
 use super::{
-    ANA, ASSIGNED, BO, CHLOE, EVE, Governed, KIM, LAST, LATER, LATER_STILL, MAX, MOVED, OTHER,
-    PLAIN, Place, SAM, TAGGED, TWO, Target, last,
+    ANA, ASSIGNED, BO, CHLOE, CONFIG, EVE, Governed, KIM, LAST, LATER, LATER_STILL, MAX, MOVED,
+    OTHER, PLAIN, Place, SAM, TAGGED, TWO, Target, last,
 };
 use crate::e3::attacks::Attack;
+use crate::e3::attacks::fields::moved;
 use crate::e3::forge::history::{Entry, History};
 use crate::e3::forge::review::{Becomes, approval, step, submission};
 
@@ -171,6 +172,18 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
         t.seal(LATER_STILL, &[PLAIN], &[])?;
         Some(Place::of(PLAIN).version(submitted))
     }),
+    ("review-submitted-before-the-mode", |t| {
+        Governed::begin(t)?;
+        submitted_anew(t, "2020-01-01T00:00:00.000Z")
+    }),
+    ("review-submitted-in-a-pause", |t| {
+        let mut vault = Governed::begin(t)?;
+        vault.run(ANA, &["govern", "off"])?;
+        vault.run(BO, &["approve", CONFIG])?;
+        let pause = t.log().checkpoints.last()?.at.clone();
+        vault.run(ANA, &["govern", "on"])?;
+        submitted_anew(t, &moved(&pause, 1_000))
+    }),
     ("review-tags-removed", |t| {
         let untagged = |text: &str| more(text).replacen("'#security'", "'#other'", 1);
         Governed::begin(t)?.submit_as(ANA, TAGGED, &[], &untagged)?;
@@ -245,7 +258,72 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
         t.seal(LATER_STILL, &[PLAIN], &[])?;
         Some(Place::of(PLAIN))
     }),
+    ("review-set-completed-by-no-steward", |t| {
+        Governed::begin(t)?.submit_as(ANA, PLAIN, &["--change", "autumn"], &more)?;
+        partly(t, PLAIN)?;
+        t.approve(PLAIN, (EVE, LATER_STILL), &[BO])?;
+        t.seal(LATER_STILL, &[PLAIN], &[])?;
+        Some(last(t, PLAIN))
+    }),
+    ("review-set-completed-by-author", |t| {
+        let mut vault = Governed::begin(t)?;
+        for id in [PLAIN, OTHER] {
+            vault.submit_as(ANA, id, &["--change", "autumn"], &more)?;
+            partly(t, id)?;
+        }
+        for id in [PLAIN, OTHER] {
+            t.approve(id, (ANA, LATER_STILL), &[BO])?;
+        }
+        t.seal(LATER_STILL, &[PLAIN, OTHER], &[])?;
+        Some(last(t, PLAIN))
+    }),
+    ("review-set-of-two-editors", |t| {
+        let mut vault = Governed::begin(t)?;
+        for id in [PLAIN, OTHER] {
+            vault.submit_as(ANA, id, &["--change", "autumn"], &more)?;
+        }
+        partly(t, PLAIN)?;
+        t.approve(PLAIN, (EVE, LATER_STILL), &[BO])?;
+        t.approve(OTHER, (KIM, LATER_STILL), &[KIM])?;
+        t.seal(LATER_STILL, &[PLAIN, OTHER], &[])?;
+        Some(last(t, PLAIN))
+    }),
+    ("review-event-of-two-editors", |t| {
+        let mut vault = Governed::begin(t)?;
+        for id in [PLAIN, OTHER] {
+            vault.submit_as(ANA, id, &[], &more)?;
+        }
+        t.approve(PLAIN, (BO, LATER), &[BO])?;
+        t.approve(OTHER, (KIM, LATER), &[KIM])?;
+        t.seal(LATER, &[PLAIN, OTHER], &[])?;
+        Some(last(t, PLAIN))
+    }),
 ];
+
+/// What awaits a decision is approved in part by Bo.
+fn partly(target: &Target, id: &str) -> Option<u64> {
+    let (text, version) = target.last(id);
+    let part = step(&text, version + 1, LATER, "draft", &approval("", &[BO], LATER));
+    target.add(id, (BO, LATER), Becomes::Step, &part)
+}
+
+/// A new document that Eve submits at this time is approved by Bo.
+fn submitted_anew(target: &Target, at: &str) -> Option<Place> {
+    const NEW: &str = "nodes/gov/new";
+    let text = "---\ntitle: New\ntype: document\n---\n\n# New\n\nFirst line.\n";
+    let mut history = History::read(target, PLAIN);
+    history.entries.truncate(1);
+    NEW.clone_into(&mut history.id);
+    let first = history.entries.first_mut()?;
+    (first.by, first.at, first.published) = (EVE.to_owned(), at.to_owned(), None);
+    let text = step(text, 1, at, "draft", &submission(0));
+    history.store(target, 0, std::slice::from_ref(&text));
+    history.write(target);
+    target.approve(NEW, (BO, LATER), &[BO])?;
+    target.write(&format!("{NEW}.md"), target.last(NEW).0);
+    target.seal(LATER, &[NEW], &[])?;
+    Some(Place::of(NEW).version(1))
+}
 
 /// A text with a line more.
 pub(super) fn more(text: &str) -> String {
