@@ -10,6 +10,7 @@ mod draw;
 mod forge;
 mod judge;
 mod place;
+mod reviewed;
 mod script;
 mod speed;
 mod table;

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::attacks;
 use super::draw::Draw;
 use super::judge::{NOW, Vault};
+use super::reviewed;
 use super::script::ctx;
 use super::table;
 use super::vaults::Kind;
@@ -14,9 +15,11 @@ use crate::process::Result;
 
 /// How many vaults are written.
 const COUNT: u64 = 120;
+/// How many governed vaults are written, none of them attacked.
+const REVIEWED: u64 = 30;
 
 /// Writes vaults, each with a random attack, as `N/vault`, beside the answer of `verify --json` to
-/// each, `N/expected.json`. Every tenth is honest. With `--only WORD` the attacks have it in their names.
+/// each, `N/expected.json`. Every tenth is honest, and so are governed ones. With `--only WORD` the attacks have it in their names.
 pub(crate) fn write_vaults(options: &Options) -> Result<()> {
     let (mut attacks, rows) = (attacks::all(), table::rows()?);
     let only = options.only.as_deref().unwrap_or_default();
@@ -49,6 +52,12 @@ pub(crate) fn write_vaults(options: &Options) -> Result<()> {
             }
         }
         fs::remove_dir_all(&work)?;
+    }
+    for n in COUNT..COUNT + REVIEWED {
+        let folder = options.dir.join(format!("{n:03}"));
+        let root = folder.join("vault");
+        reviewed::make(&root, seed * 1_000 + n)?;
+        expect(&folder, &root, "reviewed")?;
     }
     Ok(())
 }
