@@ -82,12 +82,13 @@ class Artifact:
         is_gone = head is None
         if head is not None and self.v.entries and self.v.covers(self.v.entries[-1].number):
             is_gone = head[1] is None or not os.path.exists(self.v.path(self.v.live(self.id)))
-        return is_gone and not self.rule and all(self.v.covers(seal[0]) for seal in self.seals)
+        is_deleted = not self.seals or self.v.is_deleted(self.seals[-1:], self.removals)
+        return is_gone and not self.rule and is_deleted
 
     def drop_former_seals(self):  # CKPT-41
         if self.rule:
             return
-        begin = self.v.begin_of_history(self.seals, self.history)
+        begin = self.v.begin_of_history(self.seals, self.removals, self.history)
         if begin:
             self.find("foreign-record", None, self.seals[begin - 1][0])
         self.seals = [

@@ -38,7 +38,15 @@ class Foreign:
         if self.foreign_end:
             self.excuse()
 
-    def begin_of_history(self, seals, history):  # CKPT-41
+    def is_deleted(self, seals, removals):  # CKPT-41
+        """Whether the history of the first of these seals may have been deleted before adoption."""
+        if not self.covers(seals[0][0]):
+            return False
+        gone = next((number for number, _ in removals if number > seals[0][0]), None)
+        is_again = len(seals) > 1 and self.covers(seals[1][0])
+        return self.foreign_end == float("inf") or is_again or (gone is not None and gone <= self.foreign_end)
+
+    def begin_of_history(self, seals, removals, history):  # CKPT-41
         """Where the seals of the present history begin among all seals of a document."""
         hashes = {e.version: e.chain_hash for e in history.entries if not e.faults} if history else {}
         others = [
@@ -50,7 +58,7 @@ class Foreign:
         last = others[-1]
         begin = last if history and last + 1 == len(seals) else last + 1
         is_cut = any(v and chain and hashes.get(v) == chain for _, v, chain, _ in seals[:begin])
-        return 0 if is_cut else begin
+        return begin if not is_cut and self.is_deleted(seals[last:], removals) else 0
 
     def excuse(self):
         """Makes notes of what the reference implementation does to a log."""
@@ -76,7 +84,7 @@ class Foreign:
         if artifact.history is None and any(code != "history-missing" for code, *_ in quiet.findings):
             return False
         seals = self.seals.get(id, [])
-        begin = self.begin_of_history(seals, artifact.history)
+        begin = self.begin_of_history(seals, self.removals.get(id, []), artifact.history)
         places = [n for n, seal in enumerate(seals) if seal[0] <= checkpoint][-1:]
         if not places:
             return False

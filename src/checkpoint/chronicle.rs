@@ -188,8 +188,13 @@ impl<'l> Chronicle<'l> {
                 }
             }
         }
-        let last =
-            wanted.into_iter().map(|(id, last)| (id, self.log.foreign.last_of(files, id, last)));
+        let last = wanted.into_iter().map(|(id, last)| {
+            let removals = || {
+                let removing = self.checkpoints.iter().filter(|one| one.removed.contains(id));
+                removing.map(|one| one.number).collect()
+            };
+            (id, self.log.foreign.last_of(files, id, last, &removals))
+        });
         last.filter(|(_, version)| *version > Version::NONE).collect()
     }
 

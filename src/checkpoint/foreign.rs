@@ -111,10 +111,12 @@ impl Foreign {
     /// order of the checkpoints: after the last foreign one that names a version which this history
     /// does not have. The chain hash of a later one binds everything before it, so an attacker
     /// cannot alter a history and have its seals belong to an earlier one. Nor can they cut one
-    /// short: a history that has an earlier seal was not begun again.
+    /// short: a history that has an earlier seal was not begun again. `removals` are the checkpoints
+    /// that take the document out of the maps.
     pub(crate) fn begin_of_history(
         &self,
         seals: impl Iterator<Item = (CheckpointNumber, Mark)>,
+        removals: &[CheckpointNumber],
         history: Option<&History>,
     ) -> usize {
         if !self.is_any() {
@@ -134,7 +136,27 @@ impl Foreign {
         // The last seal is compared with the history that there is.
         let begin = last + usize::from(history.is_none() || last + 1 < seals.len());
         let is_cut = seals[..begin].iter().any(|seal| has(seal) == Some(true));
-        if is_cut { 0 } else { begin }
+        let next = seals.get(last + 1).map(|(checkpoint, _)| *checkpoint);
+        match is_cut || !self.is_deleted(seals[last].0, next, removals) {
+            true => 0,
+            false => begin,
+        }
+    }
+
+    /// Whether the history that a foreign checkpoint seals may have been deleted before the first
+    /// strict one. `next` is the next checkpoint that seals the document. What the maps of the first
+    /// strict checkpoint still hold had its history then.
+    pub(crate) fn is_deleted(
+        &self,
+        seal: CheckpointNumber,
+        next: Option<CheckpointNumber>,
+        removals: &[CheckpointNumber],
+    ) -> bool {
+        let removal = removals.iter().find(|removal| **removal > seal);
+        self.covers(seal)
+            && (self.is_whole()
+                || next.is_some_and(|next| self.covers(next))
+                || removal.is_some_and(|removal| self.covers_removal(*removal)))
     }
 
     /// The last version that the log seals of the history that an artifact has now, where it seals
@@ -144,11 +166,16 @@ impl Foreign {
         files: &Files,
         id: &DocumentId,
         (version, checkpoint): (Version, CheckpointNumber),
+        removals: &dyn Fn() -> Vec<CheckpointNumber>,
     ) -> Version {
         if !self.is_any() || !id.is_document() {
             return version;
         }
-        let is_deleted = || self.covers(checkpoint) && !replay::has_history(files, id);
+        let is_deleted = || {
+            self.covers(checkpoint)
+                && !replay::has_history(files, id)
+                && self.is_deleted(checkpoint, None, &removals())
+        };
         match self.last.get(id) {
             Some(last) => *last,
             None if is_deleted() => Version::NONE,
@@ -174,12 +201,15 @@ impl Foreign {
             .flatten()
             .filter_map(|entry| Some((entry.number, *entry.mark_of(id)?)))
             .collect();
+        let entries = log.entries.iter().flatten();
+        let removals: Vec<CheckpointNumber> =
+            entries.filter(|entry| entry.removed.contains(id)).map(|entry| entry.number).collect();
         let history = match replay::load(files, id) {
             Ok(history) => Some(history),
             Err(ChainError::HistoryMissing) => None,
             Err(_) => return,
         };
-        let begin = self.begin_of_history(seals.iter().copied(), history.as_ref());
+        let begin = self.begin_of_history(seals.iter().copied(), &removals, history.as_ref());
         versions.retain(|version| {
             seals[begin..].iter().any(|(_, mark)| mark.version == Some(*version))
         });
@@ -209,7 +239,11 @@ impl Foreign {
         let back: HashSet<&DocumentId> =
             highest.iter().filter(|(_, (_, is_back))| *is_back).map(|(id, _)| *id).collect();
         let mut seals: HashMap<&DocumentId, Vec<(CheckpointNumber, Mark)>> = HashMap::new();
+        let mut removals: HashMap<&DocumentId, Vec<CheckpointNumber>> = HashMap::new();
         for checkpoint in entries.iter().flatten() {
+            for id in checkpoint.removed.iter().filter(|id| back.contains(id)) {
+                removals.entry(id).or_default().push(checkpoint.number);
+            }
             for (id, mark) in checkpoint.set.iter().filter(|(id, _)| back.contains(id)) {
                 seals.entry(id).or_default().push((checkpoint.number, *mark));
             }
@@ -220,7 +254,8 @@ impl Foreign {
                 Err(ChainError::HistoryMissing) => None,
                 Err(_) => continue,
             };
-            let begin = self.begin_of_history(seals.iter().copied(), history.as_ref());
+            let removals = removals.get(id).map_or(&[][..], Vec::as_slice);
+            let begin = self.begin_of_history(seals.iter().copied(), removals, history.as_ref());
             let mut highest = Version::NONE;
             for (n, (checkpoint, mark)) in seals.into_iter().enumerate() {
                 let Some(version) = mark.version else { continue };

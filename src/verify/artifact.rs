@@ -116,7 +116,7 @@ pub(super) fn check(
             steps.contradicted(id, Some(&history)).into_iter().for_each(|found| pass.push(found));
             let seals = record.seals.iter().map(|seal| (seal.checkpoint, seal.mark));
             let begin = match id.is_document() {
-                true => rules.foreign.begin_of_history(seals, Some(&history)),
+                true => rules.foreign.begin_of_history(seals, &record.removed_by(), Some(&history)),
                 false => 0,
             };
             pass.sealed = SealIndex::of(record, begin, &rules.foreign);
@@ -259,8 +259,12 @@ impl Pass<'_> {
                 foreign.covers(self.view.head_number) && (mark.chain_hash.is_none() || !is_kept)
             }
         };
-        let seals = &self.sealed.record.seals;
-        is_gone && self.id.is_document() && seals.iter().all(|seal| foreign.covers(seal.checkpoint))
+        let record = self.sealed.record;
+        let is_deleted = record
+            .seals
+            .last()
+            .is_none_or(|last| foreign.is_deleted(last.checkpoint, None, &record.removed_by()));
+        is_gone && self.id.is_document() && is_deleted
     }
 
     /// Whether the reference implementation may have erased the texts of a history: all of them, and

@@ -48,6 +48,13 @@ pub(super) struct Record {
     pub(super) removals: Vec<Removal>,
 }
 
+impl Record {
+    /// The checkpoints that take the artifact out of the maps.
+    pub(super) fn removed_by(&self) -> Vec<CheckpointNumber> {
+        self.removals.iter().map(|removal| removal.checkpoint).collect()
+    }
+}
+
 /// What the log says, as far as it can be read.
 #[derive(Debug, Default)]
 pub(super) struct View {

@@ -146,6 +146,15 @@ fn records_that_were_accepted_are_damage_after_the_adoption() {
     place.remove("nodes/.versions/again");
     place.remove("nodes/again.md");
     damaged(&place, "history-missing nodes/again");
+    // The maps held it at the adoption, and left it later.
+    let place = adopted("deleted");
+    place.ctx(&format!("retire nodes/returns {LATER}")).ok();
+    place.remove("nodes/.versions/returns");
+    place.remove("nodes/returns.md");
+    damaged(&place, "history-missing nodes/returns");
+    place.write("nodes/returns.md", "---\ntitle: R\n---\nforged\n");
+    place.ctx(&format!("publish nodes/returns {LATER}")).exits(1);
+    damaged(&place, "history-missing nodes/returns");
     let place = adopted("begun");
     place.edit(
         "nodes/.versions/review/history.yaml",

@@ -17,7 +17,9 @@ const SOURCE: &str = "---\ntitle: Source\ntype: source\nsource: {transport: cli,
 /// Makes such a vault in a folder that does not exist yet.
 pub(super) fn make(root: &Path, seed: u64) -> Result<()> {
     fs::create_dir_all(root)?;
-    let person = Person { home: None, principal: ANA.to_owned(), now: BEGIN };
+    let home = root.with_extension("home");
+    fs::create_dir_all(&home)?;
+    let person = Person { home: Some(home.clone()), principal: ANA.to_owned(), now: BEGIN };
     let mut vault = Reviewed { root, person, draw: Draw::new(seed, "reviewed"), steps: 0 };
     vault.begin()?;
     for _ in 0..10 + vault.draw.below(40) {
@@ -27,7 +29,7 @@ pub(super) fn make(root: &Path, seed: u64) -> Result<()> {
             return Err(said.complaint().into());
         }
     }
-    Ok(())
+    Ok(fs::remove_dir_all(home)?)
 }
 
 struct Reviewed<'r> {
