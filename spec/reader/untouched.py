@@ -169,10 +169,11 @@ def has_our_four(document):  # DOC-20
 
 def is_draft(text, sealed, mode):  # DOC-33
     try:
-        live, form, _ = read_live(text)
+        live, form, before = read_live(text)
         original = live_form(sealed)
         if original == sealed and (is_edited(form, mode) or has_our_four(live)):
-            return live.status == "draft"
+            has_frontmatter = form is not None or before.strip("\ufeff") != ""
+            return live.status == "draft" and has_frontmatter
         was, _, _ = read_live(original)
     except Refused:
         return False

@@ -62,8 +62,12 @@ impl<'s> LiveForm<'s> {
     /// A text that is handed in without a frontmatter, as the body of this one: the fields stay. None
     /// where it has a frontmatter, or this one has none.
     pub(crate) fn with_body_of(&self, live: &str, document: &Document) -> Option<String> {
-        let is_body = document.format == Format::Yaml && document.parts.frontmatter.is_none();
-        let own = is_body.then(|| Document::of_live(&self.text).ok()).flatten()?.parts.body;
+        let own = document
+            .lacks_frontmatter()
+            .then(|| Document::of_live(&self.text).ok())
+            .flatten()?
+            .parts
+            .body;
         let body = normalise(&live[document.parts.body..]);
         (own > 0).then(|| format!("{}{body}", &self.text[..own]))
     }
@@ -80,9 +84,11 @@ impl<'s> LiveForm<'s> {
     }
 
     /// Whether an edited live file says that it is a draft of the next version. Where publishing
-    /// does not write the word, that is one which the published file did not have.
+    /// does not write the word, that is one which the published file did not have. A file that lost
+    /// its frontmatter says nothing.
     pub(crate) fn is_draft(&self, live: &Document, mode: FrontmatterMode) -> bool {
         match self.has_our_fields(live, mode) {
+            true if live.lacks_frontmatter() => false,
             true => live.frontmatter.status == Status::Draft,
             false => {
                 live.frontmatter.says_draft() && !self.original.iter().any(Frontmatter::says_draft)

@@ -142,6 +142,11 @@ pub fn utf8(bytes: &[u8]) -> Result<&str, Unreadable> {
 }
 
 impl Document {
+    /// Whether a live file has no frontmatter, in any of its formats.
+    pub(crate) fn lacks_frontmatter(&self) -> bool {
+        self.format == Format::Yaml && self.parts.frontmatter.is_none()
+    }
+
     /// Reads a published text, in normal form or as it is stored.
     ///
     /// # Errors

@@ -115,7 +115,7 @@ pub(super) fn is_true(value: &Node) -> bool {
 /// block, and properties at the beginning of the body.
 pub(crate) fn said(text: &str, document: &Document) -> Vec<Said> {
     // A frontmatter begins on the second line of its document.
-    let mut found = of_fields(&document.frontmatter, 1);
+    let mut found = of_fields(&document.frontmatter, Place::Frontmatter, 1);
     let (before, body) = text.split_at(document.parts.body);
     let above = before.matches('\n').count();
     let block = second_block(body);
@@ -127,14 +127,22 @@ pub(crate) fn said(text: &str, document: &Document) -> Vec<Said> {
     found
 }
 
-fn of_fields(fields: &Frontmatter, above: usize) -> Vec<Said> {
+/// Where fields are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Frontmatter,
+    /// In the body: none of them is the field `status` of ctx.
+    Body,
+}
+
+fn of_fields(fields: &Frontmatter, place: Place, above: usize) -> Vec<Said> {
     let mut found = Vec::new();
     for (key, value) in fields.root.as_ref().and_then(Node::entries).unwrap_or_default() {
         let Some(name) = key.text() else { continue };
         let mut add = |says: Option<String>, node: &Node| {
             found.extend(says.map(|says| Said { says, line: above + node.line }));
         };
-        add(said_by(name, value), value);
+        add(said_by(name, value, place), value);
         if !is_one_of(name, MAPPINGS) {
             continue;
         }
@@ -142,7 +150,10 @@ fn of_fields(fields: &Frontmatter, above: usize) -> Vec<Said> {
         for (key, value) in value.entries().unwrap_or_default() {
             let Some(inner) = key.text() else { continue };
             let own = if is_status && is_one_of(inner, VALUES) { "status" } else { inner };
-            add(said_by(own, value).map(|_| format!("{name}.{inner}: {}", shown(value))), value);
+            add(
+                said_by(own, value, place).map(|_| format!("{name}.{inner}: {}", shown(value))),
+                value,
+            );
         }
     }
     found
@@ -153,7 +164,7 @@ fn of_block(body: &str, block: &SecondBlock, above: usize) -> Vec<Said> {
     let fields = &body[block.fields.clone()];
     let mark = if block.is_toml { "+++" } else { "---" };
     match Document::of_live(&format!("{mark}\n{fields}{mark}\n")) {
-        Ok(document) => of_fields(&document.frontmatter, above),
+        Ok(document) => of_fields(&document.frontmatter, Place::Body, above),
         Err(_) => lines(fields, if block.is_toml { "=" } else { ":" }, above),
     }
 }
@@ -174,28 +185,28 @@ fn lines(text: &str, separator: &str, above: usize) -> Vec<Said> {
         let (key, value) = line.split_once(separator)?;
         let name = key.trim().trim_start_matches(['-', '*', '[', '(', ' ']).trim_end();
         let value = value.trim().trim_matches(['"', '\'', ']', ')']);
-        is_said(name, value)
+        is_said(name, value, Place::Body)
             .then(|| Said { says: format!("{name}{separator} {value}"), line: above + n + 1 })
     });
     said.collect()
 }
 
 /// What a field says, if that is that the text is not for use. Obsidian writes lists.
-fn said_by(name: &str, value: &Node) -> Option<String> {
+fn said_by(name: &str, value: &Node, place: Place) -> Option<String> {
     // `deprecated: {since: 1.2}` says so, too.
     if value.entries().is_some_and(|entries| !entries.is_empty()) {
         return is_mark(name, MARKS).then(|| format!("{name}: {}", shown(value)));
     }
     let texts = one_or_many(Some(value)).iter().filter_map(Node::text);
-    let text = texts.into_iter().find(|text| is_said(name, text))?;
+    let text = texts.into_iter().find(|text| is_said(name, text, place))?;
     Some(format!("{name}: {text}"))
 }
 
-fn is_said(name: &str, text: &str) -> bool {
+fn is_said(name: &str, text: &str, place: Place) -> bool {
     if is_one_of(name, STATUS) {
         // `draft` alone is a status of its own in the field of ctx only.
-        let is_draft =
-            !name.eq_ignore_ascii_case("status") && text.trim().eq_ignore_ascii_case("draft");
+        let is_own = place == Place::Frontmatter && name.eq_ignore_ascii_case("status");
+        let is_draft = !is_own && text.trim().eq_ignore_ascii_case("draft");
         return is_draft || is_not_for_use(text);
     }
     match is_mark(name, MARKS) {
@@ -328,6 +339,8 @@ mod tests {
         ] {
             let found = of_text(text);
             assert!(matches!(&found[..], [one] if one.contains("rejected")), "{text}: {found:?}");
+            let found = of_text(&text.replace("rejected", "draft"));
+            assert!(matches!(&found[..], [one] if one.contains("draft")), "{text}: {found:?}");
         }
         for text in ["Text.\nstatus:: rejected\n", "\n---\nstatus: accepted\n---\n", "A::B\n"] {
             assert_eq!(of_text(text), Vec::<String>::new(), "{text}");

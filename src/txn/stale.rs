@@ -9,6 +9,7 @@ use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::live_form::LiveForm;
 use crate::document::review::{ReviewFields, ReviewState};
+use crate::document::second_block::second_block;
 use crate::model::digest::Digest;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
@@ -61,6 +62,16 @@ pub(crate) fn find(
     last: &Last<'_>,
     edit: Edit,
 ) -> Option<Stale> {
+    if !edit.is_handed_in && !form.is_untouched() && document.lacks_frontmatter() {
+        let body = &live[document.parts.body..];
+        if second_block(body).is_some() {
+            let message =
+                "the frontmatter does not begin in line 1 with `---`, so its fields are text";
+            let hint = "move what is before the frontmatter below it; {} writes the published text";
+            let restore = Call::new(Verb::Restore).value(id.as_str());
+            return Some(Stale { message: message.to_owned(), hint: Hint::call(hint, restore) });
+        }
+    }
     match form.has_our_fields(document, mode) {
         true => by_fields(files, id, &document.frontmatter, last, edit),
         false => older_text(files, id, live, last, edit),

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::Workspace;
 use super::version::{check_name, is_hidden, unknown};
+use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
 use crate::live::{is_known, nearest_id};
 use crate::model::hint::{Call, Hint, Verb};
@@ -260,15 +261,17 @@ impl Workspace<'_> {
             return Ok(Named::whole(self.named(vault, text)?));
         };
         let checkpoint = crate::yaml::canonical_number(number).filter(|n| *n > 0);
-        let checkpoint = checkpoint.map(CheckpointNumber);
-        if checkpoint.is_some() && !name.is_empty() {
+        if let Some(checkpoint) = checkpoint.map(CheckpointNumber)
+            && !name.is_empty()
+        {
             let id = self.named(vault, name)?;
             let uri: Uri = match is_known(vault, &id) {
                 true => Uri::document(id),
                 false => format!("contextnest://{name}").parse()?,
             };
             if let Target::Document { id, .. } = uri.target {
-                return Ok(Named { checkpoint, ..Named::whole(id) });
+                self.refuse_ambiguous(vault, text, (&id, checkpoint))?;
+                return Ok(Named { checkpoint: Some(checkpoint), ..Named::whole(id) });
             }
         }
         let literal = self.named(vault, text)?;
@@ -277,6 +280,25 @@ impl Workspace<'_> {
         }
         Err(Failure::new(Code::Usage, format!("`{number}` is not the number of a checkpoint"))
             .hint(Hint::call("write `ID@1`; {} lists the checkpoints", Verb::CheckpointList)))
+    }
+
+    /// Refuses `ID@N` if a published document that the reader may know of has this text as its id.
+    fn refuse_ambiguous(
+        &self,
+        vault: &Vault,
+        text: &str,
+        (id, at): (&DocumentId, CheckpointNumber),
+    ) -> Result<(), Failure> {
+        let literal = text.parse::<DocumentId>().ok();
+        let literal = literal.filter(|id| replay::has_history(vault.files(), id));
+        let Some(literal) = literal.filter(|id| self.nameable(vault, id.clone()).is_ok()) else {
+            return Ok(());
+        };
+        let message = format!("`{text}` is a document, and `{id}` at checkpoint {at}");
+        let read = |uri: Uri| Call::new(Verb::Read).value(uri.to_string());
+        let uris = [Uri::document(literal), Uri::pinned(id.clone(), at)];
+        let hint = "name one of them by its URI: {} reads the document, {} the checkpoint";
+        Err(Failure::new(Code::Usage, message).hint(Hint::calls(hint, uris.map(read))))
     }
 
     /// Reads the id of something new: an id from the vault's folder, or, if it is written as a

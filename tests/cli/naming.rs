@@ -10,7 +10,15 @@ fn no_file_takes_the_place_of_a_pin() {
     let pinned = place.ctx("read nodes/a@1").ok().stdout;
     place.write("nodes/a@1.md", "# Other\n");
     place.ctx("publish nodes/a@1").ok();
-    assert_eq!(place.ctx("read nodes/a@1").ok().stdout, pinned);
+    // Which of the two is meant is not guessed.
+    assert_snapshot!(place.ctx("read nodes/a@1").whole(), @"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[usage]: `nodes/a@1` is a document, and `nodes/a` at checkpoint 1
+    hint: name one of them by its URI: `ctx read 'contextnest://nodes/a%401'` reads the document, `ctx read contextnest://nodes/a@1` the checkpoint
+    ");
+    assert_eq!(place.ctx("read contextnest://nodes/a@1").ok().stdout, pinned);
     assert!(place.ctx("read nodes/a%401@2").ok().stdout.contains("# Other"));
     assert!(place.ctx("read contextnest://nodes/a%401").ok().stdout.contains("# Other"));
     place.ctx("history nodes/a@1").ok();

@@ -237,3 +237,44 @@ fn publish_all_leaves_out_other_spellings_of_not_for_use() {
     place.edit("nodes/page.md", "- Text.", "- More.");
     assert!(place.ctx("publish --changed").ok().stdout.contains("changed  nodes/page"));
 }
+
+#[test]
+fn a_block_of_fields_behind_a_line_is_no_frontmatter_of_a_draft() {
+    for before in ["<!-- SPDX-License-Identifier: MIT -->\n", "\n", "# Note\n\n"] {
+        let place = Place::published(&[("nodes/a", "# A\n\n30 days\n")]);
+        place.edit("nodes/a.md", "30 days", "45 days");
+        let text = format!("{before}{}", place.read("nodes/a.md"));
+        place.write("nodes/a.md", &text);
+        let verified = place.ctx("verify").exits(1).stdout;
+        assert!(verified.contains("[drift] nodes/a"), "{before:?}: {verified}");
+        for line in ["publish --changed", "publish --all", "publish nodes/a"] {
+            let refused = place.ctx(line).exits(1).stderr;
+            assert!(
+                refused.contains("error[stale]: the frontmatter does not begin in line 1"),
+                "{refused}"
+            );
+        }
+        assert!(place.ctx("status").stdout.contains("does not begin in line 1"));
+    }
+}
+
+#[test]
+fn an_edit_without_frontmatter_is_no_draft() {
+    let place = Place::published(&[("nodes/a", "# A\n\n30 days\n")]);
+    place.write("nodes/a.md", "# A\n\n45 days\n");
+    assert!(place.ctx("verify").exits(1).stdout.contains("[drift] nodes/a"));
+    place.ctx("publish --changed").ok();
+    assert!(place.ctx("read nodes/a").ok().stdout.contains("45 days"));
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn a_draft_whose_frontmatter_does_not_begin_the_file_is_left_out() {
+    for before in ["\n", "<!-- x -->\n"] {
+        let place = Place::published(&[("nodes/a", "# A\n")]);
+        place.write("nodes/d.md", &format!("{before}---\ntitle: D\nstatus: draft\n---\n# D\n"));
+        place.write("nodes/e.md", "--- \ntitle: E\nstatus: draft\n--- \n# E\n");
+        let said = place.ctx("publish --all").ok().stdout;
+        assert!(said.contains("left out: nodes/d") && said.contains("left out: nodes/e"), "{said}");
+    }
+}
