@@ -2,7 +2,7 @@
 //! before is not read again: see [`seen`].
 
 mod hints;
-mod moved;
+pub(crate) mod moved;
 pub(crate) mod seen;
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "the tests make and alter vaults and caches")]
@@ -183,7 +183,8 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<
     };
     let gone: Vec<&DocumentId> =
         missing.iter().copied().filter(|id| !vault.files().exists(&id.live_path())).collect();
-    let moves = moved::moves(vault, head, &gone, &documents);
+    let new = documents.par_iter().filter(|row| row.version.is_none());
+    let moves = moved::moves(vault, head, &gone, new.map(|row| row.path.as_str()));
     let gone: Vec<Row> = missing
         .into_par_iter()
         .map(|id| match live::read(vault, &id.live_path()) {

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 
+use rayon::prelude::*;
+
 use super::bound::Binds;
 use super::governance::Includes;
 use super::in_force::InForce;
@@ -400,6 +402,27 @@ impl Transaction<'_> {
         new.filter_map(|id| Some(LeftOut::artifact(&id, why(&id)?))).collect()
     }
 
+    /// Leaves out new files with the text of a published document whose file is missing: to publish
+    /// such a file would be to publish the text twice, and to lose its history.
+    fn take_renamed(&self, ids: &mut Vec<DocumentId>, outcome: &mut Outcome) {
+        let is_new = |id: &&DocumentId| self.state.get(id.as_str()).is_none();
+        let new: Vec<String> = ids.iter().filter(is_new).map(DocumentId::live_path).collect();
+        if new.is_empty() {
+            return;
+        }
+        let is_gone =
+            |id: &&DocumentId| id.is_document() && !self.vault.files().exists(&id.live_path());
+        let missing: Vec<&DocumentId> =
+            self.state.iter().map(|(id, _)| id).filter(is_gone).collect();
+        let (number, state) = (self.chronicle.head_number(), Cow::Borrowed(&self.state));
+        let head = Snapshot::of_state((self.vault, self.chronicle), number, state);
+        let new = new.par_iter().map(String::as_str);
+        for (old, new) in status::moved::moves(self.vault, &head, &missing, new) {
+            ids.retain(|id| *id != new);
+            outcome.left_out.push(LeftOut::artifact(&new, Reason::Renamed(old)));
+        }
+    }
+
     /// The artifacts to look at, each once, in byte order.
     pub(super) fn candidates(&self, which: &Which, outcome: &mut Outcome) -> Vec<DocumentId> {
         match which {
@@ -447,6 +470,7 @@ impl Transaction<'_> {
                 outcome
                     .refused
                     .extend(rules.map(|(path, problem)| Refusal { path, problems: vec![problem] }));
+                self.take_renamed(&mut ids, outcome);
                 // Published documents whose file is gone are named, not passed over.
                 let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
                 ids.extend(published.cloned());

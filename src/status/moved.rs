@@ -15,20 +15,19 @@ use crate::model::id::DocumentId;
 use crate::resolve::{Served, Snapshot};
 use crate::vault::Vault;
 
-use super::Row;
-
-/// The missing documents of which one file has the content: the old id and the new one.
-pub(super) fn moves(
+/// The missing documents of which one file has the content: the old id and the new one. `new` are the
+/// paths of files that the head does not hold.
+pub(crate) fn moves<'p>(
     vault: &Vault,
     head: &Snapshot<'_>,
     missing: &[&DocumentId],
-    rows: &[Row],
+    new: impl IntoParallelIterator<Item = &'p str>,
 ) -> Vec<(DocumentId, DocumentId)> {
     if missing.is_empty() {
         return Vec::new();
     }
-    let candidate = |row: &Row| {
-        let file = live::read(vault, &row.path)?;
+    let candidate = |path: &str| {
+        let file = live::read(vault, path)?;
         let (id, content) = (file.id.as_ref()?, file.content.as_ref().ok()?);
         let is_new = !replay::has_files(vault.files(), id);
         let body = normalise(&content.text[content.document.parts.body..]).into_owned();
@@ -38,9 +37,7 @@ pub(super) fn moves(
             body,
         })
     };
-    // Only files that the head does not hold are read.
-    let mut new: Vec<Content> =
-        rows.par_iter().filter(|row| row.version.is_none()).filter_map(candidate).collect();
+    let mut new: Vec<Content> = new.into_par_iter().filter_map(candidate).collect();
     if new.is_empty() {
         return Vec::new();
     }

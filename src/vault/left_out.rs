@@ -89,6 +89,8 @@ pub enum Reason {
     MarkedDraft(String),
     /// A copy that a program wrote beside the original, by its name.
     Copy(Copied),
+    /// A new file with the text of this document, whose file is missing.
+    Renamed(DocumentId),
     /// It is in a folder of drafts, `_drafts`.
     DraftsFolder,
     /// It is in a folder of backups that Logseq makes.
@@ -135,6 +137,7 @@ impl Reason {
             Self::NewDraft => "new-draft",
             Self::MarkedDraft(_) => "marked-draft",
             Self::Copy(_) => "copy",
+            Self::Renamed(_) => "renamed",
             Self::DraftsFolder => "drafts-folder",
             Self::Backup => "backup",
             Self::NotForUse { .. } => "not-for-use",
@@ -154,6 +157,10 @@ impl Reason {
                 let call = |verb| Call::new(verb).value(id.as_str());
                 let calls = [call(Verb::Retire), call(Verb::Publish)];
                 Some(Hint::calls("{} withdraws the document, {} publishes the file", calls))
+            }
+            Self::Renamed(old) => {
+                let mv = Call::new(Verb::Mv).value(old.as_str()).value(id.as_str());
+                Some(Hint::call("{} records the move", mv))
             }
             Self::NewDraft | Self::MarkedDraft(_) | Self::DraftsFolder => {
                 let all = Call::new(Verb::Publish).word("--all").word("--drafts");
@@ -194,6 +201,12 @@ impl fmt::Display for Reason {
             Self::NewDraft => "it says `status: draft`; name it to publish it",
             Self::MarkedDraft(says) => return write!(f, "it says `{says}`; name it to publish it"),
             Self::Copy(copied) => return write!(f, "{copied}; name it to publish it"),
+            Self::Renamed(old) => {
+                return write!(
+                    f,
+                    "it has the text of `{old}`, whose file is missing; name it to publish it"
+                );
+            }
             Self::DraftsFolder => "it is in a folder of drafts, `_drafts`; name it to publish it",
             Self::Backup => "it is in Logseq's folder of backups; name it to publish it",
             Self::NotForUse { says, is_published: true } => {

@@ -523,3 +523,20 @@ fn publish_says_that_a_folder_was_moved_with_its_histories() {
     place.ctx("mv nodes/sub/x nodes/other/x").ok();
     place.ctx("verify").ok();
 }
+
+#[test]
+fn publish_all_leaves_out_what_was_renamed_without_ctx() {
+    let place = Place::published(&[("nodes/alpha", "# Alpha\n\nText.\n"), ("nodes/b", "# B\n")]);
+    std::fs::rename(place.path("nodes/alpha.md"), place.path("nodes/omega.md")).unwrap();
+    place.write("nodes/new.md", "# New\n");
+    let said = place.ctx("publish --all").ok().stdout;
+    let left = "left out: nodes/omega (it has the text of `nodes/alpha`, whose file is missing; name it to publish it; `ctx mv nodes/alpha nodes/omega` records the move)";
+    assert!(said.contains(left) && said.contains("nodes/new"), "{said}");
+    place.ctx("mv nodes/alpha nodes/omega").ok();
+    place.ctx("verify").ok();
+    // Two files with the text: neither is known to be the document.
+    std::fs::copy(place.path("nodes/omega.md"), place.path("nodes/one.md")).unwrap();
+    std::fs::rename(place.path("nodes/omega.md"), place.path("nodes/two.md")).unwrap();
+    let said = place.ctx("publish --all").ok().stdout;
+    assert!(said.contains("new  nodes/one") && said.contains("new  nodes/two"), "{said}");
+}
