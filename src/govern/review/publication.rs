@@ -18,7 +18,6 @@ use crate::document::{Document, utf8};
 use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
-use crate::model::number::Version;
 use crate::review::{ApprovedMove, Pending, Rules};
 use crate::stewards::{self, Stewards, Stuck};
 use crate::txn::stamp::{NextText, retired_live, submitted_live};
