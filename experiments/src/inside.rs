@@ -90,7 +90,8 @@ impl Person {
         self.ctx_with(b"", disk, root, args)
     }
 
-    fn ctx_with(&self, stdin: &[u8], disk: Disk, root: &Path, args: &[&str]) -> Said {
+    /// The same with both.
+    pub(crate) fn ctx_with(&self, stdin: &[u8], disk: Disk, root: &Path, args: &[&str]) -> Said {
         let vars = [
             ("CTX_PRINCIPAL", self.principal.clone()),
             ("CTX_NOW", Timestamp::from_millis(self.now).to_string()),

@@ -5,8 +5,8 @@
 //! was, published (section 11.2). `e3` makes every attack of the threat model and looks at what
 //! `verify` finds (E3 in section 12.3). `storage` keeps ten years of edits in vaults, in git and as
 //! files (E8 in section 12.3). `honest` looks for false alarms in what people honestly do to a
-//! vault, and `mutation` flips bits of every authoritative file. `faults`, `full`, `crashes`,
-//! `kills` and `writers` stop commands wherever they can be stopped, and let many run at once. They
+//! vault, and `mutation` flips bits of every authoritative file. `faults`, `full`, `recovered`,
+//! `crashes`, `kills` and `writers` stop commands wherever they can be stopped, and let many run at once. They
 //! print the tables of `docs/experiments.md`; a claim that does not hold is an error, so that a
 //! short run of them is a test. Progress goes to stderr.
 //!
@@ -15,7 +15,7 @@
 //!
 //! ```text
 //! cargo bench -p experiments --
-//! [e2|e3|vaults|storage|retention|stale|honest|mutation|faults|full|crashes|kills|writers]
+//! [e2|e3|vaults|storage|retention|stale|honest|mutation|faults|full|recovered|crashes|kills|writers]
 //! [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR] [--figure FILE] [--only WORD]
 //! ```
 
@@ -101,6 +101,9 @@ fn run(options: &Options) -> Result<Vec<String>> {
     if is_chosen(Experiment::Full) {
         broken.extend(faults::full(options)?);
     }
+    if is_chosen(Experiment::Recovered) {
+        broken.extend(faults::recovered(options)?);
+    }
     if is_chosen(Experiment::Crashes) {
         broken.extend(faults::crashes(options)?);
     }
@@ -126,6 +129,7 @@ enum Experiment {
     Faults,
     Full,
     Crashes,
+    Recovered,
     Kills,
     Writers,
 }
@@ -188,6 +192,7 @@ impl Options {
                 "faults" => options.chosen = Some(Experiment::Faults),
                 "full" => options.chosen = Some(Experiment::Full),
                 "crashes" => options.chosen = Some(Experiment::Crashes),
+                "recovered" => options.chosen = Some(Experiment::Recovered),
                 "kills" => options.chosen = Some(Experiment::Kills),
                 "writers" => options.chosen = Some(Experiment::Writers),
                 "--seed" => options.seed = Some(value()?.parse()?),

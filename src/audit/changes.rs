@@ -31,7 +31,7 @@ use crate::vault::audit::{Audit, Queries};
 use crate::vault::config::Config;
 use crate::vault::files::{FileError, Files};
 use crate::vault::outside;
-use crate::vault::write::Written;
+use crate::vault::write::{TornLine, Written};
 
 /// Who changes a vault, as the change log says it.
 #[derive(Clone, Debug)]
@@ -366,6 +366,22 @@ fn append(
     tails.advance(tail.clone());
     tails.write(vault).map_err(ChangeError::Tail)?;
     Ok(tail)
+}
+
+/// The torn lines at the ends of this user's logs, which the next line of the writer would replace.
+///
+/// # Errors
+/// A log cannot be read.
+pub(crate) fn torn(vault: &Vault) -> Result<Vec<TornLine>, FileError> {
+    let mut found = Vec::new();
+    for tail in Tails::read(vault.state()).iter() {
+        if let Some((Seat { path, length, .. }, total)) = Seat::find(vault.files(), tail)?
+            && length < total
+        {
+            found.push(TornLine { path, total, length });
+        }
+    }
+    Ok(found)
 }
 
 /// Where the next line goes.

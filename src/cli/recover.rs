@@ -18,7 +18,8 @@ use crate::words::count;
 /// Every writing command does this first if an intent record on this machine names an interrupted
 /// command. What no checkpoint seals is moved to .context/local/recovered/, never deleted. Live
 /// files that a publication did not update are updated, and so are `context.yaml` and INDEX.md. An
-/// event of your own that the change log lacks is added to it. Damage to sealed versions is
+/// event of your own, or a step of a review, that the change log lacks is added to it. Contents of
+/// staged entries that an interrupted command left, and that no entry claims, are removed. Damage to sealed versions is
 /// reported and not changed: restore those files from git or a backup.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx recover --dry-run\n  ctx recover")]
@@ -49,8 +50,14 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         let paths = recovery.recovered.paths();
         let change = (!paths.is_empty()).then_some(Change::Recover { paths });
         let added = session.changed(&vault, change);
-        is_recorded = added.is_some() || recovery.owed.is_empty();
+        is_recorded = added.is_some() || recovery.owed.is_empty() && recovery.steps.is_empty();
+        if added.is_none() {
+            recovery.steps.clear();
+        }
         recovery.owed = added.unwrap_or_default();
+    }
+    if recovery.unreliable.is_none() {
+        recovery.unclaimed = session.workspace.settle_staged(&vault, !args.dry_run)?;
     }
     let (recovered, broken, lost) = (&recovery.recovered, &recovery.broken, &recovery.lost);
     if session.ui.json {
@@ -150,6 +157,24 @@ fn print(session: &mut Session<'_>, recovery: &Recovery, dry_run: bool) {
         let events = count(owed.len(), "event");
         session.ui.line(&format!("{events} {would}added to the change log"));
         owed.iter().for_each(|number| session.ui.line(&format!("  checkpoint {number}")));
+    }
+    if !recovery.steps.is_empty() {
+        let versions = count(recovery.steps.len(), "version");
+        session.ui.line(&format!("{versions} of a review {would}added to the change log"));
+        let rows = recovery.steps.iter();
+        rows.for_each(|step| {
+            session.ui.line(&format!("  {}  v{}", shown(&step.id), step.version));
+        });
+    }
+    if !recovery.torn.is_empty() {
+        let lines = count(recovery.torn.len(), "torn line");
+        session.ui.line(&format!("{lines} {would}removed"));
+        recovery.torn.iter().for_each(|path| session.ui.line(&format!("  {}", shown(path))));
+    }
+    if !recovery.unclaimed.is_empty() {
+        let files = count(recovery.unclaimed.len(), "content");
+        session.ui.line(&format!("{files} that no staged entry claims {would}removed"));
+        recovery.unclaimed.iter().for_each(|path| session.ui.line(&format!("  {}", shown(path))));
     }
 }
 

@@ -278,7 +278,9 @@ fn event(
     let chronicle = log.sound()?;
     if !event.mode.dry_run {
         // Whatever becomes of this command: what awaits a decision is found by these lines.
-        review::catch_up(vault, &chronicle, event.author).map_err(PublishError::Unbound)?;
+        let recorder = governance::recorder_of(vault, &chronicle, event.author);
+        review::catch_up(vault, &chronicle, &recorder, event.author.now)
+            .map_err(PublishError::Unbound)?;
     }
     if !matches!(event.gate, Gate::Decides | Gate::Steps) {
         check_expected(vault, &chronicle, event)?;

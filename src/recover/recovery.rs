@@ -1,16 +1,18 @@
 //! Recovery after an interrupted command: what no checkpoint seals is moved away, live and derived
 //! files are brought up to date, and what is lost is named.
 
-use std::mem;
+use std::{io, mem};
 
 use super::lost::{Lost, lost};
-use crate::audit::changes;
+use crate::audit::{VersionRef, changes};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::derived::{self, Followed};
+use crate::govern::review;
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::CheckpointNumber;
+use crate::staging;
 use crate::trust::{self, Head, HeadError};
 use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::{self, CleanupPlan, Recovered, Scope, Uncleared, UncommittedFile};
@@ -43,6 +45,15 @@ pub(crate) struct Recovery {
     /// The checkpoints of interrupted commands of this user whose lines the change log lacks: who
     /// asked for the recovery adds them, unless it is a dry run.
     pub(crate) owed: Vec<CheckpointNumber>,
+    /// The versions of an interrupted step of a review that stands, and whose lines are added like
+    /// those of the events.
+    pub(crate) steps: Vec<VersionRef>,
+    /// The contents of staged entries that an interrupted command left, and that no entry claims: the
+    /// caller removes them.
+    pub(crate) unclaimed: Vec<String>,
+    /// The files of change logs and staging chains of this user that ended in a torn line, which was
+    /// removed.
+    pub(crate) torn: Vec<String>,
     /// The derived files that an interrupted command did not write again.
     pub(crate) derived: Followed,
     /// What cannot be restored from the files.
@@ -112,6 +123,10 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
     }
     let owed = changes::owed(vault, &chronicle).map_err(FileError::io("read", AUDIT_DIR))?;
     let owed = owed.into_keys().collect();
+    let steps = review::interrupted_step(vault, &chronicle);
+    let steps = steps.map_err(|why| FileError::io("read", AUDIT_DIR)(io::Error::other(why)))?;
+    let mut torn = changes::torn(vault)?;
+    torn.extend(staging::torn(vault)?);
     let mut broken = mem::take(&mut plan.broken);
     broken.retain(|(id, _)| !lost.left_out.has(&id.history_path()));
     let recovered = if request.dry_run {
@@ -119,6 +134,7 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
     } else {
         let has_step = plan.has_step;
         let recovered = txn::carry_out(vault, plan)?;
+        torn.iter().try_for_each(|line| line.cut(vault.files()))?;
         // The line of a step that stands is for the next writer.
         trust::withdraw(vault, |intent| intent.upon == end && !has_step);
         if !changes::is_begun(vault) {
@@ -130,7 +146,20 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         true => write_derived(vault, &chronicle, request.dry_run),
         false => Followed::default(),
     };
-    Ok(Recovery { is_explained, recovered, broken, owed, derived, lost, unreliable: None })
+    let (unclaimed, unreliable) = (Vec::new(), None);
+    let torn = torn.into_iter().map(|line| line.path).collect();
+    Ok(Recovery {
+        is_explained,
+        recovered,
+        broken,
+        owed,
+        steps,
+        unclaimed,
+        torn,
+        derived,
+        lost,
+        unreliable,
+    })
 }
 
 /// Writes the derived files again that the last event did not, because its command was interrupted.
@@ -152,13 +181,27 @@ fn planned(plan: CleanupPlan) -> Recovered {
 impl Recovery {
     /// Whether nothing was done, or would be.
     pub(crate) fn is_empty(&self) -> bool {
-        self.recovered.is_empty() && self.owed.is_empty() && self.derived.written.is_empty()
+        let is_settled = self.owed.is_empty() && self.steps.is_empty();
+        let is_settled = is_settled && self.unclaimed.is_empty() && self.torn.is_empty();
+        self.recovered.is_empty() && is_settled && self.derived.written.is_empty()
     }
 
     fn untouched(lost: Lost, why: Unreliable) -> Self {
         let recovered = Recovered::default();
         let unreliable = Some(why);
-        let (broken, owed, derived) = (Vec::new(), Vec::new(), Followed::default());
-        Self { is_explained: true, recovered, broken, owed, derived, lost, unreliable }
+        let (broken, owed, steps, unclaimed, torn) = Default::default();
+        let derived = Followed::default();
+        Self {
+            is_explained: true,
+            recovered,
+            broken,
+            owed,
+            steps,
+            unclaimed,
+            torn,
+            derived,
+            lost,
+            unreliable,
+        }
     }
 }

@@ -21,6 +21,12 @@ pub struct RecoverReport<'r> {
     recovered: RecoveredReport<'r>,
     /// The checkpoints whose events were added to the change log.
     added_to_change_log: &'r [CheckpointNumber],
+    /// The versions of an interrupted step of a review whose lines were added to it.
+    completed_steps: Vec<StepReport<'r>>,
+    /// The contents of staged entries that no entry claims, and that were removed.
+    removed_contents: &'r [String],
+    /// The files of logs and chains that ended in a torn line, which was removed.
+    torn_lines: &'r [String],
     /// The derived files that were written again.
     derived: &'r [String],
     broken: Vec<BrokenReport<'r>>,
@@ -65,6 +71,12 @@ pub struct EventReport<'r> {
 }
 
 #[derive(Debug, Serialize)]
+struct StepReport<'r> {
+    id: &'r str,
+    version: u64,
+}
+
+#[derive(Debug, Serialize)]
 struct BrokenReport<'r> {
     id: &'r str,
     reason: String,
@@ -98,6 +110,13 @@ impl<'r> RecoverReport<'r> {
             explained: recovery.is_explained,
             recovered: RecoveredReport::from(&recovery.recovered),
             added_to_change_log: &recovery.owed,
+            completed_steps: recovery
+                .steps
+                .iter()
+                .map(|step| StepReport { id: &step.id, version: step.version })
+                .collect(),
+            removed_contents: &recovery.unclaimed,
+            torn_lines: &recovery.torn,
             derived: &recovery.derived.written,
             broken: broken
                 .map(|(id, why)| BrokenReport { id: id.as_str(), reason: why.to_string() })

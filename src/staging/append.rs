@@ -1,10 +1,11 @@
 //! Putting lines at the end of a chain (STAGE-7). Only the holder of the vault's write lock appends,
 //! so that a payload cannot go while a line is written that names it.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use super::line::{LineKind, StagedLine, genesis};
-use super::tails;
+use super::{chain, tails};
 use crate::audit::{FULL, LineFault, Random, Tail, WriterId, last_line};
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, STAGING_CHAINS};
@@ -12,7 +13,7 @@ use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::{FileError, Files};
 use crate::vault::lock::LockError;
-use crate::vault::write::Written;
+use crate::vault::write::{TornLine, Written};
 
 /// So many lines after the one that was written last are looked at.
 pub(super) const MOST_AFTER: usize = 4096;
@@ -131,6 +132,22 @@ impl Seat {
     /// The end of a writer's chain; none where it is full, or is not what it was: the line that was
     /// written last is gone, or another. What a crash left of a line is truncated.
     fn of(files: &Files, source: &DocumentId, tail: &Tail) -> Result<Option<Self>, FileError> {
+        let Some((seat, total)) = Self::find(files, source, tail)? else { return Ok(None) };
+        if seat.length >= FULL {
+            return Ok(None);
+        }
+        if seat.length < total {
+            files.cut(&seat.path, total, seat.length)?;
+        }
+        Ok(Some(seat))
+    }
+
+    /// The end of a writer's chain, and the length of its file; none where it is not what it was.
+    fn find(
+        files: &Files,
+        source: &DocumentId,
+        tail: &Tail,
+    ) -> Result<Option<(Self, u64)>, FileError> {
         let path = path_of(source, &tail.writer);
         let total = match files.stamp(&path) {
             Err(FileError::Link { .. } | FileError::NotRegular { .. }) => return Ok(None),
@@ -139,15 +156,30 @@ impl Seat {
         };
         let read = |from, length| files.read_at(&path, from, length);
         let Some((end, length)) = whole_end(total, read, (source, tail))? else { return Ok(None) };
-        if length >= FULL {
-            return Ok(None);
-        }
-        if length < total {
-            files.cut(&path, total, length)?;
-        }
         let hash = end.hash.map(|hash| hash.to_string()).unwrap_or_default();
-        Ok(Some(Self { writer: tail.writer.clone(), seq: end.seq, hash, path, length }))
+        Ok(Some((Self { writer: tail.writer.clone(), seq: end.seq, hash, path, length }, total)))
     }
+}
+
+/// The torn lines at the ends of this user's chains, which the next line of the writer would replace.
+///
+/// # Errors
+/// A chain cannot be read.
+pub(crate) fn torn(vault: &Vault) -> Result<Vec<TornLine>, FileError> {
+    let (chains, _) = chain::walk(vault.files())?;
+    let sources: BTreeSet<DocumentId> = chains.into_iter().map(|(source, _)| source).collect();
+    let mut found = Vec::new();
+    for source in sources {
+        for tail in tails::read(vault.state(), &source).1.iter() {
+            if let Some((Seat { path, length, .. }, total)) =
+                Seat::find(vault.files(), &source, tail)?
+                && length < total
+            {
+                found.push(TornLine { path, total, length });
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The last line that a crash left whole, and the length up to its end, if the line that was written

@@ -28,7 +28,7 @@ mod tails;
 mod unfinished;
 
 pub use append::StagingError;
-pub(crate) use append::{append, path_of as chain_path};
+pub(crate) use append::{append, path_of as chain_path, torn};
 pub use canonical::Canonical;
 pub(crate) use canonical::json;
 pub use chain::{Chain, Chains, StrayFile};
@@ -50,4 +50,4 @@ pub(crate) use raw::raw_lines;
 pub use record::{Captured, Hydrated, stage};
 pub use tails::forget;
 pub(crate) use tails::{accept, given_up, lost};
-pub(crate) use unfinished::Unfinished;
+pub(crate) use unfinished::{Erasure, Unfinished};

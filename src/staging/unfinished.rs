@@ -3,8 +3,41 @@
 //! payloads that no entry claims (STAGE-17). So a collection that finds no mark need not look at all
 //! that are there.
 
+use serde::{Deserialize, Serialize};
+
+use super::name::{StagedName, parse_name};
 use crate::model::layout::STAGING_UNFINISHED;
 use crate::vault::files::{FileError, Files};
+use crate::vault::write::Written;
+
+/// Maximum length of a mark in bytes.
+const LIMIT: u64 = 64 << 10;
+
+/// An erasure that a mark names, so that it can be completed. An attacker who can write the mark can
+/// write the lines of the erasure, too.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Erasure {
+    erase: String,
+    /// Why.
+    pub(crate) reason: String,
+}
+
+impl Erasure {
+    /// That of an entry.
+    pub(crate) fn of(name: &StagedName, reason: &str) -> Self {
+        Self { erase: name.to_string(), reason: reason.to_owned() }
+    }
+
+    /// The entry.
+    pub(crate) fn name(&self) -> Option<StagedName> {
+        parse_name(&self.erase).ok()
+    }
+
+    /// The erasure that the mark of an interrupted command names.
+    pub(crate) fn interrupted(files: &Files) -> Option<Self> {
+        serde_json::from_slice(&files.read(STAGING_UNFINISHED, LIMIT).ok()?).ok()
+    }
+}
 
 /// The mark of a command that holds the write lock. Dropped without an end, it stays.
 #[must_use = "the mark stays until the command ends it"]
@@ -27,6 +60,19 @@ impl<'f> Unfinished<'f> {
     /// It cannot be written.
     pub(crate) fn begin(files: &'f Files) -> Result<Self, FileError> {
         let was_left = !files.create_mark(STAGING_UNFINISHED)?;
+        Ok(Self { files, was_left })
+    }
+
+    /// Sets the mark of an erasure, durable.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn begin_erasure(files: &'f Files, erasure: &Erasure) -> Result<Self, FileError> {
+        let was_left = Self::is_left(files);
+        files.discard(STAGING_UNFINISHED);
+        let text = serde_json::to_string(erasure).unwrap_or_default() + "\n";
+        files.create_new(STAGING_UNFINISHED, text.as_bytes())?;
+        files.sync(&[Written::Named(STAGING_UNFINISHED)])?;
         Ok(Self { files, was_left })
     }
 

@@ -63,6 +63,27 @@ impl<'d> Temporary<'d> {
     }
 }
 
+/// The end of a file of lines that an interrupted command did not write whole.
+#[derive(Clone, Debug)]
+pub(crate) struct TornLine {
+    /// The file.
+    pub(crate) path: String,
+    /// The length of the file.
+    pub(crate) total: u64,
+    /// Its length without the torn line.
+    pub(crate) length: u64,
+}
+
+impl TornLine {
+    /// Truncates it.
+    ///
+    /// # Errors
+    /// The file has another length, or cannot be written.
+    pub(crate) fn cut(&self, files: &Files) -> Result<(), FileError> {
+        files.cut(&self.path, self.total, self.length)
+    }
+}
+
 impl Files {
     /// Creates a file that must not exist, with the folders above it. It gets its name when all of
     /// its bytes are written, so that a command which dies leaves no half of it.

@@ -50,8 +50,8 @@ impl AllGivenUp {
 }
 
 impl Workspace<'_> {
-    /// Records a change that made no checkpoint, where changes are recorded; before it the events of
-    /// this user whose lines are missing, whose checkpoints it returns.
+    /// Records a change that made no checkpoint, where changes are recorded; before it the steps and
+    /// events of this user whose lines are missing. Returns the checkpoints of these events.
     ///
     /// # Errors
     /// Something was not recorded.
@@ -91,7 +91,10 @@ impl Workspace<'_> {
             None => recorder.under(None),
         };
         let added = match &chronicle {
-            Some(chronicle) => review::catch_up_event(vault, chronicle, &recorder, now)?,
+            Some(chronicle) => {
+                review::catch_up(vault, chronicle, &recorder, now)?;
+                review::catch_up_event(vault, chronicle, &recorder, now)?
+            }
             None => Vec::new(),
         };
         let Some(change) = change else { return Ok(added) };

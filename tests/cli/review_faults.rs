@@ -129,6 +129,27 @@ impl World {
         self.place.remove("packs/p.yml");
     }
 
+    /// `recover` does what `recover --dry-run` lists, and leaves nothing unfinished.
+    fn recovers(&self, who: &str, what: &str) {
+        let recover = |more: &str| {
+            let said = self.run(who, &format!("recover --json{more}"), 5).here().ok();
+            let mut report = said.json("ctx.recover");
+            for key in ["dry_run", "folder"] {
+                report.as_object_mut().unwrap().remove(key);
+            }
+            report
+        };
+        let planned = recover(" --dry-run");
+        assert_eq!(planned, recover(""), "{what}");
+        let verify = self.run(who, "verify --json --allow-drift", 9).here().ok();
+        for code in ["unfinished", "interrupted", "audit-torn"] {
+            assert!(!verify.stdout.contains(&format!("\"{code}\"")), "{what}: {}", verify.stdout);
+        }
+        let mut again = recover("");
+        let lists = again.as_object_mut().unwrap().values_mut();
+        assert!(lists.filter_map(|list| list.as_array()).all(Vec::is_empty), "{what}: {again}");
+    }
+
     fn keep(&mut self) {
         self.seconds += 1;
         self.before = files_in(self.place.home());
@@ -455,6 +476,41 @@ fn a_ratification_happens_whole_or_not_at_all() {
 fn a_proposed_move_happens_whole_or_not_at_all() {
     let mut world = World::new(1);
     world.suffers(ANA, "mv nodes/d1 nodes/moved");
+}
+
+#[test]
+fn recover_completes_or_withdraws_an_interrupted_step() {
+    let mut world = World::new(1);
+    world.edit(0, "second");
+    world.edit(1, "second");
+    world.does(ANA, "submit nodes/d1");
+    world.keep();
+    let mut seen = BTreeSet::new();
+    for (who, line) in [
+        (ANA, "submit nodes/d0 --change one"),
+        (BO, "reject nodes/d1 --reason no"),
+        (ANA, "withdraw nodes/d1"),
+    ] {
+        for fault in [Fault::Dies, Fault::Tears] {
+            for n in (0..MOST).step_by(stride() - 3 * usize::from(stride() > 1)) {
+                world.put_back();
+                let watch = Watch::new(n, fault);
+                let _ = world.run(who, line, 1).on(watch.clone());
+                if !watch.struck() {
+                    break;
+                }
+                let what = format!("`{line}`, {fault:?} at {n}");
+                let before = world.lines();
+                world.recovers(who, &what);
+                seen.insert((line, world.lines() == before));
+                // What awaits a decision is known at once.
+                let json = world.json("review --all --json", "ctx.review");
+                assert!(json.get("incomplete").is_none(), "{what}: {json}");
+            }
+        }
+    }
+    // Each was completed somewhere, and withdrawn somewhere.
+    assert_eq!(seen.len(), 6, "{seen:?}");
 }
 
 #[test]

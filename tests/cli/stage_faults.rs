@@ -182,6 +182,41 @@ fn erasing_happens_whole_or_not_at_all() {
 }
 
 #[test]
+fn recover_completes_an_interrupted_erasure() {
+    let world = World::new();
+    let line = format!("stage erase {} --reason x --as {BO}", world.uris[0]);
+    let mut seen = BTreeSet::new();
+    for fault in [Fault::Dies, Fault::Tears] {
+        for n in 0..MOST {
+            world.put_back();
+            let before = world.states();
+            let watch = Watch::new(n, fault);
+            let _ = world.run(&line).on(watch.clone());
+            let listed = world
+                .run(&format!("recover --dry-run --json --as {BO}"))
+                .here()
+                .ok()
+                .json("ctx.recover");
+            let made =
+                world.run(&format!("recover --json --as {BO}")).here().ok().json("ctx.recover");
+            assert_eq!(listed["removed_contents"], made["removed_contents"], "{fault:?} at {n}");
+            let is_over = world.states() != before;
+            let files = files_in(world.place.home());
+            let has_it = |bytes: &[u8]| bytes.windows(5).any(|five| five == b"equal");
+            let held = files.values().any(|bytes| has_it(bytes));
+            assert_eq!(held, !is_over, "{fault:?} at {n}");
+            let verify = world.run("verify --json").here().stdout;
+            assert!(!verify.contains("\"staged-"), "{fault:?} at {n}: {verify}");
+            seen.insert(!made["removed_contents"].as_array().unwrap().is_empty());
+            if !watch.struck() {
+                break;
+            }
+        }
+    }
+    assert_eq!(seen.len(), 2);
+}
+
+#[test]
 fn promoting_happens_whole_or_not_at_all() {
     let world = World::new();
     world.suffers(&format!("stage promote {} --to nodes/p", world.uris[2]), 0);

@@ -10,11 +10,13 @@
 
 mod disk;
 mod full;
+mod recovered;
 mod reviewed;
 mod scenes;
 mod sequence;
 
 pub(crate) use full::run as full;
+pub(crate) use recovered::run as recovered;
 pub(crate) use sequence::run as crashes;
 
 use std::collections::BTreeMap;

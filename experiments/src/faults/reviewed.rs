@@ -10,7 +10,7 @@ use super::scenes::{ANA, MANY, Scene, published};
 use crate::inside::{Person, files, write};
 use crate::process::Result;
 
-const BO: &str = "bo@example.com";
+pub(super) const BO: &str = "bo@example.com";
 const KIM: &str = "kim@example.com";
 
 /// The versions of every history, and what awaits a decision.
@@ -111,20 +111,20 @@ fn ungoverned(person: &Person, root: &Path) -> Result<()> {
     write(root, "stewards.yaml", stewards(1))
 }
 
-fn stewards(required: u32) -> String {
+pub(super) fn stewards(required: u32) -> String {
     format!(
         "version: 1\nvault:\n  - {{principal: {BO}, role: reviewer}}\n  - {{principal: {KIM}, role: reviewer}}\n  - {{principal: {ANA}, role: editor}}\nreview:\n  vault: {{required: {required}}}\n"
     )
 }
 
-fn governed(person: &Person, root: &Path, required: u32) -> Result<()> {
+pub(super) fn governed(person: &Person, root: &Path, required: u32) -> Result<()> {
     published(person, root)?;
     write(root, "stewards.yaml", stewards(required))?;
     person.done(root, &["govern", "on"]).map(drop)
 }
 
 /// Three documents that were submitted together.
-fn submitted(person: &Person, root: &Path, required: u32) -> Result<()> {
+pub(super) fn submitted(person: &Person, root: &Path, required: u32) -> Result<()> {
     governed(person, root, required)?;
     edit(root, 3, "second")?;
     person.done(root, &[&["submit"], CHANGE, &["--change", "one"]].concat())?;
@@ -144,7 +144,7 @@ fn remarked(person: &Person, root: &Path) -> Result<()> {
 }
 
 /// Gives the first documents another last line.
-fn edit(root: &Path, count: usize, word: &str) -> Result<()> {
+pub(super) fn edit(root: &Path, count: usize, word: &str) -> Result<()> {
     for n in 0..count {
         let path = format!("nodes/d{n}.md");
         let text = std::fs::read_to_string(root.join(&path))?;

@@ -40,8 +40,8 @@ pub use queue::{
     About, Awaited, Queue, Waiting, about, about_version, may_decide, queue, reviewers,
     rules_in_force,
 };
-pub(crate) use recorded::catch_up_event;
-pub(super) use recorded::{beside, catch_up, changes_of};
+pub(super) use recorded::{beside, changes_of};
+pub(crate) use recorded::{catch_up, catch_up_event, interrupted_step};
 pub use submit::{Submission, submit, submit_edit};
 
 use self::candidates::Maps;

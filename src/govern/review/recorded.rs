@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::Author;
-use super::super::governance::{recorder_of, was_recorded};
+use super::super::governance::was_recorded;
 use crate::audit::changes::{self, Beside};
 use crate::audit::{Change, ChangeError, Event, Logs, Recorder, ReviewStep, VersionRef};
 use crate::chain::history::Entry;
@@ -66,18 +65,18 @@ fn target_of(action: Option<&Action>) -> Option<String> {
 ///
 /// # Errors
 /// It was not recorded; the next writer does it.
-pub(in super::super) fn catch_up(
+pub(crate) fn catch_up(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
-    author: &Author,
+    recorder: &Recorder,
+    now: Timestamp,
 ) -> Result<(), ChangeError> {
     let Some((key, ids)) = standing(vault, chronicle) else { return Ok(()) };
     if was_recorded(vault, chronicle) {
-        let recorder = recorder_of(vault, chronicle, author);
         let head = Head::of(chronicle);
         for (made_by, change) in left_out(vault, &ids)? {
             let recorder = recorder.of_interrupted(&made_by);
-            changes::other(vault, Some(&head), &recorder, author.now, change)?;
+            changes::other(vault, Some(&head), &recorder, now, change)?;
         }
     }
     trust::withdraw(vault, |left| left.event == key);
@@ -85,6 +84,23 @@ pub(in super::super) fn catch_up(
         hint::remove(vault.files());
     }
     Ok(())
+}
+
+/// The versions of an interrupted step of this user that stands and whose lines are missing, which
+/// [`catch_up`] adds.
+///
+/// # Errors
+/// A log cannot be read.
+pub(crate) fn interrupted_step(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+) -> Result<Vec<VersionRef>, ChangeError> {
+    let Some((_, ids)) = standing(vault, chronicle) else { return Ok(Vec::new()) };
+    let changes = left_out(vault, &ids)?;
+    let versions = changes.into_iter().flat_map(|(_, change)| {
+        change.step().map(|step| step.versions.clone()).unwrap_or_default()
+    });
+    Ok(versions.collect())
 }
 
 /// Records the events of this user whose lines are missing, with what they have beside them, and ends

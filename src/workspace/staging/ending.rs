@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::acts::{Desk, refuse_promoted};
-use super::view::chains_of;
+use super::view::{InForce, Judged, chains_of, judged};
 use crate::audit::{Change, StagedStep};
 use crate::index::staged::{KnownEntry, Sharing};
 use crate::model::digest::Digest;
@@ -11,8 +11,8 @@ use crate::model::layout::{LOCAL_DIR, RECOVERED, limit};
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
-    ActKind, FoundPayload, StagedEntry, StagedName, Unfinished, all_payloads, payload_path,
-    read_payload, remove_payloads,
+    ActKind, Erasure, FoundPayload, Staged, StagedEntry, StagedName, Unfinished, all_payloads,
+    payload_path, read_payload, remove_payloads,
 };
 use crate::stewards::Role;
 use crate::vault::Vault;
@@ -44,6 +44,8 @@ pub(crate) struct Erased {
     pub(crate) entries: Vec<StagedEntry>,
     /// The file of the content.
     pub(crate) path: String,
+    /// The same if it was there, to a reviewer at every scope.
+    pub(crate) removed: Option<String>,
     /// Whether the actor is a reviewer at every scope, so that no entry keeps the content.
     pub(crate) is_everywhere: bool,
     /// Whether the vault is in a repository of git.
@@ -91,7 +93,8 @@ impl Workspace<'_> {
         let sees_all = desk.has_role_everywhere(Role::Editor);
         let told = |files: usize| sees_all.then_some(files);
         if !is_done {
-            let files = unclaimed(&desk, &due, (sweeps, now))?.len();
+            let files =
+                unclaimed((vault, &desk.staged, desk.is_damaged), &due, (sweeps, now))?.len();
             return Ok(Collected { entries, files: told(files) });
         }
         if due.is_empty() && !sweeps {
@@ -104,12 +107,62 @@ impl Workspace<'_> {
             desk.append(self, &due, now, (ActKind::Collect, &step))?;
             self.record_act(vault, Change::Collect(step))?;
         }
-        let files = remove_payloads(vault.files(), &unclaimed(&desk, &due, (sweeps, now))?)?;
+        let unclaimed = unclaimed((vault, &desk.staged, desk.is_damaged), &due, (sweeps, now))?;
+        let files = remove_payloads(vault.files(), &unclaimed)?;
         match sweeps && !desk.is_damaged {
             true => unfinished.end_all(),
             false => unfinished.end(),
         }
         Ok(Collected { entries, files: told(files) })
+    }
+
+    /// Completes what an interrupted command began with contents: erases what was to be erased, and
+    /// removes the contents that no entry claims, with what was recovered of them. Returns their files;
+    /// with `is_done` false it removes nothing.
+    ///
+    /// # Errors
+    /// Not everything was removed.
+    pub(crate) fn settle_staged(
+        &self,
+        vault: &Vault,
+        is_done: bool,
+    ) -> Result<Vec<String>, Failure> {
+        let files = vault.files();
+        if !Unfinished::is_left(files) {
+            return Ok(Vec::new());
+        }
+        let erasure = Erasure::interrupted(files);
+        let named = erasure.as_ref().and_then(|found| Some((found.name()?, &found.reason)));
+        // Another principal may have to complete it.
+        let erased = named.map(|(name, reason)| self.erase_staged(vault, &name, (reason, is_done)));
+        let is_open = erased.as_ref().is_some_and(Result::is_err);
+        let _lock = match is_done {
+            true => Some(vault.lock(&self.holder()?)?),
+            false => None,
+        };
+        let now = self.now()?;
+        let all = |_: &KnownEntry<'_>| true;
+        let find =
+            |in_force: &InForce| chains_of((vault, in_force), None, (&all, Sharing::Claims(now)));
+        let Judged { staged, is_damaged, .. } = judged(vault, true, &find)?;
+        let unclaimed = unclaimed((vault, &staged, is_damaged), &[], (true, now))?;
+        if is_done {
+            let unfinished = Unfinished::begin(files)?;
+            for raw in &unclaimed {
+                if let FoundPayload::Whole(content) = read_payload(files, *raw) {
+                    discard_recovered(vault, Some(&content));
+                }
+            }
+            remove_payloads(files, &unclaimed)?;
+            if !is_damaged && !is_open {
+                unfinished.end_all();
+            }
+        }
+        let mut removed: Vec<String> = unclaimed.into_iter().map(payload_path).collect();
+        removed.extend(erased.and_then(Result::ok).and_then(|erased| erased.removed));
+        removed.sort_unstable();
+        removed.dedup();
+        Ok(removed)
     }
 
     /// Erases the content of an entry, and ends the live entries that share it and whose sources the
@@ -159,7 +212,8 @@ impl Workspace<'_> {
             let staged = open.iter().map(|entry| entry.name().to_string()).collect();
             let step =
                 StagedStep { staged, reason: Some(reason.to_owned()), ..StagedStep::default() };
-            let unfinished = Unfinished::begin(vault.files())?;
+            let erasure = Erasure::of(&named.name(), reason);
+            let unfinished = Unfinished::begin_erasure(vault.files(), &erasure)?;
             desk.append(self, &open, self.now()?, (ActKind::Erase, &step))?;
             // What an interrupted command left may hold it, too.
             for temporary in vault.files().temporaries() {
@@ -173,13 +227,14 @@ impl Workspace<'_> {
             }
         }
         let path = raw.map(payload_path).unwrap_or_default();
+        let removed = Some(path.clone()).filter(|_| content.is_some() && is_everywhere);
         let in_git = outside::repository(vault.root()).is_some();
         let (commits, more, unknown) = match in_git && is_everywhere {
             true => self.commits_with(vault, &path),
             false => (Vec::new(), false, None),
         };
         let entries = open.into_iter().cloned().collect();
-        Ok(Erased { entries, path, is_everywhere, in_git, commits, more, unknown })
+        Ok(Erased { entries, path, removed, is_everywhere, in_git, commits, more, unknown })
     }
 
     /// The commits that brought a file, whatever branch or reflog has them.
@@ -274,18 +329,18 @@ fn discard_recovered(vault: &Vault, content: Option<&[u8]>) {
 /// The payloads that no entry claims but those that are about to end: of these, or where it sweeps
 /// of all that are there; while a chain is damaged, of those that some entry names.
 fn unclaimed(
-    desk: &Desk<'_>,
+    (vault, staged, is_damaged): (&Vault, &Staged, bool),
     gone: &[&StagedEntry],
     (sweeps, now): (bool, Timestamp),
 ) -> Result<Vec<Digest>, Failure> {
     let places: BTreeSet<_> = gone.iter().map(|one| one.place()).collect();
-    let left = desk.staged.entries.iter().filter(|one| !places.contains(&one.place()));
+    let left = staged.entries.iter().filter(|one| !places.contains(&one.place()));
     let claimed: BTreeSet<Digest> =
         left.filter(|one| one.claims(now)).filter_map(|one| one.entry.raw()).collect();
-    let files = desk.vault.files();
-    let mut all: Vec<Digest> = match (sweeps, desk.is_damaged) {
+    let files = vault.files();
+    let mut all: Vec<Digest> = match (sweeps, is_damaged) {
         (true, false) => all_payloads(files)?,
-        (true, true) => desk.staged.entries.iter().filter_map(|one| one.entry.raw()).collect(),
+        (true, true) => staged.entries.iter().filter_map(|one| one.entry.raw()).collect(),
         (false, _) => gone.iter().filter_map(|one| one.entry.raw()).collect(),
     };
     all.sort_unstable();
