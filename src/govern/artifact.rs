@@ -536,6 +536,9 @@ pub(super) fn restore_or_retire(id: &DocumentId) -> Hint {
 fn moved_with_its_folder(old: &DocumentId, new: &DocumentId) -> Refusal {
     let message = format!("its history is that of `{old}`, which was moved here with its folder");
     let mv = Call::new(Verb::Mv).value(old.as_str()).value(new.as_str());
-    let hint = Hint::call("move the folder back as you moved it, then run {}", mv);
+    let hint = match old.collision_with(new) {
+        Some(_) => "move the folder back as you moved it: the ids differ only in case".into(),
+        None => Hint::call("move the folder back as you moved it, then run {}", mv),
+    };
     Refusal::new(new.history_path(), "history-unsealed", message, hint)
 }

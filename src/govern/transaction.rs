@@ -417,7 +417,10 @@ impl Transaction<'_> {
         let (number, state) = (self.chronicle.head_number(), Cow::Borrowed(&self.state));
         let head = Snapshot::of_state((self.vault, self.chronicle), number, state);
         let new = new.par_iter().map(String::as_str);
-        for (old, new) in status::moved::moves(self.vault, &head, &missing, new) {
+        let mut moves = status::moved::moves(self.vault, &head, &missing, new);
+        // Ids that collide are refused.
+        moves.retain(|(old, new)| old.collision_with(new).is_none());
+        for (old, new) in moves {
             ids.retain(|id| *id != new);
             outcome.left_out.push(LeftOut::artifact(&new, Reason::Renamed(old)));
         }

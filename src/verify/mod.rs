@@ -15,6 +15,7 @@ pub mod finding;
 mod gathered;
 mod left_out;
 mod log;
+mod moved;
 mod remedy;
 mod reviewed;
 mod rules;
@@ -297,6 +298,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     }
     let Gathered { mut findings, omitted, .. } = findings;
     explain_lives(vault, log.as_ref(), &view, &mut findings);
+    moved::explain(vault, &view, &mut findings);
     left_out::explain(vault, &mut findings);
     findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
     findings.dedup();

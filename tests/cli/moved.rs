@@ -519,6 +519,9 @@ fn publish_says_that_a_folder_was_moved_with_its_histories() {
         "{refused}"
     );
     assert!(refused.contains("`ctx mv nodes/sub/x nodes/other/x`"), "{refused}");
+    let verified = place.ctx("verify").exits(1).stdout;
+    let back = "so that `nodes/other/x.md` is `nodes/sub/x.md` again, then move each document with `ctx mv`";
+    assert!(verified.starts_with("damaged") && verified.contains(back), "{verified}");
     std::fs::rename(place.path("nodes/other"), place.path("nodes/sub")).unwrap();
     place.ctx("mv nodes/sub/x nodes/other/x").ok();
     place.ctx("verify").ok();
