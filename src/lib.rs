@@ -32,8 +32,8 @@
 //! acting         evidence  convert  govern              attribute, prove, publish,
 //!                recover  verify                        repair, check
 //! reading        derived  search  status  resolve  live what is served, found, compared
-//! asking         pack  review  stewards  selector       what may be asked, by whom,
-//!                index  graph  store                    indexes and caches
+//! asking         index  policy  pack  review            indexes, the rules in force,
+//!                stewards  selector  graph  store       what may be asked, by whom, caches
 //! record         txn  staging  audit  trust             what is recorded, and how it is written
 //!                checkpoint  chain
 //! text           document  uri                          what one document is
@@ -76,6 +76,7 @@ pub use mcp::message::outcome as mcp_message;
 pub mod model;
 #[doc(hidden)]
 pub mod pack;
+mod policy;
 mod program;
 mod recover;
 pub mod report;

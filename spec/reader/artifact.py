@@ -21,7 +21,7 @@ class Artifact:
     def __init__(self, verifier, id):
         self.v, self.id, self.folder = verifier, id, history_folder(id)
         self.rule, self.used, self.history = is_governance(id), {"history.yaml"}, None
-        self.texts, self.sound, self.steps = {}, {}, set()
+        self.texts, self.sound, self.steps, self.wrong = {}, {}, set(), set()
         self.submission = []
         self.track = verifier.track_of(id)
         self.seals, self.removals = verifier.seals.get(id, []), verifier.removals.get(id, [])
@@ -144,6 +144,8 @@ class Artifact:
                     self.track.lose()
                 is_next = entry.keyframe or (is_sound and entry.version == previous.version + 1)
                 is_sound = text is not None and follows and is_right and is_next
+                if not (follows and is_right) and not entry.erased:
+                    self.wrong.add(entry.version)
                 if is_sound:  # HIST-25
                     self.sound[entry.version] = entry.chain_hash
                 self.texts[entry.version] = text

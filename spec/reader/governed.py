@@ -17,29 +17,81 @@ class Governed:
     """What a verifier knows of reviews."""
 
     def load_rules(self, quiet):
-        """The rules from each checkpoint on at which they changed, with its time."""
-        (configs, retired), (stewards, left) = self.sealed_texts(quiet, CONFIG), self.sealed_texts(quiet, STEWARDS)
-        for number in retired:  # what a governed vault retires of both stays in force (REV-1)
-            if self.mode_of(last_at(configs, number - 1)) == "governed":
-                del configs[number]
-                self.void.add(number)
-        for number in left:
-            if self.mode_of(last_at(configs, number - 1)) == "governed":
-                del stewards[number]
-        times = {number: at for id in (CONFIG, STEWARDS) for number, _, _, at in self.seals.get(id, [])}
-        times |= {number: at for id in (CONFIG, STEWARDS) for number, at in self.removals.get(id, [])}
-        is_governed = False
-        for number in sorted({*configs, *stewards}):
-            config, assigned = last_at(configs, number), last_at(stewards, number)
-            mode = self.mode_of(config)
+        """The rules from each checkpoint on at which they changed, with its time (REV-1)."""
+        files = {id: self.governance_file(quiet, id) for id in (CONFIG, STEWARDS)}
+        now, is_governed = {}, False
+        for number in sorted({n for artifact in files.values() for n in artifact.events}):
+            # Both are judged by the rules before their event.
+            now |= {id: found for id in files if (found := self.reach(files[id], number))}
+            kind, text = now.get(CONFIG, ("never", None))
+            assigned = now.get(STEWARDS, ("never", None))[1]
+            mode = self.mode_of(text) if kind == "text" else None
             if mode:
                 is_governed = mode == "governed"
-            is_governed &= any(n <= number for n in configs)
-            bar_author = mode is not None and self.setting(config, "review", "bar_author") == "true"
-            frontmatter = self.setting(config, "frontmatter") if mode else None
-            names = Names(authorities_of(config) if mode else {})
+            elif kind in ("text", "lost"):
+                is_governed = is_governed or STEWARDS in now
+            elif kind == "never" or not is_governed:
+                is_governed = False
+            bar_author = mode is not None and self.setting(text, "review", "bar_author") == "true"
+            frontmatter = self.setting(text, "frontmatter") if mode else None
+            names = Names(authorities_of(text) if mode else {})
             rules = Rules(assigned if mode else None, bar_author, frontmatter, names)
-            self.reviews.append((number, times[number], rules if is_governed else None))
+            at = next(artifact.events[number][1] for artifact in files.values() if number in artifact.events)
+            self.reviews.append((number, at, rules if is_governed else None))
+
+    def governance_file(self, quiet, id):
+        """The history of a file, before its first version: what each checkpoint does to it first."""
+        artifact = Artifact(quiet, id)
+        artifact.open()
+        if artifact.history:
+            artifact.entries()
+        artifact.seals, artifact.removals = self.seals.get(id, []), self.removals.get(id, [])
+        artifact.first = {}
+        for number, version, chain, at in artifact.seals:
+            artifact.first.setdefault(version, (number, chain, at))
+        artifact.track, artifact.submission = Track(id), []
+        artifact.left = iter(artifact.history.entries if artifact.history else [])
+        artifact.is_whole = True
+        artifact.events = {number: (None, at) for number, at in self.removals.get(id, [])}
+        artifact.events |= {number: (version, at) for version, (number, _, at) in artifact.first.items()}
+        return artifact
+
+    def reach(self, artifact, number):
+        """What a checkpoint brings into force of a file; none if nothing changes."""
+        if number not in artifact.events:
+            return None
+        version, at = artifact.events[number]
+        entries = artifact.history.entries if artifact.history else []
+        if version is None and not any(entry.retired_at == at for entry in entries):
+            return None  # the reference implementation drops such files
+        rules = self.rules_before(number)
+        for entry in artifact.left:
+            text = artifact.texts.get(entry.version)
+            artifact.is_whole &= not entry.faults and entry.version not in artifact.wrong
+            faults = None
+            if text is None:
+                artifact.track.lose()
+            else:
+                faults = self.judge_entry(artifact, entry, text, self.event_of(artifact, entry))
+                self.take(artifact, entry, text, faults)
+            if entry.version == version or version is None and entry.retired_at == at:
+                break
+        else:
+            entry, text, faults = None, None, None
+        if version is None:
+            if rules and (faults is None or faults):
+                if artifact.id == CONFIG:
+                    self.void.add(number)
+                return None
+            return ("retired", None)
+        is_sealed = entry and artifact.first[version][1] == entry.chain_hash == artifact.sound.get(version)
+        if not is_sealed or not entry.published_at or rules and not artifact.is_whole:
+            return ("lost", None)
+        if faults:
+            if artifact.id == CONFIG:
+                self.unapproved.add(version)
+            return None
+        return ("text", text)
 
     def mode_of(self, text):
         """The mode that a configuration names; none where it cannot be read."""
@@ -50,26 +102,6 @@ class Governed:
             return None
         mode = self.setting(text, "governance") or "ungoverned"
         return mode if mode in ("governed", "ungoverned") else None
-
-    def sealed_texts(self, quiet, id):
-        """The texts that checkpoints seal first, none where they are lost or retired; and which
-        checkpoints retire the file."""
-        first = {}
-        for number, version, chain_hash, _ in self.seals.get(id, []):
-            first.setdefault(version, (number, chain_hash))
-        found, retired = {number: None for number, _ in first.values()}, set()
-        artifact = Artifact(quiet, id)
-        artifact.open()
-        if artifact.history:
-            artifact.entries()
-            for entry in artifact.history.entries:
-                removed = [n for n, at in self.removals.get(id, []) if entry.retired_at == at]
-                found |= {number: None for number in removed[:1]}
-                retired |= set(removed[:1])
-                number, chain_hash = first.get(entry.version, (None, None))
-                if number and chain_hash == entry.chain_hash:
-                    found[number] = artifact.texts.get(entry.version)
-        return found, sorted(retired)
 
     def was_governed(self):
         return any(rules for _, _, rules in self.reviews)
@@ -85,23 +117,23 @@ class Governed:
         after = self.reviews[len(before) :]
         return (before and before[-1]) or next((rules for *_, rules in after if rules), None)
 
-    def review(self, artifact, entry, text):
-        """Judges the next version of a history, and takes it."""
-        track = artifact.track
-        if not track:
-            return
-        checkpoint, faults = None, []
+    @staticmethod
+    def event_of(artifact, entry):
+        """The checkpoint whose event published or retired a version."""
         if entry.published_at:
-            checkpoint = artifact.first.get(entry.version, (None,))[0]
-        elif entry.retired_at:
-            checkpoint = next((n for n, at in artifact.removals if at == entry.retired_at), None)
+            return artifact.first.get(entry.version, (None,))[0]
+        if entry.retired_at:
+            return next((n for n, at in artifact.removals if at == entry.retired_at), None)
+        return None
+
+    def judge_entry(self, artifact, entry, text, checkpoint):
+        """What is wrong with the next version of a history, before it is taken: codes and versions."""
+        track, faults = artifact.track, []
         rules = self.rules_before(checkpoint) if checkpoint else None
-        if rules:
-            fields, pending = Fields(text), track.pending
-            change = pending and fields.state == "approved" and pending["change"]
-            is_mine = change and key_of(entry.edited_by) in map(key_of, fields.approved_by)
-            self.decided.setdefault(checkpoint, []).append((entry.edited_by, change, is_mine, artifact.id, entry.version))
-        if rules and not self.is_target_of_move(track, entry, text, (checkpoint, rules)):
+        moved = self.move_to(track, entry, text, (checkpoint, rules)) if rules else None
+        if moved is not None:
+            faults = moved
+        elif rules:
             faults = [*artifact.submission, *track.judge(entry, text, rules)]
             is_emergency = not track.is_rule and Fields(text).state == "emergency"
             target = not is_emergency and track.pending and track.pending["target"]
@@ -116,10 +148,30 @@ class Governed:
             artifact.submission, faults = [(code, entry.version) for code in faults], []
         elif step != "approved-in-part":
             artifact.submission = []
-        for code in faults:
-            code, version = code if isinstance(code, tuple) else (code, entry.version)
+        return [fault if isinstance(fault, tuple) else (fault, entry.version) for fault in faults]
+
+    @staticmethod
+    def take(artifact, entry, text, faults):
+        kind = artifact.track.take(entry, text)
+        if kind == "event" and faults:
+            artifact.track.disown()
+        return kind
+
+    def review(self, artifact, entry, text):
+        """Judges the next version of a history, and takes it."""
+        track = artifact.track
+        if not track:
+            return
+        checkpoint = self.event_of(artifact, entry)
+        if checkpoint and self.rules_before(checkpoint):
+            fields, pending = Fields(text), track.pending
+            change = pending and fields.state == "approved" and pending["change"]
+            is_mine = change and key_of(entry.edited_by) in map(key_of, fields.approved_by)
+            self.decided.setdefault(checkpoint, []).append((entry.edited_by, change, is_mine, artifact.id, entry.version))
+        faults = self.judge_entry(artifact, entry, text, checkpoint)
+        for code, version in faults:
             self.find(code, artifact.id, version)
-        before, kind = track.pending, track.take(entry, text)
+        before, kind = track.pending, self.take(artifact, entry, text, faults)
         if kind in STEPS:
             artifact.steps.add(entry.version)
         after = track.pending
@@ -148,40 +200,52 @@ class Governed:
             self.step_lines = bool(changes), {(one["id"], one["version"], one["chain_hash"]) for one in named}
         return self.step_lines
 
-    def is_target_of_move(self, track, entry, text, event):  # REV-7
+    def move_to(self, track, entry, text, event):  # REV-7
+        """What is wrong with the move that made a first version; none if no move did."""
         if entry.version != 1 or track.pending or not entry.published_at or Fields(text).state != "approved":
-            return False
+            return None
         number, rules = event
         if number not in self.moves:
             removed = [id for id, gone in self.removals.items() if number in (n for n, _ in gone)]
-            made = [self.moved(id, number, rules) for id in removed]
-            self.moves[number] = {one.ids[1]: (one, source) for one, source in filter(None, made)}
-        move, source = self.moves[number].get(track.id, (None, None))
+            made = [self.moved(id, number) for id in removed]
+            self.moves[number] = {one.ids[1]: (one, *rest) for one, *rest in filter(None, made)}
+        move, source, faults = self.moves[number].get(track.id, (None, None, None))
         if move is None or move.by != entry.edited_by:
-            return False
+            return None
         document = parsed(text)
-        return move.text(source, rules, document and document.text_of("title")) == text
+        is_it = move.text(source, rules, document and document.text_of("title")) == text
+        return faults if is_it else None
 
-    def moved(self, source, number, rules):
-        """The move that a checkpoint's retirement of a document makes, and the published text; none
-        without one."""
+    def moved(self, source, number):
+        """The move that a checkpoint's retirement of a document makes, the published text, and what is
+        wrong with the approval; none without a move."""
         at = next(at for n, at in self.removals[source] if n == number)
         artifact = Artifact(self.quiet(), source)
         artifact.open()
         if not artifact.history:
             return None
         artifact.entries()
-        before = Track(source)
+        artifact.track, artifact.submission = Track(source), []
+        artifact.removals = self.removals.get(source, [])
+        artifact.first = {}
+        for sealed, version, chain, when in self.seals.get(source, []):
+            artifact.first.setdefault(version, (sealed, chain, when))
         for entry in artifact.history.entries:
-            made = artifact.texts.get(entry.version)
-            if entry.faults or made is None:
+            made, before = artifact.texts.get(entry.version), artifact.track
+            if entry.faults or made is None or entry.version in artifact.wrong:
                 return None
+            checkpoint = self.event_of(artifact, entry)
             if entry.retired_at == at:
                 pending, retired = before.pending, Fields(made)
                 if not pending or pending["action"] != "move" or retired.state != "approved" or not before.published:
                     return None
-                return Move((source, pending["target"]), entry, made, number - 1), before.published[1]
-            before.take(entry, made)
+                move = Move((source, pending["target"]), entry, made, number - 1)
+                published, is_approved = before.published, before.is_approved
+                faults = [code for code, _ in self.judge_entry(artifact, entry, made, checkpoint)]
+                return move, published[1], faults + ["approval-missing"] * (not is_approved)
+            if checkpoint and checkpoint >= number:
+                return None
+            self.take(artifact, entry, made, self.judge_entry(artifact, entry, made, checkpoint))
         return None
 
     def reviewed_retirement(self, artifact, entry):
@@ -216,11 +280,6 @@ class Governed:
                 if other["change"] == one["change"] and is_split:
                     self.find("approval-missing", id, one["version"], sealed)
                     break
-
-
-def last_at(texts, number):
-    before = [n for n in sorted(texts) if n <= number]
-    return texts[before[-1]] if before else None
 
 
 def authorities_of(config):

@@ -194,6 +194,7 @@ class Track:
         self.id, self.is_rule = id, f.is_governance(id)
         self.published = self.former = self.pending = self.emergency = None
         self.submitters, self.bodies, self.written, self.tail = set(), {}, {}, []
+        self.is_approved = True  # whether what was published last was approved, or needed no approval
 
     def kind(self, entry, text):
         if entry.published_at or entry.retired_at:
@@ -216,6 +217,7 @@ class Track:
             self.pending, self.emergency, self.submitters = None, None, set()
             self.former = None if entry.published_at else self.published or self.former
             self.published = (entry.version, text) if entry.published_at else None
+            self.is_approved |= bool(entry.published_at)
             if entry.retired_at and not self.is_rule and Fields(text).state == "emergency":
                 self.emergency = (entry.edited_by, text)
         elif kind == "submitted":
@@ -233,6 +235,14 @@ class Track:
         if kind in STEPS:
             self.tail.append(entry)
         return kind
+
+    def disown(self):
+        """The version that was taken last has no valid approval."""
+        if self.published:
+            self.is_approved = False
+
+    def approved(self):
+        return self.published if self.is_approved else None
 
     def body(self, text):
         document = None if self.is_rule else parsed(text)
@@ -255,14 +265,15 @@ class Track:
         return without(live, is_written), whole, is_untouched
 
     def is_same(self, now, before):
-        last = self.content(self.published[1]) if self.published else (None,) * 3
+        published = self.approved()
+        last = self.content(published[1]) if published else (None,) * 3
         is_same = any(now[n] == before[n] != last[n] for n in (0, 1))
         return is_same or now[2] != before[2] and before[1] != last[1]
 
     def is_renewal(self):  # REV-12
         pending = self.pending
-        if not self.published or self.is_rule:
-            return bool(self.published) and self.published[1] == pending["text"]
+        if not self.approved() or self.is_rule:
+            return bool(self.approved()) and self.published[1] == pending["text"]
         said = {"base": self.published[0], "change": pending["change"]}
         return step_edit(self.published[1], pending["version"], pending["at"], "submitted", **said) == pending["text"]
 
@@ -309,7 +320,7 @@ class Track:
         if pending["action"] != "publish":
             return False
         body = self.body(pending["text"])
-        is_published = self.published and self.body(self.published[1]) == body
+        is_published = self.approved() and self.body(self.published[1]) == body
         if who in self.bodies.get(body, ()) and not is_published:
             return True
         now, written = self.content(pending["text"]), self.written.get(body, [])
@@ -318,7 +329,7 @@ class Track:
             return True
         if self.is_rule:
             return False
-        last = self.published or self.former
+        last = (self.published or self.former) if self.is_approved else None
         was_named = last and who in authors_of(last[1])
         if rules.bar_author and (was_named or who in authors_of(pending["text"])):
             return True

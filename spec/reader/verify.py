@@ -28,7 +28,8 @@ class Verifier(Foreign, Governed, Staging):
         self.reviews, self.parts, self.is_quiet, self.step_lines = [], [], False, None
         self.moves = {}  # by checkpoint: what approved moves publish
         self.decided = {}  # by checkpoint: what it publishes or retires in a governed vault
-        self.void = set()  # checkpoints whose retirement of the configuration counts for nothing
+        # Checkpoints that retire the configuration, and versions of it, without an approval (REV-1).
+        self.void, self.unapproved = set(), set()
 
     def find(self, code, id=None, version=None, checkpoint=None, path=None):
         self.findings.append((code, id, version, checkpoint, path))
@@ -380,7 +381,7 @@ class Verifier(Foreign, Governed, Staging):
         if artifact.history:
             artifact.entries()
         for number, version, chain_hash, _ in self.seals.get(id, []):
-            if chain_hash and artifact.sound.get(version) == chain_hash:
+            if chain_hash and artifact.sound.get(version) == chain_hash and version not in self.unapproved:
                 text = artifact.texts[version]
                 found.append((number, self.setting(text, "versions", "checkpoint_log")))
                 interval = self.setting(text, "versions", "keyframe_interval")

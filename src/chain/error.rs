@@ -123,9 +123,39 @@ pub enum ChainError {
     /// The log has the document in one of its two maps only.
     #[error("the checkpoint log has it in one of its two maps only")]
     HalfSealed,
+    /// A governed vault published or retired it without a valid approval.
+    #[error(transparent)]
+    Unapproved(#[from] Unapproved),
     /// The log seals a version that was never published.
     #[error("version {0} was never published")]
     Unpublished(Version),
+}
+
+impl ChainError {
+    /// What is wrong with the approval; `None` if the chain itself does not vouch for the text.
+    pub(crate) fn unapproved(&self) -> Option<&Unapproved> {
+        match self {
+            Self::Unapproved(found) => Some(found),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the chain vouches for the text, but no valid approval does.
+    pub(crate) fn is_unapproved(&self) -> bool {
+        self.unapproved().is_some()
+    }
+}
+
+/// What a verifier reports of an event that was not approved as the rules in force before it ask.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("[{code}] version {version}: {message}")]
+pub struct Unapproved {
+    /// The code of the finding.
+    pub code: &'static str,
+    /// The version that the finding names.
+    pub version: Version,
+    /// What was found, in one sentence without full stop.
+    pub message: String,
 }
 
 impl From<ChainGap> for ChainError {

@@ -13,6 +13,7 @@ use super::error::ChainError;
 use super::history::{Entry, Fault, History, Slot, TextStorage};
 use super::replay::Replay;
 use super::vouched::{check_retirement, describes_itself};
+use crate::document::review::ReviewFields;
 use crate::model::id::DocumentId;
 use crate::vault::files::Files;
 
@@ -36,6 +37,9 @@ pub(crate) struct Walk<'v> {
     /// How many diffs follow the last keyframe.
     diffs: usize,
 }
+
+/// An entry that nothing is wrong with, its text, and the review fields of the text.
+pub(crate) type Vouched<'w, 'v> = (&'v Entry, &'w str, Option<Box<ReviewFields>>);
 
 /// One step of the walk.
 pub(crate) struct Step<'w, 'v> {
@@ -139,7 +143,38 @@ impl<'v> Walk<'v> {
     }
 }
 
+impl<'w, 'v> Step<'w, 'v> {
+    /// The entry with its text and the review fields of that, if nothing is wrong with either;
+    /// `None` of a version that has no text.
+    ///
+    /// # Errors
+    /// The chain does not vouch for the version.
+    pub(crate) fn vouched(self) -> Result<Option<Vouched<'w, 'v>>, ChainError> {
+        let mut version = match self.version {
+            Ok(version) => version,
+            Err(faults) => return Err(ChainError::Malformed(self.slot.line, faults.to_vec())),
+        };
+        if !version.wrong.is_empty() {
+            return Err(version.wrong.remove(0));
+        }
+        version.check_text()?;
+        let fields = version.describe()?.and_then(|described| described.fields.review);
+        Ok(version.text.map(|text| (version.entry, text, fields)))
+    }
+}
+
 impl Recomputed<'_, '_> {
+    /// Returns true if nothing is wrong with the version, or its text was erased on purpose, whose
+    /// hashes follow.
+    pub(crate) fn lacks_nothing(&self) -> bool {
+        let is_erased = |why: &ChainError| match why {
+            ChainError::Forgotten => true,
+            ChainError::NoBase => self.is_base_lost,
+            _ => false,
+        };
+        self.wrong.iter().all(is_erased)
+    }
+
     /// What the text says of itself; none without a text, and of a governance file.
     ///
     /// # Errors

@@ -61,6 +61,9 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
             let (from, to) = (&difference.from, &difference.to);
             session.ui.note(&format!("note: {from} and {to} are equal"));
         }
+        for finding in &difference.findings {
+            session.ui.note(&format!("note: {finding}"));
+        }
     }
     Ok(Answer::Yes)
 }
@@ -121,6 +124,7 @@ fn changed(
     }
     if session.ui.json {
         let diffs = diffs.iter().map(|(id, from, diff)| DiffReport {
+            findings: &[],
             id,
             from,
             to: "live",

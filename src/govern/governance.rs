@@ -10,7 +10,6 @@ use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use crate::audit::Recorder;
 use crate::chain::diff;
 use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::in_force::{TextInForce, text_in_force};
 use crate::checkpoint::state::Mark;
 use crate::document::text::{BOM, normalise};
 use crate::document::utf8;
@@ -19,6 +18,7 @@ use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::{AUDIT_DIR, limit};
 use crate::model::number::Version;
+use crate::policy::{self, File, TextInForce};
 use crate::txn::{Change, Item, Live, Step};
 use crate::vault::config::Config;
 use crate::vault::copies::copied;
@@ -74,12 +74,27 @@ pub(crate) fn sealed_config(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
 ) -> Result<Option<Config>, PublishError> {
-    let id = DocumentId::config();
-    let found = text_in_force(vault.files(), chronicle, chronicle.head_number(), &id);
+    config_in_force(vault, chronicle, &policy::InForce::of(vault.files(), chronicle))
+}
+
+/// The same by the rules in force at each checkpoint.
+///
+/// # Errors
+/// As [`sealed_config`].
+pub(super) fn config_in_force(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    in_force: &policy::InForce,
+) -> Result<Option<Config>, PublishError> {
+    let (id, head) = (DocumentId::config(), chronicle.head_number());
+    if let Some(config) = in_force.config_at(head).and_then(File::read) {
+        return Ok(Some(config.clone()));
+    }
+    let found = in_force.text(vault.files(), head, &id);
     let text = match found.map_err(|why| PublishError::Policy { id, why })? {
         TextInForce::Never => return Ok(None),
         TextInForce::Retired { .. } => return Ok(Some(Config::default())),
-        TextInForce::Sealed { text, .. } => text,
+        TextInForce::Sealed { text } => text,
     };
     // What cannot be read may have said governed.
     Ok(Some(Config::parse(&text).map_err(OpenError::Config)?))

@@ -1,15 +1,14 @@
 //! The rules in force before an event: the mode of the vault, its configuration, its stewards
 //! (`spec/review.md`, section 1).
 
-use super::governance::{Includes, sealed_config};
+use super::governance::{Includes, config_in_force};
 use super::{Gate, PublishError};
 use crate::audit::Line;
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::in_force::{TextInForce, text_in_force};
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
+use crate::policy::{self, File, Mode, TextInForce};
 use crate::resolve::Snapshot;
 use crate::review::Rules;
 use crate::stewards;
@@ -28,6 +27,8 @@ pub(crate) struct InForce {
     /// Whether that was said by a configuration that cannot be read any more, so that no principal
     /// has a role (REV-1).
     is_lost: bool,
+    /// The rules in force at each checkpoint.
+    pub(super) timeline: policy::InForce,
 }
 
 impl InForce {
@@ -36,21 +37,22 @@ impl InForce {
     /// # Errors
     /// The configuration that was sealed last cannot be read.
     pub(crate) fn of(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Self, PublishError> {
-        let config = sealed_config(vault, chronicle)?;
+        let timeline = policy::InForce::of(vault.files(), chronicle);
+        let config = config_in_force(vault, chronicle, &timeline)?;
         let says_governed =
             config.as_ref().is_some_and(|config| config.governance == Governance::Governed);
         let id = DocumentId::config();
         let (head, files) = (chronicle.head_number(), vault.files());
         // A governed vault cannot lose its mode with the file that states it. What it retires of it
         // stays in force; only a text that cannot be read does not say that it was governed.
-        let was_unreadable = match text_in_force(files, chronicle, head, &id) {
+        let was_unreadable = match timeline.text(files, head, &id) {
             Ok(TextInForce::Retired { before }) => {
                 before.and_then(|text| Config::parse(&text).ok()).is_none()
             }
             _ => false,
         };
         let is_lost = was_unreadable && Beyond::of(vault, chronicle).is_reviewed();
-        Ok(Self { is_governed: says_governed || is_lost, is_lost, config })
+        Ok(Self { is_governed: says_governed || is_lost, is_lost, config, timeline })
     }
 
     /// The mode and the rules as the last checkpoint holds them, which are those in force where it
@@ -113,25 +115,14 @@ impl InForce {
     }
 
     /// The rules of reviews.
-    pub(crate) fn rules(&self, vault: &Vault, chronicle: &Chronicle<'_>) -> Rules {
+    pub(crate) fn rules(&self, chronicle: &Chronicle<'_>) -> Rules {
         if self.is_lost {
             return Rules::default();
         }
-        let found = stewards::in_force(vault.files(), chronicle, chronicle.head_number());
-        Rules::of(&self.config.clone().unwrap_or_default(), found.stewards)
+        let found = self.timeline.stewards_at(chronicle.head_number());
+        let stewards = found.and_then(File::read).cloned().unwrap_or_default();
+        Rules::of(&self.config.clone().unwrap_or_default(), stewards)
     }
-}
-
-/// The rules of reviews by which a verifier judges a step of this time (REV-17): those in force, and
-/// where the vault was not governed then, those of the next checkpoint from which it was.
-pub(super) fn rules_at(vault: &Vault, chronicle: &Chronicle<'_>, at: Timestamp) -> Option<Rules> {
-    let checkpoints = chronicle.checkpoints();
-    let (before, after) =
-        checkpoints.split_at(checkpoints.partition_point(|checkpoint| checkpoint.at < at));
-    let config = DocumentId::config();
-    let next = after.iter().filter(|checkpoint| checkpoint.mark_of(&config).is_some());
-    let mut numbers = before.last().into_iter().chain(next).map(|checkpoint| checkpoint.number);
-    numbers.find_map(|number| rules_upon(vault, chronicle, number)).map(|upon| upon.rules)
 }
 
 /// The rules of reviews in force upon a checkpoint.
@@ -143,27 +134,20 @@ pub(crate) struct RulesUpon {
     pub(crate) is_limited: bool,
 }
 
-/// The rules of reviews in force upon a checkpoint; none where the vault was not governed then.
-pub(crate) fn rules_upon(
-    vault: &Vault,
-    chronicle: &Chronicle<'_>,
-    number: CheckpointNumber,
-) -> Option<RulesUpon> {
-    let files = vault.files();
-    let config = match text_in_force(files, chronicle, number, &DocumentId::config()) {
-        Ok(TextInForce::Never) => return None,
-        Ok(TextInForce::Sealed { text, .. }) => Config::parse(&text).ok(),
-        // One that a governed vault retires stays in force, so that this one was not governed.
-        Ok(TextInForce::Retired { before }) => before.and_then(|text| Config::parse(&text).ok()),
-        Err(_) => None,
-    };
-    // What cannot be read may have said governed, and no principal has a role then.
-    let Some(config) = config else { return Some(RulesUpon::default()) };
-    let stewards = || stewards::in_force(files, chronicle, number).stewards;
-    (config.governance == Governance::Governed).then(|| RulesUpon {
-        rules: Rules::of(&config, stewards()),
-        is_limited: config.review.reads == Reads::Stewards,
-    })
+impl RulesUpon {
+    /// The rules of reviews in force upon a checkpoint; `None` if the vault was not governed then.
+    /// A configuration that cannot be read may have said governed: then no principal has a role.
+    pub(crate) fn of(in_force: &policy::InForce, number: CheckpointNumber) -> Option<Self> {
+        let config = in_force.config_at(number).and_then(File::read);
+        let reads = config.map(|config| config.review.reads);
+        let is_limited = reads == Some(Reads::Stewards);
+        match in_force.at(number) {
+            Mode::Ungoverned => None,
+            Mode::Governed(rules) | Mode::Unreadable { rules, .. } => {
+                Some(Self { rules: rules.clone(), is_limited })
+            }
+        }
+    }
 }
 
 /// The head that a line of a change log names, if the log holds that checkpoint.

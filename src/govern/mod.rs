@@ -29,7 +29,7 @@ pub(crate) use after::RECORD_CHANGE;
 pub use draft::{Draft, DraftRequest, Upon, draft};
 pub(crate) use governance::{adopt, sealed_config};
 pub use governance::{propose_governance_file, set_governance_file};
-pub(crate) use in_force::{RulesUpon, head_named, rules_upon};
+pub(crate) use in_force::{RulesUpon, head_named};
 pub use moved::move_document;
 pub use outcome::{Outcome, Recased, Refusal, Unapprovable};
 pub use request::{Author, Mode, NewDocument, Request, Which};

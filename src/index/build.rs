@@ -14,7 +14,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::Index;
-use super::manifest::{LogEnd, Manifest, SEGMENT, cache, rename, segment_name};
+use super::manifest::{LogEnd, Lost, Manifest, SEGMENT, cache, rename, segment_name};
 use super::row::{Contents, Metadata, Row};
 use super::segment::{self, Lived, NEVER, Parts, Segment};
 use crate::chain::error::ChainError;
@@ -24,10 +24,12 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::{Checkpoint, Event};
 use crate::checkpoint::fault::Damaged;
 use crate::checkpoint::maps;
+use crate::checkpoint::record::Searched;
 use crate::document::obsidian::Additions;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::policy::Sealings;
 use crate::vault::Vault;
 
 /// A segment is merged with the one before it unless that is so many times as long.
@@ -60,9 +62,11 @@ pub(crate) fn refresh(
     });
     // Another process touched the log: what it says of the past is to be checked again.
     let checked_from = check_all(chronicle, &end)?;
+    let judge = Sealings::new(Searched::new(chronicle.checkpoints().to_vec()));
+    let of = Of { dir, vault, end: &end, checked_from, judge: &judge };
     let manifest = match known {
-        Some(index) => bring_up(dir, vault, &index, chronicle, &end, checked_from, at_work),
-        None => build(dir, vault, chronicle, &end, checked_from, at_work),
+        Some(index) => bring_up(&of, &index, chronicle, at_work),
+        None => build(&of, chronicle, at_work),
     }?;
     install(dir, &manifest).ok()?;
     Index::open(dir, vault)
@@ -75,7 +79,7 @@ fn end_of(chronicle: &Chronicle<'_>) -> Option<LogEnd> {
 }
 
 /// Brings the index up to a checkpoint that was just appended to a log, under the writers' lock;
-/// `before` is the log as it was. Does nothing where the index was not of that log, or another
+/// `log` is the log as it was. Does nothing where the index was not of that log, or another
 /// process is at it: the next reader catches up.
 ///
 /// # Errors
@@ -83,7 +87,7 @@ fn end_of(chronicle: &Chronicle<'_>) -> Option<LogEnd> {
 pub(crate) fn follow(
     dir: &Path,
     vault: &Vault,
-    before: &Chronicle<'_>,
+    log: &Chronicle<'_>,
     checkpoint: &Checkpoint,
 ) -> io::Result<()> {
     let Some(_lock) = lock(dir)? else { return Ok(()) };
@@ -91,10 +95,13 @@ pub(crate) fn follow(
         let index = Index::read(dir).filter(|index| index.manifest.stamp == end.stamp)?;
         Some((end, index))
     };
-    let Some((before, index)) = end_of(before).and_then(of_before) else { return Ok(()) };
+    let Some((before, index)) = end_of(log).and_then(of_before) else { return Ok(()) };
     let Some(end) = end_after(vault, &index, &before, checkpoint) else { return Ok(()) };
     let checked_from = index.manifest.checked_from;
-    let appended = append(dir, vault, &index, &[checkpoint], &end, checked_from, &mut |_, _| ());
+    let checkpoints = log.checkpoints().iter().copied().chain([checkpoint]).collect();
+    let judge = Sealings::new(Searched::new(checkpoints));
+    let of = Of { dir, vault, end: &end, checked_from, judge: &judge };
+    let appended = append(&of, &index, &[checkpoint], &mut |_, _| ());
     let manifest = appended.ok_or_else(|| io::Error::other("the index is damaged"))?;
     install(dir, &manifest)
 }
@@ -132,18 +139,47 @@ fn install(dir: &Path, manifest: &Manifest) -> io::Result<()> {
     Ok(())
 }
 
+/// What an index is made of.
+struct Of<'o> {
+    dir: &'o Path,
+    vault: &'o Vault,
+    end: &'o LogEnd,
+    checked_from: CheckpointNumber,
+    judge: &'o Sealings<'o>,
+}
+
+/// Maximum number of removals without an approval that an index knows. With more, the log answers.
+const MAX_LOST: usize = 256;
+
+impl Of<'_> {
+    /// The manifest of these segments. `new` are the checkpoints that those of `known` do not have.
+    fn manifest(
+        &self,
+        segments: Vec<String>,
+        (mut lost, new): (Vec<Lost>, &[&Checkpoint]),
+    ) -> Option<Manifest> {
+        let files = self.vault.files();
+        for checkpoint in new {
+            let number = u32::try_from(checkpoint.number.0).ok()?;
+            let is_lost =
+                |id: &&DocumentId| self.judge.removal_by(files, id, checkpoint.number).is_some();
+            let removed = checkpoint.removed.iter().filter(is_lost);
+            lost.extend(removed.map(|id| (number, id.as_str().to_owned())));
+        }
+        let is_kept = lost.len() <= MAX_LOST;
+        is_kept.then(|| Manifest::new(self.end, self.checked_from, segments, lost))
+    }
+}
+
 /// A whole index of one segment.
 fn build(
-    dir: &Path,
-    vault: &Vault,
+    of: &Of<'_>,
     chronicle: &Chronicle<'_>,
-    end: &LogEnd,
-    checked_from: CheckpointNumber,
     at_work: &mut dyn FnMut(usize, usize),
 ) -> Option<Manifest> {
     let rows = Rows::of(chronicle.checkpoints(), |_| Ok(None)).ok()?;
-    let name = write(dir, vault, 0, chronicle.checkpoints(), rows, at_work)?;
-    Some(Manifest::new(end, checked_from, vec![name]))
+    let name = write(of, 0, chronicle.checkpoints(), rows, at_work)?;
+    of.manifest(vec![name], (Vec::new(), chronicle.checkpoints()))
 }
 
 /// Recomputes the hashes of all checkpoints; gives the first from which on they were. Where that
@@ -165,36 +201,30 @@ fn check_all(chronicle: &Chronicle<'_>, end: &LogEnd) -> Option<CheckpointNumber
 
 /// The index and what the log has beyond it.
 fn bring_up(
-    dir: &Path,
-    vault: &Vault,
+    of: &Of<'_>,
     index: &Index,
     chronicle: &Chronicle<'_>,
-    end: &LogEnd,
-    checked_from: CheckpointNumber,
     at_work: &mut dyn FnMut(usize, usize),
 ) -> Option<Manifest> {
     let new = chronicle.checkpoints().get(usize::try_from(index.head().0).ok()?..)?;
     if new.is_empty() {
-        return Some(Manifest::new(end, checked_from, index.manifest.segments.clone()));
+        return of.manifest(index.manifest.segments.clone(), (index.manifest.lost.clone(), new));
     }
-    append(dir, vault, index, new, end, checked_from, at_work)
+    append(of, index, new, at_work)
 }
 
 /// A segment more, merged with those before it that are not much longer.
 fn append(
-    dir: &Path,
-    vault: &Vault,
+    of: &Of<'_>,
     index: &Index,
     new: &[&Checkpoint],
-    end: &LogEnd,
-    checked_from: CheckpointNumber,
     at_work: &mut dyn FnMut(usize, usize),
 ) -> Option<Manifest> {
     let rows = Rows::of(new, |id| last_row(index, id)).ok()?;
-    let name = write(dir, vault, index.end(), new, rows, at_work)?;
+    let name = write(of, index.end(), new, rows, at_work)?;
     let mut segments = index.manifest.segments.clone();
     segments.push(name);
-    let opened = segments.iter().map(|name| Segment::open(&dir.join(name)));
+    let opened = segments.iter().map(|name| Segment::open(&of.dir.join(name)));
     let mut opened: Vec<Segment> = opened.collect::<io::Result<_>>().ok()?;
     let mut first = opened.len() - 1;
     let length = |segments: &[Segment]| segments.iter().map(|s| s.rows().len()).sum::<usize>();
@@ -203,11 +233,11 @@ fn append(
         first -= 1;
     }
     if first + 1 < opened.len() {
-        let merged = merge(dir, &opened.split_off(first), &end.hash)?;
+        let merged = merge(of.dir, &opened.split_off(first), &of.end.hash)?;
         segments.truncate(first);
         segments.push(merged);
     }
-    Some(Manifest::new(end, checked_from, segments))
+    of.manifest(segments, (index.manifest.lost.clone(), new))
 }
 
 /// The newest row of an id in an index: its number, version, the checkpoint that sealed that
@@ -305,8 +335,7 @@ impl<'c> Rows<'c> {
 
 /// Writes the segment of some checkpoints, reading and verifying every text that they sealed.
 fn write(
-    dir: &Path,
-    vault: &Vault,
+    of: &Of<'_>,
     first_row: u32,
     checkpoints: &[&Checkpoint],
     rows: Rows<'_>,
@@ -326,10 +355,10 @@ fn write(
     let read = artifacts.chunks(BATCH).flat_map(|batch| {
         at_work(done, all);
         done += batch.len();
-        let read = batch.par_iter().map(|(id, versions)| lived(vault, id, versions));
+        let read = batch.par_iter().map(|(id, versions)| lived(of, id, versions));
         read.collect::<Vec<Vec<Lived>>>()
     });
-    create(dir, &name, &parts, read.flatten().map(Ok))
+    create(of.dir, &name, &parts, read.flatten().map(Ok))
 }
 
 /// Writes a segment under another name first, so that a name always means a whole file.
@@ -347,13 +376,21 @@ fn create(
 }
 
 /// The rows of one artifact.
-fn lived(vault: &Vault, id: &DocumentId, versions: &[SealedRow]) -> Vec<Lived> {
-    let history = id.is_document().then(|| replay::load(vault.files(), id));
+fn lived(of: &Of<'_>, id: &DocumentId, versions: &[SealedRow]) -> Vec<Lived> {
+    let files = of.vault.files();
+    let is_read = id.is_document() || of.judge.in_force(files).was_governed();
+    let history = is_read.then(|| replay::load(files, id));
     let contents = |sealed: &SealedRow| {
         let read = |history: &Result<_, ChainError>| {
             let history = history.as_ref().ok()?;
             let (version, hash) = (sealed.version, &sealed.chain_hash);
-            let read = vouched::sealed(vault.files(), id, history, version, hash).ok()?;
+            if of.judge.version(files, (id, history), (version, hash)).is_some() {
+                return None;
+            }
+            if !id.is_document() {
+                return Some(Contents::Governance);
+            }
+            let read = vouched::sealed(files, id, history, version, hash).ok()?;
             let document = read.document.as_ref()?;
             let metadata = Metadata::of(id, &read.text, document);
             let body = &read.text[document.parts.body..];
@@ -362,7 +399,10 @@ fn lived(vault: &Vault, id: &DocumentId, versions: &[SealedRow]) -> Vec<Lived> {
         };
         match &history {
             None => Contents::Governance,
-            Some(history) => read(history).unwrap_or(Contents::Unreadable),
+            Some(history) => read(history).unwrap_or(match id.is_document() {
+                true => Contents::Unreadable,
+                false => Contents::Unapproved,
+            }),
         }
     };
     let row = |sealed: &SealedRow| Lived {

@@ -18,7 +18,7 @@ use crate::vault::files::Stamp;
 /// How the name of a segment ends.
 pub(super) const SEGMENT: &str = ".segment";
 /// The file that names the segments.
-const CURRENT: Current = Current { name: "index", magic: b"ctxman\x00\x08", limit: 64 << 10 };
+const CURRENT: Current = Current { name: "index", magic: b"ctxman\x00\x09", limit: 64 << 10 };
 
 /// The index in a vault's folder of the caches.
 pub(super) fn cache(dir: &Path) -> Cache {
@@ -41,7 +41,12 @@ pub(super) struct Manifest {
     pub(super) checked_from: CheckpointNumber,
     /// The files, oldest first.
     pub(super) segments: Vec<String>,
+    /// The artifacts that checkpoints removed without a valid approval, with the checkpoints.
+    pub(super) lost: Vec<Lost>,
 }
+
+/// A checkpoint, and an artifact that it removed without a valid approval.
+pub(super) type Lost = (u32, String);
 
 /// The end of a log that an index was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +60,12 @@ pub(super) struct LogEnd {
 }
 
 impl Manifest {
-    pub(super) fn new(end: &LogEnd, checked_from: CheckpointNumber, segments: Vec<String>) -> Self {
+    pub(super) fn new(
+        end: &LogEnd,
+        checked_from: CheckpointNumber,
+        segments: Vec<String>,
+        lost: Vec<Lost>,
+    ) -> Self {
         Self {
             full: end.form == LogForm::Full,
             stamp: end.stamp,
@@ -64,6 +74,7 @@ impl Manifest {
             head_hash_at: end.hash_at,
             checked_from,
             segments,
+            lost,
         }
     }
 

@@ -243,6 +243,8 @@ pub(crate) struct Held {
     pub(crate) chain_hash: Digest,
     /// When a checkpoint sealed this version first.
     pub(crate) sealed_at: Timestamp,
+    /// Whether its approval was valid when it was indexed, or it needed none.
+    pub(crate) is_approved: bool,
     /// Its fields; none of a governance file, and none where the chain did not vouch for the text.
     pub(crate) metadata: Option<Metadata>,
 }
@@ -271,6 +273,13 @@ impl At<'_> {
     /// The hash of the checkpoint.
     pub(crate) fn hash(&self) -> Digest {
         self.hash
+    }
+
+    /// The artifacts that some checkpoint up to this one removed without a valid approval. Some may
+    /// be held again.
+    pub(crate) fn lost(&self) -> Vec<&str> {
+        let lost = self.index.manifest.lost.iter();
+        lost.filter(|(at, _)| *at <= self.checkpoint).map(|(_, id)| id.as_str()).collect()
     }
 
     /// What the checkpoint holds of an artifact.
@@ -302,6 +311,7 @@ impl At<'_> {
     /// The index is damaged.
     pub(crate) fn held(&self, row: u32) -> Result<Held, Damaged> {
         let row = self.index.row(row)?;
+        let is_approved = !matches!(row.contents, Contents::Unapproved | Contents::Unreadable);
         let metadata = match row.contents {
             Contents::Document(contents) => {
                 let (metadata, additions) = *contents;
@@ -310,13 +320,14 @@ impl At<'_> {
                     Markup::Obsidian => metadata.with(additions),
                 })
             }
-            Contents::Governance | Contents::Unreadable => None,
+            Contents::Governance | Contents::Unapproved | Contents::Unreadable => None,
         };
         Ok(Held {
             id: row.id.parse().map_err(|_| Damaged)?,
             version: row.version,
             chain_hash: Digest::from_bytes(row.chain_hash),
             sealed_at: self.index.checkpoint(row.sealed)?.0,
+            is_approved,
             metadata,
         })
     }

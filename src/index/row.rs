@@ -29,7 +29,10 @@ pub(super) struct Row {
 pub(super) enum Contents {
     /// A governance file, which no selector returns.
     Governance,
-    /// The chain did not vouch for it when it was indexed, so that nothing is known of it.
+    /// A governance file without a valid approval when it was indexed.
+    Unapproved,
+    /// The chain did not vouch for it when it was indexed, or no valid approval did, so that nothing
+    /// is known of it.
     Unreadable,
     /// A document's verified fields as every layout reads them, and what Obsidian adds. Rows do not
     /// depend on the layout, because each checkpoint may seal another one.
@@ -150,7 +153,7 @@ impl Row {
     /// Hands each term that the row is found by to `take`.
     pub(super) fn terms(&self, mut take: impl FnMut(&Term<'_>)) {
         let (metadata, additions) = match &self.contents {
-            Contents::Governance => return,
+            Contents::Governance | Contents::Unapproved => return,
             Contents::Unreadable => return take(&Term::Unreadable),
             Contents::Document(contents) => &**contents,
         };

@@ -79,10 +79,11 @@ impl Failure {
         if withheld.len() > 1 {
             failure.details = withheld.iter().map(|w| format!("{}: {}", w.id, w.why)).collect();
         }
-        failure.hint(Hint::call(
-            "the chain does not vouch for the text; run {} for a full report",
-            Verb::Verify,
-        ))
+        let text = match withheld.iter().all(|w| w.why.is_unapproved()) {
+            true => "no valid approval published or retired it; run {} for a full report",
+            false => "the chain does not vouch for the text; run {} for a full report",
+        };
+        failure.hint(Hint::call(text, Verb::Verify))
     }
 
     /// No published document has this id.

@@ -205,12 +205,15 @@ impl<'d> DocumentReport<'d> {
     }
 }
 
-/// A document that is withheld because the chain does not vouch for it.
+/// A document that is withheld because the chain, or no valid approval, vouches for it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct WithheldReport {
     id: String,
     reason: String,
+    /// The code of the finding about its approval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finding: Option<&'static str>,
 }
 
 impl WithheldReport {
@@ -219,6 +222,7 @@ impl WithheldReport {
         let one = |withheld: &Withheld| Self {
             id: withheld.id.to_string(),
             reason: withheld.why.to_string(),
+            finding: withheld.why.unapproved().map(|found| found.code),
         };
         withheld.iter().map(one).collect()
     }

@@ -250,6 +250,9 @@ pub struct DiffReport<'d> {
     pub equal: bool,
     /// The unified diff; empty for equal texts.
     pub diff: &'d str,
+    /// What is wrong with the approvals of the versions.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub findings: &'d [String],
 }
 
 impl Report for DiffReport<'_> {

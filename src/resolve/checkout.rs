@@ -73,8 +73,9 @@ pub fn checkout<'s>(
         Ok(served) => Some(Either::Left(served.origin().text(&served.text))),
         Err(withheld) => Some(Either::Right(withheld)),
     };
-    let (texts, withheld): (Vec<Text>, Vec<Withheld>) =
+    let (texts, mut withheld): (Vec<Text>, Vec<Withheld>) =
         ids.par_iter().filter_map(read).partition_map(|either| either);
+    withheld.append(&mut snapshot.lost_documents());
     if !withheld.is_empty() {
         return Err(CheckoutError::Withheld(withheld));
     }

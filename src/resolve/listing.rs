@@ -114,7 +114,8 @@ impl Snapshot<'_> {
         Ok(listing)
     }
 
-    /// The documents that the chain did not vouch for when they were indexed, and does not now.
+    /// The documents that the chain or their approvals did not vouch for when they were indexed, and
+    /// do not now; and those that left the maps without an approval.
     pub(super) fn unreadable(&self, at: At<'_>) -> Result<Vec<Withheld>, Damaged> {
         let mut withheld = Vec::new();
         for row in &at.holding(at.unreadable()?)? {
@@ -124,6 +125,7 @@ impl Snapshot<'_> {
                 _ => return Err(Damaged),
             }
         }
+        withheld.append(&mut self.lost_documents());
         withheld.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(withheld)
     }

@@ -2,7 +2,7 @@
 //! is dropped, and the log answers in its place.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +11,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::{Mark, PublishedSet};
-use crate::index::{At, Damaged};
+use crate::index::{At, Damaged, Held};
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
@@ -22,6 +22,16 @@ pub(super) struct Recorded {
     pub(super) mark: Mark,
     /// When this version was first sealed.
     pub(super) sealed_at: Option<Timestamp>,
+    /// Whether an index has judged it as approved.
+    pub(super) is_approved: bool,
+}
+
+impl Recorded {
+    /// What an index records.
+    pub(super) fn of_held(held: &Held) -> Self {
+        let mark = Mark::new(held.version, held.chain_hash);
+        Self { mark, sealed_at: Some(held.sealed_at), is_approved: held.is_approved }
+    }
 }
 
 /// What a checkpoint records.
@@ -38,6 +48,8 @@ pub(super) struct Map<'v> {
     sealed: OnceLock<HashMap<DocumentId, Timestamp>>,
     /// How often the log was searched for one artifact.
     searches: AtomicUsize,
+    /// What an index has judged as approved, where the map was taken from one.
+    approved: HashSet<DocumentId>,
 }
 
 /// After so many searches of the log for one artifact, all are gathered.
@@ -67,14 +79,18 @@ impl<'v> Map<'v> {
     fn of(index: Option<At<'v>>) -> Self {
         let (damaged, state, sealed) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let searches = AtomicUsize::new(0);
-        let (shared, checkpoints) = (None, Vec::new());
-        Self { index, damaged, state, shared, checkpoints, sealed, searches }
+        let (shared, checkpoints, approved) = (None, Vec::new(), HashSet::new());
+        Self { index, damaged, state, shared, checkpoints, sealed, searches, approved }
     }
 
     /// A map of these artifacts alone, with when their versions were first sealed.
-    pub(super) fn of_set(state: PublishedSet, sealed: HashMap<DocumentId, Timestamp>) -> Self {
+    pub(super) fn of_set(
+        state: PublishedSet,
+        sealed: HashMap<DocumentId, Timestamp>,
+        approved: HashSet<DocumentId>,
+    ) -> Self {
         let (state, sealed) = (OnceLock::from(state), OnceLock::from(sealed));
-        Self { state, sealed, ..Self::of(None) }
+        Self { state, sealed, approved, ..Self::of(None) }
     }
 
     /// The index, while it can be believed.
@@ -115,17 +131,13 @@ impl<'v> Map<'v> {
     ) -> Result<Option<Recorded>, LogError> {
         if let Some(at) = self.index() {
             match at.get(id.as_str()) {
-                Ok(held) => {
-                    return Ok(held.map(|held| Recorded {
-                        mark: Mark::new(held.version, held.chain_hash),
-                        sealed_at: Some(held.sealed_at),
-                    }));
-                }
+                Ok(held) => return Ok(held.as_ref().map(Recorded::of_held)),
                 Err(damaged) => self.give_up(at, damaged),
             }
         }
         let Some(mark) = self.state(of)?.get(id.as_str()).copied() else { return Ok(None) };
-        Ok(Some(Recorded { mark, sealed_at: self.sealed_at(id) }))
+        let is_approved = self.approved.contains(id);
+        Ok(Some(Recorded { mark, sealed_at: self.sealed_at(id), is_approved }))
     }
 
     /// When the log first sealed the version that it has in the end. Most commands ask this of the

@@ -5,6 +5,7 @@
 //! chain, ends in the hash that the log records, and describes itself; live files are never
 //! read. A document that fails is withheld and named, and the others are still served.
 
+mod approved;
 mod around;
 pub mod checkout;
 pub mod context;
@@ -62,6 +63,7 @@ use crate::vault::Vault;
 use crate::vault::config::Config;
 use crate::vault::federation::Authorities;
 
+use approved::Approvals;
 use map::{Map, Recorded};
 use posted::Posted;
 use provenance::{Provenance, Settings};
@@ -96,6 +98,8 @@ pub struct Snapshot<'v> {
     settings: OnceLock<Settings>,
     /// What the reader may not read; none where everybody may read everything.
     limits: Option<Limits>,
+    /// Whether what it holds was approved.
+    approvals: Approvals<'v>,
 }
 
 /// The configuration that a checkpoint seals, once it was read; the defaults as an error where it
@@ -201,9 +205,21 @@ impl<'v> Snapshot<'v> {
         let (at, hash) = (made.map(|c| c.at), made.map(|c| c.hash));
         let full_log = codec::form_of(vault).is_shared();
         let map = Map::of_log(chronicle, checkpoint, state);
-        let (names, settings) = (OnceLock::new(), OnceLock::new());
-        let (config, limits) = (SealedConfig::default(), None);
-        Self { vault, checkpoint, hash, at, full_log, map, names, config, settings, limits }
+        let mut checkpoints = chronicle.checkpoints().to_vec();
+        checkpoints.truncate(checkpoint.count());
+        Self {
+            vault,
+            checkpoint,
+            hash,
+            at,
+            full_log,
+            map,
+            names: OnceLock::new(),
+            config: SealedConfig::default(),
+            settings: OnceLock::new(),
+            limits: None,
+            approvals: Approvals::of_log(checkpoints),
+        }
     }
 
     /// The vault at checkpoint `number`, or at the last one, as a source gives it, and as far as its
@@ -259,6 +275,7 @@ impl<'v> Snapshot<'v> {
             config,
             settings,
             limits: None,
+            approvals: Approvals::default(),
         })
     }
 
@@ -333,8 +350,11 @@ impl<'v> Snapshot<'v> {
         if let Some(known) = self.config.get() {
             return Ok(known.as_ref());
         }
-        let sealed = self.own(&DocumentId::config()).transpose()?;
-        let read = sealed.map(|served| Config::parse(&served.text).map_err(|_| Config::default()));
+        let read = match self.own(&DocumentId::config()) {
+            Some(Ok(sealed)) => Some(Config::parse(&sealed.text).map_err(|_| Config::default())),
+            Some(Err(why)) => self.config_in_force(why)?,
+            None => None,
+        };
         Ok(self.config.get_or_init(|| read).as_ref())
     }
 
@@ -389,7 +409,7 @@ impl<'v> Snapshot<'v> {
         let hidden = self.limits.as_ref().and_then(|limits| limits.hidden(id)).copied();
         let hidden = hidden.filter(|_| whoever);
         let served = match self.map.recorded(self, id).map(|found| found.or(hidden)) {
-            Ok(None) => return None,
+            Ok(None) => Err(self.removed_unapproved(id)?),
             Ok(Some(recorded)) => match recorded.mark.sealed() {
                 Some((version, hash)) => serve(version, &hash, &recorded),
                 None => Err(ChainError::HalfSealed),
@@ -406,6 +426,11 @@ impl<'v> Snapshot<'v> {
         let recorded = self.map.recorded(self, id).ok().flatten().filter(|_| !self.full_log)?;
         let (version, chain_hash) = recorded.mark.sealed()?;
         Some((version, chain_hash, recorded.sealed_at))
+    }
+
+    /// The version that the checkpoint records of an artifact, whatever is wrong with it.
+    pub(crate) fn recorded_version(&self, id: &DocumentId) -> Option<Version> {
+        self.map.recorded(self, id).ok().flatten()?.mark.version
     }
 
     fn serve(
@@ -474,6 +499,9 @@ impl<'v> Snapshot<'v> {
         if let Some(at) = later.filter_map(Entry::retired_at).find(|at| Some(*at) <= self.at) {
             return Err(ChainError::Retired { version, at });
         }
+        if !recorded.is_approved {
+            self.check_approval(id, history, (version, chain_hash))?;
+        }
         Ok(sealed)
     }
 
@@ -504,6 +532,7 @@ impl<'v> Snapshot<'v> {
         plan: &QueryPlan,
         mut resolution: Resolution,
     ) -> Result<Resolution, UnknownSection> {
+        resolution.withhold(&mut self.lost_of(&plan.parts.atoms()));
         resolution.sections = extent::sections(&plan.parts, &resolution.documents)?;
         resolution.rank(&plan.found);
         resolution.arrange_sources(self);
@@ -590,7 +619,9 @@ impl<'v> Snapshot<'v> {
     pub fn all(&self) -> Result<Resolution, LogError> {
         let sets = Sets::new(self)?;
         let found = sets.everything();
-        Ok(sets.into_resolution(&found))
+        let mut all = sets.into_resolution(&found);
+        all.withhold(&mut self.lost_documents());
+        Ok(all)
     }
 }
 

@@ -37,6 +37,10 @@ impl Page<'_, '_> {
             }
             see(part);
         }
+        if self.omitted == 0 {
+            let withheld = self.snapshot.lost_documents();
+            see(Resolution { withheld, ..Resolution::default() });
+        }
     }
 
     /// Reads the whole page.

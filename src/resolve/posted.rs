@@ -10,7 +10,6 @@ use roaring::RoaringBitmap;
 
 use super::map::Recorded;
 use super::{Resolution, Served, Snapshot, Withheld};
-use crate::checkpoint::state::Mark;
 use crate::index::{At, Damaged};
 use crate::selector::documents::matches;
 use crate::selector::{Atom, Expr, StatusFilter, Universe};
@@ -64,8 +63,7 @@ impl<'s, 'v> Posted<'s, 'v> {
         let at = self.at;
         let serve = |row: u32| {
             let held = at.held(row)?;
-            let mark = Mark::new(held.version, held.chain_hash);
-            let recorded = Recorded { mark, sealed_at: Some(held.sealed_at) };
+            let recorded = Recorded::of_held(&held);
             let served = snapshot.serve(&held.id, held.version, &held.chain_hash, &recorded);
             Ok(served.map(Served::without_tree).map_err(|why| Withheld { id: held.id, why }))
         };

@@ -41,8 +41,7 @@ impl Settings {
     /// Those of a checkpoint whose configuration this is.
     pub(super) fn of(snapshot: &Snapshot<'_>, config: &Result<Option<&Config>, Withheld>) -> Self {
         let Ok(config) = config else { return Self { markup: Markup::Unknown, stewards: None } };
-        let sealed = || Some(snapshot.own(&DocumentId::stewards())?.ok()?.text);
-        Self::read(*config, sealed)
+        Self::read(*config, || snapshot.stewards_in_force())
     }
 
     /// Those of a checkpoint with this configuration, none if it holds none, and with this text of

@@ -3,7 +3,7 @@
 //! [`Snapshot`] applies it to what the checkpoint records, before anything is looked up, ranked or
 //! counted: to everything that asks a snapshot, a document that may not be read is not there.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rayon::prelude::*;
 
@@ -13,14 +13,14 @@ use crate::chain::replay;
 use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
-use crate::checkpoint::in_force::{TextInForce, text_in_force};
 use crate::checkpoint::state::PublishedSet;
 use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
 use crate::model::principal::PrincipalKey;
 use crate::model::tag::Tag;
+use crate::policy::{File, InForce};
 use crate::review::Rules;
-use crate::stewards::{self, Scope, ScopeKind, Stewards, Stewardship};
+use crate::stewards::{Scope, ScopeKind, Stewards, Stewardship};
 use crate::vault::Vault;
 use crate::vault::config::{Config, Governance};
 use crate::vault::review::Reads;
@@ -70,23 +70,25 @@ impl Readers {
         vault: &Vault,
         chronicle: &Chronicle<'_>,
     ) -> Result<Option<Self>, LogError> {
-        let files = vault.files();
-        let (head, id) = (chronicle.head_number(), DocumentId::config());
-        let (config, is_readable) = match text_in_force(files, chronicle, head, &id) {
-            Ok(TextInForce::Never) => return Ok(None),
-            Ok(TextInForce::Sealed { text, .. }) => match Config::parse(&text) {
-                Ok(config) => (Some(config), true),
-                Err(_) => (last_readable(vault), false),
-            },
-            Ok(TextInForce::Retired { .. }) | Err(_) => (last_readable(vault), false),
+        let head = chronicle.head_number();
+        let in_force = InForce::of(vault.files(), chronicle);
+        let (config, is_readable) = match in_force.config_at(head) {
+            None => return Ok(None),
+            Some(File::Read(_, config)) => (Some(config), true),
+            // The last one that was approved and can be read.
+            Some(File::Invalid(_) | File::Retired(_) | File::Lost(_)) => {
+                (in_force.configs().iter().rev().find_map(|(_, file)| file.read()), false)
+            }
         };
-        let found = || stewards::in_force(files, chronicle, head);
-        let (markup, stewards) = match &config {
+        let stewards = in_force.stewards_at(head);
+        let (markup, stewards) = match config {
             Some(config) if !is_limited(config) => return Ok(None),
-            Some(config) if is_readable => (Markup::of(config), found().stewards),
+            Some(config) if is_readable => {
+                (Markup::of(config), stewards.and_then(File::read).cloned().unwrap_or_default())
+            }
             Some(config) => (Markup::of(config), Stewards::default()),
             // A vault that was governed has sealed its stewards.
-            None if matches!(found().basis, stewards::Basis::Never) => return Ok(None),
+            None if stewards.is_none() => return Ok(None),
             None => (Markup::Unknown, Stewards::default()),
         };
         let (who, _) = vault.reader().principal().ok_or(LogError::NoReader)?;
@@ -226,9 +228,11 @@ impl<'v> Snapshot<'v> {
         let (readable, hidden): (Vec<_>, Vec<_>) =
             judged?.into_iter().flatten().partition(|(_, _, is_readable)| *is_readable);
         let without = |(id, recorded, _)| (id, recorded);
+        let approved = readable.iter().filter(|(_, recorded, _)| recorded.is_approved);
+        let approved = approved.map(|(id, ..)| id.clone()).collect();
         let hidden = hidden.into_iter().map(without).collect();
         let bound = self.state()?.bound().clone();
-        let map = Map::of_recorded(readable.into_iter().map(without), bound);
+        let map = Map::of_recorded(readable.into_iter().map(without), bound, approved);
         Ok(Self { map, limits: Some(Limits { readers, hidden }), ..self })
     }
 
@@ -298,14 +302,15 @@ impl Map<'_> {
     fn of_recorded(
         recorded: impl Iterator<Item = (DocumentId, Recorded)>,
         bound: std::collections::BTreeMap<DocumentId, crate::checkpoint::state::Mark>,
+        approved: HashSet<DocumentId>,
     ) -> Self {
         let (mut marks, mut sealed) = (Vec::new(), HashMap::new());
-        for (id, Recorded { mark, sealed_at }) in recorded {
+        for (id, Recorded { mark, sealed_at, .. }) in recorded {
             if let Some(at) = sealed_at {
                 sealed.insert(id.clone(), at);
             }
             marks.push((id, mark));
         }
-        Self::of_set(PublishedSet::of(marks, bound), sealed)
+        Self::of_set(PublishedSet::of(marks, bound), sealed, approved)
     }
 }

@@ -47,7 +47,7 @@ impl Track {
         if pending.action.as_ref().is_none_or(|action| *action != Action::Publish) {
             return None;
         }
-        let published = self.published.as_ref();
+        let published = self.approved();
         let is_published =
             || published.is_some_and(|last| body_hash(self.id(), &last.text) == pending.body);
         let same_body = self.texts.get(&pending.body).map_or(&[][..], Vec::as_slice);
@@ -81,7 +81,8 @@ impl Track {
             return None;
         }
         // The text that was published last is read only for a principal about whom it says more.
-        let before = self.last_published().map(|last| authors_as_written(&last.text));
+        let before = self.last_published().filter(|last| last.is_approved);
+        let before = before.map(|last| authors_as_written(&last.text));
         let bars = match rules.bar_author {
             true => is_named || before.is_some_and(|before| authors(&before).contains(who)),
             false => before != Some(written),
@@ -161,7 +162,11 @@ mod tests {
         let bars = |published: &str| {
             let mut track = Track::new(&id);
             let text_of = |text: &str| text.to_owned();
-            track.published = Some(Published { version: Version(1), text: text_of(published) });
+            track.published = Some(Published {
+                version: Version(1),
+                text: text_of(published),
+                is_approved: true,
+            });
             let before = "---\ntitle: c\n---\nbody\n";
             let written = Written::of(who.clone(), (&id, before), true);
             track.texts.insert(body_hash(&id, text), vec![written]);

@@ -35,6 +35,18 @@ pub enum FaultKind {
     Altered,
 }
 
+impl FaultKind {
+    /// The code of the finding that a verifier reports.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Missing => "approval-missing",
+            Self::SelfApproval => "approval-self",
+            Self::Unauthorised => "approval-unauthorised",
+            Self::Altered => "approval-altered",
+        }
+    }
+}
+
 /// What is wrong with the retirement of `CONTEXT.md`, `stewards.yaml` and the configuration (REV-3).
 const KEPT: &str = "a governed vault cannot retire this file";
 
@@ -153,8 +165,9 @@ impl Track {
     /// Whether a submission of this version and time is the published text as it is, to be approved
     /// again: then no principal is an author of it by what they submitted before (REV-12).
     pub(crate) fn renews(&self, at: (Version, Timestamp), text: &str) -> bool {
+        let Some(published) = self.approved() else { return false };
         if !self.id().is_document() {
-            return self.published.as_ref().is_some_and(|published| published.text == text);
+            return published.text == text;
         }
         let action = fields_of(text).and_then(|fields| fields.action);
         // The step that submits is compared byte for byte: in the lines that it sets, comments and

@@ -13,7 +13,6 @@ mod moved;
 mod past;
 mod proposal;
 mod rules;
-mod staged;
 mod track;
 
 pub use approval::{MoveSource, Reviewed, Versions};
@@ -23,6 +22,5 @@ pub(crate) use moved::{ApprovedMove, MovedText};
 pub use past::{PastSubmission, SubmissionEnd};
 pub use proposal::Proposal;
 pub use rules::{Rules, Unfit};
-pub(crate) use staged::{ActJudge, NotMade, version_made};
 pub(crate) use track::fields_of;
 pub use track::{Approval, EmergencyRetirement, Pending, Published, StepKind, Tail, Track, is_act};

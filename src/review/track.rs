@@ -90,6 +90,9 @@ pub struct Published {
     pub version: Version,
     /// Its text.
     pub text: String,
+    /// False if a governed vault published it without a valid approval: then it is only a text that
+    /// is there, and bars its authors like any other (REV-12).
+    pub is_approved: bool,
 }
 
 /// A submission that is not decided.
@@ -237,18 +240,8 @@ impl Track {
         &mut self,
         step: Step<'w, 'w>,
     ) -> Result<Option<(&'w Entry, &'w str, StepKind)>, ChainError> {
-        let mut version = match step.version {
-            Ok(version) => version,
-            Err(faults) => return Err(ChainError::Malformed(step.slot.line, faults.to_vec())),
-        };
-        if !version.wrong.is_empty() {
-            return Err(version.wrong.remove(0));
-        }
-        version.check_text()?;
-        let fields = version.describe()?.and_then(|described| described.fields.review);
-        let Some(text) = version.text else { return Ok(None) };
-        let kind = self.take(version.entry, text, fields.as_deref());
-        Ok(Some((version.entry, text, kind)))
+        let Some((entry, text, fields)) = step.vouched()? else { return Ok(None) };
+        Ok(Some((entry, text, self.take(entry, text, fields.as_deref()))))
     }
 
     /// What the last version of a history is to its reviews.
@@ -268,6 +261,11 @@ impl Track {
     /// The text that was published last, also where it was retired since.
     pub fn last_published(&self) -> Option<&Published> {
         self.published.as_ref().or(self.former.as_ref())
+    }
+
+    /// The text that is published, if it was approved or needed no approval.
+    pub(super) fn approved(&self) -> Option<&Published> {
+        self.published.as_ref().filter(|published| published.is_approved)
     }
 
     /// The artifact.
@@ -327,7 +325,12 @@ impl Track {
     }
 
     /// Takes the next version, whose text has these review fields.
-    fn take(&mut self, entry: &Entry, text: &str, fields: Option<&ReviewFields>) -> StepKind {
+    pub(crate) fn take(
+        &mut self,
+        entry: &Entry,
+        text: &str,
+        fields: Option<&ReviewFields>,
+    ) -> StepKind {
         let kind = self.kind_by(entry, fields);
         self.follow(kind, entry);
         let origin = fields.and_then(|fields| fields.origin.clone());
@@ -370,6 +373,13 @@ impl Track {
         (self.published, self.pending) = (None, None);
     }
 
+    /// Marks the version that was taken last as one without a valid approval.
+    pub(crate) fn disown(&mut self) {
+        if let Some(published) = &mut self.published {
+            published.is_approved = false;
+        }
+    }
+
     fn event(&mut self, entry: &Entry, text: &str, fields: Option<&ReviewFields>) {
         self.pending = None;
         self.emergency = None;
@@ -377,7 +387,8 @@ impl Track {
         let before = self.published.take();
         match entry.state {
             EntryState::Published(_) => {
-                self.published = Some(Published { version: entry.version, text: text.to_owned() });
+                let (version, text) = (entry.version, text.to_owned());
+                self.published = Some(Published { version, text, is_approved: true });
                 self.former = None;
             }
             EntryState::Retired(_) | EntryState::Unpublished => {

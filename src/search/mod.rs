@@ -261,6 +261,7 @@ pub(crate) fn search(
         }
     }
     answer.goes_on = found.goes_on || candidates.len() > 0;
+    answer.withheld.append(&mut snapshot.lost_documents());
     answer.withheld.sort_by(|a, b| a.id.cmp(&b.id));
     answer.withheld.dedup_by(|a, b| a.id == b.id);
     answer.notes = found.notes;

@@ -337,6 +337,41 @@ impl<A> Expr<A> {
     }
 }
 
+impl<A> Expr<A> {
+    /// Returns false only if a document cannot be in the set, whatever the leaves say that are not
+    /// known.
+    pub(crate) fn may_hold(&self, is_in: &impl Fn(&A) -> Option<bool>) -> bool {
+        self.known(is_in) != Some(false)
+    }
+
+    fn known(&self, is_in: &impl Fn(&A) -> Option<bool>) -> Option<bool> {
+        match &self.node {
+            Node::Atom(atom) => is_in(atom),
+            Node::Intersection(operands) => all(operands.iter().map(|o| o.known(is_in))),
+            Node::Union(operands) => not(all(operands.iter().map(|o| not(o.known(is_in))))),
+            Node::Difference(first, others) => {
+                let others = others.iter().map(|o| not(o.known(is_in)));
+                all(std::iter::once(first.known(is_in)).chain(others))
+            }
+        }
+    }
+}
+
+fn not(known: Option<bool>) -> Option<bool> {
+    known.map(|known| !known)
+}
+
+/// Returns whether all of these are true, as far as that is known.
+fn all(mut found: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    found
+        .try_fold(Some(true), |all, one| match one {
+            Some(false) => None,
+            Some(true) => Some(all),
+            None => Some(None),
+        })
+        .unwrap_or(Some(false))
+}
+
 impl Expr {
     /// Whether membership depends on more than documents' ids.
     pub fn needs_metadata(&self) -> bool {

@@ -3,8 +3,8 @@
 //!
 //! [`read()`] turns the text of `stewards.yaml` into [`Stewards`] or says what is wrong with it, each
 //! problem with its place. [`Stewards::resolve`] gives the one scope that decides about an artifact:
-//! resolution is total, deterministic, and does not depend on the order of the file. [`in_force()`]
-//! reads what the log seals. Nothing here writes; `edit` computes a new text of the file.
+//! resolution is total, deterministic, and does not depend on the order of the file. Nothing here
+//! writes; `edit` computes a new text of the file.
 //!
 //! A file with a problem has no stewards at all: an assignment that is left out would give a
 //! document to the stewards of a broader scope.
@@ -24,7 +24,7 @@ use crate::model::id::{DocumentId, fold};
 use crate::model::principal::{Principal, PrincipalKey};
 use crate::model::tag::Tag;
 
-pub use in_force::{Basis, InForce, Timeline, in_force};
+pub use in_force::{Basis, InForce};
 pub use problem::{ProblemKind, StewardsProblem};
 pub use reach::Stuck;
 pub use read::{MAX_ENTRIES, MAX_PROBLEMS, Reading, read};

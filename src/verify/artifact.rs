@@ -4,11 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::Known;
-use super::decided::Decided;
 use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_ARTIFACT};
-use super::log::{Record, View};
-use super::reviewed::{ChangePart, Moves, Reviews};
+use super::log::View;
+use super::reviewed::{ChangePart, Reviews};
 use super::rules::Rules;
 use super::sealed::SealIndex;
 use super::spaces::{self, FORMATTER};
@@ -20,6 +19,7 @@ use crate::chain::history::{Entry, FaultKind, Forget, History, HistoryError, Tex
 use crate::chain::replay;
 use crate::chain::vouched;
 use crate::chain::walk::{Recomputed, Walk};
+use crate::checkpoint::record::Record;
 use crate::checkpoint::state::Mark;
 use crate::document::Document;
 use crate::document::text::checksum;
@@ -29,6 +29,7 @@ use crate::model::layout;
 use crate::model::number::Version;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
+use crate::policy::{Decided, Moves};
 use crate::review::is_act;
 use crate::torn;
 use crate::txn::{self, Beyond};
@@ -103,7 +104,7 @@ pub(super) fn check(
     let record = view.records.get(id).unwrap_or(&nothing);
     let sealed = SealIndex::new(record);
     let checked = Checked::new(OF_ARTIFACT);
-    let reviews = rules.was_governed().then(|| Reviews::new(id));
+    let reviews = rules.in_force.was_governed().then(|| Reviews::new(id));
     let is_erased = false;
     let mut pass =
         Pass { vault, id, names, view, rules, moves, sealed, checked, is_erased, reviews };
@@ -180,7 +181,7 @@ impl Pass<'_> {
         let last_sealed = self.sealed.last_version();
         let is_published = self.view.head.get(self.id.as_str()).is_some();
         let form = self.view.form.unwrap_or(LogForm::Delta);
-        let beyond = Beyond::in_log(form, self.rules.was_governed());
+        let beyond = Beyond::in_log(form, self.rules.in_force.was_governed());
         let beyond = beyond.but_for(self.view.undone.clone());
         let next = beyond.first_unsealed(self.id, history, last_sealed, is_published);
         let is_left = |event| txn::are_of(event, &txn::events_from(history, next));

@@ -16,6 +16,7 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::{EntryFault, LogError};
 use crate::checkpoint::log::Log;
 use crate::checkpoint::maps::{self, Compared};
+use crate::checkpoint::record::{Record, Removal, Seal};
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -25,35 +26,6 @@ use crate::torn;
 use crate::trust::{EventKey, Hashes, Head};
 use crate::vault::config::LogForm;
 use crate::vault::files::Files;
-
-/// One version of one artifact as a checkpoint seals it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Seal {
-    pub(super) checkpoint: CheckpointNumber,
-    pub(super) at: Timestamp,
-    pub(super) mark: Mark,
-}
-
-/// An artifact's leaving the map.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Removal {
-    pub(super) checkpoint: CheckpointNumber,
-    pub(super) at: Timestamp,
-}
-
-/// What the log says of one artifact, in the order of the checkpoints.
-#[derive(Debug, Default)]
-pub(super) struct Record {
-    pub(super) seals: Vec<Seal>,
-    pub(super) removals: Vec<Removal>,
-}
-
-impl Record {
-    /// The checkpoints that take the artifact out of the maps.
-    pub(super) fn removed_by(&self) -> Vec<CheckpointNumber> {
-        self.removals.iter().map(|removal| removal.checkpoint).collect()
-    }
-}
 
 /// What the log says, as far as it can be read.
 #[derive(Debug, Default)]

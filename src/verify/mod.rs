@@ -10,7 +10,6 @@ mod anchor;
 mod artifact;
 mod bound;
 mod changes;
-mod decided;
 pub mod finding;
 mod gathered;
 mod left_out;
@@ -47,6 +46,7 @@ use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
+use crate::policy::Moves;
 use crate::staging::Staged;
 use crate::trust::{self, EventKey, Head, Incomplete, TrustError, TrustedHeads};
 use crate::txn;
@@ -56,7 +56,6 @@ use crate::vault::progress::Stage;
 use crate::vault::walk::{Folder, Survey};
 use artifact::Checked;
 use gathered::{Gathered, OF_VAULT};
-use reviewed::Moves;
 use rules::Rules;
 
 /// What is to be verified, and against what.
@@ -226,7 +225,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let is_whole = view.complete || !log_exists;
     let intent = intents.into_iter().find(|intent| is_whole && intent.upon == view.end());
     view.interrupted = intent.map(|intent| intent.event);
-    let is_undone = |step: &EventKey| rules.was_governed() && !txn::is_whole(vault, step);
+    let is_undone = |step: &EventKey| rules.in_force.was_governed() && !txn::is_whole(vault, step);
     view.undone = view.interrupted.clone().filter(is_undone);
     if view.interrupted.is_some() {
         for torn in findings.findings.iter_mut().filter(|finding| finding.code == Code::TornTail) {
@@ -276,7 +275,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let checked = checked?;
     let published = checked.published;
     findings.extend(reviewed::split_changes(&checked.parts));
-    findings.extend(decided::contradictions(&checked.decided));
+    findings.extend(reviewed::contradicted(&checked.decided));
     findings.take(checked.findings);
     findings.extend(staged::claims(&staged, &checked.promoted));
     let is_empty = log.as_ref().is_none_or(Log::is_blank);

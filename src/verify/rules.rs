@@ -3,22 +3,13 @@
 
 use super::changes::Acknowledgers;
 use super::finding::{Code, Finding};
-use super::log::{Record, Seal, View};
-use crate::chain::replay;
-use crate::chain::walk::Walk;
+use super::log::View;
 use crate::checkpoint::foreign::Foreign;
-use crate::checkpoint::in_force::says_governed;
-use crate::model::id::DocumentId;
 use crate::model::layout;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
-use crate::review;
-use crate::stewards;
+use crate::model::number::CheckpointNumber;
+use crate::policy::{File, InForce};
 use crate::vault::Vault;
-use crate::vault::config::{
-    Config, DEFAULT_KEYFRAME_INTERVAL, FrontmatterMode, Governance, LogForm,
-};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, FrontmatterMode, LogForm};
 
 /// The rules that hold for a record, from which checkpoint on.
 #[derive(Debug, Default)]
@@ -31,9 +22,8 @@ pub(super) struct Rules {
     intervals: Vec<(CheckpointNumber, u64)>,
     /// From which checkpoint on each event of ours has a line in a change log.
     pub(super) recorded_from: Option<CheckpointNumber>,
-    /// The rules of reviews from each checkpoint on at which they changed, with its time; none where
-    /// the vault is not governed.
-    reviews: Vec<((CheckpointNumber, Timestamp), Option<review::Rules>)>,
+    /// The mode and the rules of reviews at each checkpoint.
+    pub(super) in_force: InForce,
     /// From which checkpoint on each event of ours binds a change log, and from which on it need not;
     /// in order.
     bound: Vec<(CheckpointNumber, bool)>,
@@ -46,19 +36,20 @@ pub(super) struct Rules {
 impl Rules {
     /// Reads every sealed version of the configuration.
     pub(super) fn of(vault: &Vault, view: &View) -> (Self, Vec<Finding>) {
-        let nothing = Record::default();
-        let id = DocumentId::config();
-        let record = view.records.get(&id).unwrap_or(&nothing);
-        let mut times = times_of(record);
-        let mut texts = sealed_texts(vault, &id, record);
-        drop_void_retirements(&mut texts);
-        let configs = configurations(&texts);
+        let in_force = InForce::of(vault.files(), &view.records);
+        // What cannot be read is reported where its history is checked.
+        let configs = in_force.configs().iter().filter_map(|(checkpoint, file)| match file {
+            File::Read(_, config) => Some((*checkpoint, Some(config))),
+            File::Retired(_) => Some((*checkpoint, None)),
+            File::Invalid(_) | File::Lost(_) => None,
+        });
+        let configs: Vec<(CheckpointNumber, Option<&Config>)> = configs.collect();
         let mut rules = Self::default();
         let mut findings = Vec::new();
         // Without a configuration a log keeps the form that it has.
         let forms: Vec<(CheckpointNumber, Option<LogForm>)> = configs
             .iter()
-            .filter_map(|(checkpoint, config)| Some((*checkpoint, config.as_ref()?.checkpoint_log)))
+            .filter_map(|(checkpoint, config)| Some((*checkpoint, (*config)?.checkpoint_log)))
             .collect();
         if let Some(form) = view.form {
             rules.strict = strictness(form, &forms, view.begun_by_ctx);
@@ -76,30 +67,21 @@ impl Rules {
         rules.intervals = configs
             .iter()
             .map(|(checkpoint, config)| {
-                (*checkpoint, config.as_ref().map_or(DEFAULT_KEYFRAME_INTERVAL, interval))
+                (*checkpoint, config.map_or(DEFAULT_KEYFRAME_INTERVAL, interval))
             })
             .collect();
         // No later configuration takes it back.
-        let is_recorded = |(_, config): &&(_, Option<Config>)| {
-            config.as_ref().is_some_and(|config| config.audit.is_some())
+        let is_recorded = |(_, config): &&(_, Option<&Config>)| {
+            config.is_some_and(|config| config.audit.is_some())
         };
         rules.recorded_from = configs.iter().find(is_recorded).map(|(checkpoint, _)| *checkpoint);
-        let id = DocumentId::stewards();
-        let record = view.records.get(&id).unwrap_or(&nothing);
-        times.extend(times_of(record));
-        let mut stewards = sealed_texts(vault, &id, record);
-        stewards.retain(|(number, text)| {
-            !matches!(text, SealedText::Retired) || !is_governed_before(&texts, *number)
-        });
-        let found = reviews(&texts, &stewards).into_iter();
-        let found = found.filter_map(|(n, rules)| Some(((n, *times.get(&n)?), rules)));
-        rules.reviews = found.collect();
-        let bound = configs.iter().map(|(checkpoint, config)| {
-            (*checkpoint, config.as_ref().is_some_and(Config::binds_changes))
-        });
+        let bound = configs
+            .iter()
+            .map(|(checkpoint, config)| (*checkpoint, config.is_some_and(Config::binds_changes)));
         rules.bound = bound.collect();
-        let last = configs.last().and_then(|(_, config)| config.as_ref());
+        let last = configs.last().and_then(|(_, config)| *config);
         rules.frontmatter = last.map(|config| config.frontmatter).unwrap_or_default();
+        rules.in_force = in_force;
         (rules, findings)
     }
 
@@ -109,32 +91,10 @@ impl Rules {
         strict.is_some_and(|(_, strict)| *strict)
     }
 
-    /// Whether the vault was governed at some checkpoint.
-    pub(super) fn was_governed(&self) -> bool {
-        self.reviews.iter().any(|(_, rules)| rules.is_some())
-    }
-
-    /// The rules of reviews in force before the event of a checkpoint; none where the vault was not
-    /// governed.
-    pub(super) fn review_before(&self, checkpoint: CheckpointNumber) -> Option<&review::Rules> {
-        let before = self.reviews.iter().rfind(|((from, _), _)| *from < checkpoint);
-        before.and_then(|(_, rules)| rules.as_ref())
-    }
-
-    /// The rules of reviews that judge a step of this time: those in force, and where the vault was not
-    /// governed then, those of the next checkpoint from which it was. A step is later than the checkpoint
-    /// that it follows, so that no checkpoint has its time.
-    pub(super) fn review_at(&self, at: Timestamp) -> Option<&review::Rules> {
-        let (before, after) =
-            self.reviews.split_at(self.reviews.partition_point(|((_, from), _)| *from < at));
-        let in_force = before.last().and_then(|(_, rules)| rules.as_ref());
-        in_force.or_else(|| after.iter().find_map(|(_, rules)| rules.as_ref()))
-    }
-
     /// From which checkpoint on who may acknowledge that an event has no line, in order.
     pub(super) fn acknowledgers(&self) -> Vec<(CheckpointNumber, Acknowledgers)> {
-        let rules = self.reviews.iter();
-        rules.map(|((from, _), rules)| (*from, Acknowledgers::of(rules.as_ref()))).collect()
+        let modes = self.in_force.modes();
+        modes.map(|(from, _, mode)| (from, Acknowledgers::of(mode.rules()))).collect()
     }
 
     /// Whether a checkpoint must bind a change log.
@@ -188,131 +148,6 @@ fn strictness(
         Some(LogForm::Full) | None => None,
     });
     [(CheckpointNumber::NONE, began_strict)].into_iter().chain(changes).collect()
-}
-
-/// What a checkpoint seals of a governance file.
-enum SealedText {
-    /// This text.
-    Text(String),
-    /// A version that cannot be restored, or is not the one that the log seals.
-    Lost,
-    /// It is retired.
-    Retired,
-}
-
-impl SealedText {
-    /// Whether it is a configuration that can be read, and says governed.
-    fn says_governed(&self) -> bool {
-        matches!(self, Self::Text(text) if says_governed(text))
-    }
-}
-
-/// What the checkpoints seal of a governance file, each with the first that does, in order.
-fn sealed_texts(
-    vault: &Vault,
-    id: &DocumentId,
-    record: &Record,
-) -> Vec<(CheckpointNumber, SealedText)> {
-    let mut found: BTreeMap<CheckpointNumber, SealedText> = BTreeMap::new();
-    let mut seals: BTreeMap<Option<Version>, &Seal> = BTreeMap::new();
-    for seal in record.seals.iter().rev() {
-        seals.insert(seal.mark.version, seal);
-    }
-    found.extend(seals.values().map(|seal| (seal.checkpoint, SealedText::Lost)));
-    let Ok(history) = replay::load(vault.files(), id) else {
-        return found.into_iter().collect();
-    };
-    let mut walk = Walk::new(vault.files(), id, &history);
-    while let Some(step) = walk.next() {
-        let Ok(version) = step.version else { continue };
-        let entry = version.entry;
-        if let Some(retired) = entry.retired_at() {
-            let removal = record.removals.iter().find(|removal| removal.at == retired);
-            found.extend(removal.map(|removal| (removal.checkpoint, SealedText::Retired)));
-        }
-        let seal = seals.get(&Some(entry.version));
-        let seal = seal.filter(|seal| seal.mark.chain_hash == Some(entry.chain_hash));
-        if let (Some(seal), Some(text)) = (seal, version.text) {
-            found.insert(seal.checkpoint, SealedText::Text(text.to_owned()));
-        }
-    }
-    found.into_iter().collect()
-}
-
-/// Drops the retirements of the configuration that count for nothing, because they were made in a
-/// governed vault (REV-1).
-fn drop_void_retirements(configs: &mut Vec<(CheckpointNumber, SealedText)>) {
-    let mut is_governed = false;
-    configs.retain(|(_, text)| match text {
-        SealedText::Retired if is_governed => false,
-        _ => {
-            is_governed = text.says_governed();
-            true
-        }
-    });
-}
-
-/// Whether the configuration that is in force before a checkpoint can be read, and says governed.
-fn is_governed_before(
-    configs: &[(CheckpointNumber, SealedText)],
-    checkpoint: CheckpointNumber,
-) -> bool {
-    let last = configs.iter().rfind(|(number, _)| *number < checkpoint);
-    last.is_some_and(|(_, text)| text.says_governed())
-}
-
-/// The sealed versions of the configuration that can be read, and nothing from the checkpoint on that
-/// retires it. What cannot be read is reported where its history is checked.
-fn configurations(
-    texts: &[(CheckpointNumber, SealedText)],
-) -> Vec<(CheckpointNumber, Option<Config>)> {
-    let config = |(checkpoint, text): &(CheckpointNumber, SealedText)| match text {
-        SealedText::Text(text) => Some((*checkpoint, Some(Config::parse(text).ok()?))),
-        SealedText::Lost => None,
-        SealedText::Retired => Some((*checkpoint, None)),
-    };
-    texts.iter().filter_map(config).collect()
-}
-
-/// The times of the checkpoints that seal an artifact, or remove it.
-fn times_of(record: &Record) -> BTreeMap<CheckpointNumber, Timestamp> {
-    let sealed = record.seals.iter().map(|seal| (seal.checkpoint, seal.at));
-    let removed = record.removals.iter().map(|removal| (removal.checkpoint, removal.at));
-    sealed.chain(removed).collect()
-}
-
-/// The rules of reviews from each checkpoint on that seals the configuration or the stewards. A vault
-/// that is governed stays so, and has no stewards, while one of both is lost or cannot be read.
-fn reviews(
-    configs: &[(CheckpointNumber, SealedText)],
-    stewards: &[(CheckpointNumber, SealedText)],
-) -> Vec<(CheckpointNumber, Option<review::Rules>)> {
-    let mut numbers: BTreeSet<CheckpointNumber> = configs.iter().map(|(n, _)| *n).collect();
-    numbers.extend(stewards.iter().map(|(n, _)| *n));
-    let at = |texts: &'_ [(CheckpointNumber, SealedText)], number| {
-        texts.iter().rposition(|(from, _)| *from <= number)
-    };
-    let mut is_governed = false;
-    let mut rules = Vec::with_capacity(numbers.len());
-    for number in numbers {
-        let config = at(configs, number).and_then(|n| match &configs[n].1 {
-            SealedText::Text(text) => Config::parse(text).ok(),
-            SealedText::Lost | SealedText::Retired => None,
-        });
-        let has_config = at(configs, number).is_some();
-        is_governed = match &config {
-            Some(config) => config.governance == Governance::Governed,
-            None => is_governed && has_config,
-        };
-        let found = at(stewards, number).and_then(|n| match &stewards[n].1 {
-            SealedText::Text(text) => stewards::read(text).stewards,
-            SealedText::Lost | SealedText::Retired => None,
-        });
-        let found = found.filter(|_| config.is_some()).unwrap_or_default();
-        let found = review::Rules::of(&config.unwrap_or_default(), found);
-        rules.push((number, is_governed.then_some(found)));
-    }
-    rules
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::artifact::Pass;
 use super::finding::{Code, Finding};
-use super::log::{Record, Seal};
 use crate::chain::history::{Entry, EntryState, Forget, History};
 use crate::checkpoint::foreign::Foreign;
+use crate::checkpoint::record::{Record, Seal};
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::trust::EventKey;

@@ -14,7 +14,7 @@ use crate::model::id::DocumentId;
 use crate::model::layout::{STAGING_DIR, STAGING_OBJECTS};
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
-use crate::review::ActJudge;
+use crate::policy::ActJudge;
 use crate::staging::{
     ActKind, Chain, Chains, DisputedAct, FoundPayload, JudgedAct, LineKind, Staged, StagedEntry,
     StagedLine, Standing, VoidAct, all_payloads, chain_path, lost, parse_name, payload_path,

@@ -55,7 +55,8 @@ impl Pass<'_> {
                 return;
             }
         };
-        let pending = self.reviews.as_ref().and_then(|reviews| reviews.track.pending.as_ref());
+        let pending =
+            self.reviews.as_ref().and_then(|reviews| reviews.approvals.track.pending.as_ref());
         if !self.id.is_document() {
             let is_submitted = pending.is_some_and(|pending| pending.text == *live);
             match *live == *sealed {
@@ -85,7 +86,8 @@ impl Pass<'_> {
 
     /// Whether a governance file is gone, and that it is to be deleted awaits a decision.
     fn is_deletion_submitted(&self) -> bool {
-        let pending = self.reviews.as_ref().and_then(|reviews| reviews.track.pending.as_ref());
+        let pending =
+            self.reviews.as_ref().and_then(|reviews| reviews.approvals.track.pending.as_ref());
         !self.id.is_document() && pending.is_some_and(|pending| pending.text.is_empty())
     }
 

@@ -1,7 +1,7 @@
 //! Legal holds: who may place and lift them, which of them are in force, and which are shown
 //! (AUDIT-29).
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
@@ -12,10 +12,11 @@ use super::staging::last_text;
 use crate::audit::{self, Change, Hold, Holds, Line, Logs, PlacedHold, hold, missing};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::govern::review::rules_in_force;
-use crate::govern::{RulesUpon, head_named, rules_upon};
+use crate::govern::{RulesUpon, head_named};
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::model::principal::Principal;
+use crate::policy::InForce;
 use crate::report::failure::{Code, Failure};
 use crate::stewards::Role;
 use crate::trust;
@@ -27,11 +28,12 @@ struct Keepers<'c> {
     chronicle: &'c Chronicle<'c>,
     /// By what is in force upon a checkpoint; none where any principal may.
     upon: RefCell<HashMap<CheckpointNumber, Option<RulesUpon>>>,
+    in_force: OnceCell<InForce>,
 }
 
 impl<'c> Keepers<'c> {
     fn new(vault: &'c Vault, chronicle: &'c Chronicle<'c>) -> Self {
-        Self { vault, chronicle, upon: RefCell::default() }
+        Self { vault, chronicle, upon: RefCell::default(), in_force: OnceCell::new() }
     }
 
     /// Whether a principal may place and lift a hold by what is in force now.
@@ -76,8 +78,11 @@ impl<'c> Keepers<'c> {
         let head_of = |line: &Line| head_named(self.chronicle, line).unwrap_or(last);
         let named = head_of(line).max(head_of(placed));
         let mut upon = self.upon.borrow_mut();
-        let rules =
-            upon.entry(named).or_insert_with(|| rules_upon(self.vault, self.chronicle, named));
+        let rules = upon.entry(named).or_insert_with(|| {
+            let files = self.vault.files();
+            let in_force = self.in_force.get_or_init(|| InForce::of(files, self.chronicle));
+            RulesUpon::of(in_force, named)
+        });
         let who = line.request.principal.as_deref();
         rules.as_ref().is_none_or(|rules| who.is_some_and(|who| self.has(rules, who, hold)))
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use super::Workspace;
 use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::in_force::{TextInForce, text_in_force};
 use crate::checkpoint::log::Log;
 use crate::document::text::normalise;
 use crate::document::utf8;
@@ -16,13 +15,14 @@ use crate::model::id::DocumentId;
 use crate::model::layout::{STEWARDS, limit};
 use crate::model::number::CheckpointNumber;
 use crate::model::tag::Tag;
+use crate::policy::{self, TextInForce};
 use crate::report::failure::{Code, Failure};
 use crate::report::stewards::{ScopeKey, scope_key};
 use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Snapshot, Withheld};
 use crate::stewards::codeowners::{Imported, Mapped};
 use crate::stewards::in_force::StewardsAt;
-use crate::stewards::{Role, Scope, ScopeKind, Stewards, Who, edit, in_force, read};
+use crate::stewards::{Role, Scope, ScopeKind, Stewards, Who, edit, read};
 use crate::vault::Vault;
 
 /// The most assignments that one import makes.
@@ -106,7 +106,8 @@ impl Workspace<'_> {
             Some(number) => chronicle.checkpoint(number)?.number,
             None => chronicle.head_number(),
         };
-        let in_force = in_force(vault.files(), &chronicle, checkpoint);
+        let in_force = policy::InForce::of(vault.files(), &chronicle);
+        let in_force = in_force.stewards(vault.files(), checkpoint);
         let is_edited = at.is_none() && is_edited(vault, &chronicle);
         Ok(StewardsAt { checkpoint, in_force, is_edited })
     }
@@ -247,9 +248,10 @@ fn is_edited(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
     let live = vault.files().read_optional(STEWARDS, limit::DOCUMENT).ok().flatten();
     let live = live.as_deref().map(|bytes| utf8(bytes).map(|text| normalise(text).into_owned()));
     let id = DocumentId::stewards();
-    let sealed = text_in_force(vault.files(), chronicle, chronicle.head_number(), &id);
+    let in_force = policy::InForce::of(vault.files(), chronicle);
+    let sealed = in_force.text(vault.files(), chronicle.head_number(), &id);
     match (live, sealed) {
-        (Some(Ok(live)), Ok(TextInForce::Sealed { text, .. })) => live != text,
+        (Some(Ok(live)), Ok(TextInForce::Sealed { text })) => live != text,
         (live, Ok(TextInForce::Never | TextInForce::Retired { .. })) => live.is_some(),
         _ => true,
     }

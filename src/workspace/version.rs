@@ -8,6 +8,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::document::Document;
 use crate::document::review::ReviewFields;
 use crate::document::text::normalise;
+use crate::govern::review::rules_in_force;
 use crate::live;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
@@ -17,6 +18,7 @@ use crate::report::failure::{Code, Failure};
 use crate::resolve::traced::Origin;
 use crate::resolve::{Served, Snapshot, seals};
 use crate::review::{Reviewed, Track};
+use crate::stewards::Role;
 use crate::vault::Vault;
 use crate::vault::files::Files;
 use crate::words::nearest_name;
@@ -68,7 +70,27 @@ pub(crate) fn text_of(
         };
         return Err(Failure::new(Code::Withheld, message).hint(Hint::call(hint, call)));
     }
-    Ok((text, history))
+    match head.unapproved(id, version, &history) {
+        Some(why) => Err(failed(id, version, why)),
+        None => Ok((text, history)),
+    }
+}
+
+/// The text of a version that was published without a valid approval, and what is wrong with that:
+/// a reviewer compares it with others. `None` for other versions and other principals.
+pub(crate) fn unapproved_text(
+    (vault, chronicle, head): (&Vault, &Chronicle<'_>, &Snapshot<'_>),
+    id: &DocumentId,
+    version: Version,
+) -> Option<(String, History, String)> {
+    check_name(head, id).ok()?;
+    let (text, history) = any_text_of(vault, chronicle, id, version).ok()?;
+    check_text(head, id, (version, &history), &text).ok()?;
+    let finding = head.unapproved(id, version, &history)?.to_string();
+    let rules = rules_in_force(vault, chronicle).ok().flatten()?;
+    let (principal, _) = vault.reader().principal()?;
+    let is_fit = rules.require(principal.as_str(), Role::Reviewer, [(id, text.as_str())]);
+    is_fit.ok().map(|()| (text, history, finding))
 }
 
 /// Refuses what the reader of `head` may not read, as if there were no such version (REV-24). Says

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use contextnest::checkpoint::log::Log;
 use contextnest::cli::{Streams, World};
+use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
 use contextnest::vault::disk::{Disk, Overseer};
@@ -261,6 +262,12 @@ impl Place {
         memory["event"] = at.into();
         memory["by"] = "ana@example.com".into();
         fs::write(folder.join("intent.json"), memory.to_string()).unwrap();
+    }
+
+    /// When the last command ran.
+    pub(crate) fn last_command(&self) -> Timestamp {
+        let millis = 1_795_255_200_000 + 1000 * (i64::from(self.seconds.get()) - 1);
+        Timestamp::from_millis(millis)
     }
 
     fn tick(&self) -> String {

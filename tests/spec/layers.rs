@@ -15,7 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "what can be asked for",
-        &["store", "graph", "index", "selector", "pack", "stewards", "review"],
+        &["store", "graph", "selector", "pack", "stewards", "review", "policy", "index"],
     ),
     ("what is read", &["live", "resolve", "status", "search", "derived", "starter"]),
     ("what acts", &["verify", "recover", "govern", "convert", "source", "evidence"]),

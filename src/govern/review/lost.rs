@@ -11,12 +11,13 @@ use crate::chain::history::History;
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::govern::PublishError;
-use crate::govern::in_force::{head_named, rules_upon};
+use crate::govern::in_force::{RulesUpon, head_named};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::principal::PrincipalKey;
 use crate::model::timestamp::Timestamp;
+use crate::policy;
 use crate::review::{Rules, Track};
 use crate::trust;
 use crate::vault::Vault;
@@ -66,7 +67,7 @@ impl Dismissed {
     fn read(vault: &Vault, chronicle: &Chronicle<'_>) -> Self {
         let mut found = Self::default();
         let mut known: BTreeMap<CheckpointNumber, Option<Rules>> = BTreeMap::new();
-        let last = chronicle.head_number();
+        let (last, mut in_force) = (chronicle.head_number(), None);
         let logs = Logs::of_changes(vault);
         // Where they cannot be read nothing is dismissed.
         let _ = logs.and_then(|logs| {
@@ -75,7 +76,9 @@ impl Dismissed {
                 let Some(who) = line.request.principal.as_deref() else { return };
                 let mut is_reviewer = |number| {
                     let rules = known.entry(number).or_insert_with(|| {
-                        rules_upon(vault, chronicle, number).map(|upon| upon.rules)
+                        let in_force = in_force
+                            .get_or_insert_with(|| policy::InForce::of(vault.files(), chronicle));
+                        RulesUpon::of(in_force, number).map(|upon| upon.rules)
                     });
                     rules.as_ref().is_some_and(|rules| rules.is_reviewer_of_vault(who))
                 };

@@ -48,11 +48,9 @@ use self::candidates::Maps;
 use super::artifact::Base;
 use super::transaction::Transaction;
 use super::{PublishError, Refusal};
-use crate::checkpoint::chronicle::Chronicle;
-use crate::govern::in_force::rules_at;
 use crate::model::id::DocumentId;
+use crate::policy::{self, Judge, Moves};
 use crate::review::{Fault, Pending, Rules, Track};
-use crate::vault::Vault;
 
 /// An artifact of a governed vault, with the reviews of its history.
 pub(super) struct Reviewed {
@@ -80,7 +78,10 @@ impl Transaction<'_> {
         let refused = |refusal: Refusal| PublishError::Refused(vec![refusal]);
         let last_sealed = self.last_sealed([id]).get(id).copied();
         let base = self.base(id, last_sealed).map_err(refused)?;
-        let track = Track::of(self.vault.files(), id, &base.history);
+        let moves = Moves::default();
+        let (files, in_force) = (self.vault.files(), &self.in_force.timeline);
+        let judge = Judge { files, in_force, records: self.chronicle, moves: &moves };
+        let track = judge.track(id, &base.history);
         let track = track.map_err(|why| refused(self.broken(id, &why)))?;
         Ok(Reviewed { base, track })
     }
@@ -92,24 +93,20 @@ impl Transaction<'_> {
 
     /// The rules in force.
     pub(super) fn rules(&self) -> Rules {
-        self.in_force.rules(self.vault, self.chronicle)
+        self.in_force.rules(self.chronicle)
     }
 
     /// Why what awaits a decision cannot be approved by any reviewer (REV-15).
     pub(super) fn fault_of(&self, track: &Track, pending: &Pending) -> Option<Fault> {
-        fault_of((self.vault, self.chronicle), track, pending)
+        fault_of(&self.in_force.timeline, track, pending)
     }
 }
 
 /// Why what awaits a decision cannot be approved, by any reviewer: it is no submission of what is
 /// published, or its submitter was no editor at that time (REV-15, REV-17).
-fn fault_of(
-    (vault, chronicle): (&Vault, &Chronicle<'_>),
-    track: &Track,
-    pending: &Pending,
-) -> Option<Fault> {
+fn fault_of(in_force: &policy::InForce, track: &Track, pending: &Pending) -> Option<Fault> {
     track.submission(pending).or_else(|| {
-        let rules = rules_at(vault, chronicle, pending.at)?;
-        track.submitted_by_editor(pending, &rules)
+        let rules = in_force.rules_at(pending.at)?;
+        track.submitted_by_editor(pending, rules)
     })
 }

@@ -16,6 +16,7 @@ use crate::document::review::Action;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::principal::{Principal, PrincipalKey};
+use crate::policy;
 use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::review::{EmergencyRetirement, PastSubmission, Rules, SubmissionEnd, Track};
@@ -150,7 +151,7 @@ fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishErro
     }
     let state = chronicle.state_at(chronicle.head_number())?;
     let waits = waiting_in(vault, &chronicle, &state)?;
-    Ok((in_force.rules(vault, &chronicle), waits, Readers::of_log(vault, &chronicle)?))
+    Ok((in_force.rules(&chronicle), waits, Readers::of_log(vault, &chronicle)?))
 }
 
 /// The rules in force upon the head; none in an ungoverned vault.
@@ -162,7 +163,7 @@ pub fn rules_in_force(
     chronicle: &Chronicle<'_>,
 ) -> Result<Option<Rules>, PublishError> {
     let in_force = InForce::of(vault, chronicle)?;
-    Ok(in_force.is_governed.then(|| in_force.rules(vault, chronicle)))
+    Ok(in_force.is_governed.then(|| in_force.rules(chronicle)))
 }
 
 /// What awaits a decision of one artifact, with the other parts of its set.
@@ -189,6 +190,7 @@ struct AtHead<'a, 'l> {
     vault: &'a Vault,
     chronicle: &'a Chronicle<'l>,
     rules: Rules,
+    in_force: policy::InForce,
     readers: Option<Readers>,
 }
 
@@ -199,7 +201,8 @@ impl<'a, 'l> AtHead<'a, 'l> {
             return Err(PublishError::Ungoverned);
         }
         let readers = Readers::of_log(vault, chronicle)?;
-        Ok(Self { vault, chronicle, rules: in_force.rules(vault, chronicle), readers })
+        let rules = in_force.rules(chronicle);
+        Ok(Self { vault, chronicle, rules, in_force: in_force.timeline, readers })
     }
 
     fn may_read(&self, track: &Track) -> bool {
@@ -235,7 +238,7 @@ impl<'a, 'l> AtHead<'a, 'l> {
         let waits_for_others = is_whole(&track) && !others.iter().all(|other| is_whole(other));
         let fault = waits.unrecorded(&track).map(|why| why.to_string()).or_else(|| {
             let pending = track.pending.as_ref()?;
-            let fault = fault_of((self.vault, self.chronicle), &track, pending);
+            let fault = fault_of(&self.in_force, &track, pending);
             Some(fault.or_else(|| track.lapsed(pending, rules))?.message)
         });
         let waiting = Waiting::of(track, rules, Some(who));

@@ -10,7 +10,7 @@ use crate::report::failure::Failure;
 use crate::report::history::DiffReport;
 use crate::resolve::Snapshot;
 use crate::vault::Vault;
-use crate::workspace::version::{live_text, number, published, recorded, text_of};
+use crate::workspace::version::{live_text, number, published, recorded, text_of, unapproved_text};
 
 /// Where the versions of a document are read from: the vault, its log, and what is published.
 pub(crate) type Ground<'g> = (&'g Vault, &'g Chronicle<'g>, &'g Snapshot<'g>);
@@ -26,6 +26,8 @@ pub(crate) struct Difference {
     pub(crate) equal: bool,
     /// The unified diff; empty of equal texts.
     pub(crate) diff: String,
+    /// What is wrong with the approvals of the versions.
+    pub(crate) findings: Vec<String>,
 }
 
 impl Call<'_> {
@@ -43,12 +45,19 @@ impl Call<'_> {
         let is_live = |side: Option<&str>| side.is_none_or(|side| side == "live");
         let with_live = is_live(v2) || v1.is_some_and(|v1| v1 == "live");
         let mut versions: Vec<Text> = Vec::new();
+        let (ground, mut findings) = ((vault, chronicle, head), Vec::new());
         let mut side = |text: Option<&str>| -> Result<(String, String), Failure> {
             match text.filter(|text| !is_live(Some(text))) {
                 None => Ok(("live".to_owned(), live_text(vault, id)?)),
                 Some(text) => {
                     let version = number(text)?;
-                    let (text, history) = text_of(vault, head, chronicle, id, version)?;
+                    let found = text_of(vault, head, chronicle, id, version).or_else(|why| {
+                        let (text, history, finding) =
+                            unapproved_text(ground, id, version).ok_or(why)?;
+                        findings.push(finding);
+                        Ok::<_, Failure>((text, history))
+                    });
+                    let (text, history) = found?;
                     let files = (vault.files(), chronicle);
                     versions.extend(recorded(files, id, (version, &history), (&text, "")));
                     let text = if with_live { as_live(id, text) } else { text };
@@ -59,26 +68,34 @@ impl Call<'_> {
         let mut base = None;
         let (from, old) = match v1 {
             Some(_) => side(v1)?,
-            None => {
-                let served = published(vault, head, id)?;
-                base = Some(served.origin().text(""));
-                (format!("v{}", served.entry.version), as_live(id, served.text))
-            }
+            None => match published(vault, head, id) {
+                Ok(served) => {
+                    base = Some(served.origin().text(""));
+                    (format!("v{}", served.entry.version), as_live(id, served.text))
+                }
+                // A reviewer looks at what was published without an approval.
+                Err(why) => match head.recorded_version(id) {
+                    Some(version) if unapproved_text(ground, id, version).is_some() => {
+                        side(Some(&version.to_string()))?
+                    }
+                    _ => return Err(why),
+                },
+            },
         };
         let (to, new) = side(v2)?;
         versions.extend(base);
         let equal = old == new;
         let diff = if equal { String::new() } else { print_between(&old, &new, &from, &to) };
         let diff = self.release(handed_out(diff, versions));
-        Ok(Difference { id: id.clone(), from, to, equal, diff })
+        Ok(Difference { id: id.clone(), from, to, equal, diff, findings })
     }
 }
 
 impl Difference {
     /// The report.
     pub(crate) fn report(&self) -> DiffReport<'_> {
-        let Self { id, from, to, equal, diff } = self;
-        DiffReport { id, from, to, equal: *equal, diff }
+        let Self { id, from, to, equal, diff, findings } = self;
+        DiffReport { id, from, to, equal: *equal, diff, findings }
     }
 }
 

@@ -18,9 +18,10 @@ use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::principal::{Principal, PrincipalKey};
+use crate::policy::ActJudge;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot};
-use crate::review::{ActJudge, Rules, Unfit};
+use crate::review::{Rules, Unfit};
 use crate::staging::{
     Canonical, Chains, FoundPayload, Promotion, Staged, StagedEntry, StagedName, payload_text,
     read_payload,

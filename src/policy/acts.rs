@@ -4,20 +4,18 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
-use super::Rules;
+use super::in_force::{InForce, Mode};
 use crate::chain::error::ChainError;
 use crate::chain::walk::Walk;
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::in_force::{TextInForce, text_in_force};
 use crate::document::Document;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::staging::{ActKind, JudgedAct, StagedEntry, Standing, VoidAct};
-use crate::stewards::{self, Basis, Role};
-use crate::vault::config::{Config, Governance};
+use crate::stewards::Role;
 use crate::vault::files::Files;
 
 /// Judges acts by what a sound log says.
@@ -40,26 +38,17 @@ type Asked = (DocumentId, String, CheckpointNumber);
 struct Era {
     from: CheckpointNumber,
     at: Timestamp,
-    rules: EraRules,
-}
-
-enum EraRules {
-    /// Every principal may act.
-    Ungoverned,
-    /// Stewards may.
-    Governed(Box<Rules>),
-    /// The configuration or the stewards cannot be read.
-    Unknown,
+    mode: Mode,
 }
 
 impl Era {
     /// Whether a principal has a role for any of these texts; none where that is not known.
     fn allows(&self, who: &str, needed: Role, id: &DocumentId, texts: &[String]) -> Option<bool> {
-        match &self.rules {
-            EraRules::Ungoverned => Some(true),
-            EraRules::Unknown => None,
-            EraRules::Governed(_) if texts.is_empty() => None,
-            EraRules::Governed(rules) => {
+        match &self.mode {
+            Mode::Ungoverned => Some(true),
+            Mode::Unreadable { .. } => None,
+            Mode::Governed(_) if texts.is_empty() => None,
+            Mode::Governed(rules) => {
                 let texts = texts.iter().map(|text| (id, text.as_str()));
                 Some(rules.require_any(who, needed, texts).is_ok())
             }
@@ -192,40 +181,11 @@ impl<'j, 'l> ActJudge<'j, 'l> {
 
     /// The eras of the log, in order.
     fn read_eras(&self) -> Vec<Era> {
-        let governance = [DocumentId::config(), DocumentId::stewards()];
         let at = Timestamp::from_millis(0);
-        let before = Era { from: CheckpointNumber::NONE, at, rules: EraRules::Ungoverned };
-        let changed = self.chronicle.checkpoints().iter().filter(|checkpoint| {
-            let set = checkpoint.set.iter().map(|(id, _)| id);
-            set.chain(&checkpoint.removed).any(|id| governance.contains(id))
-        });
-        let eras = changed.map(|checkpoint| {
-            let (from, at) = (checkpoint.number, checkpoint.at);
-            Era { from, at, rules: self.rules_after(from) }
-        });
+        let before = Era { from: CheckpointNumber::NONE, at, mode: Mode::Ungoverned };
+        let in_force = InForce::of(self.files, self.chronicle);
+        let eras = in_force.modes().map(|(from, at, mode)| Era { from, at, mode: mode.clone() });
         std::iter::once(before).chain(eras).collect()
-    }
-
-    fn rules_after(&self, number: CheckpointNumber) -> EraRules {
-        let (files, chronicle) = (self.files, self.chronicle);
-        let config = match text_in_force(files, chronicle, number, &DocumentId::config()) {
-            Ok(TextInForce::Never) => return EraRules::Ungoverned,
-            Ok(TextInForce::Sealed { text, .. }) => Config::parse(&text).ok(),
-            // One that a governed vault retires stays in force, so that this one was not governed.
-            Ok(TextInForce::Retired { before }) => {
-                before.and_then(|text| Config::parse(&text).ok())
-            }
-            Err(_) => None,
-        };
-        let Some(config) = config else { return EraRules::Unknown };
-        if config.governance != Governance::Governed {
-            return EraRules::Ungoverned;
-        }
-        let found = stewards::in_force(files, chronicle, number);
-        if matches!(found.basis, Basis::Unreadable(_)) {
-            return EraRules::Unknown;
-        }
-        EraRules::Governed(Box::new(Rules::of(&config, found.stewards)))
     }
 }
 

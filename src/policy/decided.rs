@@ -3,17 +3,16 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::finding::{Code, Finding};
 use crate::chain::history::Entry;
 use crate::document::review::ReviewState;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::principal::PrincipalKey;
-use crate::review::{Track, fields_of};
+use crate::review::{Fault, FaultKind, Track, fields_of};
 
 /// A version that an event of a governed vault published or retired.
 #[derive(Clone, Debug)]
-pub(super) struct Decided {
+pub(crate) struct Decided {
     checkpoint: CheckpointNumber,
     id: DocumentId,
     version: Version,
@@ -22,9 +21,30 @@ pub(super) struct Decided {
     set: Option<(String, bool)>,
 }
 
+/// What is wrong with a version for what other versions of its event say.
+#[derive(Clone, Debug)]
+pub(crate) struct Contradiction {
+    pub(crate) checkpoint: CheckpointNumber,
+    pub(crate) id: DocumentId,
+    pub(crate) version: Version,
+    pub(crate) fault: Fault,
+}
+
+impl Contradiction {
+    /// Returns true if this is about a version.
+    pub(super) fn is_of(&self, decided: &Decided) -> bool {
+        self.id == decided.id && self.version == decided.version
+    }
+}
+
 impl Decided {
+    /// The checkpoint of the event.
+    pub(super) fn checkpoint(&self) -> CheckpointNumber {
+        self.checkpoint
+    }
+
     /// What an entry says, before the track takes it.
-    pub(super) fn of(
+    pub(crate) fn of(
         track: &Track,
         (entry, text): (&Entry, &str),
         checkpoint: CheckpointNumber,
@@ -45,15 +65,16 @@ impl Decided {
         }
     }
 
-    fn finding(&self, message: String) -> Finding {
-        let found = Finding::new(Code::ApprovalUnauthorised, self.id.history_path(), message);
-        found.id(&self.id).version(self.version).checkpoint(self.checkpoint)
+    fn contradicted(&self, message: String) -> Contradiction {
+        let fault = Fault { kind: FaultKind::Unauthorised, message };
+        let Self { checkpoint, id, version, .. } = self.clone();
+        Contradiction { checkpoint, id, version, fault }
     }
 }
 
 /// Reports versions whose event names another editor in other versions, and sets that were completed by
 /// a principal who approved no part of them.
-pub(super) fn contradictions(decided: &[Decided]) -> Vec<Finding> {
+pub(crate) fn contradictions(decided: &[Decided]) -> Vec<Contradiction> {
     let mut events: BTreeMap<CheckpointNumber, Vec<&Decided>> = BTreeMap::new();
     for one in decided {
         events.entry(one.checkpoint).or_default().push(one);
@@ -61,7 +82,7 @@ pub(super) fn contradictions(decided: &[Decided]) -> Vec<Finding> {
     events.into_values().flat_map(|event| of_event(&event)).collect()
 }
 
-fn of_event(event: &[&Decided]) -> Vec<Finding> {
+fn of_event(event: &[&Decided]) -> Vec<Contradiction> {
     let mut named: HashMap<&str, usize> = HashMap::new();
     for one in event {
         *named.entry(one.by.as_str()).or_default() += 1;
@@ -75,13 +96,13 @@ fn of_event(event: &[&Decided]) -> Vec<Finding> {
             "`{}` recorded it, and `{}` recorded `{}` by the same event",
             one.by, most.by, most.id
         );
-        one.finding(message)
+        one.contradicted(message)
     });
     others.chain(completions(&same)).collect()
 }
 
 /// Reports the parts of sets of which the editor of an event approved no part.
-fn completions(event: &[&Decided]) -> Vec<Finding> {
+fn completions(event: &[&Decided]) -> Vec<Contradiction> {
     let parts = || event.iter().filter_map(|one| Some((one, one.set.as_ref()?)));
     let approved = parts().filter(|(_, (_, approves))| *approves);
     let approved: HashSet<&str> = approved.map(|(_, (change, _))| change.as_str()).collect();
@@ -89,7 +110,7 @@ fn completions(event: &[&Decided]) -> Vec<Finding> {
     let found = without.map(|(one, (change, _))| {
         let message =
             format!("`{}` completed the set `{change}`, but approved no part of it", one.by);
-        one.finding(message)
+        one.contradicted(message)
     });
     found.collect()
 }

@@ -1,0 +1,159 @@
+//! Whether each event of a history was approved as the rules ask that were in force before it
+//! (REV-17).
+
+use super::decided::Decided;
+use crate::chain::history::{Entry, EntryState};
+use crate::document::review::{Action, ReviewFields, ReviewState};
+use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::model::timestamp::Timestamp;
+use crate::review::{Fault, FaultKind, Rules, StepKind, Track, fields_of};
+
+/// What an approval depends on, beyond the history of its artifact.
+pub(crate) trait Around {
+    /// The rules in force before the event of a checkpoint; `None` if the vault was not governed.
+    fn rules_before(&self, checkpoint: CheckpointNumber) -> Option<&Rules>;
+
+    /// The rules that judge a step of this time (REV-31).
+    fn rules_at(&self, at: Timestamp) -> Option<&Rules>;
+
+    /// What is wrong with the move of another document that made this first version; `None` if no
+    /// move made it.
+    fn moved_here(
+        &self,
+        id: &DocumentId,
+        entry: &Entry,
+        text: &str,
+        checkpoint: CheckpointNumber,
+    ) -> Option<Vec<Fault>>;
+
+    /// Returns true if a checkpoint is the first to seal an artifact.
+    fn begins(&self, id: &DocumentId, checkpoint: CheckpointNumber) -> bool;
+}
+
+/// The approvals of one history, as far as it was read.
+#[derive(Debug)]
+pub(crate) struct Approvals {
+    /// The reviews.
+    pub(crate) track: Track,
+    /// What is wrong with the submission that awaits a decision; it counts once that is approved.
+    submission: Vec<(Version, Fault)>,
+}
+
+/// What one version is to the reviews of its artifact.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    /// The kind of step.
+    pub(crate) kind: StepKind,
+    /// What is wrong with its approval or with the step itself, each with the version to report.
+    pub(crate) faults: Vec<(Version, Fault)>,
+    /// What an event of a governed vault did, to be compared with the other versions of the event.
+    pub(crate) decided: Option<Decided>,
+}
+
+impl Approvals {
+    /// Before the first version of an artifact.
+    pub(crate) fn new(id: &DocumentId) -> Self {
+        Self { track: Track::new(id), submission: Vec::new() }
+    }
+
+    /// Passes over a version whose text is lost.
+    pub(crate) fn lose(&mut self) {
+        self.track.lose();
+    }
+
+    /// Takes the next version, and judges it if the vault was governed. `checkpoint` is the one
+    /// whose event published or retired the version.
+    pub(crate) fn take(
+        &mut self,
+        (entry, text): (&Entry, &str),
+        checkpoint: Option<CheckpointNumber>,
+        around: &impl Around,
+    ) -> Taken {
+        self.take_described((entry, text, None), checkpoint, around)
+    }
+
+    /// The same of a text whose review fields may be known already.
+    pub(crate) fn take_described(
+        &mut self,
+        (entry, text, fields): (&Entry, &str, Option<Option<&ReviewFields>>),
+        checkpoint: Option<CheckpointNumber>,
+        around: &impl Around,
+    ) -> Taken {
+        let mut submission = std::mem::take(&mut self.submission);
+        let of_entry = |fault| (entry.version, fault);
+        let mut faults = Vec::new();
+        let governed = checkpoint.and_then(|number| Some((number, around.rules_before(number)?)));
+        let decided = governed.map(|(number, _)| Decided::of(&self.track, (entry, text), number));
+        if let Some((checkpoint, rules)) = governed {
+            if let Some(moved) = self.moved_here((entry, text), checkpoint, around) {
+                faults = moved.into_iter().map(of_entry).collect();
+            } else {
+                let judged = self.track.judge(entry, text, rules);
+                faults = judged.into_iter().map(of_entry).collect();
+                // A retirement in an emergency approves nothing.
+                if !is_emergency(text) {
+                    faults.splice(..0, submission.drain(..));
+                    faults.extend(self.lost_target(entry, checkpoint, around).map(of_entry));
+                }
+            }
+        } else if entry.state == EntryState::Unpublished
+            && let Some(rules) = around.rules_at(entry.edited_at)
+        {
+            let judged = self.track.judge_step(entry, text, rules).into_iter().map(of_entry);
+            match self.track.kind_of(entry, text) {
+                StepKind::Submitted => submission = judged.collect(),
+                StepKind::ApprovedInPart => {}
+                _ => {
+                    submission.clear();
+                    faults = judged.collect();
+                }
+            }
+        }
+        let kind = match fields {
+            Some(fields) => self.track.take(entry, text, fields),
+            None => self.track.step(entry, text),
+        };
+        if kind == StepKind::Event && !faults.is_empty() {
+            self.track.disown();
+        }
+        if entry.state == EntryState::Unpublished {
+            self.submission = submission;
+        }
+        Taken { kind, faults, decided }
+    }
+
+    /// What is wrong with the move that made a first version: then the submission of its source
+    /// vouches for it. `None` if no move made it.
+    fn moved_here(
+        &self,
+        (entry, text): (&Entry, &str),
+        checkpoint: CheckpointNumber,
+        around: &impl Around,
+    ) -> Option<Vec<Fault>> {
+        let is_first = entry.version == Version::FIRST && self.track.pending.is_none();
+        let id = self.track.id();
+        let is_new = is_first && entry.is_published();
+        is_new.then(|| around.moved_here(id, entry, text, checkpoint)).flatten()
+    }
+
+    /// A move publishes its target with the event that retires its source.
+    fn lost_target(
+        &self,
+        entry: &Entry,
+        checkpoint: CheckpointNumber,
+        around: &impl Around,
+    ) -> Option<Fault> {
+        let action = self.track.pending.as_ref()?.action.as_ref()?;
+        let Action::Move(target) = action else { return None };
+        let is_lost = entry.is_retirement() && !around.begins(target, checkpoint);
+        let message =
+            || format!("it was moved to `{target}`, which its checkpoint does not publish");
+        is_lost.then(|| Fault { kind: FaultKind::Altered, message: message() })
+    }
+}
+
+/// Returns true if a text says that its document was retired in an emergency, which moves nothing.
+fn is_emergency(text: &str) -> bool {
+    fields_of(text).is_some_and(|fields| fields.state == ReviewState::Emergency)
+}

@@ -1,0 +1,448 @@
+//! The rules in force at every checkpoint of a log (REV-1).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::approvals::{Approvals, Around};
+use crate::chain::error::ChainError;
+use crate::chain::history::{Entry, History};
+use crate::chain::walk::Walk;
+use crate::chain::{replay, vouched};
+use crate::checkpoint::record::{Record, Records};
+use crate::checkpoint::state::Mark;
+use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
+use crate::model::timestamp::Timestamp;
+use crate::review::{Fault, Rules};
+use crate::stewards::{self, Basis, Stewards};
+use crate::vault::config::{Config, Governance};
+use crate::vault::files::Files;
+
+/// The rules in force at every checkpoint of a log.
+///
+/// A version of the configuration or of `stewards.yaml` that a governed vault published without a
+/// valid approval never comes into force: the versions before it stay.
+#[derive(Debug, Default)]
+pub(crate) struct InForce {
+    /// The configuration, from each checkpoint on that changed it.
+    config: Vec<(CheckpointNumber, File<Config>)>,
+    /// The stewards, likewise.
+    stewards: Vec<(CheckpointNumber, File<Stewards>)>,
+    eras: Vec<Era>,
+}
+
+/// The rules from a checkpoint on.
+#[derive(Debug)]
+struct Era {
+    from: CheckpointNumber,
+    at: Timestamp,
+    mode: Mode,
+}
+
+/// How a vault is governed.
+#[derive(Clone, Debug)]
+pub(crate) enum Mode {
+    /// No review is required.
+    Ungoverned,
+    /// These rules judge every event.
+    Governed(Rules),
+    /// The configuration or the stewards cannot be read.
+    Unreadable {
+        /// Rules without stewards.
+        rules: Rules,
+        /// Whether the vault is known to be governed, so that no principal has a role.
+        is_governed: bool,
+    },
+}
+
+/// What is in force of a governance file.
+#[derive(Clone, Debug)]
+pub(crate) enum File<T> {
+    /// It was retired after this version.
+    Retired(Sealed),
+    /// A version that can be read.
+    Read(Sealed, T),
+    /// A version with problems.
+    Invalid(Sealed),
+    /// A version that the chain does not vouch for.
+    Lost(Sealed),
+}
+
+/// A version of a governance file that a checkpoint sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sealed {
+    /// The version and its chain hash.
+    pub(crate) mark: Mark,
+    /// The first checkpoint that seals it.
+    pub(crate) since: CheckpointNumber,
+}
+
+impl Mode {
+    /// The rules that judge an event; `None` in a vault that is not known to be governed.
+    pub(crate) fn rules(&self) -> Option<&Rules> {
+        match self {
+            Self::Ungoverned => None,
+            Self::Governed(rules) => Some(rules),
+            Self::Unreadable { rules, is_governed } => is_governed.then_some(rules),
+        }
+    }
+}
+
+impl<T> File<T> {
+    /// What the version says, if it can be read.
+    pub(crate) fn read(&self) -> Option<&T> {
+        match self {
+            Self::Read(_, found) => Some(found),
+            Self::Retired(_) | Self::Invalid(_) | Self::Lost(_) => None,
+        }
+    }
+
+    /// The version that was sealed last, retired or not.
+    pub(crate) fn sealed(&self) -> Sealed {
+        match self {
+            Self::Read(sealed, _)
+            | Self::Invalid(sealed)
+            | Self::Retired(sealed)
+            | Self::Lost(sealed) => *sealed,
+        }
+    }
+}
+
+impl InForce {
+    /// Reads the histories of the configuration and of `stewards.yaml`.
+    pub(crate) fn of(files: &Files, records: &(impl Records + ?Sized)) -> Self {
+        let ids = [DocumentId::config(), DocumentId::stewards()];
+        let records = ids.each_ref().map(|id| records.record(id));
+        let histories = ids.each_ref().map(|id| replay::load(files, id).ok());
+        let reader = |n: usize| Reader::new(files, &ids[n], histories[n].as_ref(), &records[n]);
+        let (mut config, mut stewards) = (reader(0), reader(1));
+        let mut numbers: BTreeMap<CheckpointNumber, Timestamp> = BTreeMap::new();
+        for events in [&config.events, &stewards.events] {
+            numbers.extend(events.iter().map(|(number, event)| (*number, event.at)));
+        }
+        let mut in_force = Self::default();
+        for (number, at) in numbers {
+            // Both are judged by the rules before their event.
+            let changed = (config.reach(number, &in_force), stewards.reach(number, &in_force));
+            let parsed = changed.0.map(|file| file.parsed(|text| Config::parse(text).ok()));
+            in_force.config.extend(parsed.map(|file| (number, file)));
+            let parsed = changed.1.map(|file| file.parsed(|text| stewards::read(text).stewards));
+            in_force.stewards.extend(parsed.map(|file| (number, file)));
+            let mode = in_force.next_mode();
+            in_force.eras.push(Era { from: number, at, mode });
+        }
+        in_force
+    }
+
+    /// The mode that the files give that were sealed last. A vault that is governed stays so, and
+    /// has no stewards, while one of both is lost or cannot be read.
+    fn next_mode(&self) -> Mode {
+        let before = self.eras.last().map(|era| &era.mode);
+        let was_governed = before.is_some_and(|mode| mode.rules().is_some());
+        let stewards = self.stewards.last().map(|(_, file)| file);
+        match self.config.last().map(|(_, file)| file) {
+            None => Mode::Ungoverned,
+            Some(File::Retired(_)) => match before {
+                Some(Mode::Unreadable { .. }) => before.cloned().unwrap_or(Mode::Ungoverned),
+                _ => Mode::Ungoverned,
+            },
+            Some(File::Read(_, config)) if config.governance != Governance::Governed => {
+                Mode::Ungoverned
+            }
+            Some(File::Read(_, config)) => {
+                let found = stewards.and_then(File::read).cloned().unwrap_or_default();
+                let rules = Rules::of(config, found);
+                match stewards {
+                    Some(File::Lost(_)) => Mode::Unreadable { rules, is_governed: true },
+                    _ => Mode::Governed(rules),
+                }
+            }
+            // A vault that was governed has sealed its stewards.
+            Some(File::Invalid(_) | File::Lost(_)) => Mode::Unreadable {
+                rules: Rules::default(),
+                is_governed: was_governed || stewards.is_some(),
+            },
+        }
+    }
+
+    /// Whether the vault was governed at some checkpoint.
+    pub(crate) fn was_governed(&self) -> bool {
+        self.eras.iter().any(|era| era.mode.rules().is_some())
+    }
+
+    /// The mode from each checkpoint on that changed it, with the time of the checkpoint.
+    pub(crate) fn modes(&self) -> impl Iterator<Item = (CheckpointNumber, Timestamp, &Mode)> {
+        self.eras.iter().map(|era| (era.from, era.at, &era.mode))
+    }
+
+    /// The mode after a checkpoint; number 0 is the empty vault.
+    pub(crate) fn at(&self, checkpoint: CheckpointNumber) -> &Mode {
+        let era = self.eras.iter().rfind(|era| era.from <= checkpoint);
+        era.map_or(&Mode::Ungoverned, |era| &era.mode)
+    }
+
+    /// The rules in force before the event of a checkpoint; `None` if the vault was not governed.
+    pub(crate) fn rules_before(&self, checkpoint: CheckpointNumber) -> Option<&Rules> {
+        let before = self.eras.iter().rfind(|era| era.from < checkpoint);
+        before.and_then(|era| era.mode.rules())
+    }
+
+    /// The rules of a time (REV-31): those in force, and if the vault was not governed then, those of
+    /// the next checkpoint from which it was. A step is later than the checkpoint that it follows, so
+    /// that no checkpoint has its time.
+    pub(crate) fn rules_at(&self, at: Timestamp) -> Option<&Rules> {
+        let (before, after) = self.eras.split_at(self.eras.partition_point(|era| era.at < at));
+        let in_force = before.last().and_then(|era| era.mode.rules());
+        in_force.or_else(|| after.iter().find_map(|era| era.mode.rules()))
+    }
+
+    /// The configuration from each checkpoint on that changed it.
+    pub(crate) fn configs(&self) -> &[(CheckpointNumber, File<Config>)] {
+        &self.config
+    }
+
+    /// The configuration after a checkpoint; `None` if none was ever sealed.
+    pub(crate) fn config_at(&self, checkpoint: CheckpointNumber) -> Option<&File<Config>> {
+        file_at(&self.config, checkpoint)
+    }
+
+    /// `stewards.yaml` after a checkpoint; `None` if none was ever sealed.
+    pub(crate) fn stewards_at(&self, checkpoint: CheckpointNumber) -> Option<&File<Stewards>> {
+        file_at(&self.stewards, checkpoint)
+    }
+}
+
+fn file_at<T>(
+    files: &[(CheckpointNumber, File<T>)],
+    checkpoint: CheckpointNumber,
+) -> Option<&File<T>> {
+    files.iter().rfind(|(from, _)| *from <= checkpoint).map(|(_, file)| file)
+}
+
+impl Around for InForce {
+    fn rules_before(&self, checkpoint: CheckpointNumber) -> Option<&Rules> {
+        self.rules_before(checkpoint)
+    }
+
+    fn rules_at(&self, at: Timestamp) -> Option<&Rules> {
+        self.rules_at(at)
+    }
+
+    // Nothing moves to a governance file, nor from one.
+    fn moved_here(
+        &self,
+        _: &DocumentId,
+        _: &Entry,
+        _: &str,
+        _: CheckpointNumber,
+    ) -> Option<Vec<Fault>> {
+        None
+    }
+
+    fn begins(&self, _: &DocumentId, _: CheckpointNumber) -> bool {
+        false
+    }
+}
+
+/// What a checkpoint does to a governance file.
+struct Event {
+    at: Timestamp,
+    /// The version that it is the first to seal; `None` if it removes the file.
+    mark: Option<Mark>,
+}
+
+/// Reads the history of a governance file as the checkpoints seal it.
+struct Reader<'v> {
+    walk: Option<Walk<'v>>,
+    history: Option<&'v History>,
+    record: &'v Record,
+    events: BTreeMap<CheckpointNumber, Event>,
+    approvals: Approvals,
+    /// Whether nothing is wrong with the versions so far.
+    is_whole: bool,
+    /// The version that came into force last.
+    last: Option<Sealed>,
+}
+
+impl<'v> Reader<'v> {
+    fn new(
+        files: &'v Files,
+        id: &'v DocumentId,
+        history: Option<&'v History>,
+        record: &'v Record,
+    ) -> Self {
+        let mut events = BTreeMap::new();
+        for removal in &record.removals {
+            events.insert(removal.checkpoint, Event { at: removal.at, mark: None });
+        }
+        let mut seen = BTreeSet::new();
+        for seal in &record.seals {
+            if seen.insert(seal.mark.version) {
+                events.insert(seal.checkpoint, Event { at: seal.at, mark: Some(seal.mark) });
+            }
+        }
+        let walk = history.map(|history| Walk::new(files, id, history));
+        let approvals = Approvals::new(id);
+        Self { walk, history, record, events, approvals, is_whole: true, last: None }
+    }
+
+    /// What comes into force by a checkpoint; `None` if nothing changes.
+    fn reach(&mut self, number: CheckpointNumber, around: &InForce) -> Option<File<String>> {
+        let Event { at, mark } = *self.events.get(&number)?;
+        let Some(mark) = mark else {
+            // The reference implementation drops such files from its events: they stay in force.
+            let is_it = |entry: &Entry| entry.retired_at() == Some(at);
+            self.history?.entries().find(|entry| is_it(entry))?;
+            let reached = self.walk_to(is_it, around);
+            let is_governed = around.rules_before(number).is_some();
+            let is_approved = reached.map_or(!is_governed, |reached| reached.is_approved);
+            return self.last.filter(|_| is_approved).map(File::Retired);
+        };
+        let sealed = Sealed { mark, since: number };
+        let reached = self.walk_to(|entry| Some(entry.version) == mark.version, around);
+        let reached = reached.filter(|reached| Some(reached.chain_hash) == mark.chain_hash);
+        let file = match reached {
+            Some(Reached { text: Some(_), is_approved: false, .. }) => return None,
+            Some(Reached { text: Some(text), .. }) => File::Read(sealed, text),
+            _ => File::Lost(sealed),
+        };
+        self.last = Some(sealed);
+        Some(file)
+    }
+
+    /// Takes the versions up to the next one that is asked for.
+    fn walk_to(&mut self, is_it: impl Fn(&Entry) -> bool, around: &InForce) -> Option<Reached> {
+        let walk = self.walk.as_mut()?;
+        while let Some(step) = walk.next() {
+            let Ok(version) = step.version else {
+                self.approvals.lose();
+                self.is_whole = false;
+                continue;
+            };
+            self.is_whole &= version.lacks_nothing();
+            let (entry, is_sound) = (version.entry, version.is_sound);
+            let taken = version.text.map(|text| {
+                let checkpoint = self.record.event_of(entry);
+                self.approvals.take((entry, text), checkpoint, around)
+            });
+            if taken.is_none() {
+                self.approvals.lose();
+            }
+            if is_it(entry) {
+                let is_approved = taken.as_ref()?.faults.is_empty();
+                // An approval is only as good as the steps that it is read from.
+                let is_judged = taken?.decided.is_some();
+                let is_vouched = is_sound && (self.is_whole || !is_judged);
+                let text = version.text.filter(|_| is_vouched && entry.is_published());
+                let (text, chain_hash) = (text.map(str::to_owned), entry.chain_hash);
+                return Some(Reached { chain_hash, text, is_approved });
+            }
+        }
+        None
+    }
+}
+
+/// A version of a governance file.
+struct Reached {
+    chain_hash: Digest,
+    /// Its text, if the chain vouches for that.
+    text: Option<String>,
+    is_approved: bool,
+}
+
+impl File<String> {
+    fn parsed<T>(self, parse: impl FnOnce(&str) -> Option<T>) -> File<T> {
+        match self {
+            Self::Read(sealed, text) => match parse(&text) {
+                Some(found) => File::Read(sealed, found),
+                None => File::Invalid(sealed),
+            },
+            Self::Retired(sealed) => File::Retired(sealed),
+            Self::Invalid(sealed) => File::Invalid(sealed),
+            Self::Lost(sealed) => File::Lost(sealed),
+        }
+    }
+}
+
+/// What is in force of one governance file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TextInForce {
+    /// No checkpoint ever sealed it.
+    Never,
+    /// It was retired after it was sealed.
+    Retired {
+        /// The text that was sealed last, if the chain vouches for it.
+        before: Option<String>,
+    },
+    /// The text that was sealed last.
+    Sealed {
+        /// The text.
+        text: String,
+    },
+}
+
+impl InForce {
+    /// What is in force of the configuration or of `stewards.yaml` after a checkpoint; number 0 is
+    /// the empty vault.
+    ///
+    /// # Errors
+    /// The chain does not vouch for the version in force.
+    pub(crate) fn text(
+        &self,
+        files: &Files,
+        at: CheckpointNumber,
+        id: &DocumentId,
+    ) -> Result<TextInForce, ChainError> {
+        let found = match *id == DocumentId::config() {
+            true => self.config_at(at).map(|file| (file.sealed(), file.is_retired())),
+            false => self.stewards_at(at).map(|file| (file.sealed(), file.is_retired())),
+        };
+        let Some((sealed, is_retired)) = found else { return Ok(TextInForce::Never) };
+        let text = sealed.text(files, id);
+        match is_retired {
+            true => Ok(TextInForce::Retired { before: text.ok() }),
+            false => text.map(|text| TextInForce::Sealed { text }),
+        }
+    }
+
+    /// The stewards in force after a checkpoint, with what they are read from.
+    pub(crate) fn stewards(&self, files: &Files, at: CheckpointNumber) -> stewards::InForce {
+        let found = self.stewards_at(at);
+        let basis = match found {
+            None => Basis::Never,
+            Some(File::Retired(_)) => Basis::Retired,
+            Some(File::Read(Sealed { mark, since }, _)) => {
+                Basis::Sealed { version: mark.version.unwrap_or_default(), since: *since }
+            }
+            Some(File::Invalid(sealed) | File::Lost(sealed)) => {
+                match sealed.text(files, &DocumentId::stewards()) {
+                    Ok(text) => {
+                        let problems = stewards::read(&text).problems;
+                        Basis::Invalid {
+                            version: sealed.mark.version.unwrap_or_default(),
+                            problems,
+                        }
+                    }
+                    Err(why) => Basis::Unreadable(why),
+                }
+            }
+        };
+        let stewards = found.and_then(File::read).cloned().unwrap_or_default();
+        stewards::InForce { stewards, basis }
+    }
+}
+
+impl<T> File<T> {
+    fn is_retired(&self) -> bool {
+        matches!(self, Self::Retired(_))
+    }
+}
+
+impl Sealed {
+    fn text(&self, files: &Files, id: &DocumentId) -> Result<String, ChainError> {
+        let (version, chain_hash) = self.mark.sealed().ok_or(ChainError::HalfSealed)?;
+        let history = replay::load(files, id)?;
+        let sealed = vouched::sealed(files, id, &history, version, &chain_hash)?;
+        Ok(sealed.text)
+    }
+}

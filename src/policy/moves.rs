@@ -1,0 +1,197 @@
+//! What approved moves made of the documents that they retired.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::approvals::{Approvals, Around};
+use super::in_force::InForce;
+use crate::chain::error::ChainError;
+use crate::chain::history::{Entry, History};
+use crate::chain::replay;
+use crate::chain::walk::Walk;
+use crate::checkpoint::record::{Records, Removals, Seal};
+use crate::document::review::ReviewState;
+use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::model::timestamp::Timestamp;
+use crate::review::{Fault, FaultKind, MovedText, Rules, Track, fields_of};
+use crate::vault::files::Files;
+
+/// What moves made of the documents that they retired, for each checkpoint at which a first version
+/// may be the target of one. The history of each source is read once.
+#[derive(Debug, Default)]
+pub(crate) struct Moves {
+    removed: OnceLock<Removals>,
+    found: Mutex<HashMap<CheckpointNumber, Once>>,
+}
+
+/// What the moves of one checkpoint publish, by its id.
+type Once = Arc<OnceLock<HashMap<DocumentId, Moved>>>;
+
+/// The first version of the target of a move.
+#[derive(Clone, Debug)]
+struct Moved {
+    made: MovedText,
+    /// What is wrong with the approval of the move.
+    faults: Vec<Fault>,
+}
+
+impl Moves {
+    /// What the approved moves of a checkpoint publish.
+    fn of(&self, checkpoint: CheckpointNumber, judge: &Judge<'_>) -> Once {
+        // A source may be the target of an earlier move. These are judged from the oldest on, so
+        // that no judgement waits for more than one other.
+        let mut waiting = vec![checkpoint];
+        while let Some(last) = waiting.last().copied() {
+            match self.earlier(last, judge) {
+                Some(earlier) => waiting.push(earlier),
+                None => {
+                    self.once(last).get_or_init(|| self.read(last, judge));
+                    waiting.pop();
+                }
+            }
+        }
+        self.once(checkpoint)
+    }
+
+    fn once(&self, checkpoint: CheckpointNumber) -> Once {
+        // A thread that panicked has left whole entries.
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(found.entry(checkpoint).or_default())
+    }
+
+    fn removed(
+        &self,
+        checkpoint: CheckpointNumber,
+        judge: &Judge<'_>,
+    ) -> &[(DocumentId, Timestamp)] {
+        let removed = self.removed.get_or_init(|| judge.records.removals());
+        removed.get(&checkpoint).map_or(&[], Vec::as_slice)
+    }
+
+    /// An earlier checkpoint whose moves are to be known before those of a checkpoint are.
+    fn earlier(&self, checkpoint: CheckpointNumber, judge: &Judge<'_>) -> Option<CheckpointNumber> {
+        if self.once(checkpoint).get().is_some() {
+            return None;
+        }
+        let began = self.removed(checkpoint, judge).iter().filter_map(|(source, _)| {
+            let record = judge.records.record(source);
+            let first = record.seals.first()?;
+            (first.mark.version == Some(Version::FIRST)).then_some(first.checkpoint)
+        });
+        let mut moved = began.filter(|began| {
+            *began < checkpoint
+                && judge.rules_before(*began).is_some()
+                && !self.removed(*began, judge).is_empty()
+                && self.once(*began).get().is_none()
+        });
+        moved.next()
+    }
+
+    fn read(&self, checkpoint: CheckpointNumber, judge: &Judge<'_>) -> HashMap<DocumentId, Moved> {
+        let removed = self.removed(checkpoint, judge).iter();
+        let moved = removed.filter_map(|(source, at)| judge.moved_away(source, *at, checkpoint));
+        moved.map(|moved| (moved.made.target.clone(), moved)).collect()
+    }
+}
+
+/// The surroundings of every history of a vault.
+#[derive(Clone, Copy)]
+pub(crate) struct Judge<'j> {
+    /// The files of the vault.
+    pub(crate) files: &'j Files,
+    /// The rules in force.
+    pub(crate) in_force: &'j InForce,
+    /// What the log records of each artifact.
+    pub(crate) records: &'j dyn Records,
+    /// What moves made of their sources, as far as it was read.
+    pub(crate) moves: &'j Moves,
+}
+
+impl Judge<'_> {
+    /// The reviews of a history, every hash recomputed and every event judged.
+    ///
+    /// # Errors
+    /// The first version that the chain does not vouch for.
+    pub(crate) fn track(&self, id: &DocumentId, history: &History) -> Result<Track, ChainError> {
+        let record = self.records.record(id);
+        let mut approvals = Approvals::new(id);
+        let mut walk = Walk::new(self.files, id, history);
+        while let Some(step) = walk.next() {
+            let Some((entry, text, fields)) = step.vouched()? else { continue };
+            let fields = Some(fields.as_deref());
+            approvals.take_described((entry, text, fields), record.event_of(entry), self);
+        }
+        Ok(approvals.track)
+    }
+
+    /// What the retirement of a document at an instant publishes under another id.
+    fn moved_away(
+        &self,
+        source: &DocumentId,
+        at: Timestamp,
+        checkpoint: CheckpointNumber,
+    ) -> Option<Moved> {
+        let rules = self.rules_before(checkpoint)?;
+        let history = replay::load(self.files, source).ok()?;
+        let record = self.records.record(source);
+        let mut approvals = Approvals::new(source);
+        let mut walk = Walk::new(self.files, source, &history);
+        while let Some(step) = walk.next() {
+            let (entry, text, fields) = step.vouched().ok()??;
+            let event = record.event_of(entry);
+            if entry.retired_at() != Some(at) {
+                // What comes before the retirement was sealed before it.
+                if event.is_some_and(|number| number >= checkpoint) {
+                    return None;
+                }
+                approvals.take_described((entry, text, Some(fields.as_deref())), event, self);
+                continue;
+            }
+            let made = approvals.track.moved((entry, text), rules, checkpoint.previous())?;
+            let is_approved = approvals.track.published.as_ref().is_some_and(|p| p.is_approved);
+            let taken = approvals.take((entry, text), event, self);
+            let mut faults: Vec<Fault> = taken.faults.into_iter().map(|(_, fault)| fault).collect();
+            for fault in &mut faults {
+                fault.message = format!("its move from `{source}`: {}", fault.message);
+            }
+            if !is_approved {
+                let message = "the text that was moved was published without a valid approval";
+                faults.push(Fault { kind: FaultKind::Missing, message: message.to_owned() });
+            }
+            return Some(Moved { made, faults });
+        }
+        None
+    }
+}
+
+impl Around for Judge<'_> {
+    fn rules_before(&self, checkpoint: CheckpointNumber) -> Option<&Rules> {
+        self.in_force.rules_before(checkpoint)
+    }
+
+    fn rules_at(&self, at: Timestamp) -> Option<&Rules> {
+        self.in_force.rules_at(at)
+    }
+
+    /// A target is, byte for byte, what an approved move of its checkpoint publishes.
+    fn moved_here(
+        &self,
+        id: &DocumentId,
+        entry: &Entry,
+        text: &str,
+        checkpoint: CheckpointNumber,
+    ) -> Option<Vec<Fault>> {
+        fields_of(text).filter(|fields| fields.state == ReviewState::Approved)?;
+        let moves = self.moves.of(checkpoint, self);
+        let moved = moves.get()?.get(id)?;
+        let is_it = moved.made.text == text && moved.made.by == entry.edited_by;
+        is_it.then(|| moved.faults.clone())
+    }
+
+    fn begins(&self, id: &DocumentId, checkpoint: CheckpointNumber) -> bool {
+        let record = self.records.record(id);
+        let is_first = |seal: &&Seal| seal.mark.version == Some(Version::FIRST);
+        record.seals.iter().filter(is_first).any(|seal| seal.checkpoint == checkpoint)
+    }
+}

@@ -1,0 +1,159 @@
+//! Whether what a checkpoint holds, and what left it, was approved (RES-30).
+
+use std::sync::OnceLock;
+
+use super::{Snapshot, Withheld};
+use crate::chain::error::ChainError;
+use crate::chain::history::History;
+use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::fault::LogError;
+use crate::checkpoint::record::Searched;
+use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::policy::{File, Sealings, TextInForce};
+use crate::selector::{Atom, Expr, StatusFilter};
+use crate::vault::config::Config;
+
+/// The approvals of a checkpoint, judged when they are first asked for.
+#[derive(Debug, Default)]
+pub(super) struct Approvals<'v> {
+    /// Those of checkpoints of a log.
+    of_log: Option<Sealings<'v>>,
+    /// The same where an index answers, once the log was read nevertheless.
+    late: OnceLock<Sealings<'static>>,
+}
+
+impl<'v> Approvals<'v> {
+    /// Those of checkpoints of a log.
+    pub(super) fn of_log(checkpoints: Vec<&'v Checkpoint>) -> Self {
+        let of_log = Some(Sealings::new(Searched::new(checkpoints)));
+        Self { of_log, late: OnceLock::new() }
+    }
+}
+
+impl Snapshot<'_> {
+    /// The judge of this checkpoint. An index has judged most; only what it has not makes this read
+    /// the log. The settings of a snapshot are read by this, so that it does not ask for them.
+    fn sealings(&self) -> Result<&Sealings<'_>, LogError> {
+        if let Some(sealings) = self.approvals.of_log.as_ref().or(self.approvals.late.get()) {
+            return Ok(sealings);
+        }
+        let log = crate::trust::read_log(self.vault)?;
+        let chronicle = log.sound()?;
+        let until = chronicle.checkpoints().len().min(self.checkpoint.count());
+        let records = Searched::gathered(&chronicle.checkpoints()[..until]);
+        Ok(self.approvals.late.get_or_init(|| Sealings::new(records)))
+    }
+
+    /// Refuses a version that a governed vault published without a valid approval.
+    pub(super) fn check_approval(
+        &self,
+        id: &DocumentId,
+        history: &History,
+        sealed: (Version, &Digest),
+    ) -> Result<(), ChainError> {
+        let sealings = self.sealings().map_err(|why| ChainError::Log(Box::new(why)))?;
+        let found = sealings.version(self.vault.files(), (id, history), sealed);
+        found.map_or(Ok(()), Err)
+    }
+
+    /// What is wrong with the approval of a version that some checkpoint up to this one seals; `None`
+    /// of every other version.
+    pub(crate) fn unapproved(
+        &self,
+        id: &DocumentId,
+        version: Version,
+        history: &History,
+    ) -> Option<ChainError> {
+        let chain_hash = history.entry(version)?.chain_hash;
+        self.check_approval(id, history, (version, &chain_hash)).err()
+    }
+
+    /// Why an artifact is missing that left the maps without a valid approval; `None` if the
+    /// checkpoint holds it, or it left as it should.
+    pub(super) fn removed_unapproved(&self, id: &DocumentId) -> Option<ChainError> {
+        if let Some(at) = self.map.index()
+            && !at.lost().contains(&id.as_str())
+        {
+            return None;
+        }
+        if !self.may_name(id) {
+            return None;
+        }
+        match self.sealings() {
+            Ok(sealings) => sealings.removal(self.vault.files(), id),
+            Err(why) => Some(ChainError::Log(Box::new(why))),
+        }
+    }
+
+    /// The documents that left the maps without a valid approval, in byte order of their ids.
+    pub(crate) fn lost_documents(&self) -> Vec<Withheld> {
+        let files = self.vault.files();
+        let found = match self.map.index() {
+            Some(at) if at.lost().is_empty() => return Vec::new(),
+            _ => match self.sealings() {
+                Ok(sealings) => sealings.removals(files),
+                Err(_) => return Vec::new(),
+            },
+        };
+        let found = found.into_iter().filter(|(id, _)| id.is_document() && self.may_name(id));
+        found.map(|(id, why)| Withheld { id, why }).collect()
+    }
+
+    /// Those of them that a selector may cover. Their fields are unknown, as those of a document
+    /// that cannot be read.
+    pub(super) fn lost_of(&self, expr: &Expr) -> Vec<Withheld> {
+        let mut lost = self.lost_documents();
+        lost.retain(|withheld| {
+            let covers = |atom: &Atom| match atom {
+                Atom::Document(id) => Some(*id == withheld.id),
+                Atom::Folder(folder) => Some(withheld.id.as_str().starts_with(folder.as_str())),
+                Atom::Status(StatusFilter::Draft | StatusFilter::Staged) => Some(false),
+                Atom::Tag(_)
+                | Atom::Type(_)
+                | Atom::Status(StatusFilter::Published)
+                | Atom::Transport(_)
+                | Atom::Server(_) => None,
+            };
+            expr.may_hold(&covers)
+        });
+        lost
+    }
+
+    /// The configuration in force, where the one that the checkpoint holds is not; the error is why
+    /// that one is not.
+    pub(super) fn config_in_force(
+        &self,
+        why: Withheld,
+    ) -> Result<Option<Result<Config, Config>>, Withheld> {
+        if !why.why.is_unapproved() {
+            return Err(why);
+        }
+        let Ok(sealings) = self.sealings() else { return Err(why) };
+        match sealings.in_force(self.vault.files()).config_at(self.checkpoint) {
+            Some(File::Read(_, config)) => Ok(Some(Ok(config.clone()))),
+            Some(File::Invalid(_)) => Ok(Some(Err(Config::default()))),
+            Some(File::Retired(_)) | None => Ok(None),
+            Some(File::Lost(_)) => Err(why),
+        }
+    }
+
+    /// The text of `stewards.yaml` in force; `None` if there is none that the chain vouches for.
+    pub(super) fn stewards_in_force(&self) -> Option<String> {
+        let id = DocumentId::stewards();
+        match self.own(&id) {
+            Some(Ok(sealed)) => Some(sealed.text),
+            None => None,
+            Some(Err(why)) if !why.why.is_unapproved() => None,
+            Some(Err(_)) => {
+                let files = self.vault.files();
+                let in_force = self.sealings().ok()?.in_force(files);
+                match in_force.text(files, self.checkpoint, &id) {
+                    Ok(TextInForce::Sealed { text }) => Some(text),
+                    _ => None,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! What was published past the review of a governed vault is not handed out, whoever asks and however
+//! (`spec/resolve.md`, RES-30).
+
+use serde_json::{Value, json};
+
+use crate::forger::{Becomes, Forger};
+use crate::harness::{Output, Place};
+use crate::mcp_resources::asked;
+
+const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  - \
+    {principal: kim@x.com, role: reviewer}\n  - {principal: ana@x.com, role: editor}\nreview:\n  \
+    folders:\n    nodes/two/: {required: 2}\n";
+
+const BO: &str = "bo@x.com";
+const ANA: &str = "ana@x.com";
+const EVE: &str = "eve@x.com";
+const SECRET: &str = "unreviewed words";
+
+/// A governed vault; Bo and Kim review, Ana edits. `nodes/a` was published before it was governed.
+fn governed() -> Place {
+    let place = Place::vault();
+    place.edit(".context/config.yaml", "audit:\n  retention: 184d\n", "");
+    place.write("nodes/a.md", "---\ntags: ['#t']\n---\n# A\n\none\n");
+    place.write("nodes/b.md", "---\ntags: ['#t']\n---\n# B\n\ntwo [a](a.md)\n");
+    place.write("nodes/two/c.md", "# C\n\nthree\n");
+    place.write("CONTEXT.md", "Read this.\n");
+    place.write("packs/p.yml", "id: p\nlabel: P\nquery: '#t'\n");
+    place.ctx("publish --all --as ana@x.com").ok();
+    place.write("stewards.yaml", STEWARDS);
+    place.ctx("govern on --as ana@x.com").ok();
+    place
+}
+
+fn by(place: &Place, who: &str, line: &str) -> Output {
+    place.ctx(&format!("{line} --as {who}@x.com"))
+}
+
+/// The findings of `verify` about approvals: code, id and version.
+fn found(place: &Place) -> Vec<(String, String, u64)> {
+    let report = place.ctx("verify --json").json("ctx.verify");
+    let findings = report["findings"].as_array().unwrap().iter();
+    let of_approvals = findings.filter(|f| {
+        let code = f["code"].as_str().unwrap();
+        code.starts_with("approval-") || code == "unrecorded-removal"
+    });
+    let key = |f: &Value| {
+        let text = |key: &str| f[key].as_str().unwrap_or_default().to_owned();
+        (text("code"), text("id"), f["version"].as_u64().unwrap_or_default())
+    };
+    let mut found: Vec<_> = of_approvals.map(key).collect();
+    found.sort();
+    found
+}
+
+/// Every command and tool that hands out texts leaves `id` out, names `code`, and exits 1; with an
+/// index and without.
+fn is_left_out(place: &Place, id: &str, code: &str) {
+    let report = place.ctx("verify --json").exits(1).json("ctx.verify");
+    let head = report["checkpoints"].as_u64().unwrap();
+    let message = {
+        let findings = report["findings"].as_array().unwrap().clone();
+        let it = findings.iter().find(|f| f["code"] == code && f["id"] == id);
+        it.unwrap_or_else(|| panic!("{code} {id}: {report}"))["message"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let lines = [
+        format!("read {id}"),
+        format!("resolve {id}"),
+        format!("resolve contextnest://{id}"),
+        "resolve nodes/".to_owned(),
+        "resolve #t".to_owned(),
+        "resolve '#t + type:document'".to_owned(),
+        "resolve status:published --bodies".to_owned(),
+        "resolve nodes/ --explain".to_owned(),
+        "resolve nodes/ --budget 4000".to_owned(),
+        "resolve pack:p".to_owned(),
+        "list".to_owned(),
+        "search words".to_owned(),
+        "context".to_owned(),
+        format!("neighbors {id}"),
+        format!("checkout {head} ../out"),
+    ];
+    for line in &lines {
+        let output = place.ctx(line);
+        let whole = format!("{}{}", output.stdout, output.stderr);
+        assert!(!whole.contains(SECRET), "{line}: {whole}");
+        assert_eq!(output.exit, 1, "{line}: {}", output.whole());
+        assert!(whole.contains(code) && whole.contains(&message), "{line}: {}", output.whole());
+        let json = place.ctx(&format!("{line} --json"));
+        assert_eq!(json.exit, 1, "{line}: {}", json.whole());
+        let whole = format!("{}{}", json.stdout, json.stderr);
+        assert!(whole.contains(code) && !whole.contains(SECRET), "{line}: {whole}");
+        assert!(!place.home().join("out").exists(), "{line}");
+    }
+    let calls = [
+        ("context_read", json!({"id": id})),
+        ("context_resolve", json!({"selector": "nodes/"})),
+        ("context_search", json!({"query": "words"})),
+        ("context_init", json!({})),
+    ];
+    for (tool, arguments) in calls {
+        let request = json!({"name": tool, "arguments": arguments});
+        let answers = asked(place, "mcp --as ana@x.com", &[("tools/call", request)]);
+        let whole = answers[0].to_string();
+        assert!(!whole.contains(SECRET) && whole.contains(code), "{tool}: {whole}");
+    }
+}
+
+#[test]
+fn readers_leave_out_what_was_published_past_the_review() {
+    let forgeries: [(&str, &str, &str, fn(&mut Forger<'_>)); 7] = [
+        ("nodes/a", "approval-self", "its author approved it", |f| {
+            f.submit("nodes/a", BO, SECRET);
+            f.approve("nodes/a", BO, BO);
+        }),
+        ("nodes/a", "approval-unauthorised", "an editor approved it", |f| {
+            f.submit("nodes/a", BO, SECRET);
+            f.approve("nodes/a", ANA, ANA);
+        }),
+        ("nodes/a", "approval-unauthorised", "no editor submitted it", |f| {
+            f.submit("nodes/a", EVE, SECRET);
+            f.approve("nodes/a", BO, BO);
+        }),
+        ("nodes/two/c", "approval-missing", "one of two approved it", |f| {
+            f.submit("nodes/two/c", ANA, SECRET);
+            f.approve("nodes/two/c", BO, BO);
+        }),
+        ("nodes/a", "approval-altered", "the approval added a line", |f| {
+            f.submit("nodes/a", ANA, "fine\n");
+            let fields = [("review", "approved"), ("approved_by", BO), ("approved_at", "AT")];
+            let text = f.stamped("nodes/a", "published", &fields) + SECRET;
+            f.add("nodes/a", BO, Becomes::Published, &text);
+            f.seal(&["nodes/a"], &[]);
+        }),
+        ("nodes/a", "approval-missing", "nobody reviewed it", |f| {
+            let text = f.stamped("nodes/a", "published", &[]) + SECRET;
+            f.add("nodes/a", ANA, Becomes::Published, &text);
+            f.seal(&["nodes/a"], &[]);
+        }),
+        ("nodes/a", "approval-missing", "the submission is of what was published before", |f| {
+            f.submit("nodes/a", ANA, "fine\n");
+            let fields = [("review", "approved"), ("approved_by", BO), ("approved_at", "AT")];
+            let text = f.stamped("nodes/a", "published", &fields);
+            f.add("nodes/a", BO, Becomes::Published, &text);
+            f.seal(&["nodes/a"], &[]);
+            let text = f.stamped("nodes/a", "published", &fields) + SECRET;
+            f.add("nodes/a", BO, Becomes::Published, &text);
+            f.seal(&["nodes/a"], &[]);
+        }),
+    ];
+    for (id, code, what, forge) in forgeries {
+        let place = governed();
+        forge(&mut Forger::new(&place));
+        let expected = vec![(code.to_owned(), id.to_owned())];
+        let names: Vec<_> = found(&place).into_iter().map(|(code, id, _)| (code, id)).collect();
+        assert!(names.contains(&expected[0]), "{what}: {names:?}");
+        is_left_out(&place, id, code);
+        // What was published before the vault was governed is served as before.
+        place.ctx("read nodes/b").ok();
+        place.ctx("resolve nodes/b").ok();
+        place.ctx(&format!("read {id} --at 2")).ok();
+    }
+}
+
+#[test]
+fn a_later_approval_makes_an_unapproved_document_available_again() {
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    forger.submit("nodes/a", BO, SECRET);
+    forger.approve("nodes/a", BO, BO);
+    place.ctx("read nodes/a").exits(1);
+    place.ctx("restore nodes/a --version 1 --force --as ana@x.com").ok();
+    place.write("nodes/a.md", place.read("nodes/a.md") + "\nreviewed\n");
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    assert!(place.ctx("read nodes/a").ok().stdout.contains("reviewed"));
+    place.ctx("resolve nodes/").ok();
+    assert_eq!(found(&place).len(), 1);
+}
+
+#[test]
+fn an_unapproved_text_bars_its_author_like_any_other() {
+    // Another principal submits the forged text again, as its renewal.
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    forger.submit("nodes/a", BO, SECRET);
+    let fields = [("review", "approved"), ("approved_by", ANA), ("approved_at", "AT")];
+    let text = forger.stamped("nodes/a", "published", &fields);
+    forger.add("nodes/a", ANA, Becomes::Published, &text);
+    forger.seal(&["nodes/a"], &[]);
+    by(&place, "ana", "submit nodes/a --renew").ok();
+    let refused = by(&place, "bo", "approve nodes/a").exits(3);
+    assert!(refused.stderr.contains("error[own-submission]"), "{}", refused.whole());
+    by(&place, "kim", "approve nodes/a").ok();
+    place.ctx("read nodes/a").ok();
+}
+
+/// Approves a version of a governance file that was never submitted, as eve.
+fn replaced(forger: &mut Forger<'_>, id: &str, who: &str, text: &str) {
+    forger.add(id, who, Becomes::Published, text);
+    forger.seal(&[id], &[]);
+}
+
+#[test]
+fn a_governance_version_without_an_approval_never_comes_into_force() {
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    let (_, stewards) = forger.last("stewards.yaml");
+    replaced(&mut forger, "stewards.yaml", EVE, &(stewards + "  # eve\n").replace(BO, EVE));
+    forger.submit("nodes/a", ANA, SECRET);
+    forger.approve("nodes/a", EVE, EVE);
+    let expected =
+        [("approval-missing", "stewards.yaml", 2), ("approval-unauthorised", "nodes/a", 3)];
+    let expected = expected.map(|(code, id, n)| (code.to_owned(), id.to_owned(), n));
+    assert_eq!(found(&place), expected);
+    is_left_out(&place, "nodes/a", "approval-unauthorised");
+    // Writers go by the last approved rules, too.
+    let listed = place.ctx("steward list").ok().stdout;
+    assert!(listed.contains(BO) && !listed.contains(EVE), "{listed}");
+    place.ctx("restore nodes/b --as ana@x.com").ok();
+    place.write("nodes/b.md", place.read("nodes/b.md") + "\nmore\n");
+    by(&place, "ana", "submit nodes/b").ok();
+    by(&place, "eve", "approve nodes/b").exits(3);
+    by(&place, "bo", "approve nodes/b").ok();
+    assert_eq!(found(&place), expected);
+    place.ctx("read nodes/b").ok();
+    // So can the forged file be replaced.
+    place.ctx("restore stewards.yaml --version 1 --force --as ana@x.com").ok();
+    by(&place, "bo", "submit stewards.yaml").ok();
+    by(&place, "kim", "approve stewards.yaml").ok();
+    assert_eq!(found(&place), expected);
+}
+
+#[test]
+fn an_unapproved_end_of_governance_changes_nothing() {
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    let (_, config) = forger.last(".context/config.yaml");
+    let text = config.replace("governance: governed\n", "");
+    assert_ne!(text, config);
+    replaced(&mut forger, ".context/config.yaml", BO, &text);
+    let plain = forger.stamped("nodes/a", "published", &[]) + SECRET;
+    forger.add("nodes/a", EVE, Becomes::Published, &plain);
+    forger.seal(&["nodes/a"], &[]);
+    let expected =
+        [("approval-missing", ".context/config.yaml", 3), ("approval-missing", "nodes/a", 2)];
+    assert_eq!(found(&place), expected.map(|(code, id, n)| (code.to_owned(), id.to_owned(), n)));
+    is_left_out(&place, "nodes/a", "approval-missing");
+    by(&place, "eve", "publish nodes/b").exits(3);
+    place.ctx("read .context/config.yaml").exits(1);
+}
+
+#[test]
+fn an_unapproved_configuration_neither_opens_nor_reads_texts_otherwise() {
+    let place = Place::vault();
+    place.edit(".context/config.yaml", "audit:\n  retention: 184d\n", "");
+    place.edit(".context/config.yaml", "layout: structured", "layout: obsidian");
+    place.write("nodes/a.md", "# A\n\none %%a comment%%\n");
+    place.ctx("publish --all --as ana@x.com").ok();
+    place.write("stewards.yaml", STEWARDS);
+    place.write(".context/config.yaml", place.read(".context/config.yaml") + "reads: stewards\n");
+    place.ctx("govern on --as ana@x.com").ok();
+    let mut forger = Forger::new(&place);
+    let (_, config) = forger.last(".context/config.yaml");
+    let text = config.replace("reads: stewards", "reads: open").replace("obsidian", "structured");
+    replaced(&mut forger, ".context/config.yaml", EVE, &text);
+    for _ in ["without an index", "with one"] {
+        place.ctx("resolve nodes/ --bodies --as eve@x.com").exits(0);
+        place.ctx("read nodes/a --as eve@x.com").exits(1);
+        let read = place.ctx("resolve nodes/a --bodies --as ana@x.com").ok();
+        assert!(
+            read.stdout.contains("one") && !read.stdout.contains("a comment"),
+            "{}",
+            read.whole()
+        );
+    }
+}
+
+#[test]
+fn an_unapproved_retirement_is_named_in_every_answer_that_covers_the_document() {
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    let text = forger.stamped("nodes/a", "draft", &[]);
+    forger.add("nodes/a", EVE, Becomes::Retired, &text);
+    forger.seal(&["nodes/b"], &["nodes/a"]);
+    is_left_out(&place, "nodes/a", "approval-missing");
+    place.ctx("resolve nodes/b").ok();
+    place.ctx("resolve nodes/two/").ok();
+    place.ctx("resolve nodes/a --at 2").ok();
+    // A retirement that its history does not record is none either.
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    forger.seal(&["nodes/b"], &["nodes/a"]);
+    is_left_out(&place, "nodes/a", "unrecorded-removal");
+}
+
+#[test]
+fn unapproved_instructions_and_packs_are_left_out() {
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    replaced(&mut forger, "CONTEXT.md", EVE, &format!("Obey: {SECRET}.\n"));
+    let pack = format!("id: p\nlabel: P\nagent_instructions: {SECRET}\nquery: nodes/\n");
+    replaced(&mut forger, "packs/p.yml", EVE, &pack);
+    for _ in ["without an index", "with one"] {
+        for line in [
+            "context",
+            "resolve nodes/ --bodies",
+            "resolve pack:p",
+            "pack show p",
+            "read CONTEXT.md",
+        ] {
+            let output = place.ctx(line).exits(1);
+            let whole = output.whole();
+            assert!(
+                whole.contains("approval-missing") && !whole.contains(SECRET),
+                "{line}: {whole}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_target_of_an_unapproved_move_is_left_out() {
+    let place = governed();
+    by(&place, "ana", "mv nodes/a nodes/z").ok();
+    let mut forger = Forger::new(&place);
+    let fields = [("review", "approved"), ("approved_by", ANA), ("approved_at", "AT")];
+    let text = forger.stamped("nodes/a", "draft", &fields);
+    forger.add("nodes/a", ANA, Becomes::Retired, &text);
+    let honest = governed();
+    by(&honest, "ana", "mv nodes/a nodes/z").ok();
+    by(&honest, "bo", "approve nodes/a").ok();
+    honest.ctx("read nodes/z").ok();
+    let made = Forger::new(&honest).last("nodes/z").1;
+    let at =
+        |text: &str| text.lines().find_map(|l| l.strip_prefix("approved_at: ")).unwrap().to_owned();
+    let made = made.replace(&at(&made), &at(&text)).replace(BO, ANA);
+    let updated =
+        |text: &str| text.lines().find_map(|l| l.strip_prefix("updated_at: ")).unwrap().to_owned();
+    let made = made.replace(&updated(&made), &updated(&text));
+    forger.add("nodes/z", ANA, Becomes::Published, &made);
+    forger.seal(&["nodes/z"], &["nodes/a"]);
+    place.ctx("read nodes/z").exits(1);
+    place.ctx("read nodes/a").exits(1);
+}
