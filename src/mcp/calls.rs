@@ -335,9 +335,11 @@ fn check_names(workspace: &Workspace<'_>, arguments: &JsonObject) -> Result<(), 
     let several = arguments.get("ids").and_then(Value::as_array).into_iter().flatten();
     let vault = workspace.vault()?;
     for text in one.chain(several.filter_map(Value::as_str)) {
-        // What is no name at all is refused by the call.
-        if let Ok(id) = workspace.named(&vault, text) {
-            workspace.check_writable(&vault, &id)?;
+        match workspace.named(&vault, text) {
+            Ok(id) => workspace.check_writable(&vault, &id)?,
+            Err(why) if why.code == Code::UnknownId => return Err(why),
+            // A URI that names no document is refused by the call.
+            Err(_) => {}
         }
     }
     Ok(())

@@ -86,6 +86,9 @@ pub enum Verdict {
 pub trait Overseer: Debug + Send + Sync {
     /// What is to become of a change.
     fn judge(&self, change: &Change<'_>) -> Verdict;
+
+    /// Is told of each path in the vault that is opened, listed or looked at.
+    fn looks(&self, _path: &str) {}
 }
 
 /// The disk of a vault.
@@ -96,6 +99,13 @@ impl Disk {
     /// A disk of which every change is asked about.
     pub fn overseen(by: Arc<dyn Overseer>) -> Self {
         Self(Some(by))
+    }
+
+    /// Tells the observer of a path that is about to be looked at.
+    pub(super) fn looks(&self, path: &str) {
+        if let Some(overseer) = &self.0 {
+            overseer.looks(path);
+        }
     }
 
     /// How many bytes of a write are made before it fails; none where all is well.

@@ -282,6 +282,7 @@ impl Files {
     /// without following a link.
     pub(crate) fn folder(&self, path: &str) -> Option<OpenFolder> {
         let path = if path.is_empty() { "." } else { path };
+        self.disk.looks(path);
         open_beneath(&self.dir, path, DIRECTORY, Mode::empty()).ok().map(OpenFolder)
     }
 
@@ -302,6 +303,7 @@ impl Files {
 
     pub(super) fn open_regular(&self, path: &str) -> Result<(File, Metadata), FileError> {
         let flags = READ | OFlags::NONBLOCK | OFlags::NOCTTY;
+        self.disk.looks(path);
         let open = |path: &str| open_beneath(&self.dir, path, flags, Mode::empty());
         let opened = match open(path) {
             Err(Errno::NOENT) => match self.recased(path) {
@@ -352,6 +354,7 @@ impl Files {
     }
 
     fn stat(&self, path: &str) -> Option<Stat> {
+        self.disk.looks(path);
         let stat = |path: &str| rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW);
         match stat(path) {
             Err(Errno::NOENT) => stat(&self.recased(path)?).ok(),
@@ -362,6 +365,7 @@ impl Files {
     /// The path of the file that is the live file of `path`: this path, or one that differs in case
     /// where nothing has exactly this path (VAULT-65).
     pub(crate) fn spelled<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        self.disk.looks(path);
         match rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => self.recased(path).map_or(Cow::Borrowed(path), Cow::Owned),
             _ => Cow::Borrowed(path),
@@ -397,6 +401,7 @@ impl Files {
 
     /// Whether a folder is at a path; a link to one is none.
     pub fn is_folder(&self, path: &str) -> bool {
+        self.disk.looks(path);
         let stat = rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW);
         stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
     }
@@ -433,6 +438,7 @@ impl Files {
         take: impl Fn(&OwnedFd, &str, FileType) -> T,
     ) -> Result<Vec<T>, FileError> {
         let fail = |e| FileError::from_errno("list", folder, e);
+        self.disk.looks(folder);
         let fd = open_beneath(&self.dir, folder, DIRECTORY, Mode::empty()).map_err(fail)?;
         let mut all = Vec::new();
         for entry in rustix::fs::Dir::read_from(&fd).map_err(fail)? {

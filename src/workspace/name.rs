@@ -102,7 +102,11 @@ impl Workspace<'_> {
     }
 
     fn known(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
-        let id = self.named(vault, text)?;
+        let mut id = self.named(vault, text)?;
+        if self.options.is_served {
+            // Before anything of it is looked at.
+            id = self.nameable(vault, id)?;
+        }
         if is_known(vault, &id) && !is_hidden(vault, &id) {
             return Ok(id);
         }
@@ -113,7 +117,7 @@ impl Workspace<'_> {
         {
             match Snapshot::at(vault, &chronicle, None) {
                 Ok(head) if head.is_limited() || is_of_published => {
-                    return Err(unknown(&head, &id)?);
+                    return Err(unknown(&head, id.as_str())?);
                 }
                 Err(why @ LogError::NoReader) => return Err(why.into()),
                 _ => {}
@@ -188,6 +192,9 @@ impl Workspace<'_> {
                 }
             };
         }
+        if self.options.is_served {
+            return self.named_by_id(vault, text);
+        }
         if let Some(id) = text.parse::<DocumentId>().ok().filter(|id| is_known(vault, id)) {
             return self.alone_in(vault, text, self.as_recorded(vault, id));
         }
@@ -203,6 +210,22 @@ impl Workspace<'_> {
                 Err(Failure::new(Code::Usage, message).hint(hint))
             }
             (None, _) => Ok(self.as_recorded(vault, text.parse()?)),
+        }
+    }
+
+    /// Reads an id, which a path to the same file is not (MCP-36). What the reader may not be told of is not
+    /// looked for.
+    fn named_by_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
+        let Ok(id) = text.parse::<DocumentId>() else {
+            let log = crate::trust::open_log(vault)?;
+            return Err(match log.sound() {
+                Ok(chronicle) => unknown(&Snapshot::at(vault, &chronicle, None)?, text)?,
+                Err(_) => Failure::unknown_id(text, None),
+            });
+        };
+        match self.nameable(vault, id.clone()) {
+            Ok(id) => Ok(self.as_recorded(vault, id)),
+            Err(_) => Ok(id),
         }
     }
 
@@ -243,20 +266,34 @@ impl Workspace<'_> {
         if is_uri(text) {
             return of_uri(text, &Snapshot::of(vault, source, None)?.authorities()?);
         }
+        // Over MCP only what the reader may read is known (MCP-36).
+        let head = match self.options.is_served && text.contains(['#', '@']) {
+            true => Some(Snapshot::of(vault, source, None)?),
+            false => None,
+        };
+        let is_known = |id: &DocumentId| match &head {
+            Some(head) => head.holds(id).unwrap_or(false),
+            None => is_known(vault, id),
+        };
         // Whether a document has the name decides nothing that a reader could find out (REV-22): what
         // no file has as it is written names a section.
-        let is_literal = || text.parse::<DocumentId>().is_ok_and(|id| is_known(vault, &id));
+        let is_literal = || text.parse::<DocumentId>().is_ok_and(|id| is_known(&id));
         if let Some((name, anchor)) = text.rsplit_once('#')
-            && let Ok(named) = self.pinned(vault, name)
-            && (is_known(vault, &named.id) || !is_literal())
+            && let Ok(named) = self.pinned(vault, name, &is_known)
+            && (is_known(&named.id) || !is_literal())
         {
             return Ok(Named { anchor: Some(anchor.to_owned()), ..named });
         }
-        self.pinned(vault, text)
+        self.pinned(vault, text, &is_known)
     }
 
     /// Reads `ID` or `ID@N`.
-    fn pinned(&self, vault: &Vault, text: &str) -> Result<Named, Failure> {
+    fn pinned(
+        &self,
+        vault: &Vault,
+        text: &str,
+        is_known: &dyn Fn(&DocumentId) -> bool,
+    ) -> Result<Named, Failure> {
         let Some((name, number)) = text.rsplit_once('@') else {
             return Ok(Named::whole(self.named(vault, text)?));
         };
@@ -265,7 +302,7 @@ impl Workspace<'_> {
             && !name.is_empty()
         {
             let id = self.named(vault, name)?;
-            let uri: Uri = match is_known(vault, &id) {
+            let uri: Uri = match is_known(&id) {
                 true => Uri::document(id),
                 false => format!("contextnest://{name}").parse()?,
             };
@@ -275,7 +312,7 @@ impl Workspace<'_> {
             }
         }
         let literal = self.named(vault, text)?;
-        if is_known(vault, &literal) {
+        if is_known(&literal) {
             return Ok(Named::whole(literal));
         }
         Err(Failure::new(Code::Usage, format!("`{number}` is not the number of a checkpoint"))
@@ -305,7 +342,7 @@ impl Workspace<'_> {
     /// path (`./x`, `../x`, `x.md`), the file at that path from here.
     pub(crate) fn new_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         let is_path = text.starts_with("./") || text.starts_with("../") || text.ends_with(".md");
-        if !is_path {
+        if !is_path || self.options.is_served {
             return Ok(DocumentId::of_new(text)?);
         }
         let cwd =

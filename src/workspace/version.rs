@@ -49,7 +49,7 @@ pub(crate) fn text_of(
 ) -> Result<(String, History), Failure> {
     check_name(head, id)?;
     if is_hidden(vault, id) {
-        return Err(unknown(head, id)?);
+        return Err(unknown(head, id.as_str())?);
     }
     let (text, history) = any_text_of(vault, chronicle, id, version)?;
     let is_step = check_text(head, id, (version, &history), &text)?;
@@ -164,14 +164,13 @@ fn was_published(vault: &Vault, id: &DocumentId) -> bool {
 
 /// Refuses to name an artifact that the reader of `head` may not know of, as one that there is not.
 pub(crate) fn check_name(head: &Snapshot<'_>, id: &DocumentId) -> Result<(), Failure> {
-    if head.may_name(id) { Ok(()) } else { Err(unknown(head, id)?) }
+    if head.may_name(id) { Ok(()) } else { Err(unknown(head, id.as_str())?) }
 }
 
-/// An id that nothing has, with the nearest one that the reader of `head` may know of.
-pub(crate) fn unknown(head: &Snapshot<'_>, id: &DocumentId) -> Result<Failure, Failure> {
+/// A name that nothing has, with the nearest id that the reader of `head` may know of.
+pub(crate) fn unknown(head: &Snapshot<'_>, name: &str) -> Result<Failure, Failure> {
     let known = || Ok::<_, Failure>(head.state()?.iter().map(|(id, _)| id.as_str()));
     // A folder, or a pattern of a shell for the files in one.
-    let name = id.as_str();
     let folder = name.find('*').map_or(Some(name), |at| Some(name[..at].rsplit_once('/')?.0));
     let folder = folder.map(|folder| format!("{folder}/"));
     if let Some(folder) = folder
@@ -258,7 +257,7 @@ pub(crate) fn published(
                     Err(_) => Hint::from(format!("`{}` is not a document", id.live_path())),
                 }
             } else {
-                let unknown = unknown(snapshot, id)?;
+                let unknown = unknown(snapshot, id.as_str())?;
                 // To a reader from whom documents are hidden nothing else may be said of one.
                 let is_same = snapshot.is_limited();
                 return Err(if is_same { unknown } else { Failure { message, ..unknown } });

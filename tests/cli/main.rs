@@ -70,6 +70,7 @@ mod mcp_budget;
 mod mcp_config;
 mod mcp_doctor;
 mod mcp_http;
+mod mcp_ids;
 mod mcp_notices;
 mod mcp_pages;
 mod mcp_parity;

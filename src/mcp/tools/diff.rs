@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, Outputs, Question, limit};
-use crate::report::failure::{Code, Failure};
+use crate::report::failure::Failure;
 use crate::resolve::Snapshot;
 use crate::workspace::call::Call;
 
@@ -38,17 +38,10 @@ impl Question for Diff {
         let log = call.log(&vault)?;
         let chronicle = log.sound()?;
         let head = Snapshot::at(&vault, &chronicle, None)?;
-        let places = call.workspace.places_at(&vault, &head, std::slice::from_ref(&self.id))?;
-        let [id] = places.ids() else {
-            return Err(Failure::new(
-                Code::Usage,
-                format!("`{}` names no single document", self.id),
-            )
-            .hint("pass the id of a document, as `context_overview` lists it"));
-        };
+        let id = call.workspace.readable_id(&vault, &self.id)?;
         let (v1, v2) = (self.v1.to_string(), self.v2.to_string());
         let sides = (Some(v1.as_str()), Some(v2.as_str()));
-        let difference = call.diff((&vault, &chronicle, &head), id, sides)?;
+        let difference = call.diff((&vault, &chronicle, &head), &id, sides)?;
         Answer::of(call, &difference.report())
             .within(limit(self.budget), "read the versions by section, or raise `budget`")
     }

@@ -47,6 +47,10 @@ impl Workspace<'_> {
     /// The selector that an argument of `list` stands for, which may be the path of a folder; none
     /// for the vault's folder.
     pub(crate) fn listed(&self, vault: &Vault, text: &str) -> Option<String> {
+        if self.options.is_served {
+            // Which folders there are on the disk is not told (MCP-36).
+            return Some(text.to_owned()).filter(|text| !text.trim().is_empty());
+        }
         match self.listed_folder(vault, text) {
             Some(folder) => Some(folder).filter(|folder| !folder.is_empty()),
             None => Some(text.to_owned()),

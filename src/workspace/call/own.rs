@@ -87,6 +87,10 @@ impl Call<'_> {
         let named = self.workspace.named(vault, id)?;
         self.recording.class = Some(Class::Direct);
         self.recording.query = Some(id.to_owned());
+        match self.workspace.check_writable(vault, &named) {
+            Err(why) if why.code == Code::UnknownId => return Err(none_of_yours(vault, &named)),
+            checked => checked?,
+        }
         if let Some((bytes, hash)) = self.workspace.own_draft(vault, &named)? {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             self.recording.listed = Some(1);

@@ -56,6 +56,10 @@ impl Call<'_> {
         version: Option<Version>,
     ) -> Result<Submitted, Failure> {
         let named = self.workspace.named(vault, id)?;
+        if vault.reader().is_of_published() {
+            // Before anything of it is looked at.
+            self.workspace.check_writable(vault, &named)?;
+        }
         self.workspace.check_told(vault, &named)?;
         let log = self.log(vault)?;
         let submitted = self.workspace.submission((vault, &log), &named, version);

@@ -1,15 +1,17 @@
 //! Of which documents a call that writes may speak to its principal (`spec/mcp.md`, MCP-8, MCP-17).
 
+use std::collections::BTreeSet;
+
 use crate::audit::{Change, Event, Logs};
 use crate::chain::{replay, vouched};
-use crate::govern::review;
+use crate::govern::{PublishError, review};
 use crate::live;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::principal::PrincipalKey;
 use crate::report::failure::{Code, Failure};
-use crate::resolve::Snapshot;
+use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::stewards::Role;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
@@ -54,7 +56,7 @@ impl Workspace<'_> {
         };
         // Nothing says who may be told of anything.
         let is_sound = crate::trust::open_log(vault).is_ok_and(|log| log.sound().is_ok());
-        match is_sound && (self.is_party_to(vault, id)? || self.is_drafter_of(vault, id)?) {
+        match is_sound && (self.is_party_unseen(vault, id)? || self.is_drafter_of(vault, id)?) {
             true => Ok(()),
             false => Err(unknown),
         }
@@ -76,8 +78,8 @@ impl Workspace<'_> {
             return Ok(());
         }
         match self.check_writable(vault, id) {
-            Err(failure) if failure.code == Code::UnknownId && !live::is_known(vault, id) => {
-                match self.is_editor_of(vault, id, &[text])? {
+            Err(failure) if failure.code == Code::UnknownId => {
+                match self.is_editor_of(vault, id, &[text])? && !live::is_known(vault, id) {
                     true => Ok(()),
                     false => Err(failure),
                 }
@@ -113,10 +115,32 @@ impl Workspace<'_> {
         }
     }
 
+    /// The same of an artifact that the principal may not be told of by its id. No file of it is looked at
+    /// unless it is theirs: else the time that it takes would tell that there is one.
+    fn is_party_unseen(&self, vault: &Vault, id: &DocumentId) -> Result<bool, Failure> {
+        let (me, _) = self.principal(vault.root(), None)?;
+        let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
+        let queue = match review::queue(vault, &source, None) {
+            Err(PublishError::Ungoverned) => return Ok(false),
+            queue => queue?,
+        };
+        let Some(waiting) = queue.waiting.iter().find(|one| one.track.id() == id) else {
+            return Ok(false);
+        };
+        let track = &waiting.track;
+        let is_mine = |by: &str| PrincipalKey::of(by) == me.key();
+        let is_party = track.pending.as_ref().is_some_and(|one| {
+            let fit = queue.rules.require(me.as_str(), Role::Editor, [(id, one.text.as_str())]);
+            is_mine(&one.by) || fit.is_ok()
+        });
+        let fit = queue.rules.require(me.as_str(), Role::Viewer, track.awaited());
+        Ok(is_party && fit.is_ok())
+    }
+
     /// Whether the principal has a draft of a document that was never published, and is an editor of
     /// all that was ever submitted of it: else a draft would say that there is more.
     fn is_drafter_of(&self, vault: &Vault, id: &DocumentId) -> Result<bool, Failure> {
-        if !is_hidden(vault, id) || self.own_draft(vault, id)?.is_none() {
+        if self.own_draft(vault, id)?.is_none() || !is_hidden(vault, id) {
             return Ok(false);
         }
         if !live::has_history(vault, id) {
@@ -141,20 +165,26 @@ impl Workspace<'_> {
         vault: &Vault,
         id: &DocumentId,
     ) -> Result<Option<(Vec<u8>, Digest)>, Failure> {
-        let bytes = vault.files().read_optional(&id.live_path(), limit::DOCUMENT)?;
-        let Some(bytes) = bytes else { return Ok(None) };
-        let hash = Digest::of(&bytes);
         let (me, _) = self.principal(vault.root(), None)?;
-        let (me, sha256) = (me.key(), hash.to_string());
-        let mut is_mine = false;
+        let me = Some(me.key());
+        let mut mine = BTreeSet::new();
         let logs = of_log(Logs::of_changes(vault))?;
         let read = logs.drafts(&mut |line| {
             let Event::Change(Change::Draft { draft }) = &line.event else { return };
             let by = line.request.principal.as_deref().map(PrincipalKey::of);
-            is_mine |= draft.id == id.as_str() && draft.sha256 == sha256 && by == Some(me.clone());
+            if draft.id == id.as_str() && by == me {
+                mine.insert(draft.sha256.clone());
+            }
         });
         of_log(read)?;
-        Ok(is_mine.then_some((bytes, hash)))
+        // The file of another principal is not looked at.
+        if mine.is_empty() {
+            return Ok(None);
+        }
+        let bytes = vault.files().read_optional(&id.live_path(), limit::DOCUMENT)?;
+        let Some(bytes) = bytes else { return Ok(None) };
+        let hash = Digest::of(&bytes);
+        Ok(mine.contains(&hash.to_string()).then_some((bytes, hash)))
     }
 
     /// Whether the principal is an editor of texts of a document; in an ungoverned vault each one is.
@@ -175,5 +205,5 @@ impl Workspace<'_> {
 /// The failure for an id that nothing has.
 fn unknown_upon(vault: &Vault, id: &DocumentId) -> Result<Failure, Failure> {
     let log = crate::trust::open_log(vault)?;
-    unknown(&Snapshot::at(vault, &log.sound()?, None)?, id)
+    unknown(&Snapshot::at(vault, &log.sound()?, None)?, id.as_str())
 }

@@ -1,0 +1,384 @@
+//! Ids over MCP are ids, never paths: whatever is written in the place of one, a document that the
+//! principal may not know of answers like one that there is not, byte for byte (`spec/mcp.md`, MCP-36).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use contextnest::vault::disk::{Change, Overseer, Verdict};
+use regex::Regex;
+use serde_json::{Value, json};
+
+use crate::harness::Place;
+use crate::mcp::{STATELESS, opener, request};
+
+/// Each call that names something, as `ID`.
+const CALLS: &[(&str, &str)] = &[
+    ("context_read", r#"{"id": "ID"}"#),
+    ("context_read", r#"{"id": "ID", "outline": true, "at": "1"}"#),
+    ("context_read", r#"{"id": "ID", "draft": true}"#),
+    ("context_blame", r#"{"id": "ID"}"#),
+    ("context_history", r#"{"id": "ID"}"#),
+    ("context_neighbors", r#"{"id": "ID"}"#),
+    ("context_diff", r#"{"id": "ID", "v1": 1, "v2": 2}"#),
+    ("context_check", r#"{"uris": ["ID"]}"#),
+    ("context_verify", r#"{"ids": ["ID"]}"#),
+    ("context_overview", r#"{"selector": "ID"}"#),
+    ("context_resolve", r#"{"selector": "ID", "bodies": true}"#),
+    ("context_pack", r#"{"id": "ID"}"#),
+    ("context_search", r#"{"query": "ID"}"#),
+    ("context_replay", r#"{"trace": "ID"}"#),
+    ("context_create", r#"{"id": "ID", "body": "x"}"#),
+    ("context_create", r#"{"id": "ID", "body": "x", "submit": true}"#),
+    ("context_create", r#"{"id": "ID", "body": "x", "tags": ["open"], "submit": true}"#),
+    ("context_update", r#"{"id": "ID", "body": "x"}"#),
+    ("context_update", r#"{"id": "ID", "body": "x", "submit": true}"#),
+    ("context_update", r#"{"id": "ID", "body": "x", "expected_version": 1}"#),
+    ("context_update", r#"{"id": "ID", "title": "T", "submit": true, "supersede": true}"#),
+    ("context_update", r#"{"id": "ID", "body": "x", "expected_live": "ZEROS"}"#),
+    ("context_submit", r#"{"ids": ["ID"]}"#),
+    ("context_submit", r#"{"ids": ["ID"], "renew": true}"#),
+    ("context_submit", r#"{"ids": ["ID"], "supersede": true, "expected_version": 1}"#),
+    ("context_submit", r#"{"ids": ["ID"], "expected_live": "ZEROS"}"#),
+    ("context_withdraw", r#"{"ids": ["ID"]}"#),
+    ("context_withdraw", r#"{"change": "ID"}"#),
+    ("context_restore", r#"{"id": "ID", "version": 1}"#),
+    ("context_source_record", r#"{"id": "ID", "tools": ["t"]}"#),
+    ("context_stage_list", r#"{"source": "ID"}"#),
+    ("context_stage_promote", r#"{"entry": "00000000-1", "to": "ID"}"#),
+    ("context_stage_promote", r#"{"entry": "ID", "to": "nodes/open/n"}"#),
+    ("context_review", r#"{"id": "ID"}"#),
+    ("context_review", r#"{"id": "ID", "version": 1}"#),
+    ("context_approve", r#"{"id": "ID", "version": 1}"#),
+    ("context_approve", r#"{"id": "ID", "version": 2}"#),
+    ("context_reject", r#"{"ids": ["ID"], "reason": "r"}"#),
+    ("context_reject", r#"{"change": "ID", "reason": "r"}"#),
+    ("context_publish", r#"{"id": "ID"}"#),
+    ("context_publish", r#"{"id": "ID", "version": 2}"#),
+    ("context_assign_steward", r#"{"who": "z@x.com", "role": "viewer", "document": "ID"}"#),
+    ("context_assign_steward", r#"{"who": "z@x.com", "role": "viewer", "folder": "ID"}"#),
+];
+
+/// Arguments that name nothing of a vault.
+const NO_NAMES: [&str; 26] = [
+    "at",
+    "body",
+    "budget",
+    "change",
+    "cache",
+    "cursor",
+    "depends_on",
+    "direction",
+    "error",
+    "expected_live",
+    "kind",
+    "lines",
+    "media_type",
+    "note",
+    "reason",
+    "result",
+    "role",
+    "server",
+    "tag",
+    "tags",
+    "title",
+    "tokenizer",
+    "tools",
+    "type",
+    "who",
+    "entry",
+];
+
+/// Ways to write an id that are not one: paths to the same file, folders, and others.
+const PATHS: [&str; 12] = [
+    "ID.md",
+    "./ID",
+    "./ID.md",
+    "a/../ID",
+    "nodes/../ID",
+    "../vault/ID",
+    "ID/",
+    "ROOT/ID",
+    "ROOT/ID.md",
+    "ID/.",
+    "//ID",
+    "nodes//ID",
+];
+
+/// Ways to write an id, a section or a checkpoint of it, and what looks like that.
+const IDS: [&str; 18] = [
+    "ID",
+    "ID@1",
+    "ID@99",
+    "ID@x",
+    "ID#pay",
+    "ID#",
+    "ID@1#pay",
+    "contextnest://ID",
+    "CONTEXTNEST://ID",
+    "contextnest://ID@1",
+    "contextnest://ID#pay",
+    "contextnest://ID/",
+    "contextnest://ID.md",
+    " ID",
+    "ID ",
+    "ID\n",
+    "id:ID",
+    "ID.MD",
+];
+
+const STEWARDS: &str = "version: 1\nvault:\n  - {principal: ana@x.com, role: reviewer}\n  - \
+    {principal: bo@x.com, role: reviewer}\nfolders:\n  nodes/open/:\n    - {principal: zed@x.com, \
+    role: reviewer}\n    - {principal: eve@x.com, role: editor}\n  nodes/hid/: &kim\n    - {principal: kim@x.com, role: \
+    reviewer}\n    - {principal: sue@x.com, role: editor}\n  sources/hid/: &x\n    - {principal: kim@x.com, role: reviewer}\n    - {principal: sue@x.com, role: editor}\ntags:\n  open: [{principal: tim@x.com, role: editor}]\n  secret: [{principal: kim@x.com, role: reviewer}, {principal: sue@x.com, role: editor}]\n";
+
+/// A vault in which everything below `nodes/hid/` and with `#secret` is Kim's and Sue's: published,
+/// retired, submitted, drafted, or a file only.
+fn place() -> Place {
+    let place = Place::vault();
+    place.edit(
+        ".context/config.yaml",
+        "layout:",
+        "reads: stewards\nservers: {s: {transport: mcp}}\nlayout:",
+    );
+    place.write("nodes/open/a.md", "# A\n");
+    for id in ["nodes/hid/pay", "nodes/hid/old", "nodes/hid/a b", "nodes/hid/c#d", "nodes/hid/Big"]
+    {
+        place.write(&format!("{id}.md"), "---\ntitle: Pay\n---\n# Pay\n\nwords\n");
+    }
+    place.write("nodes/tagged.md", "---\ntitle: Pay\ntags: [secret]\n---\n# Pay\n\nwords\n");
+    place.write(
+        "sources/hid/src.md",
+        "---\ntitle: S\ntype: source\nsource: {transport: mcp, server: s, tools: [t]}\n---\nx\n",
+    );
+    place.write("packs/sec.yml", "id: sec\nlabel: Sec\nquery: \"contextnest://nodes/hid/\"\n");
+    let run = |line: &str| {
+        let line = format!("{line} --as kim@x.com");
+        place.args(&crate::harness::words(&line)).run().ok();
+    };
+    run("publish --all");
+    place.write("stewards.yaml", STEWARDS.replace("&kim", "").replace("&x", ""));
+    run("govern on");
+    run("retire nodes/hid/old --emergency --reason r");
+    place.write("nodes/hid/pay.md", place.read("nodes/hid/pay.md") + "more\n");
+    for id in ["nodes/hid/sub", "nodes/tagsub"] {
+        place.write(&format!("{id}.md"), "---\ntitle: T\ntags: [secret]\n---\nwords\n");
+    }
+    place.write("nodes/hid/raw.md", "# Raw\n");
+    for line in [
+        "submit nodes/hid/pay nodes/hid/sub nodes/tagsub --change hid --as sue@x.com",
+        "add nodes/hid/dra --draft --body words --as sue@x.com",
+    ] {
+        place.ctx(line).ok();
+    }
+    place
+}
+
+/// What is hidden, and what there is not, with the way that is left of the name.
+const PAIRS: [(&str, &str); 13] = [
+    ("nodes/hid/pay", "nodes/hid/non"),
+    ("nodes/hid/old", "nodes/hid/non"),
+    ("nodes/hid/sub", "nodes/hid/non"),
+    ("nodes/hid/dra", "nodes/hid/non"),
+    ("nodes/hid/raw", "nodes/hid/non"),
+    ("nodes/hid/a b", "nodes/hid/x b"),
+    ("nodes/hid/c#d", "nodes/hid/x#d"),
+    ("nodes/hid/BIG", "nodes/hid/NON"),
+    ("nodes/tagged", "nodes/nobody"),
+    ("nodes/tagsub", "nodes/nobody"),
+    ("nodes/hid", "nodes/had"),
+    ("sources/hid/src", "sources/hid/non"),
+    ("packs/sec.yml", "packs/non.yml"),
+];
+
+/// Who may read none of it: a reviewer of the vault, a reviewer and an editor of a folder, an editor of a
+/// tag, and nobody.
+const READERS: [&str; 5] = ["ana", "zed", "eve", "tim", "nobody"];
+
+/// The answers of a server to these calls.
+fn answers(place: &Place, who: &str, calls: &[(String, Value)]) -> BTreeMap<u64, Value> {
+    let mut messages = opener(STATELESS);
+    for (n, (tool, arguments)) in calls.iter().enumerate() {
+        let params = json!({"name": tool, "arguments": arguments});
+        let mut call = request(STATELESS, n as u64 + 1, "tools/call", params);
+        call["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+            json!({"elicitation": {"form": {}}});
+        messages.push(call);
+    }
+    let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let line = format!("mcp --profile reviewer --as {who}@x.com");
+    let said = place.typed(&line).stdin(lines).here().ok().stdout;
+    let answers = said.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    answers.map(|mut answer| (answer["id"].as_u64().unwrap(), answer["result"].take())).collect()
+}
+
+/// The calls with one way to write each name.
+fn calls(place: &Place, form: &str, id: &str) -> Vec<(String, Value)> {
+    let root = place.root().display().to_string();
+    let name = form.replace("ROOT", &root).replace("ID", id);
+    let zeros = format!("sha256:{}", "0".repeat(64));
+    let arguments = |template: &str| {
+        let mut arguments: Value =
+            serde_json::from_str(&template.replace("ZEROS", &zeros)).unwrap();
+        for (_, value) in arguments.as_object_mut().unwrap() {
+            match value {
+                Value::String(text) if text == "ID" => *text = name.clone(),
+                Value::Array(all) if all[0] == "ID" => all[0] = json!(name),
+                _ => {}
+            }
+        }
+        arguments
+    };
+    CALLS.iter().map(|(tool, template)| ((*tool).to_owned(), arguments(template))).collect()
+}
+
+/// An answer in which a name is `ID`, however it is escaped, without the random name of a question.
+fn without(answer: &Value, id: &str) -> String {
+    let mut answer = answer.clone();
+    answer.as_object_mut().unwrap().remove("requestState");
+    let first = id.split([' ', '#']).next().unwrap();
+    let text = answer.to_string().replace(first, "ID").replace(&first.to_lowercase(), "ID");
+    // A text that names its id has another hash.
+    let random = Regex::new("sha256:[0-9a-f]{64}|[0-9]{2}:[0-9]{2}:[0-9]{2}\\.000Z").unwrap();
+    random.replace_all(&text, "HASH").into_owned()
+}
+
+#[test]
+fn every_argument_that_names_something_is_tried() {
+    let schema = Place::vault().ctx("mcp schema").ok().stdout;
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let tools =
+        schema.as_object().unwrap().iter().filter(|(_, tool)| tool["inputSchema"].is_object());
+    let mut seen = 0;
+    for (tool, described) in tools {
+        for (name, argument) in described["inputSchema"]["properties"].as_object().unwrap() {
+            let is_name = argument["type"] == "string" || argument["type"] == "array";
+            if !is_name || NO_NAMES.contains(&name.as_str()) {
+                continue;
+            }
+            seen += 1;
+            let is_tried = |(of, template): &&(&str, &str)| {
+                let arguments: Value = serde_json::from_str(template).unwrap();
+                of == tool && (arguments[name] == "ID" || arguments[name][0] == "ID")
+            };
+            assert!(CALLS.iter().any(|call| is_tried(&call)), "{tool} {name}");
+        }
+    }
+    assert!(seen > 25, "{seen}");
+}
+
+/// The answers that tell what is hidden from what there is not: of each `step`-th call, each by the next
+/// reader, or by every one if `step` is 1.
+fn told(step: usize) -> Vec<String> {
+    let place = place();
+    let forms: Vec<&str> = IDS.into_iter().chain(PATHS).collect();
+    let mut told = Vec::new();
+    for (reader, who) in READERS.into_iter().enumerate() {
+        // A reviewer of the vault reads its packs.
+        let pairs = PAIRS.into_iter().filter(|(one, _)| who != "ana" || !one.starts_with("packs"));
+        for (pair, (one, none)) in pairs.enumerate() {
+            let all = |id: &str| -> Vec<(String, Value)> {
+                let all = forms.iter().flat_map(|form| calls(&place, form, id)).enumerate();
+                let is_asked = |n: usize| step == 1 || (n + pair) % (step * 5) == reader;
+                all.filter(|(n, _)| is_asked(*n)).map(|(_, call)| call).collect()
+            };
+            let (of_one, of_none) = (all(one), all(none));
+            let (hidden, absent) = (answers(&place, who, &of_one), answers(&place, who, &of_none));
+            for (n, (tool, arguments)) in (1..).zip(&of_one) {
+                let (hidden, absent) = (without(&hidden[&n], one), without(&absent[&n], none));
+                if hidden != absent {
+                    told.push(format!("{who} {tool} {arguments}\n  {hidden}\n  {absent}"));
+                }
+            }
+        }
+    }
+    told
+}
+
+#[test]
+fn a_hidden_document_answers_like_none_however_its_id_is_written() {
+    let told = told(12);
+    assert!(told.is_empty(), "{} answers differ\n{}", told.len(), told.join("\n"));
+}
+
+#[test]
+#[ignore = "takes minutes: every reader makes every call"]
+fn a_hidden_document_answers_like_none_to_every_reader() {
+    let told = told(1);
+    assert!(told.is_empty(), "{} answers differ\n{}", told.len(), told.join("\n"));
+}
+
+#[test]
+fn a_path_is_not_an_id() {
+    let place = place();
+    // The first one may be read.
+    for (id, who) in [("nodes/open/a", "zed"), ("nodes/hid/pay", "zed"), ("nodes/hid/non", "zed")] {
+        for form in PATHS {
+            let (folder, _) = id.rsplit_once('/').unwrap();
+            let unknown = calls(&place, "ID", &format!("{folder}/nothing.md"));
+            let unknown = answers(&place, who, &unknown);
+            let asked = calls(&place, form, id);
+            let told = answers(&place, who, &asked);
+            for (n, (tool, arguments)) in (1..).zip(&asked) {
+                let is_id =
+                    ["id", "ids", "document"].iter().any(|name| arguments.get(*name).is_some());
+                if !is_id || ["context_create", "context_pack"].contains(&tool.as_str()) {
+                    continue;
+                }
+                let code = |answer: &Value| answer["structuredContent"]["code"].clone();
+                let (told, unknown) = (&told[&n], &unknown[&n]);
+                assert_eq!(told["isError"], true, "{tool} {arguments}: {told}");
+                let is_unknown = code(told) == "unknown-id" || code(told) == code(unknown);
+                assert!(is_unknown, "{tool} {arguments}: {told}");
+            }
+        }
+    }
+}
+
+/// Counts what is looked at in a vault, by its path.
+#[derive(Debug, Default)]
+struct Looks(Mutex<BTreeMap<String, usize>>);
+
+impl Overseer for Looks {
+    fn judge(&self, _: &Change<'_>) -> Verdict {
+        Verdict::Allow
+    }
+
+    fn looks(&self, path: &str) {
+        *self.0.lock().unwrap().entry(path.to_owned()).or_default() += 1;
+    }
+}
+
+#[test]
+fn a_call_about_a_hidden_document_opens_the_same_files_as_one_about_none() {
+    let place = place();
+    let looks = |who: &str, call: &(String, Value), id: &str| {
+        let looks = Arc::new(Looks::default());
+        let mut messages = opener(STATELESS);
+        let params = json!({"name": call.0, "arguments": call.1});
+        messages.push(request(STATELESS, 1, "tools/call", params));
+        let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+        let line = format!("mcp --profile reviewer --as {who}@x.com");
+        place.typed(&line).stdin(lines).on(looks.clone()).ok();
+        let found = looks.0.lock().unwrap().clone();
+        let named = found.into_iter().map(|(path, times)| (path.replace(id, "ID"), times));
+        named.collect::<BTreeMap<_, _>>()
+    };
+    let mut told = Vec::new();
+    let pairs = [PAIRS[0], PAIRS[1], PAIRS[2], PAIRS[3], PAIRS[4], PAIRS[8], PAIRS[9]];
+    for (n, (one, none)) in pairs.into_iter().enumerate() {
+        let all = calls(&place, "ID", one).into_iter().zip(calls(&place, "ID", none));
+        for (m, (of_one, of_none)) in all.enumerate().filter(|(m, _)| (m + n) % 2 == 0) {
+            let who = READERS[(m / 2 + n) % READERS.len()];
+            let (hidden, absent) = (looks(who, &of_one, one), looks(who, &of_none, none));
+            assert!(!hidden.is_empty());
+            if hidden != absent {
+                let (tool, arguments) = of_one;
+                let more = hidden.iter().filter(|(path, n)| absent.get(*path) != Some(n));
+                let less = absent.iter().filter(|(path, n)| hidden.get(*path) != Some(n));
+                let (more, less): (Vec<_>, Vec<_>) = (more.collect(), less.collect());
+                told.push(format!("{who} {tool} {arguments}: {more:?}, {less:?}"));
+            }
+        }
+    }
+    assert!(told.is_empty(), "{} calls differ\n{}", told.len(), told.join("\n"));
+}
