@@ -39,18 +39,41 @@ impl Workspace<'_> {
             let args = [args, &["--"], &logs].concat();
             (self.environment.git)(vault.root(), &args, b"").ok()
         };
-        let differs = ask(&["diff", "--relative", "--name-only", "-z", "HEAD"])?;
-        let tracked = ask(&["ls-files", "-z"])?;
-        let is_tracked = |log: &str| tracked.split(|byte| *byte == 0).any(|t| t == log.as_bytes());
-        let is_committed = |log: &&str| !vault.files().exists(log) || is_tracked(log);
-        let history =
-            ask(&["log", "--relative", "--no-renames", "--numstat", "--format=", "-n", COMMITS])?;
+        let committed = ask(&["ls-tree", "-z", "HEAD"])?;
+        let committed = String::from_utf8_lossy(&committed);
+        let is_committed = |log: &&str| {
+            let mut entries = committed.split('\0').filter_map(|line| line.split_once('\t'));
+            let object = entries.find_map(|(meta, path)| (path == *log).then_some(meta));
+            let object = object.and_then(|meta| meta.split(' ').nth(2));
+            match (object, vault.files().exists(log)) {
+                (Some(object), true) => self.object_of(vault, log).as_deref() == Some(object),
+                (object, exists) => object.is_none() && !exists,
+            }
+        };
+        let history = ask(&[
+            "log",
+            "--relative",
+            "--no-renames",
+            "--no-textconv",
+            "--no-ext-diff",
+            "--numstat",
+            "--format=",
+            "-n",
+            COMMITS,
+        ])?;
         let history = String::from_utf8_lossy(&history);
         // Lines added, lines removed, the path.
         let only_grew = history
             .lines()
             .filter(|line| !line.is_empty())
             .all(|line| line.split('\t').nth(1) == Some("0"));
-        Some(differs.is_empty() && logs.iter().all(is_committed) && only_grew)
+        Some(logs.iter().all(is_committed) && only_grew)
+    }
+
+    /// The name that git has for the bytes of a file, which no filter of the repository changes.
+    fn object_of(&self, vault: &Vault, path: &str) -> Option<String> {
+        let args = ["hash-object", "--no-filters", "--", path];
+        let said = (self.environment.git)(vault.root(), &args, b"").ok()?;
+        Some(String::from_utf8_lossy(&said).trim().to_owned())
     }
 }

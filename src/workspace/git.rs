@@ -46,8 +46,18 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// More of what git says of an error is of no use.
 const COMPLAINT: u64 = 64 << 10;
 
+/// Settings that keep git from running a program that the repository's own configuration names. Filters
+/// and `textconv` programs have names of their own: no question compares files of the working copy, and
+/// each one about changes says `--no-textconv`.
+const RUNS_NOTHING: [&str; 4] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "diff.ignoreSubmodules=all",
+    "log.showSignature=false",
+];
+
 /// What git prints, run in a folder with `input` for what it can say by itself: no questions, no
-/// locks, nothing fetched, nothing replaced.
+/// locks, nothing fetched, nothing replaced, no program of the repository (VAULT-66).
 ///
 /// The repository is the one whose `.git` is in the folder or above it. Where there is none, as in
 /// a folder to which a hook checked a commit out, GIT_DIR and GIT_WORK_TREE together may name one.
@@ -58,8 +68,8 @@ const COMPLAINT: u64 = 64 << 10;
 /// See [`GitError`].
 pub fn ask(folder: &Path, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
     let mut git = Command::new("git");
-    // A repository may name a program that says what changed.
-    git.args(["-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false"]);
+    git.args(["-c", "safe.bareRepository=explicit"]);
+    git.args(RUNS_NOTHING.iter().flat_map(|setting| ["-c", setting]));
     git.args(args).current_dir(folder);
     git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     git.envs([

@@ -62,17 +62,7 @@ impl Workspace<'_> {
             if !best.0.is_empty() || commits.is_some() {
                 break;
             }
-            let args = [
-                "-c",
-                "core.fsmonitor=false",
-                "log",
-                "--full-history",
-                "--no-show-signature",
-                "--format=%h",
-                COMMITS,
-                "--",
-                *first,
-            ];
+            let args = ["log", "--full-history", "--format=%h", COMMITS, "--", *first];
             let said = (self.environment.git)(vault.root(), &args, b"").ok()?;
             let said = String::from_utf8_lossy(&said).into_owned();
             revisions = commits.insert(said).split_whitespace().map(str::to_owned).collect();
@@ -117,7 +107,7 @@ impl Workspace<'_> {
         damaged: &Damaged<'f>,
     ) -> Vec<(&'f str, usize)> {
         let names: String = damaged.keys().map(|path| format!("{revision}:./{path}\n")).collect();
-        let args = ["-c", "core.fsmonitor=false", "cat-file", "--batch"];
+        let args = ["cat-file", "--batch"];
         let said = (self.environment.git)(vault.root(), &args, names.as_bytes());
         let said = said.unwrap_or_default();
         let mut rest = said.as_slice();

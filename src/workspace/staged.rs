@@ -100,21 +100,38 @@ impl Index<'_, '_> {
 
     /// What a commit would hold of the vault, in the order of the index.
     fn entries(&self) -> Result<Vec<Entry>, Failure> {
-        // A file that `git add --intent-to-add` announced is in the index, but in no commit.
-        let announced =
-            self.ask(&["diff-files", "-z", "--relative", "--name-only", "--diff-filter=A"], b"")?;
-        let announced: BTreeSet<&[u8]> = announced.split(|byte| *byte == 0).collect();
         let listed = self.ask(&["ls-files", "-z", "--stage", "--", "."], b"")?;
         let mut entries = Vec::new();
         for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
             let Some(at) = line.iter().position(|byte| *byte == b'\t') else { continue };
             let (meta, path) = (String::from_utf8_lossy(&line[..at]), &line[at + 1..]);
-            if announced.contains(path) {
-                continue;
-            }
             entries.push(entry(&meta, path)?);
         }
+        self.drop_announced(&mut entries)?;
         Ok(entries)
+    }
+
+    /// Drops the files that `git add --intent-to-add` announced, which are in the index, but in no commit.
+    /// Git has nothing staged of them. Only the index is asked, not the files: for these git would run a
+    /// filter of the repository.
+    fn drop_announced(&self, entries: &mut Vec<Entry>) -> Result<(), Failure> {
+        let empty = self.object_of_nothing("blob")?;
+        if !entries.iter().any(|entry| entry.object == empty) {
+            return Ok(());
+        }
+        let nothing = self.object_of_nothing("tree")?;
+        let args = ["diff-index", "-z", "--cached", "--ita-invisible-in-index", "--relative"];
+        let rest = ["--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", &nothing];
+        let committed = self.ask(&[args, rest].concat(), b"")?;
+        let committed: BTreeSet<&[u8]> = committed.split(|byte| *byte == 0).collect();
+        entries.retain(|entry| committed.contains(entry.place.as_bytes()));
+        Ok(())
+    }
+
+    /// The name of an object without content.
+    fn object_of_nothing(&self, kind: &str) -> Result<String, Failure> {
+        let said = self.ask(&["hash-object", "-t", kind, "--stdin"], b"")?;
+        Ok(String::from_utf8_lossy(&said).trim().to_owned())
     }
 
     /// The place of the vault in the work tree, with the staged rules of what git ignores above it;

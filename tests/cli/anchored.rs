@@ -380,7 +380,7 @@ fn another_branch_or_commit_has_its_own_trusted_head() {
 }
 
 /// A vault in a folder of a repository with one commit, and a duplicate of it that was replaced.
-fn in_repository() -> Place {
+pub(crate) fn in_repository() -> Place {
     let place = Place::new();
     let (three, _) = three();
     for (path, bytes) in files_in(three.root()) {
@@ -392,7 +392,7 @@ fn in_repository() -> Place {
     place
 }
 
-fn replace_log(place: &Place) {
+pub(crate) fn replace_log(place: &Place) {
     let other = Place::published(&[("nodes/a", "# Forged\n")]);
     fs::remove_dir_all(place.path("docs")).unwrap();
     for (path, bytes) in files_in(other.root()) {
@@ -558,13 +558,13 @@ fn the_trusted_head_of_a_removed_vault_can_be_forgotten() {
 }
 
 /// The n-th script of `docs/hooks.md`, with the binary that is tested.
-fn hook(number: usize) -> String {
+pub(crate) fn hook(number: usize) -> String {
     let page = include_str!("../../docs/hooks.md");
     let script = page.split("```sh\n#!/bin/sh\n").nth(number).unwrap().split("```").next().unwrap();
     format!("#!/bin/sh\n{}", script.replace("ctx v", &format!("{} v", env!("CARGO_BIN_EXE_ctx"))))
 }
 
-fn install(place: &Place, path: &str, script: &str) {
+pub(crate) fn install(place: &Place, path: &str, script: &str) {
     use std::os::unix::fs::PermissionsExt as _;
     place.write(path, script);
     fs::set_permissions(place.path(path), fs::Permissions::from_mode(0o755)).unwrap();

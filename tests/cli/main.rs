@@ -50,6 +50,7 @@ mod graph;
 mod handed_out;
 mod hidden_submissions;
 mod holds;
+mod hooks;
 mod hostile;
 mod hydration;
 mod index;
