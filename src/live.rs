@@ -118,8 +118,21 @@ pub(crate) fn criteria<'v>(
 pub(crate) fn of_name(vault: &Vault, id: &DocumentId, content: &Text) -> Vec<Problem> {
     let body = &content.text[content.document.parts.body..];
     let copy = copies::problem(vault, &id.live_path(), body);
-    copy.into_iter().chain(unfit_for_windows(id)).collect()
+    copy.into_iter().chain(unfit_for_windows(id)).chain(instructions(id)).collect()
 }
+
+/// The warning for the name of a file that coding agents load as instructions (VAULT-67).
+pub(crate) fn instructions(id: &DocumentId) -> Option<Problem> {
+    let path = id.live_path();
+    layout::is_instructions(&path).then(|| {
+        let message = "coding agents load a file of this name as instructions, unread".to_owned();
+        let hint = "choose another name, unless it is meant to instruct them";
+        Problem { severity: Severity::Warning, ..error(INSTRUCTIONS, message, hint) }
+    })
+}
+
+/// The code of a name that coding agents load as instructions.
+pub(crate) const INSTRUCTIONS: &str = "instruction-file";
 
 /// The warning for a name that Windows cannot hold: neither the file nor the folder of its history.
 fn unfit_for_windows(id: &DocumentId) -> Option<Problem> {

@@ -5,6 +5,7 @@ use super::session::Session;
 use super::{Acting, Answer, editor, event};
 use crate::document::frontmatter::NodeType;
 use crate::govern::{self, Author, NewDocument, Request, Upon, Which};
+use crate::live;
 use crate::model::id::DocumentId;
 use crate::report::draft::DraftReport;
 use crate::report::event::Added;
@@ -93,6 +94,9 @@ fn publish(
         let compose = |_: Option<&str>, _: &str| Ok(text.clone());
         let draft = session.call.write_draft(vault, (&id, Upon::Nothing), about, compose)?;
         session.tell();
+        if let Some(found) = live::instructions(&id) {
+            session.ui.warn(&format!("{}: {}", id.live_path(), found.message));
+        }
         let path = draft.path.as_str();
         if session.ui.json {
             session.ui.report(&DraftReport::new(&id, &draft));

@@ -57,6 +57,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("io", "Usual causes are missing permission, a full disk, a read-only file system, or a symbolic link in the vault. Remove the cause that the error names, then run the command again."),
     ("link-ambiguous", "Write the full id in the link: `[[nodes/policies/returns]]` instead of `[[returns]]`."),
     ("link-anchor", "The heading was renamed or removed. List the sections of a published document with `ctx read ID --outline`, and correct the part after `#`."),
+    ("instruction-file", "Choose another name. A file such as `AGENTS.md` or `SKILL.md` is read and obeyed by coding agents that work in the folder, without a search or a citation. If it is meant to be, a person makes and submits it by a command; over MCP its text can be changed once it is published."),
     ("link-broken", "The target was renamed, retired, or has a typo. Correct the link, or remove it. For paths of a web site, set `links: {'/docs/': 'nodes/docs/'}` in `.context/config.yaml`."),
     ("links-truncated", "Of one document, ctx reads 10,000 links and the first 4 MiB of text. Split the document."),
     ("locked", "Wait until the other command ends, then run yours again. `--lock-timeout N` waits up to N seconds."),

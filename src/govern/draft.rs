@@ -200,6 +200,7 @@ impl Transaction<'_> {
         is_new: bool,
     ) -> Result<(), Vec<Refusal>> {
         let path = id.live_path();
+        self.refuse_instructions(id).map_err(|refusal| vec![refusal])?;
         let document = Document::of_live(text)
             .map_err(|why| vec![Refusal::new(&path, why.code(), why.to_string(), why.hint())])?;
         let criteria = live::criteria(self.vault, &path, &document, is_new);

@@ -295,6 +295,7 @@ impl Transaction<'_> {
         let next = stamp.next(new, live, &document?, origin.as_deref(), mode);
         let next = next.map_err(|why| Refusal::of_spelling(&path, &why))?;
         let mut published = self.next_version(new, &Base::nothing(), &next.sealed, Change::New)?;
+        warnings.extend(live::instructions(new));
         published.warnings = warnings;
         let mut retired = self.retirement(old, &base)?;
         (retired.live, published.live) = match (is_moved, next.live) {

@@ -179,6 +179,7 @@ impl<'a> Transaction<'a> {
                 outcome.left_out.truncate(left_out);
             }
         } else if matches!(includes, Includes::Changed) || !outcome.items.is_empty() {
+            self.refuse_new_instructions(outcome);
             let all = includes.all(self.chronicle);
             self.resealed = self.include_governance_files(outcome, all);
         }
@@ -187,6 +188,7 @@ impl<'a> Transaction<'a> {
 
     /// Completes a step: refuses what could not be published beside what is.
     pub(super) fn complete_step(&self, outcome: &mut Outcome) {
+        self.refuse_new_instructions(outcome);
         let collisions = self.collisions(&outcome.items);
         outcome.items.retain(|item| !collisions.iter().any(|c| c.path == item.id.live_path()));
         outcome.refused.extend(collisions);
@@ -296,6 +298,36 @@ impl<'a> Transaction<'a> {
         let all = folders.iter().any(is_alike).then(|| self.vault.history_folders());
         let found = beside.chain(all.into_iter().flatten());
         found.filter_map(|dir| DocumentId::of_history_dir(&dir).ok()).collect()
+    }
+
+    /// Refuses a new document over MCP whose file coding agents would load as instructions (VAULT-67): no
+    /// person has chosen the name.
+    pub(super) fn refuse_instructions(&self, id: &DocumentId) -> Result<(), Refusal> {
+        let is_new = || self.state.get(id.as_str()).is_none();
+        match live::instructions(id).filter(|_| self.vault.reader().is_of_published() && is_new()) {
+            None => Ok(()),
+            Some(found) => {
+                let hint = "choose another name; a person can make this file by a command";
+                Err(Refusal::new(id.live_path(), found.code, found.message, hint))
+            }
+        }
+    }
+
+    /// The same of what an event publishes or a step submits.
+    fn refuse_new_instructions(&self, outcome: &mut Outcome) {
+        let proposes = |item: &Item| {
+            !item.is_retirement()
+                && matches!(
+                    item.change,
+                    Change::New | Change::Restored | Change::Step(Step::Submit)
+                )
+        };
+        let refused = outcome.items.iter().filter(|item| proposes(item));
+        let refused = refused.filter_map(|item| self.refuse_instructions(&item.id).err());
+        let refused: Vec<Refusal> = refused.collect();
+        let is_refused = |item: &Item| refused.iter().any(|one| one.path == item.id.live_path());
+        outcome.items.retain(|item| !is_refused(item));
+        outcome.refused.extend(refused);
     }
 
     /// The links of live documents and packs to documents that leave the maps.

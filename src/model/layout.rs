@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::id::fold;
+
 /// Vault identity and instructions for agents.
 pub const CONTEXT: &str = "CONTEXT.md";
 /// The graph of the published documents, derived.
@@ -56,6 +58,43 @@ pub const NEVER_DOCUMENTS: [&str; 4] = [CONTEXT, "CLAUDE.md", "AGENTS.md", "GEMI
 pub const README: &str = "README.md";
 /// A generated folder index, never a document in any folder.
 pub const INDEX: &str = "INDEX.md";
+
+/// Names of files that coding agents load as instructions, in whichever folder they are; with `*`, the
+/// ends of such names (VAULT-67).
+pub const INSTRUCTIONS: [&str; 17] = [
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "AGENT.md",
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "GEMINI.md",
+    "QWEN.md",
+    "CRUSH.md",
+    "WARP.md",
+    "SKILL.md",
+    "copilot-instructions.md",
+    "*.instructions.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".roorules",
+    ".goosehints",
+];
+
+/// Whether coding agents load a file of this path as instructions, in any folder and in any case, also
+/// with an ending of Markdown in the place of its own.
+pub fn is_instructions(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let name = fold(&with_plain_ending(name));
+    let is_it = |known: &&str| {
+        let known = known.to_ascii_lowercase();
+        match known.strip_prefix('*') {
+            Some(end) => name.ends_with(end),
+            None => name == known || name.strip_suffix(ENDING) == Some(&known),
+        }
+    };
+    INSTRUCTIONS.iter().any(|known| is_it(&known))
+}
 
 /// Obsidian's setting of the folder with templates.
 pub const TEMPLATES: &str = ".obsidian/templates.json";

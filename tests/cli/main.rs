@@ -55,6 +55,7 @@ mod hostile;
 mod hydration;
 mod index;
 mod init;
+mod instruction_files;
 mod interleaved;
 mod interop;
 mod interrupted;

@@ -1,6 +1,7 @@
 //! Ids and timestamps (`spec/vault.md`).
 
 use contextnest::model::id::{DocumentId, IdError, Kind};
+use contextnest::model::layout::{INSTRUCTIONS, is_instructions};
 use contextnest::model::principal::Principal;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::model::visible::Invisible;
@@ -153,4 +154,22 @@ fn timestamps_have_two_forms() {
     for text in cases.refused {
         assert!(text.parse::<Timestamp>().is_err(), "{text:?}");
     }
+}
+
+#[test]
+fn the_names_of_files_that_instruct_agents_are_those_of_the_table() {
+    let text = std::fs::read_to_string("spec/vault.md").unwrap();
+    let rule = text.split("**VAULT-67**").nth(1).unwrap();
+    let rows = rule.lines().filter_map(|line| line.trim().strip_prefix("| `"));
+    let cells = rows.map(|row| row.split(" |").next().unwrap().to_owned());
+    let named = cells.flat_map(|cell| {
+        cell.split(", ").map(|name| name.trim_matches('`').to_owned()).collect::<Vec<_>>()
+    });
+    let named: Vec<String> = named.collect();
+    assert_eq!(named, INSTRUCTIONS);
+    for name in named.iter().map(|name| name.replace('*', "x")) {
+        assert!(is_instructions(&format!("nodes/a/{}", name.to_uppercase())), "{name}");
+    }
+    assert!(is_instructions("agents.mdx") && is_instructions("a/.cursorrules.md"));
+    assert!(!is_instructions("nodes/agents/a.md") && !is_instructions("nodes/instructions.md"));
 }

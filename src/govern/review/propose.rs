@@ -121,7 +121,10 @@ impl Transaction<'_> {
             self.next_version(id, &reviewed.base, &text.into(), Change::Step(Step::Submit))
         });
         match made {
-            Ok(item) => outcome.items.push(item),
+            Ok(mut item) => {
+                item.warnings.extend(action.target().and_then(live::instructions));
+                outcome.items.push(item);
+            }
             Err(refusal) => outcome.refused.push(refusal),
         }
         Ok(())
