@@ -93,7 +93,7 @@ pub fn is_instructions(path: &str) -> bool {
             None => name == known || name.strip_suffix(ENDING) == Some(&known),
         }
     };
-    INSTRUCTIONS.iter().any(|known| is_it(&known))
+    INSTRUCTIONS.iter().any(is_it)
 }
 
 /// Obsidian's setting of the folder with templates.

@@ -612,7 +612,7 @@ fn every_verb_and_option_is_in_the_table() {
         };
         for option in options.iter().filter(|option| !is_global(option)) {
             let is_tried = |line: &&str| line.split(' ').any(|word| word == short(option));
-            assert!(lines.iter().any(|line| is_tried(&line)), "`{verb} {option}` is not tried");
+            assert!(lines.iter().any(is_tried), "`{verb} {option}` is not tried");
         }
     }
 }

@@ -128,9 +128,8 @@ impl Call<'_> {
         let (vault, chronicle, head) = ground;
         check_name(head, id).ok()?;
         let mut versions: Vec<Text> = Vec::new();
-        match head.get(id) {
-            Some(served) => versions.push(served.ok()?.origin().text("")),
-            None => {}
+        if let Some(served) = head.get(id) {
+            versions.push(served.ok()?.origin().text(""));
         }
         if let Some(version) = submitted {
             let text = self.readable(ground, id, version)?;
