@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::answer::{failed, noted};
 use super::consent::{Asked, Asking, Questions, Reply, can_ask};
 use super::identity::Identity;
-use super::limits::{Limits, without_answer};
+use super::limits::{Limits, check_lists, without_answer};
 use super::metrics::{Metrics, Outcome};
 use super::notices::Looks;
 use super::offer::Offer;
@@ -237,6 +237,7 @@ impl Shared {
             ..Command::default()
         };
         self.check_budget(&arguments)?;
+        check_lists(&arguments)?;
         let root = self.vaults.take(&mut arguments)?;
         environment.cwd.clone_from(root);
         let vault = Some(root.clone());

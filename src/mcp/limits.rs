@@ -1,5 +1,6 @@
 //! How much a server does at the same time, for how long, and how large its answers get (MCP-13).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -7,22 +8,50 @@ use std::time::Duration;
 use rmcp::model::{ErrorData, JsonObject};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::calls::Shared;
 use super::metrics::Outcome;
 use super::progress;
+use super::server::caller_of;
+use super::shares::Shares;
+use crate::model::principal::PrincipalKey;
+use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::work::Work;
 
 /// The most tokens of an answer over HTTP, whatever the call asks for.
 const MOST_TOKENS: u32 = 250_000;
 
+/// Maximum number of items in a list of a call.
+const MOST_ITEMS: usize = 1_000;
+/// The arguments that are lists of names, each of which a call has once.
+const NAMES: [&str; 2] = ["ids", "uris"];
+
+/// Refuses a list with too many items, and one that names something twice: work grows with both.
+pub(super) fn check_lists(arguments: &JsonObject) -> Result<(), Failure> {
+    for (name, list) in arguments.iter().filter_map(|(name, list)| Some((name, list.as_array()?))) {
+        if list.len() > MOST_ITEMS {
+            let found = list.len();
+            let message =
+                format!("`{name}` has {found} items, but a list has at most {MOST_ITEMS}");
+            return Err(Failure::new(Code::Usage, message).hint("call once for each part of it"));
+        }
+        let mut seen = HashSet::new();
+        let texts = list.iter().filter_map(Value::as_str);
+        let twice = texts.filter(|text| !seen.insert(*text)).next();
+        if let Some(text) = twice.filter(|_| NAMES.contains(&name.as_str())) {
+            let message = format!("`{name}` has `{}` twice", shown(text));
+            return Err(Failure::new(Code::Usage, message).hint("name each once"));
+        }
+    }
+    Ok(())
+}
+
 /// How much is done at the same time, and for how long.
 pub(super) struct Limits {
     /// The calls that may be at work.
-    pub(super) calls: Arc<Semaphore>,
+    pub(super) calls: Shares,
     /// The longest time of a call, with its wait for others.
     pub(super) time: Duration,
 }
@@ -56,6 +85,8 @@ impl Shared {
     ) -> Result<T, Outcome> {
         let (shared, cancelled) = (Arc::clone(self), context.ct.clone());
         let counted = self.metrics.calls.one();
+        let principal = caller_of(context).map(|principal| principal.key());
+        let principal = principal.as_ref().map(PrincipalKey::as_str);
         let work = move || {
             let _counted = counted;
             let waits = !cancelled.is_cancelled() && !shared.gone.load(Ordering::Relaxed);
@@ -63,7 +94,7 @@ impl Shared {
         };
         // One that is cancelled while it waits is not begun.
         let done = tokio::select! {
-            done = context.ct.run_until_cancelled(self.limited(work)) => done,
+            done = context.ct.run_until_cancelled(self.limited(principal, work)) => done,
             never = progress::told(context, &seen) => match never {},
         };
         let done = done.unwrap_or(Err(Outcome::Cancelled));
@@ -79,14 +110,15 @@ impl Shared {
     /// It was not done, or not in time, or ended by a fault.
     async fn limited<T: Send + 'static>(
         &self,
+        principal: Option<&str>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Outcome> {
         let Some(limits) = &self.limits else {
             return tokio::task::spawn_blocking(work).await.map_err(|_| Outcome::Fault);
         };
         let end = Instant::now() + limits.time;
-        let wait = timeout_at(end, Arc::clone(&limits.calls).acquire_owned());
-        let Ok(Ok(permit)) = wait.await else { return Err(Outcome::Busy) };
+        let wait = timeout_at(end, limits.calls.take(principal));
+        let Ok(permit) = wait.await else { return Err(Outcome::Busy) };
         let work = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             work()
@@ -122,4 +154,25 @@ pub(super) fn without_answer(outcome: Outcome, changes: bool) -> Result<Failure,
             return Err(ErrorData::internal_error(message, None));
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lists_are_short_and_name_nothing_twice() {
+        let refused = |arguments: Value| {
+            let arguments = arguments.as_object().cloned().unwrap_or_default();
+            check_lists(&arguments).err().map(|failure| failure.message)
+        };
+        let ids: Vec<String> = (0..=MOST_ITEMS).map(|n| format!("nodes/d{n}")).collect();
+        assert_eq!(refused(json!({"ids": ids[1..], "tags": ["a", "a"], "id": "x"})), None);
+        let message = refused(json!({"ids": ids})).unwrap_or_default();
+        assert_eq!(message, "`ids` has 1001 items, but a list has at most 1000");
+        let message = refused(json!({"uris": ["nodes/a", "nodes/b", "nodes/a"]}));
+        assert_eq!(message.as_deref(), Some("`uris` has `nodes/a` twice"));
+    }
 }

@@ -35,6 +35,7 @@ mod prompts;
 mod requests;
 mod resources;
 mod server;
+mod shares;
 mod spelling;
 pub(crate) mod tokens;
 mod tools;

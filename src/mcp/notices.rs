@@ -20,7 +20,7 @@ use super::tools::places;
 use super::vaults::Vaults;
 use crate::model::digest::Digest;
 use crate::model::number::CheckpointNumber;
-use crate::model::principal::Principal;
+use crate::model::principal::{Principal, PrincipalKey};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::uri::MAX_URI_BYTES;
@@ -202,8 +202,11 @@ impl Shared {
         let is_governed = self.offer.may_change().then(|| self.is_governed());
         let seen = Arc::new(Mutex::new(Seen { is_governed, ..Seen::default() }));
         let begin = {
-            let _permit = match &self.limits {
-                Some(limits) => Arc::clone(&limits.calls).acquire_owned().await.ok(),
+            let key = asker.principal.as_ref().map(Principal::key);
+            let _held = match &self.limits {
+                Some(limits) => {
+                    Some(limits.calls.take(key.as_ref().map(PrincipalKey::as_str)).await)
+                }
                 None => None,
             };
             self.looked(&asker, &seen, (&subscribed, Some(heads))).await

@@ -146,15 +146,20 @@ fn instructions(profile: Profile) -> String {
 
 /// Who makes a request: what it says, and the principal that its carrier authenticated.
 fn asker(context: &RequestContext<RoleServer>) -> Asker {
-    let carried = context.extensions.get::<Parts>();
-    let caller = carried.and_then(|parts| parts.extensions.get::<Caller>());
-    let principal = caller.and_then(|caller| caller.principal.clone());
+    let principal = caller_of(context).cloned();
     Asker {
         meta: context.meta.0.0.clone(),
         client: context.client_info(),
         principal,
         work: Arc::default(),
     }
+}
+
+/// The principal whom the carrier of a request authenticated.
+pub(super) fn caller_of(context: &RequestContext<RoleServer>) -> Option<&Principal> {
+    let carried = context.extensions.get::<Parts>();
+    let caller = carried.and_then(|parts| parts.extensions.get::<Caller>());
+    caller.and_then(|caller| caller.principal.as_ref())
 }
 
 impl ServerHandler for Server {

@@ -50,15 +50,40 @@ impl fmt::Display for PartChange {
 
 /// What changed from one value to another, in the order of pointers: members of objects by their
 /// names, items of arrays by their places. Values are nested no deeper than those of a content
-/// (STAGE-5).
+/// (STAGE-5). If the pointers have too many bytes in all, as those of many parts below a long name
+/// have, the whole values are the one change.
 pub fn changes(old: &Value, new: &Value) -> Vec<PartChange> {
-    let mut found = Vec::new();
+    let mut found = Found::default();
     compare(&mut String::new(), old, new, &mut found);
-    found
+    if found.bytes > MOST_BYTES {
+        let (pointer, old, new) = (String::new(), old.clone(), new.clone());
+        return vec![PartChange::Changed { pointer, old, new }];
+    }
+    found.changes
 }
 
-fn compare(at: &mut String, old: &Value, new: &Value, found: &mut Vec<PartChange>) {
+/// Maximum number of bytes of all pointers.
+const MOST_BYTES: usize = 8 << 20;
+
+/// The changes so far; no further ones once their pointers have too many bytes.
+#[derive(Default)]
+struct Found {
+    changes: Vec<PartChange>,
+    bytes: usize,
+}
+
+impl Found {
+    fn add(&mut self, at: &str, change: impl FnOnce(String) -> PartChange) {
+        self.bytes += at.len();
+        if self.bytes <= MOST_BYTES {
+            self.changes.push(change(at.to_owned()));
+        }
+    }
+}
+
+fn compare(at: &mut String, old: &Value, new: &Value, found: &mut Found) {
     match (old, new) {
+        _ if found.bytes > MOST_BYTES => {}
         (Value::Object(old), Value::Object(new)) => compare_objects(at, old, new, found),
         (Value::Array(old), Value::Array(new)) => {
             for n in 0..old.len().max(new.len()) {
@@ -68,7 +93,7 @@ fn compare(at: &mut String, old: &Value, new: &Value, found: &mut Vec<PartChange
         (old, new) if is_same(old, new) => {}
         (old, new) => {
             let (old, new) = (old.clone(), new.clone());
-            found.push(PartChange::Changed { pointer: at.clone(), old, new });
+            found.add(at, |pointer| PartChange::Changed { pointer, old, new });
         }
     }
 }
@@ -77,7 +102,7 @@ fn compare_objects(
     at: &mut String,
     old: &Map<String, Value>,
     new: &Map<String, Value>,
-    found: &mut Vec<PartChange>,
+    found: &mut Found,
 ) {
     let added = new.keys().filter(|name| !old.contains_key(*name));
     let mut names: Vec<&String> = old.keys().chain(added).collect();
@@ -87,20 +112,16 @@ fn compare_objects(
     }
 }
 
-fn compare_parts(
-    at: &mut String,
-    old: Option<&Value>,
-    new: Option<&Value>,
-    found: &mut Vec<PartChange>,
-) {
-    match (old.cloned(), new.cloned()) {
-        (None, Some(new)) => found.push(PartChange::Added { pointer: at.clone(), new }),
-        (Some(old), None) => found.push(PartChange::Removed { pointer: at.clone(), old }),
-        _ => {
-            if let (Some(old), Some(new)) = (old, new) {
-                compare(at, old, new, found);
-            }
+fn compare_parts(at: &mut String, old: Option<&Value>, new: Option<&Value>, found: &mut Found) {
+    match (old, new) {
+        (None, None) => {}
+        (None, Some(new)) => {
+            found.add(at, |pointer| PartChange::Added { pointer, new: new.clone() });
         }
+        (Some(old), None) => {
+            found.add(at, |pointer| PartChange::Removed { pointer, old: old.clone() });
+        }
+        (Some(old), Some(new)) => compare(at, old, new, found),
     }
 }
 
@@ -154,6 +175,21 @@ mod tests {
         assert_eq!(lines(&json!([1]), &json!({"0": 1})), ["changed \"\": [1] -> {\"0\":1}"]);
         assert_eq!(lines(&json!({"a": [1]}), &json!({"a": 1})), ["changed \"/a\": [1] -> 1"]);
         assert_eq!(lines(&json!({"": {"": 1}}), &json!({"": {"": 2}})), ["changed \"//\": 1 -> 2"]);
+    }
+
+    #[test]
+    fn many_parts_below_a_long_name_are_one_change() {
+        let long = "k".repeat(100_000);
+        let items = |step: usize| (0..50_000).map(|n| n * step).collect::<Vec<usize>>();
+        let value = |step| json!({ long.as_str(): items(step) });
+        let found = changes(&value(1), &value(2));
+        assert_eq!(found.len(), 1);
+        assert!(matches!(&found[0], PartChange::Changed { pointer, .. } if pointer.is_empty()));
+        let mut deep = [json!(items(1)), json!(items(2))];
+        for _ in 0..60 {
+            deep = deep.map(|value| json!([value]));
+        }
+        assert_eq!(changes(&deep[0], &deep[1]).len(), 49_999);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use rmcp::model::{
 };
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::form::{Form, Streamed};
@@ -28,6 +28,7 @@ use super::sessions::Sessions;
 use crate::mcp::message::{Refusal, respelled, understood, without_mark};
 use crate::mcp::metrics::Metrics;
 use crate::mcp::server::{Caller, Server};
+use crate::mcp::shares::{Held, Shares};
 use crate::mcp::tokens::{Denied, Token, Tokens};
 use crate::model::timestamp::Timestamp;
 
@@ -50,7 +51,7 @@ pub(super) struct Front {
     pub(super) owners: Arc<Owners>,
     pub(super) sessions: Arc<Sessions>,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) large: Semaphore,
+    pub(super) large: Shares,
     pub(super) now: Box<dyn Fn() -> Timestamp + Send + Sync>,
     /// Whether the server ends.
     pub(super) ends: AtomicBool,
@@ -245,7 +246,7 @@ impl Front {
         let until = token.map(|token| self.until_invalid(token));
         let (request, asked) = match parts.method {
             Method::POST => {
-                let _one_of_few = self.room_for(&body).await?;
+                let _one_of_few = self.room_for(&body, &owner).await?;
                 let bytes = read(body).await?;
                 let bytes = bytes.slice_ref(without_mark(&bytes));
                 let Some(message) = understood(&bytes).map_err(malformed)? else {
@@ -301,10 +302,7 @@ impl Front {
     }
 
     /// Waits until a longer message may be read.
-    async fn room_for(
-        &self,
-        body: &Incoming,
-    ) -> Result<Option<tokio::sync::SemaphorePermit<'_>>, Refused> {
+    async fn room_for(&self, body: &Incoming, owner: &str) -> Result<Option<Held>, Refused> {
         let size = body.size_hint();
         if size.lower() > MOST_BYTES as u64 {
             return Err(too_long());
@@ -312,9 +310,11 @@ impl Front {
         if size.upper().is_some_and(|bytes| bytes <= SMALL) {
             return Ok(None);
         }
-        match timeout(PATIENCE, self.large.acquire()).await {
-            Ok(Ok(permit)) => Ok(Some(permit)),
-            _ => {
+        match timeout(PATIENCE, self.large.take(Some(owner).filter(|owner| !owner.is_empty())))
+            .await
+        {
+            Ok(held) => Ok(Some(held)),
+            Err(_) => {
                 let message = "too many long messages at the same time";
                 Err(Refused::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
                     .with(header::RETRY_AFTER, "5"))

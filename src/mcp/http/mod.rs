@@ -28,7 +28,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use self::connections::{Connection, Connections};
@@ -43,6 +43,7 @@ use super::offer::{Choice, Offer};
 use super::server::{Server, World};
 use super::tokens::{Tokens, vault_around};
 use super::vaults::Vaults;
+use crate::mcp::shares::Shares;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::{Environment, Options, Workspace};
@@ -126,7 +127,7 @@ pub(crate) fn serve(
         .build()
         .map_err(|why| Failure::new(Code::Io, format!("cannot start the server: {why}")))?;
     let metrics = Arc::new(Metrics::default());
-    let limits = Limits { calls: Arc::new(Semaphore::new(settings.calls)), time: settings.time };
+    let limits = Limits { calls: Shares::of(settings.calls), time: settings.time };
     let world = World { environment, options, vaults, offer: Offer::of(choice)? };
     let server = Server::limited(world, Arc::clone(&metrics), limits);
     let (sender, notes) = mpsc::channel(1);
@@ -146,7 +147,7 @@ pub(crate) fn serve(
             tokens,
             sessions,
             metrics,
-            large: Semaphore::new(LARGE),
+            large: Shares::of(LARGE),
             now: Box::new(now),
             ends: AtomicBool::new(false),
             notes: sender,

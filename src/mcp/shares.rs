@@ -1,0 +1,85 @@
+//! Places that many clients share, of which one principal has at most half (MCP-13).
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Places for work.
+pub(super) struct Shares {
+    all: Arc<Semaphore>,
+    /// How many one principal has.
+    most: usize,
+    /// Those of each principal who asked. The file of tokens bounds their number.
+    own: Mutex<HashMap<String, Arc<Semaphore>>>,
+}
+
+/// A place, until it is dropped.
+pub(super) struct Held {
+    _own: Option<OwnedSemaphorePermit>,
+    _one: OwnedSemaphorePermit,
+}
+
+impl Shares {
+    /// So many places.
+    pub(super) fn of(places: usize) -> Self {
+        let all = Arc::new(Semaphore::new(places));
+        Self { all, most: (places / 2).max(1), own: Mutex::default() }
+    }
+
+    /// Waits for a place: first for one of the principal's share, then for a free one. The user of a
+    /// server without tokens has all.
+    pub(super) async fn take(&self, principal: Option<&str>) -> Held {
+        let own = match principal {
+            Some(principal) => Some(acquired(self.share(principal)).await),
+            None => None,
+        };
+        Held { _own: own, _one: acquired(Arc::clone(&self.all)).await }
+    }
+
+    fn share(&self, principal: &str) -> Arc<Semaphore> {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        match own.get(principal) {
+            Some(share) => Arc::clone(share),
+            None => {
+                let share = Arc::new(Semaphore::new(self.most));
+                Arc::clone(own.entry(principal.to_owned()).or_insert(share))
+            }
+        }
+    }
+}
+
+async fn acquired(places: Arc<Semaphore>) -> OwnedSemaphorePermit {
+    // These are never closed, so that this does not fail.
+    places.acquire_owned().await.expect("the semaphore is never closed")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[test]
+    fn one_principal_leaves_half_of_the_places_to_others() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let shares = Shares::of(4);
+            let soon = |principal| timeout(Duration::from_millis(20), shares.take(principal));
+            let (_a, _b) = (shares.take(Some("eve")).await, shares.take(Some("eve")).await);
+            assert!(soon(Some("eve")).await.is_err());
+            let ana = soon(Some("ana")).await;
+            let _user = soon(None).await.unwrap_or_else(|_| panic!("no place is left"));
+            assert!(ana.is_ok());
+            assert!(soon(Some("bo")).await.is_err());
+            drop(ana);
+            assert!(soon(Some("bo")).await.is_ok());
+            // A server with one place serves all.
+            assert!(
+                timeout(Duration::from_millis(20), Shares::of(1).take(Some("a"))).await.is_ok()
+            );
+        });
+    }
+}
