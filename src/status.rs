@@ -12,6 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
+use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, EntryState};
 use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
@@ -50,6 +51,8 @@ pub(crate) enum DocumentState {
     Stale,
     /// Published; the live file says so too, and differs.
     Changed,
+    /// Published; git leaves the history or the live file out of the working copy.
+    NotCheckedOut,
     /// Published; the live file is gone.
     Missing,
     /// Published; the live file is a draft of the next version.
@@ -80,6 +83,7 @@ impl DocumentState {
             Self::LeftOut => "left-out",
             Self::Stale => "stale",
             Self::Changed => "changed",
+            Self::NotCheckedOut => "not-checked-out",
             Self::Missing => "missing",
             Self::Draft => "draft",
             Self::Unpublished => "unpublished",
@@ -125,6 +129,8 @@ pub(crate) enum GovernanceState {
     Changed,
     /// What it is, or that it is gone, awaits a decision.
     Submitted,
+    /// Git leaves it out of the working copy.
+    NotCheckedOut,
     /// Gone since the last checkpoint.
     Deleted,
     /// Cannot be read, or the chain does not vouch for the sealed text.
@@ -138,6 +144,7 @@ impl GovernanceState {
             Self::New => "new",
             Self::Changed => "changed",
             Self::Submitted => "submitted",
+            Self::NotCheckedOut => "not-checked-out",
             Self::Deleted => "deleted",
             Self::Unreadable => "unreadable",
         }
@@ -190,7 +197,7 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<
         .map(|id| match live::read(vault, &id.live_path()) {
             // Published, and since then outside of what the layout takes for documents.
             Some(file) => row(vault, head, state, file).0,
-            None => gone_row(head, state, id),
+            None => gone_row(vault, head, state, id),
         })
         .collect();
     documents.extend(gone);
@@ -323,8 +330,9 @@ fn row(
     let invalid = row.problems.iter().any(|p| p.severity == Severity::Error);
     row.state = match (published, &file.content) {
         (Some(Err(withheld)), _) => {
+            let state = withheld_state(&withheld);
             row.withheld = Some(withheld);
-            DocumentState::Withheld
+            state
         }
         (Some(Ok(served)), Ok(live)) => {
             let form = LiveForm::of(&served.text);
@@ -396,16 +404,29 @@ fn stale(
     })
 }
 
+/// The state of a document that is not served.
+fn withheld_state(withheld: &Withheld) -> DocumentState {
+    match withheld.why {
+        ChainError::LeftOut => DocumentState::NotCheckedOut,
+        _ => DocumentState::Withheld,
+    }
+}
+
 /// How a published document without a live file stands.
-fn gone_row(head: &Snapshot<'_>, state: &PublishedSet, id: &DocumentId) -> Row {
+fn gone_row(vault: &Vault, head: &Snapshot<'_>, state: &PublishedSet, id: &DocumentId) -> Row {
     let (end, withheld) = match head.get(id) {
         Some(Ok(served)) => (served.fields.validity.end(), None),
         Some(Err(withheld)) => (None, Some(withheld)),
         None => (None, None),
     };
-    let state_of = withheld.as_ref().map_or(DocumentState::Missing, |_| DocumentState::Withheld);
+    let path = id.live_path();
+    let state_of = match &withheld {
+        Some(withheld) => withheld_state(withheld),
+        None if vault.gone().has(&path) => DocumentState::NotCheckedOut,
+        None => DocumentState::Missing,
+    };
     Row {
-        path: id.live_path(),
+        path,
         id: Some(id.clone()),
         state: state_of,
         version: state.get(id.as_str()).and_then(|mark| mark.version),
@@ -457,10 +478,16 @@ fn governance_state(
     let sealed = match head.get(id) {
         None => None,
         Some(Ok(served)) => Some(served.text),
+        Some(Err(Withheld { why: ChainError::LeftOut, .. })) => {
+            return Some(GovernanceState::NotCheckedOut);
+        }
         Some(Err(_)) => return Some(GovernanceState::Unreadable),
     };
     match (live, sealed) {
         (None, None) => None,
+        (None, Some(_)) if vault.gone().has(&id.live_path()) => {
+            Some(GovernanceState::NotCheckedOut)
+        }
         (None, Some(_)) => Some(GovernanceState::Deleted),
         (Some(_), None) => Some(GovernanceState::New),
         (Some(live), Some(sealed)) => match utf8(&live) {

@@ -4,9 +4,10 @@ use super::diff;
 use super::history::{ChainGap, Fault, HistoryError};
 use crate::document::Unreadable;
 use crate::model::digest::Digest;
-use crate::model::id::IdError;
+use crate::model::id::{DocumentId, IdError};
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
+use crate::vault::Vault;
 use crate::vault::files::FileError;
 
 /// Why a version cannot be vouched for.
@@ -14,8 +15,11 @@ use crate::vault::files::FileError;
 #[non_exhaustive]
 pub enum ChainError {
     /// There is no history.
-    #[error("it has no history")]
+    #[error("its history is missing")]
     HistoryMissing,
+    /// Git leaves files of the history out of the working copy.
+    #[error("git leaves its history out here (a sparse checkout)")]
+    LeftOut,
     /// The file is no history.
     #[error("the history cannot be read: {0}")]
     HistoryUnreadable(#[from] HistoryError),
@@ -143,6 +147,18 @@ impl ChainError {
     /// Returns true if the chain vouches for the text, but no valid approval does.
     pub(crate) fn is_unapproved(&self) -> bool {
         self.unapproved().is_some()
+    }
+
+    /// Returns the same reason, or that git leaves out the file of the history that is missing.
+    pub(crate) fn explained(self, vault: &Vault, id: &DocumentId) -> Self {
+        let is_left_out = match &self {
+            Self::HistoryMissing => vault.gone().has(&id.history_path()),
+            Self::KeyframeMissing(_) | Self::DiffMissing(_) | Self::NoBase => {
+                vault.gone().has_within(&id.history_dir())
+            }
+            _ => false,
+        };
+        if is_left_out { Self::LeftOut } else { self }
     }
 }
 

@@ -8,6 +8,7 @@ use super::codec::{self, Decoded, End, form_of, path_of};
 use super::event::Checkpoint;
 use super::fault::{Diagnosis, Duplicate, EntryFault, LogError};
 use super::foreign::Foreign;
+use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
 use crate::model::number::CheckpointNumber;
 use crate::vault::Vault;
@@ -144,6 +145,12 @@ impl Log {
     fn says_the_same(&self, other: &Self) -> bool {
         let is_whole = |log: &Self| log.diagnosis.torn == 0 && log.sound().is_ok();
         is_whole(self) && is_whole(other) && self.entries == other.entries
+    }
+
+    /// Returns true if a checkpoint of the log seals a version of an artifact.
+    pub(crate) fn records(&self, id: &DocumentId) -> bool {
+        let mut sealed = self.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set);
+        sealed.any(|(set, _)| set == id)
     }
 
     /// Refuses an empty or absent log in a vault that has histories: it is not a new vault.

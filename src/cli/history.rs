@@ -28,7 +28,7 @@ pub(super) struct History {
 pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let Some(id) = &args.id else { return all(session, &vault, args.limit) };
-    let id = session.workspace.known_id(&vault, id)?;
+    let id = session.workspace.recorded_id(&vault, id)?;
     let source = session.source(&vault, history::NEED)?;
     let versions = session.ask(|call, _| call.history((&vault, &source), id))?;
     let mut report = versions.report(&vault);

@@ -6,10 +6,10 @@ use super::session::Session;
 use super::trace::{LogPlace, Period, in_log_of, named, note_pruned, session_of, warn_of};
 use super::ui::shown;
 use crate::audit::{Filter, readings};
-use crate::chain::error::ChainError;
+use crate::chain::history::History;
 use crate::chain::replay;
 use crate::model::hint::{Call, Hint, Verb};
-use crate::report::failure::Failure;
+use crate::report::failure::{Code, Failure};
 use crate::report::trace::{ImpactReport, ImpactRow};
 use crate::words::argument;
 use crate::workspace::former::former_id;
@@ -47,9 +47,13 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
     let id =
         session.workspace.readable_id(&vault, &args.id).map_err(|why| pinned(&args.id, why))?;
     let version = args.version.as_deref().map(number).transpose()?;
-    let history = match replay::load(vault.files(), &id) {
-        Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),
-        other => other?,
+    // The accesses are recorded in the logs, whatever became of the history.
+    let (history, lacking) = match replay::load(vault.files(), &id) {
+        Ok(history) => (history, None),
+        Err(why) => match Failure::history(&vault, &id, why) {
+            failure if failure.code == Code::Withheld => (History::new(), Some(failure)),
+            failure => return Err(failure),
+        },
     };
     let labels = args.period.with_labels(session)?;
     let filter = Filter { document: Some(id.clone()), version, ..labels };
@@ -60,7 +64,8 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
         if filter.wants(&line) {
             let elsewhere = logs.elsewhere(&line);
             let found = readings(&line, &filter, &history).into_iter();
-            let found = found.filter(|reading| !args.superseded || reading.ended.is_some());
+            let found = found
+                .filter(|reading| !args.superseded || lacking.is_some() || reading.ended.is_some());
             rows.extend(found.map(|reading| ImpactRow::new(&line, reading, elsewhere)));
         }
     });
@@ -97,7 +102,14 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
         args.place.note_lacking(&vault, session);
     }
     note_pruned(session, &logs, filter.from);
-    Ok(warn_of(session, &faults))
+    let answer = warn_of(session, &faults);
+    let Some(lacking) = lacking else { return Ok(answer) };
+    let message = format!("{}; it is unknown when its versions were replaced", lacking.message);
+    session.ui.warn(&message);
+    for hint in &lacking.hints {
+        session.ui.note(&format!("hint: {}", hint.render(session.ui.spell())));
+    }
+    Ok(Answer::No)
 }
 
 /// The same failure with a hint, where a version or a section is named as in a URI.

@@ -7,10 +7,10 @@ use super::{Answer, Locking};
 use crate::audit::Change;
 use crate::model::layout;
 use crate::recover::{Lost, Recovery, Request, recover};
-use crate::report::advice::NOT_SPARSE;
 use crate::report::failure::Failure;
 use crate::report::recover::{RecoverReport, kind, recorded_by};
 use crate::txn::{Recovered, UncommittedFile};
+use crate::vault::history::NOT_SPARSE;
 use crate::words::count;
 
 /// Clean up after an interrupted command and report what is lost

@@ -162,7 +162,7 @@ fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {
 }
 
 /// The states that need a look, each with the next command to type.
-const SECTIONS: [(DocumentState, &str, &str); 10] = [
+const SECTIONS: [(DocumentState, &str, &str); 11] = [
     (DocumentState::Withheld, "Withheld, because the history does not verify", "ctx verify"),
     (DocumentState::Invalid, "Invalid, cannot be published", "ctx validate"),
     (DocumentState::Stale, "Not edited from the published version", "as shown for each"),
@@ -176,6 +176,11 @@ const SECTIONS: [(DocumentState, &str, &str); 10] = [
     (DocumentState::Unpublished, "Never published", "ctx publish ID, or ctx publish --all"),
     (DocumentState::Submitted, "Submitted, and not edited since", "ctx review show ID"),
     (DocumentState::Retired, "Retired", "ctx restore ID, to bring one back"),
+    (
+        DocumentState::NotCheckedOut,
+        "Left out by git here, a sparse checkout",
+        "git sparse-checkout disable",
+    ),
     (DocumentState::LeftOut, "Left out, not documents", "ctx validate"),
 ];
 
@@ -204,7 +209,7 @@ fn in_mode(ui: &Ui<'_>, next: &str) -> String {
 
 fn text_of_governance(ui: &mut Ui<'_>, files: &[(DocumentId, GovernanceState)]) {
     use GovernanceState as State;
-    let sections: [(&[State], &str); 3] = [
+    let sections: [(&[State], &str); 4] = [
         (
             &[State::New, State::Changed, State::Unreadable],
             "Governance files changed (next: ctx publish --changed):",
@@ -213,6 +218,10 @@ fn text_of_governance(ui: &mut Ui<'_>, files: &[(DocumentId, GovernanceState)]) 
         (
             &[State::Deleted],
             "Governance files deleted (next: ctx restore FILE, or ctx retire FILE):",
+        ),
+        (
+            &[State::NotCheckedOut],
+            "Governance files left out by git here (next: git sparse-checkout disable):",
         ),
     ];
     for (states, heading) in sections {
@@ -288,6 +297,9 @@ fn text(
                 },
             };
             ui.line(&format!("  {}{version}{}", shown(&row.path), shown(&mark)));
+            if state == DocumentState::NotCheckedOut {
+                continue;
+            }
             if let Some(withheld) = &row.withheld {
                 ui.line(&format!("      {}", shown(&withheld.why.to_string())));
             }
@@ -323,10 +335,15 @@ fn text(
         ui.line(&format!("  {}{end}", shown(&row.path)));
     }
     text_of_governance(ui, &compared.governance);
-    let is_done =
-        |row: &Row| matches!(row.state, DocumentState::Published | DocumentState::LeftOut);
-    let is_clean = compared.documents.iter().all(is_done);
-    if is_clean && compared.governance.is_empty() && published > 0 {
+    let is_done = |row: &Row| {
+        matches!(
+            row.state,
+            DocumentState::Published | DocumentState::LeftOut | DocumentState::NotCheckedOut
+        )
+    };
+    let is_clean = compared.documents.iter().all(is_done)
+        && compared.governance.iter().all(|(_, state)| *state == GovernanceState::NotCheckedOut);
+    if is_clean && published > 0 {
         ui.line(if ui.is_governed() { "Nothing to submit" } else { "Nothing to publish" });
     }
     limit::note(left_out).iter().for_each(|note| ui.note(note));

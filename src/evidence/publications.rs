@@ -106,7 +106,7 @@ pub(crate) fn publications(
         set.chain(events.iter().flat_map(|event| &event.removed)).collect();
     let ids: Vec<&DocumentId> = ids.into_iter().collect();
     let facts: BTreeMap<&DocumentId, Result<Vec<Fact>, String>> =
-        ids.into_par_iter().map(|id| (id, facts(vault.files(), id))).collect();
+        ids.into_par_iter().map(|id| (id, facts(vault, id))).collect();
     let mut rows = Vec::new();
     for event in events {
         let set = event.set.iter().map(|(id, mark)| published(event, id, mark, &facts[id]));
@@ -215,8 +215,9 @@ fn row(
 ///
 /// # Errors
 /// Why there is no history.
-fn facts(files: &Files, id: &DocumentId) -> Result<Vec<Fact>, String> {
-    let history = replay::load(files, id).map_err(|why| why.to_string())?;
+fn facts(vault: &Vault, id: &DocumentId) -> Result<Vec<Fact>, String> {
+    let files = vault.files();
+    let history = replay::load(files, id).map_err(|why| why.explained(vault, id).to_string())?;
     let mut walk = Walk::new(files, id, &history);
     let mut facts: Vec<Fact> = Vec::new();
     let mut fault: Option<String> = None;

@@ -33,6 +33,7 @@ use crate::txn::stale;
 use crate::txn::stamp::{self, Stage, Stamp};
 use crate::txn::{Change, Extension, Item, Live, Step};
 use crate::vault::files::FileError;
+use crate::vault::history::NOT_SPARSE;
 use crate::vault::left_out::Reason;
 use crate::vault::replace::Fingerprint;
 use crate::yaml::emit;
@@ -105,7 +106,7 @@ impl Transaction<'_> {
                     self.unsealed(id, "its history cannot be read, and no checkpoint seals it")
                 );
             }
-            Err(why) => return Err(refuse(&why)),
+            Err(why) => return Err(refuse(&why.explained(self.vault, id))),
         };
         let sealed = match mark.map(|mark| mark.sealed().ok_or(ChainError::HalfSealed)) {
             None => None,
@@ -165,8 +166,12 @@ impl Transaction<'_> {
             return refused_file(&id.history_path(), why);
         }
         let message = format!("its history cannot be extended: {why}");
-        let hint =
-            Hint::call("run {}; nothing is published while the history is broken", Verb::Verify);
+        let hint = match why {
+            ChainError::LeftOut => NOT_SPARSE.into(),
+            _ => {
+                Hint::call("run {}; nothing is published while the history is broken", Verb::Verify)
+            }
+        };
         Refusal::new(id.history_path(), "history-broken", message, hint)
     }
 
@@ -218,6 +223,11 @@ impl Transaction<'_> {
             Some(text) => text.as_bytes().to_vec(),
             None => match self.vault.files().read_optional(&path, limit::DOCUMENT) {
                 Ok(Some(bytes)) => bytes,
+                Ok(None) if which.is_named() && self.vault.gone().has(&path) => {
+                    let message = "git leaves the live file out here (a sparse checkout)";
+                    let (code, message) = ("document-missing", message.to_owned());
+                    return Err(Refusal::new(path, code, message, NOT_SPARSE));
+                }
                 Ok(None) if which.is_named() => {
                     let message = "the live file is missing".to_owned();
                     let hint = match self.state.get(id.as_str()) {
@@ -228,6 +238,9 @@ impl Transaction<'_> {
                         ),
                     };
                     return Err(Refusal::new(path, "document-missing", message, hint));
+                }
+                Ok(None) if self.vault.gone().has(&path) => {
+                    return Ok(Prepared::LeftOut(Reason::NotCheckedOut));
                 }
                 Ok(None) => return Ok(Prepared::LeftOut(Reason::Missing)),
                 Err(FileError::Link { .. }) if !which.is_named() => {

@@ -254,7 +254,10 @@ impl<'r> Recorded<'r> {
                 return Err(RestoreError::NeverPublished(id.clone()));
             }
             Err(ChainError::File(why)) => return Err(why.into()),
-            Err(why) => return Err(RestoreError::History { id: id.clone(), why }),
+            Err(why) => {
+                let why = why.explained(vault, id);
+                return Err(RestoreError::History { id: id.clone(), why });
+            }
             Ok(history) => history,
         };
         let known = marks.iter().filter_map(|mark| mark.version).max().unwrap_or(Version::NONE);

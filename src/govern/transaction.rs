@@ -381,7 +381,13 @@ impl Transaction<'_> {
     ) -> Result<(), PublishError> {
         let is_new = |id: &DocumentId| new.iter().any(|new| new.id == *id);
         let mut ids = which.ids().into_iter();
-        match ids.find(|id| !is_new(id) && !live::is_known(self.vault, id)) {
+        // A published document without any file is refused with the reason.
+        let is_recorded = |id: &DocumentId| {
+            !self.vault.reader().is_of_published() && self.state.get(id.as_str()).is_some()
+        };
+        let is_known =
+            |id: &DocumentId| is_new(id) || live::is_known(self.vault, id) || is_recorded(id);
+        match ids.find(|id| !is_known(id)) {
             None => Ok(()),
             Some(id) => Err(self.unknown(id)),
         }

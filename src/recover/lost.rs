@@ -76,7 +76,7 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
         ids.par_iter().map(|(id, versions)| of_artifact(vault, id, versions)).collect();
     lost.versions = looked.into_iter().flatten().collect();
     if !lost.versions.is_empty() {
-        let left_out = Gone::of(vault);
+        let left_out = vault.gone().clone();
         lost.versions.retain(|lost| !left_out.has_within(&lost.id.history_dir()));
         lost.left_out = left_out;
     }

@@ -12,7 +12,7 @@ use crate::derived::DerivedError;
 use crate::document::sections::UnknownAnchor;
 use crate::evidence::blame::Unverified;
 use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::IdError;
+use crate::model::id::{DocumentId, IdError};
 use crate::model::number::CheckpointNumber;
 use crate::resolve::checkout::CheckoutError;
 use crate::resolve::packs::PackError;
@@ -20,17 +20,14 @@ use crate::resolve::plan::{PlanError, PlanFault};
 use crate::resolve::{ResolveError, UnknownSection, Withheld};
 use crate::selector::excerpt::caret;
 use crate::selector::{ParseError, Term};
-use crate::trust::{HeadError, Lost, TrustError};
+use crate::trust::{self, HeadError, Lost, TrustError};
 use crate::uri::{ForeignVault, UriError};
-use crate::vault::OpenError;
 use crate::vault::files::FileError;
+use crate::vault::history::NOT_SPARSE;
 use crate::vault::lock::LockError;
+use crate::vault::{OpenError, Vault};
 use crate::words::nearest;
 use std::io::ErrorKind;
-
-/// How to get files back that git leaves out.
-pub(crate) const NOT_SPARSE: &str =
-    "nothing is lost: `git sparse-checkout disable` brings the files back";
 
 /// How a command is told who acts or reads.
 pub(crate) const NAME_PRINCIPAL: &str = "pass `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`";
@@ -79,7 +76,15 @@ impl Failure {
         if withheld.len() > 1 {
             failure.details = withheld.iter().map(|w| format!("{}: {}", w.id, w.why)).collect();
         }
-        let text = match withheld.iter().all(|w| w.why.is_unapproved()) {
+        let is_left_out = |withheld: &&Withheld| matches!(withheld.why, ChainError::LeftOut);
+        if withheld.iter().any(|withheld| is_left_out(&withheld)) {
+            failure = failure.hint(NOT_SPARSE);
+        }
+        let mut others = withheld.iter().filter(|withheld| !is_left_out(withheld)).peekable();
+        if others.peek().is_none() {
+            return failure;
+        }
+        let text = match others.all(|w| w.why.is_unapproved()) {
             true => "no valid approval published or retired it; run {} for a full report",
             false => "the chain does not vouch for the text; run {} for a full report",
         };
@@ -103,8 +108,19 @@ impl Failure {
         }
     }
 
+    /// A document whose history cannot be read. One without a history was published only if the log
+    /// records it.
+    pub(crate) fn history(vault: &Vault, id: &DocumentId, why: ChainError) -> Self {
+        let is_recorded = || trust::read_log(vault).is_ok_and(|log| log.records(id));
+        match why.explained(vault, id) {
+            ChainError::HistoryMissing if !is_recorded() => Self::never_published(id),
+            ChainError::File(why) => why.into(),
+            why => Withheld { id: id.clone(), why }.into(),
+        }
+    }
+
     /// A document that has no history.
-    pub(crate) fn never_published(id: &crate::model::id::DocumentId) -> Self {
+    pub(crate) fn never_published(id: &DocumentId) -> Self {
         let publish = Call::new(Verb::Publish).value(id.as_str());
         Self::new(Code::UnknownId, format!("`{id}` was never published"))
             .hint(Hint::call("{} publishes version 1", publish))

@@ -115,6 +115,13 @@ pub struct Withheld {
     pub why: ChainError,
 }
 
+impl Withheld {
+    /// A document with the reason, which says whether git leaves the history out.
+    pub(crate) fn new(vault: &Vault, id: &DocumentId, why: ChainError) -> Self {
+        Self { id: id.clone(), why: why.explained(vault, id) }
+    }
+}
+
 /// The answer to a selector.
 #[derive(Debug, Default)]
 pub struct Resolution {
@@ -416,7 +423,7 @@ impl<'v> Snapshot<'v> {
             },
             Err(why) => Err(ChainError::Log(Box::new(why))),
         };
-        Some(served.map_err(|why| Withheld { id: id.clone(), why }))
+        Some(served.map_err(|why| Withheld::new(self.vault, id, why)))
     }
 
     /// The version that the checkpoint seals of an artifact, and when a checkpoint sealed it first:

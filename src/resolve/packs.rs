@@ -142,7 +142,7 @@ impl Snapshot<'_> {
                 Ok(state) => state.iter().map(|(id, _)| id.clone()).collect(),
                 Err(why) => {
                     let (id, why) = (DocumentId::config(), ChainError::Log(Box::new(why)));
-                    return Err(Withheld { id, why });
+                    return Err(Withheld::new(self.vault, &id, why));
                 }
             },
         };

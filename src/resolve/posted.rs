@@ -65,7 +65,9 @@ impl<'s, 'v> Posted<'s, 'v> {
             let held = at.held(row)?;
             let recorded = Recorded::of_held(&held);
             let served = snapshot.serve(&held.id, held.version, &held.chain_hash, &recorded);
-            Ok(served.map(Served::without_tree).map_err(|why| Withheld { id: held.id, why }))
+            Ok(served
+                .map(Served::without_tree)
+                .map_err(|why| Withheld::new(snapshot.vault, &held.id, why)))
         };
         let rows: Vec<u32> = rows.iter().collect();
         // A thread costs more than a few documents.

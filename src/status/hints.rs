@@ -3,6 +3,7 @@
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 
+use crate::vault::history::NOT_SPARSE;
 use crate::vault::left_out::Reason;
 
 use super::{DocumentState, GovernanceState, Row};
@@ -20,6 +21,7 @@ impl Row {
         let is_unfit = |why: &&Reason| matches!(why, Reason::NotForUse { .. });
         let unfit = self.left_out.as_ref().filter(is_unfit);
         match (self.state, &self.moved) {
+            (DocumentState::NotCheckedOut, _) => vec![NOT_SPARSE.into()],
             (DocumentState::Missing, None) => vec![restore(), retire()],
             (DocumentState::Missing, Some(new)) => {
                 let moved = renamed(id, new).map_or_else(
@@ -80,6 +82,7 @@ impl GovernanceState {
                 Hint::call("{} writes the file again", call(Verb::Restore, id)),
                 Hint::call("{} withdraws it", call(Verb::Retire, id)),
             ],
+            Self::NotCheckedOut => vec![NOT_SPARSE.into()],
             Self::New | Self::Changed | Self::Submitted | Self::Unreadable => Vec::new(),
         }
     }

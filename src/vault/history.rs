@@ -15,6 +15,10 @@ type Ask = dyn Fn(&[&str]) -> Option<Vec<u8>> + Send + Sync;
 #[derive(Clone, Default)]
 pub struct History(Option<Arc<Ask>>);
 
+/// How to get files back that git leaves out.
+pub(crate) const NOT_SPARSE: &str =
+    "nothing is lost: `git sparse-checkout disable` brings the files back";
+
 /// Which commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Commits {
@@ -113,12 +117,12 @@ impl History {
 }
 
 /// The files of a vault that git leaves out of the working copy, and that are not there.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Gone(BTreeSet<String>);
 
 impl Gone {
     /// Asks git.
-    pub(crate) fn of(vault: &Vault) -> Self {
+    pub(super) fn of(vault: &Vault) -> Self {
         let mut paths = vault.history().left_out();
         paths.retain(|path| !vault.files().exists(path));
         Self(paths)

@@ -81,6 +81,8 @@ pub enum Reason {
     NotNamed,
     /// A published document whose live file is missing.
     Missing,
+    /// Git leaves its file out of the working copy.
+    NotCheckedOut,
     /// The live file says that it is a draft of the next version.
     Draft,
     /// `status: draft` says that a document without a published version is a draft.
@@ -133,6 +135,7 @@ impl Reason {
             Self::NoFrontmatter => "no-frontmatter",
             Self::NotNamed => "not-named",
             Self::Missing => "missing",
+            Self::NotCheckedOut => "not-checked-out",
             Self::Draft => "draft",
             Self::NewDraft => "new-draft",
             Self::MarkedDraft(_) => "marked-draft",
@@ -197,6 +200,7 @@ impl fmt::Display for Reason {
             Self::NoFrontmatter => "in the root, without frontmatter",
             Self::NotNamed => "it was not named; `--changed`, `--all` and its name publish it",
             Self::Missing => "its file is missing",
+            Self::NotCheckedOut => "git leaves its file out here, a sparse checkout",
             Self::Draft => "its live file is a draft",
             Self::NewDraft => "it says `status: draft`; name it to publish it",
             Self::MarkedDraft(says) => return write!(f, "it says `{says}`; name it to publish it"),

@@ -31,13 +31,13 @@ pub mod walk;
 pub mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use config::{Config, Layout};
 use disk::Disk;
 use files::{FileError, Files};
-use history::History;
+use history::{Gone, History};
 use ignored::WorkTree;
 use outside::StateFolder;
 use progress::Progress;
@@ -62,6 +62,8 @@ pub struct Vault {
     state: Option<StateFolder>,
     reader: Reader,
     history: History,
+    /// The files that git leaves out, once they were asked for.
+    gone: Arc<OnceLock<Gone>>,
     patience: Duration,
     holder: lock::Holder,
     /// The work tree that it is part of, where its folder does not show that.
@@ -143,6 +145,7 @@ impl Vault {
             patience: lock::PATIENCE,
             reader: Reader::default(),
             history: History::default(),
+            gone: Arc::default(),
             holder: lock::Holder::default(),
             work_tree: None,
             progress: Arc::default(),
@@ -206,6 +209,11 @@ impl Vault {
     /// What git knows of it.
     pub fn history(&self) -> &History {
         &self.history
+    }
+
+    /// The files of the vault that git leaves out of the working copy. Git is asked once.
+    pub(crate) fn gone(&self) -> &Gone {
+        self.gone.get_or_init(|| Gone::of(self))
     }
 
     /// Where the head is trusted, outside of the vault.

@@ -15,7 +15,7 @@ pub(super) fn explain(vault: &Vault, findings: &mut Vec<Finding>) {
     if !findings.iter().any(|finding| is_of_missing_file(finding.code)) {
         return;
     }
-    let gone = Gone::of(vault);
+    let gone = vault.gone();
     if gone.count() == 0 {
         return;
     }
@@ -25,7 +25,7 @@ pub(super) fn explain(vault: &Vault, findings: &mut Vec<Finding>) {
                 .clone_into(&mut finding.message);
         }
     }
-    let explained: Vec<Finding> = findings.extract_if(.., |found| explains(&gone, found)).collect();
+    let explained: Vec<Finding> = findings.extract_if(.., |found| explains(gone, found)).collect();
     if let Some(first) = explained.into_iter().map(|found| found.path).min() {
         let files = count(gone.count(), "file");
         let message = format!("git leaves {files} of the vault out here (a sparse checkout)");

@@ -116,6 +116,13 @@ impl Workspace<'_> {
             && let Ok(chronicle) = log.sound()
         {
             match Snapshot::at(vault, &chronicle, None) {
+                // What is published is not unknown, even if all its files are gone.
+                Ok(head)
+                    if head.may_name(&id)
+                        && let Some(Err(withheld)) = head.get(&id) =>
+                {
+                    return Err(withheld.into());
+                }
                 Ok(head) if head.is_limited() || is_of_published => {
                     return Err(unknown(&head, id.as_str())?);
                 }
@@ -132,8 +139,9 @@ impl Workspace<'_> {
     /// # Errors
     /// The argument is no name, or nothing has it.
     pub(crate) fn recorded_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
+        let is_unknown = |code| matches!(code, Code::UnknownId | Code::Withheld);
         let unknown = match self.known_id(vault, text) {
-            Err(failure) if failure.code == Code::UnknownId => failure,
+            Err(failure) if is_unknown(failure.code) => failure,
             known => return known,
         };
         let id = self.named(vault, text)?;
@@ -144,8 +152,7 @@ impl Workspace<'_> {
         {
             return Err(unknown);
         }
-        let mut sealed = log.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set);
-        if sealed.any(|(set, _)| *set == id) { Ok(id) } else { Err(unknown) }
+        if log.records(&id) { Ok(id) } else { Err(unknown) }
     }
 
     /// The same id, if the reader may know of it (see [`Workspace::nameable`]).

@@ -71,7 +71,7 @@ pub(crate) fn text_of(
         return Err(Failure::new(Code::Withheld, message).hint(Hint::call(hint, call)));
     }
     match head.unapproved(id, version, &history) {
-        Some(why) => Err(failed(id, version, why)),
+        Some(why) => Err(failed(vault, id, version, why)),
         None => Ok((text, history)),
     }
 }
@@ -105,7 +105,7 @@ pub(crate) fn check_text(
         history.entry(version).is_some_and(|entry| entry.state == EntryState::Unpublished);
     match head.may_read(id, text, is_step) {
         true => Ok(is_step),
-        false => Err(failed(id, version, ChainError::VersionMissing(version))),
+        false => Err(no_version(id, version)),
     }
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn any_text_of(
     id: &DocumentId,
     version: Version,
 ) -> Result<(String, History), Failure> {
-    let failed = |why| failed(id, version, why);
+    let failed = |why| failed(vault, id, version, why);
     let history = replay::load(vault.files(), id).map_err(failed)?;
     let text = vouched::vouched(vault.files(), id, &history, version).map_err(failed)?;
     let found = history.entry(version).map(|entry| entry.chain_hash);
@@ -133,17 +133,22 @@ pub(crate) fn any_text_of(
 }
 
 /// Why a version cannot be read.
-fn failed(id: &DocumentId, version: Version, why: ChainError) -> Failure {
-    match why {
-        ChainError::HistoryMissing => Failure::never_published(id),
-        ChainError::VersionMissing(_) => {
-            let history = Call::new(Verb::History).value(id.as_str());
-            Failure::new(Code::UnknownVersion, format!("`{id}` has no version {version}"))
-                .hint(Hint::call("{} lists its versions", history))
+fn failed(vault: &Vault, id: &DocumentId, version: Version, why: ChainError) -> Failure {
+    match why.explained(vault, id) {
+        why @ (ChainError::HistoryMissing | ChainError::LeftOut) => {
+            Failure::history(vault, id, why)
         }
+        ChainError::VersionMissing(_) => no_version(id, version),
         why => Failure::new(Code::Withheld, format!("version {version} of `{id}`: {why}"))
             .hint(Hint::call("run {} for a full report", Verb::Verify)),
     }
+}
+
+/// A version that an artifact does not have.
+fn no_version(id: &DocumentId, version: Version) -> Failure {
+    let history = Call::new(Verb::History).value(id.as_str());
+    Failure::new(Code::UnknownVersion, format!("`{id}` has no version {version}"))
+        .hint(Hint::call("{} lists its versions", history))
 }
 
 /// Whether an artifact is not there for the reader, because no version of it was ever published. A

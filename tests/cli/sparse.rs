@@ -240,3 +240,86 @@ fn recover_says_that_git_leaves_histories_out() {
     hint: nothing is lost: `git sparse-checkout disable` brings the files back
     ");
 }
+
+#[test]
+fn commands_report_that_git_leaves_a_document_out_instead_of_damage() {
+    const WHY: &str = "git leaves its history out here (a sparse checkout)";
+    const HINT: &str = "hint: nothing is lost: `git sparse-checkout disable` brings the files back";
+    let place = sparse();
+    let said = "error[withheld]: `nodes/b/y` is withheld: ";
+    for line in ["read nodes/b/y", "history nodes/b/y", "diff nodes/b/y 1 2", "validate nodes/b/y"]
+    {
+        let stderr = place.ctx(line).exits(1).stderr;
+        assert_eq!(stderr, format!("{said}{WHY}\n{HINT}\n"), "{line}");
+    }
+    for line in
+        ["list", "resolve #x+nodes/", "search more", "restore nodes/b/y", "retire nodes/b/y"]
+    {
+        let output = place.ctx(line).exits(1);
+        assert!(output.stderr.contains(WHY), "{line}: {}", output.stderr);
+        assert!(!output.stderr.contains("ctx verify"), "{line}: {}", output.stderr);
+    }
+    let stderr = place.ctx("publish nodes/b/y").exits(1).stderr;
+    assert!(stderr.contains("git leaves the live file out here"), "{stderr}");
+    let stdout = place.ctx("publish --all").ok().stdout;
+    assert!(stdout.contains("nodes/b/y (git leaves its file out here"), "{stdout}");
+    let stdout = place.ctx("evidence report").stdout;
+    assert!(stdout.contains(&format!("false,{WHY}")), "{stdout}");
+}
+
+const STATUS: &str = "
+Left out by git here, a sparse checkout (next: git sparse-checkout disable):
+  nodes/b/y.md (v2)
+
+Governance files left out by git here (next: git sparse-checkout disable):
+  CONTEXT.md (not-checked-out)
+Nothing to publish
+";
+
+#[test]
+fn status_lists_what_git_leaves_out_apart_from_damaged_and_deleted_files() {
+    let place = sparse();
+    place.write("CONTEXT.md", "Read the policies.\n");
+    place.ctx("publish --changed").ok();
+    git(&place, "add -A");
+    git(&place, "-c user.name=A -c user.email=a@x -c commit.gpgsign=false commit -qm more");
+    for hidden in ["'!/nodes/b/' '!/CONTEXT.md'", "'!/nodes/b/*.md' '!/CONTEXT.md'"] {
+        git(&place, &format!("sparse-checkout set --no-cone '/*' {hidden}"));
+        let stdout = place.ctx("status").ok().stdout;
+        let (_, rows) = stdout.split_once("Published and unchanged: 1 document\n").unwrap();
+        assert_eq!(rows, STATUS, "{hidden}");
+        let report = place.ctx("status --json").ok().json("ctx.status");
+        assert_eq!(report["documents"][1]["state"], "not-checked-out");
+        assert_eq!(report["governance"][0]["state"], "not-checked-out");
+    }
+}
+
+#[test]
+fn impact_lists_accesses_to_a_document_whose_history_is_not_there() {
+    let place = sparse();
+    git(&place, "sparse-checkout disable");
+    place.ctx("read nodes/b/y --session s1").ok();
+    let rows = |place: &Place, why: &str| {
+        for line in ["impact nodes/b/y", "impact nodes/b/y --superseded", "impact nodes/b/y 2"] {
+            let output = place.ctx(line).exits(1);
+            assert!(output.stdout.contains("  v2  read  "), "{line}: {}", output.stdout);
+            assert!(output.stderr.contains(why), "{line}: {}", output.stderr);
+        }
+        let stderr = place.ctx("history nodes/b/y").exits(1).stderr;
+        assert!(stderr.contains(why), "{stderr}");
+        let stderr = place.ctx("impact nodes/b/z").exits(1).stderr;
+        assert!(stderr.contains("[unknown-id]"), "{stderr}");
+    };
+    git(&place, "sparse-checkout set --no-cone '/*' '!/nodes/b/'");
+    rows(&place, "`nodes/b/y` is withheld: git leaves its history out here");
+    git(&place, "sparse-checkout disable");
+    place.write("nodes/b/.versions/y/history.yaml", "- nothing\n");
+    rows(&place, "`nodes/b/y` is withheld: the history cannot be read");
+    place.remove("nodes/b");
+    rows(&place, "`nodes/b/y` is withheld: its history is missing");
+    // The version before the retirement of another document was published, too.
+    place.ctx("retire nodes/a/x").ok();
+    place.remove("nodes/a");
+    let stderr = place.ctx("history nodes/a/x").exits(1).stderr;
+    assert!(stderr.contains("`nodes/a/x` is withheld: its history is missing"), "{stderr}");
+}

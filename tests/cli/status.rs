@@ -452,7 +452,7 @@ fn status_offers_no_restore_where_the_history_is_damaged() {
 
     Withheld, because the history does not verify (next: ctx verify):
       nodes/a.md (v1)
-          it has no history
+          its history is missing
           its file is missing too; `ctx verify` names the damage. Put the history back from git or a backup, then run `ctx restore nodes/a`
 
     Published, but the live file is missing (next: ctx restore ID, or ctx retire ID):
@@ -470,7 +470,7 @@ fn status_offers_no_restore_where_the_history_is_damaged() {
       "problems": [],
       "state": "withheld",
       "version": 1,
-      "withheld": "it has no history"
+      "withheld": "its history is missing"
     }
     "#);
 }

@@ -50,7 +50,7 @@ fn one_damaged_document_is_withheld_and_the_others_served() {
     -- stderr
     error[withheld]: 2 documents are withheld
       nodes/ab: the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
-      nodes/ac: it has no history
+      nodes/ac: its history is missing
     hint: the chain does not vouch for the text; run `ctx verify` for a full report
     ");
     assert_snapshot!(place.ctx("list").whole(), @"
@@ -62,7 +62,7 @@ fn one_damaged_document_is_withheld_and_the_others_served() {
     -- stderr
     error[withheld]: 2 documents are withheld
       nodes/ab: the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
-      nodes/ac: it has no history
+      nodes/ac: its history is missing
     hint: the chain does not vouch for the text; run `ctx verify` for a full report
     ");
     assert_snapshot!(place.ctx("read nodes/ab").whole(), @"
@@ -89,7 +89,7 @@ fn one_damaged_document_is_withheld_and_the_others_served() {
       nodes/ab.md (v1)
           the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
       nodes/ac.md (v1)
-          it has no history
+          its history is missing
     -- stderr
     ");
     // A map counts what the index knows since the texts were whole (IDX-8).

@@ -45,7 +45,7 @@ impl Question for History {
         let tag = Tag::of(Self::NAME, &json!([self.id]));
         let before = self.cursor.as_deref().map(|cursor| tag.read::<Before>(cursor)).transpose()?;
         let vault = call.vault()?;
-        let id = call.workspace.known_id(&vault, &self.id)?;
+        let id = call.workspace.recorded_id(&vault, &self.id)?;
         let (vault, source) = places(call, history::NEED)?;
         let versions = call.history((&vault, &source), id)?;
         let mut report = versions.report(&vault);

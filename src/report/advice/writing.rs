@@ -4,6 +4,7 @@ use super::super::failure::{Code, Compared, Failure};
 use super::super::recover::{kind, recorded_by};
 use super::again::submitted_again;
 use super::{dry_run, verify_all};
+use crate::chain::error::ChainError;
 use crate::convert::ConvertError;
 use crate::govern::review::ReviewError;
 use crate::govern::{PublishError, RestoreError};
@@ -16,6 +17,7 @@ use crate::review::Barred;
 use crate::search::{QueryError, SearchError};
 use crate::txn::UncommittedFile;
 use crate::txn::expect::{ExpectError, Mismatch, Moved};
+use crate::vault::history::NOT_SPARSE;
 use crate::words::count;
 
 /// How many lines of a list a failure has.
@@ -274,6 +276,9 @@ impl From<RestoreError> for Failure {
                 Self::new(Code::Withheld, message)
                     .hint(Hint::call("{} lists its versions with their checkpoints", history(&id)))
                     .hint(Hint::call("{} prints a text that was submitted", show))
+            }
+            RestoreError::History { why: ChainError::LeftOut, .. } => {
+                Self::new(Code::Withheld, message).hint(NOT_SPARSE)
             }
             RestoreError::Withheld { .. } | RestoreError::History { .. } => {
                 Self::new(Code::Withheld, message).hint(verify_all())

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::{Call, Places};
-use crate::chain::error::ChainError;
 #[cfg(feature = "mcp")]
 use crate::chain::history::Entry;
 use crate::chain::history::History;
@@ -46,10 +45,8 @@ impl Call<'_> {
     ) -> Result<Versions, Failure> {
         let head = Snapshot::of(vault, source, None)?;
         check_name(&head, &id)?;
-        let history = match replay::load(vault.files(), &id) {
-            Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),
-            other => other?,
-        };
+        let history = replay::load(vault.files(), &id);
+        let history = history.map_err(|why| Failure::history(vault, &id, why))?;
         let seals = source.seals(vault, &id, &history)?;
         let hidden = hidden(&head, vault, (&id, &history));
         Ok(Versions { id, history, seals, hidden })
