@@ -360,7 +360,7 @@ class Artifact:
         if self.v.whole:
             for number, at in self.removals:
                 if not any(entry.retired_at == at for entry in entries):
-                    dropped = self.rule and self.v.full
+                    dropped = self.rule and self.v.full and not self.v.rules_before(number)
                     adopted = number == self.v.foreign_end and all(n > number for n, *_ in self.seals)
                     foreign = not self.rule and (self.v.covers(number) or adopted)
                     code = "foreign-record" if foreign else "unrecorded-removal"

@@ -22,7 +22,7 @@ class Verifier(Foreign, Governed, Staging):
 
     def __init__(self, root, now):
         self.root, self.now, self.findings = os.fsencode(root), millis(now), []
-        self.seals, self.removals, self.strict = {}, {}, set()
+        self.seals, self.removals, self.strict, self.strict_by_form = {}, {}, set(), set()
         self.bindings, self.binds, self.chains = [], {}, []
         self.config, self.frontmatter, self.recorded = {}, {}, {}
         self.reviews, self.parts, self.is_quiet, self.step_lines = [], [], False, None
@@ -293,7 +293,9 @@ class Verifier(Foreign, Governed, Staging):
         entries = [entry for entry in self.entries if not entry.faults]
         begun = bool(entries) and any(map(is_governance, entries[0].maps[0]))
         wanted = self.configured_forms()
-        self.strict = strict_checkpoints(self.full, begun, wanted, len(self.entries))
+        self.strict_by_form = strict_checkpoints(self.full, begun, wanted, len(self.entries))
+        governed = {entry.number for entry in entries if self.rules_before(entry.number)}
+        self.strict = self.strict_by_form | governed
         if self.full and begun and not any(form == "full" for _, form in wanted):
             self.find("foreign-log")
         last_at = None
@@ -327,7 +329,7 @@ class Verifier(Foreign, Governed, Staging):
         must_bind = set()
         for n in range(1, count + 1):
             last = n if n in self.binds else last
-            if n in self.strict and self.binds.get(last):
+            if n in self.strict_by_form and self.binds.get(last):
                 must_bind.add(n)
         log = [hashes.get(n + 1) for n in range(count)]
         histories = {

@@ -12,12 +12,14 @@ use crate::chain::walk::Walk;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
+use crate::checkpoint::record::Searched;
 use crate::checkpoint::state::Mark;
 use crate::document::review::{ReviewFields, ReviewState};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
+use crate::policy::Sealings;
 use crate::review::Reviewed;
 use crate::vault::Vault;
 use crate::vault::files::Files;
@@ -107,18 +109,39 @@ pub(crate) fn publications(
     let ids: Vec<&DocumentId> = ids.into_iter().collect();
     let facts: BTreeMap<&DocumentId, Result<Vec<Fact>, String>> =
         ids.into_par_iter().map(|id| (id, facts(vault, id))).collect();
+    let approvals = Sealings::new(Searched::new(chronicle.checkpoints().to_vec()));
     let mut rows = Vec::new();
     for event in events {
         let set = event.set.iter().map(|(id, mark)| published(event, id, mark, &facts[id]));
         let removed = event.removed.iter().map(|id| removed(event, id, &facts[id]));
         let mut of_event: Vec<Publication> = set.chain(removed).collect();
         of_event.sort_by(|a, b| a.id.cmp(&b.id));
+        for row in of_event.iter_mut().filter(|row| row.why.is_none()) {
+            row.why = unapproved(vault.files(), &approvals, event, row);
+        }
         if let Some(why) = faults.at(event.number) {
             of_event.iter_mut().for_each(|row| row.why = Some(why.to_owned()));
         }
         rows.extend(of_event);
     }
     rows
+}
+
+/// What is wrong with the approval of an event of one artifact.
+fn unapproved(
+    files: &Files,
+    approvals: &Sealings<'_>,
+    event: &Checkpoint,
+    row: &Publication,
+) -> Option<String> {
+    let found = match event.mark_of(&row.id).and_then(Mark::sealed) {
+        Some((version, hash)) => {
+            let history = replay::load(files, &row.id).ok()?;
+            approvals.version(files, (&row.id, &history), (version, &hash))
+        }
+        None => approvals.removal_by(files, &row.id, event.number),
+    };
+    found.map(|why| why.to_string())
 }
 
 /// The checkpoints whose hashes do not follow.

@@ -38,8 +38,8 @@ pub(super) fn check_lists(arguments: &JsonObject) -> Result<(), Failure> {
             return Err(Failure::new(Code::Usage, message).hint("call once for each part of it"));
         }
         let mut seen = HashSet::new();
-        let texts = list.iter().filter_map(Value::as_str);
-        let twice = texts.filter(|text| !seen.insert(*text)).next();
+        let mut texts = list.iter().filter_map(Value::as_str);
+        let twice = texts.find(|text| !seen.insert(*text));
         if let Some(text) = twice.filter(|_| NAMES.contains(&name.as_str())) {
             let message = format!("`{name}` has `{}` twice", shown(text));
             return Err(Failure::new(Code::Usage, message).hint("name each once"));
@@ -85,7 +85,7 @@ impl Shared {
     ) -> Result<T, Outcome> {
         let (shared, cancelled) = (Arc::clone(self), context.ct.clone());
         let counted = self.metrics.calls.one();
-        let principal = caller_of(context).map(|principal| principal.key());
+        let principal = caller_of(context).map(Principal::key);
         let principal = principal.as_ref().map(PrincipalKey::as_str);
         let work = move || {
             let _counted = counted;

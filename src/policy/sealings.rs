@@ -1,6 +1,6 @@
 //! Whether what checkpoints seal and remove was approved, from the log and one history at a time.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
@@ -61,7 +61,45 @@ impl<'c> Sealings<'c> {
         let mark = Mark::new(version, *chain_hash);
         let first = record.seals.iter().find(|seal| seal.mark == mark)?;
         self.in_force(files).rules_before(first.checkpoint)?;
+        let recorded = history.entry(version).and_then(Entry::published_at);
+        if let Some(recorded) = recorded.filter(|recorded| *recorded != first.at) {
+            let bound = format!("the checkpoint that sealed it is of {}", first.at);
+            return Some(ChainError::PublicationTime { recorded, bound });
+        }
         self.judge(files, (id, history), &record, |entry| entry.version == version)
+    }
+
+    /// What is wrong with the approval of each event of a history, as far as the chain vouches for it.
+    pub(crate) fn events(
+        &self,
+        files: &Files,
+        (id, history): (&DocumentId, &History),
+    ) -> BTreeMap<Version, ChainError> {
+        let (mut found, in_force) = (BTreeMap::new(), self.in_force(files));
+        if !in_force.was_governed() {
+            return found;
+        }
+        let record = self.records.record(id);
+        let judge = Judge { files, in_force, records: &self.records, moves: &self.moves };
+        let mut approvals = Approvals::new(id);
+        let mut walk = Walk::new(files, id, history);
+        while let Some(step) = walk.next() {
+            let Ok(Some((entry, text, fields))) = step.vouched() else { break };
+            let event = record.event_of(entry);
+            let fields = Some(fields.as_deref());
+            let taken = approvals.take_described((entry, text, fields), event, &judge);
+            let Some(decided) = taken.decided else { continue };
+            let own = taken.faults.into_iter().next();
+            let fault = own.or_else(|| {
+                let event = self.event(files, decided.checkpoint());
+                let of = event.get()?.iter().find(|one| one.is_of(&decided))?;
+                Some((of.version, of.fault.clone()))
+            });
+            if let Some((version, fault)) = fault {
+                found.insert(entry.version, unapproved(version, fault));
+            }
+        }
+        found
     }
 
     /// What is wrong with the removal of an artifact that no later checkpoint seals.

@@ -1,5 +1,6 @@
 //! Whether what a checkpoint holds, and what left it, was approved (RES-30).
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::{Snapshot, Withheld};
@@ -13,7 +14,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::policy::{File, Sealings, TextInForce};
 use crate::selector::{Atom, Expr, StatusFilter};
-use crate::vault::config::Config;
+use crate::vault::config::{Config, Governance};
 
 /// The approvals of a checkpoint, judged when they are first asked for.
 #[derive(Debug, Default)]
@@ -68,6 +69,22 @@ impl Snapshot<'_> {
     ) -> Option<ChainError> {
         let chain_hash = history.entry(version)?.chain_hash;
         self.check_approval(id, history, (version, &chain_hash)).err()
+    }
+
+    /// What is wrong with the approval of each event of a history up to this checkpoint.
+    pub(crate) fn unapproved_events(
+        &self,
+        id: &DocumentId,
+        history: &History,
+    ) -> BTreeMap<Version, ChainError> {
+        let is_governed =
+            || self.config().is_some_and(|config| config.governance == Governance::Governed);
+        // With an index the log is not read for a vault that is not governed.
+        if self.map.index().is_some() && !is_governed() {
+            return BTreeMap::new();
+        }
+        let sealings = self.sealings().ok();
+        sealings.map(|of| of.events(self.vault.files(), (id, history))).unwrap_or_default()
     }
 
     /// Why an artifact is missing that left the maps without a valid approval; `None` if the

@@ -85,8 +85,13 @@ impl Rules {
         (rules, findings)
     }
 
-    /// Whether a checkpoint must follow from the histories to the last byte.
+    /// Whether a checkpoint must follow from the histories to the last byte: in a governed vault each
+    /// does, whatever form the log has, because only ctx publishes there.
     pub(super) fn is_strict(&self, checkpoint: CheckpointNumber) -> bool {
+        self.is_strict_by_form(checkpoint) || self.in_force.rules_before(checkpoint).is_some()
+    }
+
+    fn is_strict_by_form(&self, checkpoint: CheckpointNumber) -> bool {
         let strict = self.strict.iter().rfind(|(from, _)| *from <= checkpoint);
         strict.is_some_and(|(_, strict)| *strict)
     }
@@ -100,7 +105,7 @@ impl Rules {
     /// Whether a checkpoint must bind a change log.
     pub(super) fn is_bound(&self, checkpoint: CheckpointNumber) -> bool {
         let bound = self.bound.iter().rfind(|(from, _)| *from <= checkpoint);
-        bound.is_some_and(|(_, bound)| *bound) && self.is_strict(checkpoint)
+        bound.is_some_and(|(_, bound)| *bound) && self.is_strict_by_form(checkpoint)
     }
 
     /// The interval that a history gets which begins at a checkpoint.

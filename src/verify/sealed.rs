@@ -265,7 +265,8 @@ impl Pass<'_> {
             if retired.binary_search(&removal.at).is_ok() {
                 continue;
             }
-            let (code, message) = if self.may_be_dropped() {
+            let is_governed = self.rules.in_force.rules_before(removal.checkpoint).is_some();
+            let (code, message) = if self.may_be_dropped() && !is_governed {
                 (Code::PolicyUnsealed, "the reference implementation removed it from the log")
             } else if self.id.is_document() && self.is_foreign_removal(removal.checkpoint) {
                 let why =

@@ -345,3 +345,69 @@ fn the_target_of_an_unapproved_move_is_left_out() {
     place.ctx("read nodes/z").exits(1);
     place.ctx("read nodes/a").exits(1);
 }
+
+#[test]
+fn a_governed_vault_with_whole_maps_stays_intact_by_honest_commands() {
+    let place = Place::with_maps();
+    place.write("nodes/a.md", "# A\n\none\n");
+    place.write("nodes/b.md", "# B\n\ntwo\n");
+    place.write("CONTEXT.md", "Read this.\n");
+    place.ctx("publish --all --as ana@x.com").ok();
+    place.write("stewards.yaml", STEWARDS);
+    place.ctx("govern on --as ana@x.com").ok();
+    place.write("nodes/a.md", place.read("nodes/a.md") + "more\n");
+    place.write("nodes/b.md", place.read("nodes/b.md") + "more\n");
+    by(&place, "ana", "submit nodes/a nodes/b --change one").ok();
+    by(&place, "bo", "approve nodes/a nodes/b").ok();
+    place.write("CONTEXT.md", "Read that.\n");
+    by(&place, "bo", "submit CONTEXT.md").ok();
+    by(&place, "kim", "approve CONTEXT.md").ok();
+    place.write("nodes/new.md", "# New\n");
+    by(&place, "ana", "submit nodes/new").ok();
+    by(&place, "bo", "approve nodes/new").ok();
+    by(&place, "ana", "mv nodes/new nodes/newer").ok();
+    by(&place, "bo", "approve nodes/new").ok();
+    by(&place, "ana", "retire nodes/b").ok();
+    by(&place, "kim", "approve nodes/b").ok();
+    let verified = place.ctx("verify --json").ok().json("ctx.verify");
+    assert_eq!(verified["findings"], json!([]), "{verified}");
+    place.ctx("resolve nodes/").ok();
+    place.ctx("read nodes/newer").ok();
+}
+
+#[test]
+fn a_bundle_includes_and_marks_what_was_published_without_an_approval() {
+    let place = governed();
+    place.ctx("read nodes/a").ok();
+    let mut forger = Forger::new(&place);
+    forger.submit("nodes/a", BO, SECRET);
+    forger.approve("nodes/a", BO, BO);
+    // A reviewer compares it, which the access log records.
+    let diff = by(&place, "kim", "diff nodes/a 1 3").ok();
+    assert!(
+        diff.stdout.contains(SECRET) && diff.stderr.contains("approval-self"),
+        "{}",
+        diff.whole()
+    );
+    by(&place, "ana", "diff nodes/a 1 3").exits(1);
+    let history = place.ctx("history nodes/a").exits(1);
+    assert!(history.stdout.contains("    [approval-self] version 3"), "{}", history.whole());
+    place.ctx("show nodes/a 3").exits(1);
+    let exported = place.ctx("evidence export --document nodes/a -o ../a.tar").exits(1);
+    assert!(exported.stderr.contains("approval-self"), "{}", exported.whole());
+    let verified = place.ctx("evidence verify ../a.tar --json").exits(1);
+    assert!(verified.stdout.contains("approval-self"), "{}", verified.whole());
+    let script = crate::harness::repository().join("fixtures/evidence/verify.py");
+    let bundle = place.home().join("a.tar");
+    let python = std::process::Command::new("python3").arg(script).arg(bundle).output().unwrap();
+    assert_eq!(python.status.code(), Some(1), "{}", String::from_utf8_lossy(&python.stdout));
+    let report = place.ctx("evidence report --json").exits(1).json("ctx.evidence.report");
+    let rows = report["publications"].as_array().unwrap();
+    let row = |version: u64| {
+        let of = |row: &&Value| row["id"] == "nodes/a" && row["version"] == version;
+        rows.iter().find(of).unwrap().clone()
+    };
+    assert_eq!(row(1)["complete"], true);
+    assert_eq!(row(3)["complete"], false);
+    assert!(row(3)["why"].as_str().is_some_and(|why| why.contains("approval-self")), "{}", row(3));
+}

@@ -11,6 +11,7 @@ use super::attacks::{Attack, BundleAttack, Rewritten};
 use super::bundles::Bundles;
 use super::draw::Draw;
 use super::forge::Target;
+use super::forge::history::History;
 use super::place::Place;
 use super::script::{Script, ctx, tree};
 use super::table::{Expected, Row};
@@ -162,6 +163,10 @@ impl Vault {
                 let head = self.remembered(&target)?;
                 let Some(place) = attack(&mut target) else { return Ok(Outcome::NoPlace) };
                 let report = verify(&target.root, &[], None)?;
+                if let Some(id) = handed_out(&target, &report) {
+                    let said = format!("`ctx read {id}` hands out what was not approved");
+                    return Ok(Outcome::Otherwise(said));
+                }
                 match self.of_files(row, expected, &place, &report) {
                     // The code of the row is the one of vaults whose log follows from histories.
                     Outcome::Quiet if expected == Expected::Anchor => {
@@ -295,6 +300,32 @@ impl Vault {
         }
         Ok(Outcome::Quiet)
     }
+}
+
+/// A document that readers hand out although the version that they serve was not approved (RES-31).
+fn handed_out(target: &Target, report: &Report) -> Option<String> {
+    let unapproved = report.findings.iter().filter(|finding| {
+        let code = finding["code"].as_str().unwrap_or_default();
+        // Readers do not judge whether the parts of a set were published together (RES-30).
+        let is_split =
+            finding["message"].as_str().is_some_and(|words| words.contains("the same change"));
+        code.starts_with("approval-") && !is_split
+    });
+    let mut named = unapproved.filter_map(|f| Some((f["id"].as_str()?, f["version"].as_u64()?)));
+    let is_served = |&(id, version): &(&str, u64)| {
+        let read = ctx(&target.root, &["read", id, "--json", "--as", "x", "--now", NOW], None);
+        let Ok(json) = serde_json::from_str::<Value>(&read.stdout) else { return false };
+        let Some(served) = json["version"].as_u64().filter(|_| read.exit == 0) else {
+            return false;
+        };
+        let published = |n: u64| {
+            let history = History::read(target, id);
+            history.entries.iter().any(|entry| entry.version == n && entry.published.is_some())
+        };
+        // A later version has an approval of its own, unless the finding is about its submission.
+        served >= version && !(version..served).any(published)
+    };
+    named.find(is_served).map(|(id, _)| id.to_owned())
 }
 
 impl std::fmt::Display for Report {

@@ -217,6 +217,10 @@ fn warn(session: &mut Session<'_>, exported: &Exported) -> Answer {
     for gap in gaps.iter().take(MOST_GAPS) {
         let (code, file, why) = (shown(&gap.code), shown(&gap.file), shown(&gap.why));
         let word = if gap.is_damage() { "warning" } else { "note" };
+        if gap.is_about_approval() {
+            session.ui.note(&format!("{word}: {code}: {file}: {why}"));
+            continue;
+        }
         session.ui.note(&format!(
             "{word}: the log is not whole, so that accesses may be missing: {code}: {file}:{}: {why}",
             gap.line

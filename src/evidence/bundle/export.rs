@@ -5,16 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::manifest::{
     CHECKPOINTS, FORM, FileRef, Gap, INDEX, LINES, LineRef, MANIFEST, Manifest, README, Scope,
-    VersionRef,
+    UNJUDGED, VersionRef,
 };
 use super::proofs::{proofs, wanted_texts};
 use super::sealed::{Contents, Needed, Sealed};
 use super::staged::{StagedPart, WantedEntries};
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::audit::{HeadRef, Line, RawLine, Traced};
+use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::record::Searched;
 use crate::evidence::staged::StagedOf;
-use crate::model::number::CheckpointNumber;
+use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::policy::Sealings;
 use crate::vault::Vault;
 
 /// A bundle, and what it cannot prove.
@@ -86,6 +90,7 @@ pub(crate) fn export(
         begins_later = needed.add_beginning(vault.files(), chronicle, id);
     }
     needed.add_governance(chronicle);
+    let approvals = Sealings::new(Searched::new(chronicle.checkpoints().to_vec()));
     let Sealed { mut files, versions, mut unproved, texts: mut handed_out, .. } =
         Sealed::of(vault, needed)?;
     entries.add_promoted(&versions, &files);
@@ -93,6 +98,8 @@ pub(crate) fn export(
     unproved.extend(staged.unproved);
     handed_out.extend(staged.texts);
     let texts = proofs(vault, chronicle, &texts, &versions);
+    let mut gaps = gaps;
+    gaps.extend(versions.iter().filter_map(|version| unapproved(vault, &approvals, version)));
     let previous = add_checkpoints(&mut files, chronicle, (lines, &versions), begins_later)?;
     let mut log = Vec::new();
     lines.iter().for_each(|line| log.extend([&line.bytes[..], b"\n"].concat()));
@@ -121,6 +128,20 @@ pub(crate) fn export(
     let bytes = packed(files, manifest, lines)?;
     let exported = Exported { bytes, lines: lines.len(), versions, head, unproved, gaps };
     Ok(Traced::new(exported, handed_out))
+}
+
+/// What is wrong with the approval of a version: the bundle proves that it was handed out, and says
+/// that no valid approval published it.
+fn unapproved(vault: &Vault, approvals: &Sealings<'_>, version: &VersionRef) -> Option<Gap> {
+    let files = vault.files();
+    let id: DocumentId = version.id.parse().ok()?;
+    let history = replay::load(files, &id).ok()?;
+    let number = Version(version.version);
+    let chain_hash = history.entry(number)?.chain_hash;
+    let found = approvals.version(files, (&id, &history), (number, &chain_hash))?;
+    let code = found.unapproved().map_or(UNJUDGED, |found| found.code).to_owned();
+    let why = format!("version {number}: {found}");
+    Some(Gap { code, file: id.history_path(), line: version.version, why })
 }
 
 /// The bundle of these files, with what people read of them and the manifest.

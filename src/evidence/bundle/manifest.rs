@@ -142,12 +142,20 @@ pub(crate) struct Gap {
 
 /// The code of lines that were pruned.
 pub(crate) const PRUNED: &str = "pruned";
+/// The code of a version whose approval cannot be judged.
+pub(crate) const UNJUDGED: &str = "approval-unknown";
 
 impl Gap {
     /// Whether lines may be missing against the rules, and not by a recorded pruning or the end of a
     /// process.
     pub(crate) fn is_damage(&self) -> bool {
         ![PRUNED, FaultKind::Torn.as_str()].contains(&self.code.as_str())
+    }
+
+    /// Returns true if it is about the approval of a version, and not about missing lines. Its place
+    /// is the history, and its line the version.
+    pub(crate) fn is_about_approval(&self) -> bool {
+        self.code.starts_with("approval-")
     }
 }
 

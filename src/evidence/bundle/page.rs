@@ -65,13 +65,27 @@ fn readme_gaps(manifest: &Manifest) -> String {
     let plain = |text: &str| -> String {
         text.chars().filter(|c| c.is_ascii_alphanumeric() || "./-".contains(*c)).collect()
     };
-    let line = |gap: &Gap| {
-        format!("- `{}`: `{}`, line {}\n", plain(&gap.code), plain(&gap.file), gap.line)
+    let places = |word: &str, is_wanted: &dyn Fn(&&Gap) -> bool| -> String {
+        let wanted = manifest.gaps.iter().filter(is_wanted);
+        let line = |gap: &Gap| {
+            format!("- `{}`: `{}`, {word} {}\n", plain(&gap.code), plain(&gap.file), gap.line)
+        };
+        wanted.map(line).collect()
     };
-    let gaps: String = manifest.gaps.iter().map(line).collect();
-    format!(
-        "\nThe log from which this was exported is not whole. Accesses that belong here may be missing at:\n\n{gaps}"
-    )
+    let lines = places("line", &|gap| !gap.is_about_approval());
+    let versions = places("version", &|gap| gap.is_about_approval());
+    let mut text = String::new();
+    if !lines.is_empty() {
+        text = format!(
+            "\nThe log from which this was exported is not whole. Accesses that belong here may be missing at:\n\n{lines}"
+        );
+    }
+    if !versions.is_empty() {
+        text += &format!(
+            "\nThese versions were handed out, but published without a valid approval:\n\n{versions}"
+        );
+    }
+    text
 }
 
 /// What the page says of gaps.
@@ -81,10 +95,17 @@ fn gaps(manifest: &Manifest) -> String {
     }
     let row =
         |gap: &Gap| vec![code(&gap.code), code(&gap.file), gap.line.to_string(), html(&gap.why)];
-    let table = table(&["code", "file", "line", "what"], manifest.gaps.iter().map(row));
-    format!(
-        "<h2>Gaps of the log</h2>\n<p>The log is not whole: accesses that belong here may be missing.</p>\n{table}"
-    )
+    let (versions, lines): (Vec<&Gap>, Vec<&Gap>) =
+        manifest.gaps.iter().partition(|gap| gap.is_about_approval());
+    let section = |gaps: Vec<&Gap>, place: &str, title: &str| match gaps.is_empty() {
+        true => String::new(),
+        false => {
+            title.to_owned() + &table(&["code", "file", place, "what"], gaps.into_iter().map(row))
+        }
+    };
+    let of_lines = "<h2>Gaps of the log</h2>\n<p>The log is not whole: accesses that belong here may be missing.</p>\n";
+    let of_versions = "<h2>Versions without a valid approval</h2>\n<p>They were handed out, but published past the review.</p>\n";
+    section(lines, "line", of_lines) + &section(versions, "version", of_versions)
 }
 
 const STYLE: &str = "body{font:15px/1.5 sans-serif;margin:2em;max-width:110em}\

@@ -1,8 +1,9 @@
 //! The versions of one document or governance file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Call, Places};
+use crate::chain::error::ChainError;
 #[cfg(feature = "mcp")]
 use crate::chain::history::Entry;
 use crate::chain::history::History;
@@ -31,6 +32,8 @@ pub(crate) struct Versions {
     seals: Seals,
     /// Those that the reader may not read (REV-24).
     hidden: BTreeSet<Version>,
+    /// What is wrong with the approvals of the others.
+    unapproved: BTreeMap<Version, ChainError>,
 }
 
 impl Call<'_> {
@@ -49,7 +52,8 @@ impl Call<'_> {
         let history = history.map_err(|why| Failure::history(vault, &id, why))?;
         let seals = source.seals(vault, &id, &history)?;
         let hidden = hidden(&head, vault, (&id, &history));
-        Ok(Versions { id, history, seals, hidden })
+        let unapproved = head.unapproved_events(&id, &history);
+        Ok(Versions { id, history, seals, hidden, unapproved })
     }
 
     /// Cuts a report to its last versions, or to the last ones before a place of the history. Gives
@@ -111,6 +115,9 @@ impl Versions {
     pub(crate) fn report<'r>(&'r self, vault: &'r Vault) -> HistoryReport<'r> {
         let mut report = HistoryReport::new(vault.files(), &self.seals, &self.id, &self.history);
         report.versions.retain(|row| !self.hidden.contains(&row.version));
+        for row in &mut report.versions {
+            row.problems.extend(self.unapproved.get(&row.version).map(ToString::to_string));
+        }
         report
     }
 }

@@ -341,7 +341,10 @@ fn file(
 /// one that was not written to its end, nothing could prove that.
 fn gap(gap: &Gap) -> Item {
     let verdict = if gap.is_damage() { Verdict::NotProved } else { Verdict::Unprovable };
-    let why = format!("{}: {}; accesses may be missing here", gap.code, gap.why);
+    let why = match gap.is_about_approval() {
+        true => format!("{}: {}; no valid approval published it", gap.code, gap.why),
+        false => format!("{}: {}; accesses may be missing here", gap.code, gap.why),
+    };
     Item::new(Kind::Gap, format!("{}:{}", gap.file, gap.line), Err((verdict, why)))
 }
 

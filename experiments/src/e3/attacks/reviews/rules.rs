@@ -2,8 +2,8 @@
 
 use super::approvals::{more, sealed, submitted};
 use super::{
-    ANA, ASSIGNED, BO, CONFIG, EVE, Governed, KIM, LATER, LATER_STILL, PLAIN, Place, STEWARDS,
-    Target, last,
+    ANA, ASSIGNED, BO, CONFIG, EVE, Governed, KIM, LAST, LATER, LATER_STILL, PLAIN, Place,
+    STEWARDS, Target, last,
 };
 use crate::e3::attacks::Attack;
 use crate::e3::forge::history::History;
@@ -104,6 +104,44 @@ pub(in crate::e3::attacks) const RULES: &[(&str, Attack)] = &[
         t.write(STEWARDS, &text);
         t.add(STEWARDS, (ANA, LATER), Becomes::Published, &text)?;
         sealed(t, STEWARDS)
+    }),
+    ("review-stewards-forged-and-used", |t| {
+        // The forged stewards name who approves next.
+        let mut vault = Governed::begin(t)?;
+        vault.submit(ANA, PLAIN)?;
+        let text = ASSIGNED.replace("bo@example.com, role", "eve@example.com, role");
+        t.write(STEWARDS, &text);
+        t.add(STEWARDS, (ANA, LATER), Becomes::Published, &text)?;
+        t.seal(LATER, &[STEWARDS], &[])?;
+        t.approve(PLAIN, (EVE, LATER_STILL), &[EVE])?;
+        t.seal(LATER_STILL, &[PLAIN], &[])?;
+        Some(last(t, PLAIN))
+    }),
+    ("review-mode-off-forged-and-published", |t| {
+        Governed::begin(t)?;
+        let text = t.last(CONFIG).0.replacen(GOVERNED, "", 1);
+        t.write(CONFIG, &text);
+        t.add(CONFIG, (BO, LATER), Becomes::Published, &text)?;
+        t.seal(LATER, &[CONFIG], &[])?;
+        published(t, LATER_STILL)
+    }),
+    ("review-instructions-dropped", |t| {
+        t.write("CONTEXT.md", "Read the rules.\n");
+        Governed::begin_after(t, &[&["publish", "CONTEXT.md", "--no-sync"]])?;
+        t.seal(LATER, &[], &["CONTEXT.md"])?;
+        Some(Place::of("CONTEXT.md"))
+    }),
+    ("review-approved-before-the-role", |t| {
+        let mut vault = Governed::begin(t)?;
+        vault.submit(ANA, PLAIN)?;
+        t.approve(PLAIN, (EVE, LATER), &[EVE])?;
+        let text = ASSIGNED.replace("kim@example.com, role", "eve@example.com, role");
+        t.write(STEWARDS, &text);
+        t.add(STEWARDS, (KIM, LATER), Becomes::Step, &text)?;
+        t.act(STEWARDS, (BO, LATER_STILL), (Becomes::Published, "approved", ""))?;
+        t.seal(LATER_STILL, &[STEWARDS], &[])?;
+        t.seal(LAST, &[PLAIN], &[])?;
+        Some(last(t, PLAIN))
     }),
     ("review-stewards-approved-by-author", |t| {
         let mut vault = Governed::begin(t)?;
