@@ -124,7 +124,7 @@ fn changed(
     }
     if session.ui.json {
         let diffs = diffs.iter().map(|(id, from, diff)| DiffReport {
-            findings: &[],
+            unapproved: &[],
             id,
             from,
             to: "live",

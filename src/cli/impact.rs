@@ -9,8 +9,10 @@ use crate::audit::{Filter, readings};
 use crate::chain::history::History;
 use crate::chain::replay;
 use crate::model::hint::{Call, Hint, Verb};
+use crate::model::number::Version;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{ImpactReport, ImpactRow};
+use crate::resolve::Snapshot;
 use crate::words::argument;
 use crate::workspace::former::former_id;
 use crate::workspace::recording::{heads_of, of_log};
@@ -72,6 +74,17 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
     let mut faults = of_log(faults)?;
     faults.extend(args.place.lost_accesses(&vault, &logs)?);
     rows.sort_by(|a, b| a.at.cmp(&b.at));
+    if !rows.is_empty() {
+        // Where the log cannot be relied on, nothing is known of approvals.
+        let unapproved = session.log(&vault).ok().and_then(|log| {
+            let head = Snapshot::whole(&vault, &log.sound().ok()?, None).ok()?;
+            Some(head.unapproved_events(&id, &history))
+        });
+        let unapproved = unapproved.unwrap_or_default();
+        for row in &mut rows {
+            row.unapproved = unapproved.get(&Version(row.version)).map(ToString::to_string);
+        }
+    }
     let former = former_id(&vault, &id, &history);
     // A reader who may not know of the former document is not told of it.
     let former = former.filter(|id| session.workspace.readable_id(&vault, id.as_str()).is_ok());
@@ -137,6 +150,7 @@ fn of_text(access: &ImpactRow) -> String {
 fn row(access: &ImpactRow) -> Vec<String> {
     let session = session_of(access.session.as_deref(), access.session_implicit);
     let ended = access.superseded_at.as_ref().map_or(String::new(), |at| format!("replaced {at}"));
+    let finding = access.unapproved.as_deref().map(|finding| shown(finding).into_owned());
     vec![
         access.trace.clone(),
         access.at.clone(),
@@ -146,6 +160,7 @@ fn row(access: &ImpactRow) -> Vec<String> {
         named(access.agent.as_deref()),
         session,
         ended,
+        finding.unwrap_or_default(),
         in_log_of(access.log_of.as_deref()),
     ]
 }

@@ -132,6 +132,9 @@ fn print(session: &mut Session<'_>, row: &ReplayedRow) {
     let of = if row.result { "result of " } else { "" };
     let what = format!("{}  {of}{}{version}", row.trace, shown(&row.name));
     verdict(session, &what, row.outcome, row.why.as_ref());
+    if let Some(finding) = &row.unapproved {
+        session.ui.line(&format!("    {}", shown(finding)));
+    }
 }
 
 fn verdict(session: &mut Session<'_>, what: &str, outcome: &str, why: Option<&String>) {

@@ -57,6 +57,8 @@ pub(crate) struct Replayed {
     pub(crate) sha256: String,
     /// What the vault gives now.
     pub(crate) outcome: Outcome,
+    /// What is wrong with the approval of the version.
+    pub(crate) finding: Option<String>,
 }
 
 /// Makes the texts of a line again, or the result of a hydration, from histories whose every hash is recomputed; first of all
@@ -86,6 +88,7 @@ pub(crate) fn replay(
         version: text.version,
         sha256: text.sha256.clone(),
         outcome: judged(&|| compare((vault, source), staged, (text, &line.request.verb))),
+        finding: finding((vault, source), text),
     };
     match &line.event {
         Event::Access(access) => access.documents.iter().map(of_text).collect(),
@@ -95,6 +98,7 @@ pub(crate) fn replay(
             version: result.source_version,
             sha256: result.result_hash.clone(),
             outcome: judged(&|| staged.compare_result(vault, result, &line.request)),
+            finding: None,
         }],
         _ => Vec::new(),
     }
@@ -130,7 +134,7 @@ fn compare(
         return cannot_tell("no checkpoint sealed the version");
     };
     let snapshot = match Snapshot::of(vault, source, Some(CheckpointNumber(checkpoint))) {
-        Ok(snapshot) => snapshot,
+        Ok(snapshot) => snapshot.explaining(),
         Err(why) => return cannot_tell(&why.to_string()),
     };
     let served = match snapshot.get(&id) {
@@ -160,6 +164,15 @@ fn compare(
         all if all.iter().any(|bytes| is_it(bytes, text)) => Outcome::Same,
         _ => Outcome::Different("its bytes have another hash".to_owned()),
     }
+}
+
+/// What is wrong with the approval of a version that was handed out, if the reader may read it.
+fn finding((vault, source): (&Vault, &CheckpointSource), text: &Text) -> Option<String> {
+    let (id, checkpoint) = (id_of(vault, text)?, CheckpointNumber(text.checkpoint?));
+    let snapshot = Snapshot::of(vault, source, Some(checkpoint)).ok()?;
+    let withheld = snapshot.get(&id)?.err()?;
+    withheld.why.unapproved()?;
+    snapshot.finding(&id, Version(text.version))
 }
 
 /// What was handed out of a version, with and without comments.

@@ -4,7 +4,6 @@
 use super::governance::{Includes, config_in_force};
 use super::{Gate, PublishError};
 use crate::audit::Line;
-use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
@@ -57,13 +56,8 @@ impl InForce {
 
     /// The mode and the rules as the last checkpoint holds them, which are those in force where it
     /// holds both files (VAULT-26); none where the log must be asked.
-    pub(crate) fn held(vault: &Vault, head: &Snapshot<'_>) -> Option<(bool, Rules)> {
-        let text = |id: &DocumentId| {
-            let (version, hash, _) = head.sealed(id)?;
-            let history = replay::load(vault.files(), id).ok()?;
-            let sealed = vouched::sealed(vault.files(), id, &history, version, &hash).ok()?;
-            Some(sealed.text)
-        };
+    pub(crate) fn held(head: &Snapshot<'_>) -> Option<(bool, Rules)> {
+        let text = |id: &DocumentId| head.governance_text(id);
         let config = Config::parse(&text(&DocumentId::config())?).ok()?;
         let stewards = stewards::read(&text(&DocumentId::stewards())?).stewards;
         let is_governed = config.governance == Governance::Governed;

@@ -15,7 +15,7 @@ use super::metrics::Outcome;
 use super::progress;
 use super::server::caller_of;
 use super::shares::Shares;
-use crate::model::principal::PrincipalKey;
+use crate::model::principal::{Principal, PrincipalKey};
 use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::work::Work;

@@ -252,7 +252,7 @@ pub struct DiffReport<'d> {
     pub diff: &'d str,
     /// What is wrong with the approvals of the versions.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub findings: &'d [String],
+    pub unapproved: &'d [String],
 }
 
 impl Report for DiffReport<'_> {

@@ -195,6 +195,9 @@ pub struct ImpactRow {
     pub sha256: String,
     /// When the version had been replaced or retired, if that was before the access.
     pub superseded_at: Option<String>,
+    /// What is wrong with the approval of the version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unapproved: Option<String>,
     /// The folder whose access log has the line, if that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_of: Option<String>,
@@ -225,6 +228,7 @@ impl ImpactRow {
             checkpoint: reading.checkpoint,
             sha256: reading.sha256,
             superseded_at: reading.ended.map(|at| at.to_string()),
+            unapproved: None,
             log_of: log_of(elsewhere),
         }
     }
@@ -266,6 +270,9 @@ pub struct ReplayedRow {
     /// What differs or is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What is wrong with the approval of the version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unapproved: Option<String>,
 }
 
 impl ReplayReport {
@@ -288,6 +295,7 @@ impl ReplayReport {
                 sha256: has_hash.then_some(one.sha256),
                 outcome: one.outcome.as_str(),
                 why: one.outcome.why().map(str::to_owned),
+                unapproved: one.finding.filter(|_| is_seen),
             }
         };
         Self { same, different, cannot_tell, texts: all.into_iter().map(row).collect() }

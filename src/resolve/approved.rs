@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use super::{Snapshot, Withheld};
 use crate::chain::error::ChainError;
 use crate::chain::history::History;
+use crate::chain::replay;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::record::Searched;
@@ -69,6 +70,23 @@ impl Snapshot<'_> {
     ) -> Option<ChainError> {
         let chain_hash = history.entry(version)?.chain_hash;
         self.check_approval(id, history, (version, &chain_hash)).err()
+    }
+
+    /// The same snapshot, which also serves texts without a valid approval: for what explains an
+    /// access, or proves it (RES-35).
+    pub(crate) fn explaining(self) -> Self {
+        Self { explains: true, ..self }
+    }
+
+    /// What is wrong with the approval of a version, in words.
+    pub(crate) fn finding(&self, id: &DocumentId, version: Version) -> Option<String> {
+        let history = replay::load(self.vault.files(), id).ok()?;
+        self.unapproved(id, version, &history).map(|why| why.to_string())
+    }
+
+    /// The text of a governance file that the checkpoint seals, if it may be served, whoever reads.
+    pub(crate) fn governance_text(&self, id: &DocumentId) -> Option<String> {
+        Some(self.own(id)?.ok()?.text)
     }
 
     /// What is wrong with the approval of each event of a history up to this checkpoint.

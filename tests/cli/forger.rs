@@ -55,9 +55,10 @@ impl<'p> Forger<'p> {
     fn history(&self, id: &str) -> History {
         let id: DocumentId = id.parse().unwrap();
         let path = self.place.path(&id.history_path());
-        path.exists()
-            .then(|| History::parse(&std::fs::read(path).unwrap()).unwrap())
-            .unwrap_or_default()
+        match path.exists() {
+            true => History::parse(&std::fs::read(path).unwrap()).unwrap(),
+            false => History::default(),
+        }
     }
 
     /// The last version of an artifact, and its text.

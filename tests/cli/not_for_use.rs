@@ -272,7 +272,7 @@ fn an_edit_without_frontmatter_is_no_draft() {
 fn a_draft_whose_frontmatter_does_not_begin_the_file_is_left_out() {
     for before in ["\n", "<!-- x -->\n"] {
         let place = Place::published(&[("nodes/a", "# A\n")]);
-        place.write("nodes/d.md", &format!("{before}---\ntitle: D\nstatus: draft\n---\n# D\n"));
+        place.write("nodes/d.md", format!("{before}---\ntitle: D\nstatus: draft\n---\n# D\n"));
         place.write("nodes/e.md", "--- \ntitle: E\nstatus: draft\n--- \n# E\n");
         let said = place.ctx("publish --all").ok().stdout;
         assert!(said.contains("left out: nodes/d") && said.contains("left out: nodes/e"), "{said}");

@@ -108,9 +108,11 @@ fn is_left_out(place: &Place, id: &str, code: &str) {
     }
 }
 
+type Forgery = fn(&mut Forger<'_>);
+
 #[test]
 fn readers_leave_out_what_was_published_past_the_review() {
-    let forgeries: [(&str, &str, &str, fn(&mut Forger<'_>)); 7] = [
+    let forgeries: [(&str, &str, &str, Forgery); 7] = [
         ("nodes/a", "approval-self", "its author approved it", |f| {
             f.submit("nodes/a", BO, SECRET);
             f.approve("nodes/a", BO, BO);
@@ -153,7 +155,7 @@ fn readers_leave_out_what_was_published_past_the_review() {
     for (id, code, what, forge) in forgeries {
         let place = governed();
         forge(&mut Forger::new(&place));
-        let expected = vec![(code.to_owned(), id.to_owned())];
+        let expected = [(code.to_owned(), id.to_owned())];
         let names: Vec<_> = found(&place).into_iter().map(|(code, id, _)| (code, id)).collect();
         assert!(names.contains(&expected[0]), "{what}: {names:?}");
         is_left_out(&place, id, code);
@@ -393,6 +395,8 @@ fn a_bundle_includes_and_marks_what_was_published_without_an_approval() {
     let history = place.ctx("history nodes/a").exits(1);
     assert!(history.stdout.contains("    [approval-self] version 3"), "{}", history.whole());
     place.ctx("show nodes/a 3").exits(1);
+    let impact = by(&place, "kim", "impact nodes/a").ok();
+    assert!(impact.stdout.contains("[approval-self] version 3"), "{}", impact.whole());
     let exported = place.ctx("evidence export --document nodes/a -o ../a.tar").exits(1);
     assert!(exported.stderr.contains("approval-self"), "{}", exported.whole());
     let verified = place.ctx("evidence verify ../a.tar --json").exits(1);

@@ -18,7 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["store", "graph", "selector", "pack", "stewards", "review", "policy", "index"],
     ),
     ("what is read", &["live", "resolve", "status", "search", "derived", "starter"]),
-    ("what acts", &["verify", "recover", "govern", "convert", "source", "evidence"]),
+    ("what acts", &["verify", "govern", "recover", "convert", "source", "evidence"]),
     ("what every front end shares", &["report", "workspace"]),
     ("front ends", &["mcp", "cli", "main"]),
 ];

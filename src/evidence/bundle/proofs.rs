@@ -64,7 +64,8 @@ pub(super) fn proofs(
     let mut proofs = Vec::new();
     // The state of one checkpoint is as large as the vault: there is one at a time.
     for (checkpoint, wanted) in by_checkpoint {
-        let snapshot = Snapshot::whole(vault, chronicle, Some(CheckpointNumber(checkpoint))).ok();
+        let snapshot = Snapshot::whole(vault, chronicle, Some(CheckpointNumber(checkpoint)));
+        let snapshot = snapshot.ok().map(Snapshot::explaining);
         let mut known: BTreeMap<&DocumentId, Option<Served>> = BTreeMap::new();
         for (WantedText { line, document, text, .. }, id, version) in wanted {
             let get = || snapshot.as_ref().and_then(|snapshot| snapshot.get(id)?.ok());

@@ -135,7 +135,7 @@ fn of_index(vault: &Vault, source: &CheckpointSource) -> Result<Option<Found>, P
         return Ok(None);
     }
     let head = Snapshot::whole_of(vault, source, None)?;
-    let Some((is_governed, rules)) = InForce::held(vault, &head) else { return Ok(None) };
+    let Some((is_governed, rules)) = InForce::held(&head) else { return Ok(None) };
     if !is_governed {
         return Err(PublishError::Ungoverned);
     }

@@ -95,7 +95,7 @@ impl Difference {
     /// The report.
     pub(crate) fn report(&self) -> DiffReport<'_> {
         let Self { id, from, to, equal, diff, findings } = self;
-        DiffReport { id, from, to, equal: *equal, diff, findings }
+        DiffReport { id, from, to, equal: *equal, diff, unapproved: findings }
     }
 }
 
