@@ -29,8 +29,8 @@
 //! ```text
 //! front ends     cli  mcp
 //! contract       workspace  report                      what every front end shares
-//! acting         evidence  convert  govern              attribute, prove, publish,
-//!                recover  verify                        repair, check
+//! acting         evidence  convert  recover             attribute, prove, repair,
+//!                govern  verify                         publish, check
 //! reading        derived  search  status  resolve  live what is served, found, compared
 //! asking         index  policy  pack  review            indexes, the rules in force,
 //!                stewards  selector  graph  store       what may be asked, by whom, caches
