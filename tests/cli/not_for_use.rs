@@ -240,7 +240,7 @@ fn publish_all_leaves_out_other_spellings_of_not_for_use() {
 
 #[test]
 fn a_block_of_fields_behind_a_line_is_no_frontmatter_of_a_draft() {
-    for before in ["<!-- SPDX-License-Identifier: MIT -->\n", "\n", "# Note\n\n"] {
+    for before in ["<!-- SPDX-License-Identifier: MIT -->\n", "\n", "Note.\n\n"] {
         let place = Place::published(&[("nodes/a", "# A\n\n30 days\n")]);
         place.edit("nodes/a.md", "30 days", "45 days");
         let text = format!("{before}{}", place.read("nodes/a.md"));

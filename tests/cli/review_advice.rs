@@ -175,9 +175,9 @@ fn status_says_that_a_file_was_edited_on_after_it_was_submitted() {
       nodes/a.md (v3)
           version 3 is a text that was submitted and approved; the file was edited from version 1 too, and has other changes
           `ctx diff nodes/a` shows what differs; merge what is not a later edit of yours, set `version` in the file to the published version, and run `ctx submit nodes/a`
-
-    Published, with a draft of the next version (next: ctx submit ID):
       nodes/new.md (v2)
+          version 2 is a text that was submitted and approved; the file has other changes, and does not say which version it was edited from
+          `ctx diff nodes/new` shows what differs; merge what is not a later edit of yours, and run `ctx submit nodes/new --expect-version 2`
     ");
     let refused = by(&place, "ana", "submit nodes/new").exits(1).stderr;
     let said = "version 2 is a text that was submitted and approved; the file has other changes, and does not say \
