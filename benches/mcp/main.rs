@@ -6,6 +6,7 @@
 //! - *throughput*: 64 clients, each with a connection, call over HTTP; the peer is a server with `rmcp`
 //!   that answers each call with a text of the same length, in this process, on as many threads.
 //! - *memory*: of the server over stdio, at some points of many reads.
+//! - *hidden*: calls about hidden documents beside calls about ids that nothing has.
 //!
 //! The corpus is that of the ContextNest paper, §11.3. The result is Markdown on stdout.
 //!
@@ -20,6 +21,7 @@ mod client;
 #[path = "../corpus.rs"]
 mod corpus;
 mod echo;
+mod hidden;
 #[path = "../process.rs"]
 mod process;
 
@@ -41,9 +43,12 @@ const CLIENTS: usize = 64;
 
 fn main() -> Result<()> {
     let options = Options::read(std::env::args().skip(1), &[10_000, 100_000])?;
-    let figures: Result<Vec<Figures>> = options
-        .in_folder(|options| options.sizes.iter().map(|size| measure(options, *size)).collect())?;
-    print!("{}", tables(&figures?));
+    let (figures, hidden) = options.in_folder(|options| {
+        let of = |size: &usize| measure(options, *size);
+        let figures: Result<Vec<Figures>> = options.sizes.iter().map(of).collect();
+        Ok::<_, Box<dyn std::error::Error>>((figures?, hidden::measure(options)?))
+    })??;
+    print!("{}\n{}", tables(&figures), hidden::table(&hidden));
     Ok(())
 }
 
