@@ -228,7 +228,14 @@ impl Scene {
                 None if is_document(id) => push("document-missing", &path),
                 None => push("policy-drift", &path),
                 Some(live) if live == *sealed => continue,
-                Some(live) if is_document(id) && says(&live) == Says::Draft => continue,
+                // A file without a frontmatter says nothing, so that it is no draft.
+                Some(live)
+                    if is_document(id)
+                        && live.starts_with("---\n")
+                        && says(&live) == Says::Draft =>
+                {
+                    continue;
+                }
                 Some(_) if is_document(id) => push("drift", &path),
                 Some(_) => push("policy-drift", &path),
             };
