@@ -18,6 +18,9 @@ const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bench@example.com, r
     {principal: bo@example.com, role: reviewer}\nfolders:\n  nodes/hid/:\n    - {principal: \
     bench@example.com, role: reviewer}\n  nodes/open/:\n    - {principal: eve@example.com, role: editor}\n";
 
+/// The arguments of a call about an id.
+type Arguments = fn(&str) -> Value;
+
 /// One kind of call.
 pub(crate) struct Figure {
     tool: &'static str,
@@ -33,7 +36,7 @@ pub(crate) fn measure(options: &Options) -> Result<Vec<Figure>> {
     let pairs = if options.samples < 200 { 20 } else { 1_000 };
     let server = command(&root, &["mcp", "--profile", "reviewer", "--as", "eve@example.com"]);
     let mut server = Stdio::start(server)?;
-    let calls: [(&'static str, fn(&str) -> Value); 5] = [
+    let calls: [(&'static str, Arguments); 5] = [
         ("context_read", |id| json!({"id": id})),
         ("context_history", |id| json!({"id": id})),
         ("context_review", |id| json!({"id": id})),
