@@ -18,7 +18,7 @@ use crate::process::{Result, head, row};
 
 /// In a command: the URI of the first staged entry.
 const ENTRY: &str = "ENTRY";
-/// What a source gives.
+/// The result of a source.
 const RESULT: &str = "{\"secret\": \"4711-4711-4711\"}";
 const RECORD: &[&str] = &[
     "source",
@@ -35,25 +35,16 @@ const RECORD: &[&str] = &[
 const LEFT: [&str; 5] =
     ["unfinished", "interrupted", "staged-unclaimed", "staged-torn", "audit-torn"];
 
-const fn scene(
-    name: &'static str,
-    who: &'static str,
-    args: &'static [&'static str],
-    prepare: fn(&Person, &Path) -> Result<()>,
-) -> Scene {
-    Scene { name, args, prepare, is_broken: false, who, is_governed: false }
-}
-
 /// The verbs that no scene of another experiment has.
 static VERBS: [Scene; 13] = [
-    scene("source record", ANA, RECORD, shop),
-    scene("stage pin", ANA, &["stage", "pin", ENTRY], staged),
-    scene("stage unpin", ANA, &["stage", "unpin", ENTRY], |person, root| {
+    Scene::by("source record", ANA, RECORD, shop),
+    Scene::by("stage pin", ANA, &["stage", "pin", ENTRY], staged),
+    Scene::by("stage unpin", ANA, &["stage", "unpin", ENTRY], |person, root| {
         staged(person, root)?;
         person.done(root, &["stage", "pin", &entry(person, root)?]).map(drop)
     }),
-    scene("stage promote", ANA, &["stage", "promote", ENTRY, "--to", "nodes/promoted"], staged),
-    scene(
+    Scene::by("stage promote", ANA, &["stage", "promote", ENTRY, "--to", "nodes/promoted"], staged),
+    Scene::by(
         "stage promote, governed",
         ANA,
         &["stage", "promote", ENTRY, "--to", "nodes/promoted"],
@@ -63,27 +54,27 @@ static VERBS: [Scene; 13] = [
             person.done(root, &["govern", "on"]).map(drop)
         },
     ),
-    scene("stage discard", ANA, &["stage", "discard", ENTRY], staged),
-    scene("stage gc", ANA, &["stage", "gc", "--now", "2030-01-01T00:00:00.000Z"], staged),
-    scene("stage erase", ANA, &["stage", "erase", ENTRY, "--reason", "personal"], |p, root| {
+    Scene::by("stage discard", ANA, &["stage", "discard", ENTRY], staged),
+    Scene::by("stage gc", ANA, &["stage", "gc", "--now", "2030-01-01T00:00:00.000Z"], staged),
+    Scene::by("stage erase", ANA, &["stage", "erase", ENTRY, "--reason", "personal"], |p, root| {
         staged(p, root)?;
         record(p, root).map(drop)
     }),
-    scene("restore", ANA, &["restore", "nodes/d0", "--force"], |person, root| {
+    Scene::by("restore", ANA, &["restore", "nodes/d0", "--force"], |person, root| {
         published(person, root)?;
         edit(root, 1, "second")
     }),
-    scene("comment", BO, &["comment", "nodes/d0", "why?"], |person, root| {
+    Scene::by("comment", BO, &["comment", "nodes/d0", "why?"], |person, root| {
         submitted(person, root, 1)
     }),
-    scene(
+    Scene::by(
         "steward assign",
         ANA,
         &["steward", "assign", "zoe@example.com", "viewer", "--whole-vault"],
         published,
     ),
-    scene("govern off", ANA, &["govern", "off"], |person, root| governed(person, root, 1)),
-    scene("head trust", ANA, &["head", "trust"], published),
+    Scene::by("govern off", ANA, &["govern", "off"], |person, root| governed(person, root, 1)),
+    Scene::by("head trust", ANA, &["head", "trust"], published),
 ];
 
 fn shop(person: &Person, root: &Path) -> Result<()> {

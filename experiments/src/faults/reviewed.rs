@@ -26,7 +26,7 @@ const fn scene(
     args: &'static [&'static str],
     prepare: fn(&Person, &Path) -> Result<()>,
 ) -> Scene {
-    Scene { name, args, prepare, is_broken: false, who, is_governed: true }
+    Scene { is_governed: true, ..Scene::by(name, who, args, prepare) }
 }
 
 const CHANGE: &[&str] = &["nodes/d0", "nodes/d1", "nodes/d2"];

@@ -25,6 +25,16 @@ pub(super) struct Scene {
 }
 
 impl Scene {
+    /// A command of a principal in a vault that is not governed and whose log is whole.
+    pub(super) const fn by(
+        name: &'static str,
+        who: &'static str,
+        args: &'static [&'static str],
+        prepare: fn(&Person, &Path) -> Result<()>,
+    ) -> Self {
+        Self { name, args, prepare, is_broken: false, who, is_governed: false }
+    }
+
     /// The command, for a vault whose log has this form.
     pub(super) fn args(&self, form: Form) -> Vec<&'static str> {
         let word = |arg: &&'static str| if *arg == OTHER { form.other().word() } else { *arg };
@@ -111,7 +121,7 @@ const fn scene(
     args: &'static [&'static str],
     prepare: fn(&Person, &Path) -> Result<()>,
 ) -> Scene {
-    Scene { name, args, prepare, is_broken: false, who: ANA, is_governed: false }
+    Scene::by(name, ANA, args, prepare)
 }
 
 static SCENES: [Scene; 14] = [
