@@ -82,7 +82,7 @@ fn vault(root: &Path) -> Result<()> {
     ctx(root, &["govern", "on"])
 }
 
-/// The table.
+/// Returns the figures as a table.
 pub(crate) fn table(figures: &[Figure]) -> String {
     let mut out = String::new();
     head(&mut out, "call | pairs | hidden | absent | difference");

@@ -136,7 +136,7 @@ pub enum ChainError {
 }
 
 impl ChainError {
-    /// What is wrong with the approval; `None` if the chain itself does not vouch for the text.
+    /// Returns the fault of the approval; `None` if the chain itself does not vouch for the text.
     pub(crate) fn unapproved(&self) -> Option<&Unapproved> {
         match self {
             Self::Unapproved(found) => Some(found),
@@ -162,7 +162,7 @@ impl ChainError {
     }
 }
 
-/// What a verifier reports of an event that was not approved as the rules in force before it ask.
+/// The finding of a verifier about an event without the approval that the rules before it require.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("[{code}] version {version}: {message}")]
 pub struct Unapproved {

@@ -164,8 +164,8 @@ impl<'w, 'v> Step<'w, 'v> {
 }
 
 impl Recomputed<'_, '_> {
-    /// Returns true if nothing is wrong with the version, or its text was erased on purpose, whose
-    /// hashes follow.
+    /// Returns true if nothing is wrong with the version, or only its text is missing, because it was
+    /// erased on purpose.
     pub(crate) fn lacks_nothing(&self) -> bool {
         let is_erased = |why: &ChainError| match why {
             ChainError::Forgotten => true,

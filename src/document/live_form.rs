@@ -62,12 +62,10 @@ impl<'s> LiveForm<'s> {
     /// A text that is handed in without a frontmatter, as the body of this one: the fields stay. None
     /// where it has a frontmatter, or this one has none.
     pub(crate) fn with_body_of(&self, live: &str, document: &Document) -> Option<String> {
-        let own = document
-            .lacks_frontmatter()
-            .then(|| Document::of_live(&self.text).ok())
-            .flatten()?
-            .parts
-            .body;
+        if !document.lacks_frontmatter() {
+            return None;
+        }
+        let own = Document::of_live(&self.text).ok()?.parts.body;
         let body = normalise(&live[document.parts.body..]);
         (own > 0).then(|| format!("{}{body}", &self.text[..own]))
     }

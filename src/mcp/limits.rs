@@ -25,7 +25,7 @@ const MOST_TOKENS: u32 = 250_000;
 
 /// Maximum number of items in a list of a call.
 const MOST_ITEMS: usize = 1_000;
-/// The arguments that are lists of names, each of which a call has once.
+/// The arguments that are lists of names. A call has each name once.
 const NAMES: [&str; 2] = ["ids", "uris"];
 
 /// Refuses a list with too many items, and one that names something twice: work grows with both.

@@ -1,4 +1,4 @@
-//! Places that many clients share, of which one principal has at most half (MCP-13).
+//! Places that many clients share. One principal has at most half of them (MCP-13).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

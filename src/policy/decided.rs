@@ -101,7 +101,7 @@ fn of_event(event: &[&Decided]) -> Vec<Contradiction> {
     others.chain(completions(&same)).collect()
 }
 
-/// Reports the parts of sets of which the editor of an event approved no part.
+/// Reports the parts of each set in which the editor of the event approved no part.
 fn completions(event: &[&Decided]) -> Vec<Contradiction> {
     let parts = || event.iter().filter_map(|one| Some((one, one.set.as_ref()?)));
     let approved = parts().filter(|(_, (_, approves))| *approves);

@@ -125,7 +125,7 @@ fn commands_warn_of_a_file_that_agents_obey() {
 }
 
 #[test]
-fn what_ctx_writes_for_agents_is_not_warned_of() {
+fn files_that_ctx_writes_for_agents_cause_no_warning() {
     let place = Place::new();
     place.typed("").shell("git init -q").ok();
     place.ctx("init docs --name Docs").ok();

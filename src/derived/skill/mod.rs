@@ -34,7 +34,7 @@ pub(crate) struct Taught {
 pub(crate) enum Change {
     /// It has the text already.
     Unchanged,
-    /// There is no such file.
+    /// The file does not exist.
     Create(String),
     /// It gets these bytes in place of those.
     Replace(String, String),

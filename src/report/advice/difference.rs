@@ -30,7 +30,7 @@ pub(crate) enum HowToMerge {
     Patch,
     /// The file was edited in the same lines, or the places are ambiguous.
     ByHand,
-    /// There is no such file.
+    /// The file does not exist.
     Absent,
 }
 
