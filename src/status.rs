@@ -31,6 +31,7 @@ use crate::txn::expect::Expect;
 use crate::txn::stale;
 use crate::txn::stamp::left_behind;
 use crate::vault::Vault;
+use crate::vault::copies::copied;
 use crate::vault::left_out::{LeftOut, Reason};
 
 use seen::{Comparison, Seen, SeenFolder};
@@ -129,6 +130,8 @@ pub(crate) enum GovernanceState {
     Changed,
     /// What it is, or that it is gone, awaits a decision.
     Submitted,
+    /// Never published; it is a copy of another file that a program wrote.
+    Copy,
     /// Git leaves it out of the working copy.
     NotCheckedOut,
     /// Gone since the last checkpoint.
@@ -144,6 +147,7 @@ impl GovernanceState {
             Self::New => "new",
             Self::Changed => "changed",
             Self::Submitted => "submitted",
+            Self::Copy => "copy",
             Self::NotCheckedOut => "not-checked-out",
             Self::Deleted => "deleted",
             Self::Unreadable => "unreadable",
@@ -489,6 +493,9 @@ fn governance_state(
             Some(GovernanceState::NotCheckedOut)
         }
         (None, Some(_)) => Some(GovernanceState::Deleted),
+        (Some(_), None) if id.is_pack() && copied(vault, id.as_str()).is_some() => {
+            Some(GovernanceState::Copy)
+        }
         (Some(_), None) => Some(GovernanceState::New),
         (Some(live), Some(sealed)) => match utf8(&live) {
             Err(_) => Some(GovernanceState::Unreadable),

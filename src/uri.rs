@@ -376,7 +376,7 @@ mod tests {
         [uri-anchor] expected the name of a section after `#`, but found the end
         [uri-tag] expected a tag after `tag/`, but found `%23x`
         [uri-query] expected one query after `search/`, but found `a/b`
-        [uri-id] an id holds no `\\`
+        [uri-id] ids cannot contain `\`
         "#);
     }
 

@@ -4,6 +4,7 @@ use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event, progress};
 use crate::govern::{Author, Mode, PublishError, Request, Which, publish};
+use crate::model::id::DocumentId;
 use crate::report::event::Published;
 use crate::report::failure::{Code, Failure};
 use crate::vault::Vault;
@@ -89,7 +90,13 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
             failure
         }
     })?;
-    Ok(event::print(session, &outcome, args.dry_run, Published))
+    let answer = event::print(session, &outcome, args.dry_run, Published);
+    let ids = outcome.items.iter().map(|item| &item.id).chain(&outcome.unchanged);
+    let has_documents = ids.into_iter().any(DocumentId::is_document);
+    if !has_documents && outcome.left_out.is_empty() && !session.ui.json {
+        session.note_outside_layout(&vault);
+    }
+    Ok(answer)
 }
 
 /// Shows a person what could be published, and names the options.

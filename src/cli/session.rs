@@ -15,6 +15,7 @@ use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::vault::Vault;
+use crate::vault::left_out::Reason;
 use crate::words::{argument, count};
 use crate::workspace::Workspace;
 use crate::workspace::call::{Call, NO_INSTRUCTIONS, Note};
@@ -193,6 +194,20 @@ impl<'w> Session<'w> {
     pub(super) fn note_unreadable(&mut self, snapshot: &Snapshot<'_>) {
         self.call.count_unreadable(snapshot);
         self.tell();
+    }
+
+    /// Notes Markdown files that are not documents because of their folder, which a command that found
+    /// no document may be expected to name.
+    pub(super) fn note_outside_layout(&mut self, vault: &Vault) {
+        let mut found = vault.left_out();
+        found.retain(|file| file.why == Reason::OutsideLayout);
+        if !found.is_empty() {
+            let files = count(found.len(), "Markdown file");
+            let (are, them) = if found.len() == 1 { ("is", "it") } else { ("are", "them") };
+            self.ui.note(&format!(
+                "note: {files} {are} not in nodes/ or sources/: `ctx status --ignored` lists {them}"
+            ));
+        }
     }
 
     /// The vault of a verb that records who acts.

@@ -89,8 +89,12 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     if let Some(awaiting) = &awaiting {
         text_of_awaiting(session, awaiting, &places);
     }
-    if let Some(files) = ignored {
-        text_of_ignored(session, &files);
+    match ignored {
+        Some(files) => text_of_ignored(session, &files),
+        None if compared.documents.is_empty() && args.places.is_empty() => {
+            session.note_outside_layout(&vault);
+        }
+        None => {}
     }
     Ok(Answer::Yes)
 }
@@ -209,10 +213,14 @@ fn in_mode(ui: &Ui<'_>, next: &str) -> String {
 
 fn text_of_governance(ui: &mut Ui<'_>, files: &[(DocumentId, GovernanceState)]) {
     use GovernanceState as State;
-    let sections: [(&[State], &str); 4] = [
+    let sections: [(&[State], &str); 5] = [
         (
             &[State::New, State::Changed, State::Unreadable],
             "Governance files changed (next: ctx publish --changed):",
+        ),
+        (
+            &[State::Copy],
+            "Copies of governance files (next: merge each copy with its original, and delete it):",
         ),
         (&[State::Submitted], "Governance files submitted (next: ctx review show ID):"),
         (

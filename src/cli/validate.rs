@@ -64,6 +64,9 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
         session.ui.report(&report);
     } else {
         text(session, &report, args.all);
+        if report.checked == 0 {
+            session.note_outside_layout(&vault);
+        }
     }
     Ok(answer)
 }

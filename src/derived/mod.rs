@@ -185,7 +185,7 @@ fn bring(vault: &Vault, file: &Derived, dry_run: bool) -> Result<Outcome, FileEr
         return Ok(Outcome::Created);
     }
     let old = vault.files().read(&file.path, limit::HISTORY)?;
-    if old == file.text.as_bytes() {
+    if unix(&old) == file.text.as_bytes() {
         return Ok(Outcome::Unchanged);
     }
     if !is_ours(&old) {
@@ -204,8 +204,14 @@ const FOREIGN_MARK: &str = "# Auto-generated. Do not edit manually.\nversion: 1\
 
 /// Whether bytes bear a mark that says that they are generated.
 fn is_ours(bytes: &[u8]) -> bool {
-    let mut marks = MARKS.iter().chain([&FOREIGN_MARK]);
+    let (bytes, mut marks) = (unix(bytes), MARKS.iter().chain([&FOREIGN_MARK]));
     marks.any(|mark| bytes.starts_with(mark.as_bytes()))
+}
+
+/// Returns bytes with LF as line ends, which git may have changed to CRLF in a clone.
+fn unix(bytes: &[u8]) -> Vec<u8> {
+    let lines = bytes.split(|byte| *byte == b'\n');
+    lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect::<Vec<_>>().join(&b'\n')
 }
 
 /// The derived files that other programs read and that are not what the head gives, each with why.
@@ -219,11 +225,11 @@ pub(crate) fn differing(vault: &Vault) -> Vec<(String, String)> {
     let Ok(files) = files(vault, Which::Compared, &[]) else { return Vec::new() };
     let differs = |file: Derived| {
         let found = match vault.files().read_optional(&file.path, limit::HISTORY) {
-            Ok(found) => found.filter(|found| found != file.text.as_bytes())?,
+            Ok(found) => found.filter(|found| unix(found) != file.text.as_bytes())?,
             Err(why) => return Some((file.path, format!("nothing vouches for it: {why}"))),
         };
         let why = match is_ours(&found) {
-            true if found.starts_with(FOREIGN_MARK.as_bytes()) => {
+            true if unix(&found).starts_with(FOREIGN_MARK.as_bytes()) => {
                 "the reference implementation made it, and nothing vouches for it"
             }
             true => "it is not what the last checkpoint gives: it is older, or was edited",

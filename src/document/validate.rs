@@ -229,6 +229,10 @@ fn first_heading(body: &str) -> Option<String> {
     Some(words.join(" "))
 }
 
+/// What to do about a second block of fields.
+const ONE_BLOCK: &str =
+    "move its fields into one block at the beginning of the file, and delete this one";
+
 struct ProblemList {
     problems: Vec<Problem>,
 }
@@ -311,20 +315,29 @@ impl ProblemList {
         let above = before.matches('\n').count();
         if let Some(SecondBlock { range: block, .. }) = second_block(body) {
             let start = body[block.start..].len() - body[block.start..].trim_start().len();
-            let message = match document.parts.frontmatter {
-                Some(_) => {
-                    "a second block of fields after the frontmatter is text, and no field of it counts"
-                }
-                None => {
-                    "a block of fields that is not at the beginning of the file is text, and no field of it counts"
-                }
+            let start = block.start + start;
+            let is_first = document.parts.frontmatter.is_none()
+                && body[..start].trim_start_matches(BOM).is_empty();
+            let (message, hint) = match document.parts.frontmatter {
+                None if is_first => (
+                    "a block of fields between lines that are not exactly `---` or `+++` is text, and no field of it counts",
+                    "delete the blanks in the lines before and after the fields",
+                ),
+                None => (
+                    "a block of fields that is not at the beginning of the file is text, and no field of it counts",
+                    ONE_BLOCK,
+                ),
+                Some(_) => (
+                    "a second block of fields after the frontmatter is text, and no field of it counts",
+                    ONE_BLOCK,
+                ),
             };
             self.problems.push(Problem {
                 code: "frontmatter-second",
                 severity: Severity::Warning,
-                line: Some(above + 1 + body[..block.start + start].matches('\n').count()),
+                line: Some(above + 1 + body[..start].matches('\n').count()),
                 message: message.to_owned(),
-                hint: "move its fields into one block at the beginning of the file, and delete this one".into(),
+                hint: hint.into(),
             });
         }
         let mut found: Vec<hidden::Found> =

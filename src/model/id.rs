@@ -42,13 +42,13 @@ pub enum IdError {
     #[error("an id has at most 512 bytes, but this one has {0}")]
     TooLong(usize),
     /// A control character, or a backslash.
-    #[error("an id holds no `{}`", .0.escape_debug())]
+    #[error("ids cannot contain `{}`", escaped(*.0))]
     Character(char),
     /// `a//b`, `/a`, `a/`, `.` or `..`.
     #[error("an id is a path of names: `{}` is not a name", .0.escape_debug())]
     Segment(String),
     /// Decomposed characters, as some systems write file names.
-    #[error("the name is not in Unicode normal form C; rename the file to `{}`", .0.escape_debug())]
+    #[error("the letters of the name are decomposed (Unicode NFD); rename the file to the composed form `{}` (NFC), which looks the same", .0.escape_debug())]
     NotNfc(String),
     /// A document whose id looks like a governance file's, or whose file is never a document.
     #[error("`{}` is reserved for a file that is not a document", .0.escape_debug())]
@@ -67,6 +67,11 @@ pub enum IdError {
         /// The first such character.
         found: Invisible,
     },
+}
+
+/// Spells a control character as an escape.
+fn escaped(found: char) -> String {
+    if found.is_control() { found.escape_debug().to_string() } else { found.to_string() }
 }
 
 impl IdError {

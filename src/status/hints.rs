@@ -83,7 +83,9 @@ impl GovernanceState {
                 Hint::call("{} withdraws it", call(Verb::Retire, id)),
             ],
             Self::NotCheckedOut => vec![NOT_SPARSE.into()],
-            Self::New | Self::Changed | Self::Submitted | Self::Unreadable => Vec::new(),
+            Self::New | Self::Changed | Self::Submitted | Self::Copy | Self::Unreadable => {
+                Vec::new()
+            }
         }
     }
 }

@@ -201,8 +201,8 @@ impl Default for Config {
 pub const DEFAULT_KEYFRAME_INTERVAL: u64 = 10;
 
 /// What is said of a `review` that is not a mapping.
-const FOREIGN_REVIEW: &str = "expected `key: value` lines; ctx does not apply the `review` of the \
-                              reference implementation, and reviews where `governance: governed` is set";
+const FOREIGN_REVIEW: &str = "expected `key: value` lines; ctx ignores this line of the \
+                              reference implementation: `ctx govern on` turns reviews on";
 
 const KEYS: [&str; 24] = [
     "version",

@@ -319,7 +319,7 @@ impl Code {
                 Verb::Verify,
             ),
             Self::Drift => Hint::calls(
-                "{} shows the change, {} publishes it; for a file of an older version {} says what to do. {} undoes the change: it is lost.",
+                "{} shows the change, {} publishes it; for a file of an older version, or one that says that it is not for use, {} says what to do. {} undoes the change: it is lost.",
                 [
                     Call::new(Verb::Diff).word("ID"),
                     Call::new(Verb::Publish).word("--changed"),

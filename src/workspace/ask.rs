@@ -9,6 +9,7 @@ use super::version;
 use super::{Workspace, unknown};
 use crate::document::links::last_segment;
 use crate::live;
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
@@ -196,19 +197,24 @@ fn wanted(expr: &Expr<Term>) -> Vec<&Term> {
 
 /// Names the document whose last part stands where a selector should: then it was meant as an id.
 fn near_id(vault: &Vault, source: &CheckpointSource, text: &str, failure: Failure) -> Failure {
-    if let Ok(snapshot) = Snapshot::of(vault, source, None)
-        && let Ok(state) = snapshot.state()
-        && let Some((id, _)) = state.iter().find(|(id, _)| last_segment(id.as_str()) == text.trim())
-    {
-        let text = text.trim();
-        if id.as_str() != text {
-            return Failure::unknown_id(text, Some(id.as_str()));
-        }
-        let message = format!("`{text}` is an id without a folder, which no selector takes");
-        return Failure::new(Code::SelectorInvalid, message)
-            .hint(format!("write its URI: `{}`", Uri::document(id.clone())));
+    let snapshot = Snapshot::of(vault, source, None).ok();
+    let Some(Ok(state)) = snapshot.as_ref().map(Snapshot::state) else { return failure };
+    let name = text.trim();
+    let folder = format!("{}/", name.trim_end_matches('/'));
+    if state.iter().any(|(id, _)| id.is_document() && id.as_str().starts_with(&folder)) {
+        let resolve = Call::new(Verb::Resolve).value(folder.as_str());
+        return Failure::new(Code::SelectorInvalid, format!("`{name}` is a folder"))
+            .hint(Hint::call("{} prints the documents in it", resolve));
     }
-    failure
+    match state.iter().find(|(id, _)| last_segment(id.as_str()) == name) {
+        Some((id, _)) if id.as_str() != name => Failure::unknown_id(name, Some(id.as_str())),
+        Some((id, _)) => {
+            let message = format!("`{name}` is an id without a folder, which no selector takes");
+            Failure::new(Code::SelectorInvalid, message)
+                .hint(format!("write its URI: `{}`", Uri::document(id.clone())))
+        }
+        None => failure,
+    }
 }
 
 /// A lone argument as a selector: an id without a folder is spelled as its URI, where the head

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Workspace, formatters, knowledge};
 use crate::audit::changes;
-use crate::live;
+use crate::live::{self, LiveFile};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::layout;
 use crate::model::layout::limit;
@@ -103,7 +103,7 @@ impl Workspace<'_> {
         let warnings = self.clone_warnings(&vault, []);
         notes.extend(warnings.iter().map(|warning| format!("warning: {}", shown(warning))));
         notes.extend(left_out(&vault));
-        let documents = live::all(&vault).iter().filter(|file| file.id.is_some()).count();
+        let documents = live::all(&vault).iter().filter(|file| is_published(&vault, file)).count();
         let folder = vault.root().display().to_string();
         let formatters = formatters::used(vault.root());
         let layout = form.as_str();
@@ -207,6 +207,16 @@ fn left_out(vault: &Vault) -> Vec<String> {
     notes
 }
 
+/// Returns true if an event of all documents publishes a new file, as far as the file alone says it.
+fn is_published(vault: &Vault, file: &LiveFile) -> bool {
+    let place = (vault, file.path.as_str());
+    let is_left_out = file
+        .content
+        .as_ref()
+        .is_ok_and(|live| live::why_left_out(place, (&live.text, &live.document), None).is_some());
+    file.id.is_some() && !is_left_out
+}
+
 /// Refuses a folder that is a vault, or is in one.
 pub(crate) fn refuse_vault(dir: &Path, named: &Path) -> Result<(), Failure> {
     let there = Vault::open(dir).ok();
@@ -256,7 +266,28 @@ fn check_name(name: &str) -> Result<(), Failure> {
 
 fn is_vault(dir: &Path) -> Failure {
     Failure::new(Code::Exists, format!("`{}` is a vault already", dir.display()))
-        .hint(Hint::call("{} shows its state", Verb::Status))
+        .hint(Hint::call("{} shows its state", status_of(dir)))
+}
+
+/// The command that shows the state of a vault in a folder.
+fn status_of(dir: &Path) -> Call {
+    match dir.as_os_str().is_empty() || dir == Path::new(".") {
+        true => Verb::Status.into(),
+        false => Call::new(Verb::Status).word("--vault").value(dir.display().to_string()),
+    }
+}
+
+/// The first vault in a folder or in one a few levels below it, as a path from there.
+pub(crate) fn vault_below(dir: &Path) -> Option<PathBuf> {
+    const LEVELS: usize = 3;
+    let walk = walkdir::WalkDir::new(dir).follow_links(false).max_depth(LEVELS);
+    let inner = visible(walk).find(is_inner_vault)?;
+    inner.path().strip_prefix(dir).ok().map(Path::to_owned)
+}
+
+/// Returns true if a folder below the first one of a walk is a vault.
+fn is_inner_vault(entry: &walkdir::DirEntry) -> bool {
+    entry.depth() > 0 && entry.file_type().is_dir() && has_marks(entry.path())
 }
 
 /// Whether a folder is a vault only by what an `init` began that did not come to its end.
@@ -304,7 +335,7 @@ const SITES: [(&str, &str); 22] = [
 ];
 const HUGO: &str =
     "`ignoreFiles = ['stewards\\.yaml$', 'context\\.yaml$']` in the configuration of hugo";
-const PAGES: &str = "it publishes no such file from a folder of pages, so do not name this folder as one of static files";
+const PAGES: &str = "it publishes only pages from a folder of pages, so do not configure this folder as one of static files";
 
 /// The file of a site of which a folder may hold the pages, in the folder or in the one above, and
 /// what keeps files out of the site.
@@ -317,23 +348,22 @@ fn site(root: &Path) -> Option<(&'static str, &'static str)> {
 
 /// Refuses a folder below which there is a vault: both would have the same files as documents.
 fn refuse_wrapping(dir: &Path) -> Result<(), Failure> {
-    let inner = folders_of(dir)
-        .find(|entry| entry.depth() > 0 && entry.file_type().is_dir() && has_marks(entry.path()));
-    let Some(inner) = inner else { return Ok(()) };
+    let Some(inner) = folders_of(dir).find(is_inner_vault) else { return Ok(()) };
     let path = inner.path().strip_prefix(dir).unwrap_or(inner.path()).display().to_string();
     let message = format!("the folder contains the vault `{path}`");
     Err(Failure::new(Code::Exists, message)
-        .hint(Hint::call(
-            "{} shows its state",
-            Call::new(Verb::Status).word("--vault").value(inner.path().display().to_string()),
-        ))
+        .hint(Hint::call("{} shows its state", status_of(inner.path())))
         .hint("name a folder next to it, or move that vault away first"))
 }
 
 /// What is in a folder, without hidden folders and links.
 fn folders_of(dir: &Path) -> impl Iterator<Item = walkdir::DirEntry> {
-    let walk = walkdir::WalkDir::new(dir).follow_links(false).into_iter();
-    let entries = walk.filter_entry(|e| {
+    visible(walkdir::WalkDir::new(dir).follow_links(false))
+}
+
+/// What a walk finds, without hidden folders.
+fn visible(walk: walkdir::WalkDir) -> impl Iterator<Item = walkdir::DirEntry> {
+    let entries = walk.into_iter().filter_entry(|e| {
         let name = e.file_name().to_string_lossy();
         e.depth() == 0 || !(name.starts_with('.') || name == "node_modules")
     });

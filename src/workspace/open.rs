@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Workspace;
+use super::init::vault_below;
 use crate::checkpoint::log::Log;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::layout;
@@ -48,7 +49,17 @@ impl Workspace<'_> {
     fn not_opened(&self, dir: &Path, why: OpenError) -> Failure {
         let is_missing = matches!(why, OpenError::NotFound { .. } | OpenError::NotAVault { .. });
         let left_out = is_missing.then(|| self.left_out_vault(dir)).flatten();
-        left_out.unwrap_or_else(|| why.into())
+        left_out.unwrap_or_else(|| match is_missing.then(|| vault_below(dir)).flatten() {
+            Some(below) => {
+                let below = self.environment.cwd.join(dir).join(below);
+                let below = below.strip_prefix(&self.environment.cwd).unwrap_or(&below);
+                let status = Call::new(Verb::Status).word("--vault");
+                let status = status.value(below.display().to_string());
+                let hint = "a vault is in a folder below: {} shows its state";
+                Failure::new(Code::NoVault, why.to_string()).hint(Hint::call(hint, status))
+            }
+            None => why.into(),
+        })
     }
 
     /// The failure that a folder, or the nearest one above it in its repository, holds a vault that

@@ -252,6 +252,10 @@ pub(crate) fn published(
                 Hint::call("{} shows when it was", call(Verb::History))
             } else if !is_limited && vault.files().exists(&id.live_path()) {
                 match DocumentId::of_document_file(&id.live_path()) {
+                    Ok(_) if !vault.is_document_path(&id.live_path()) => Hint::call(
+                        "no document can have this path; {} gives the reason",
+                        Call::new(Verb::Status).word("--ignored"),
+                    ),
                     Ok(_) => {
                         Hint::call("it was never published; {} publishes it", call(Verb::Publish))
                     }

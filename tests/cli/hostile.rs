@@ -209,7 +209,7 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
 
     Meaning and remedy:
       [drift] A live file differs from the published text and is not a draft.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version, or one that says that it is not for use, `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
     -- stderr
     hint: `ctx help CODE` explains a finding
     ");
@@ -350,7 +350,7 @@ fn odd_arguments_are_answered() {
     "nodes//a": 0 
     "nodes/a/": 0 
     "nodes/a@0": 2 error[usage]: `0` is not the number of a checkpoint
-    "a\nb": 2 error[id-invalid]: an id holds no `\n`
+    "a\nb": 2 error[id-invalid]: ids cannot contain `\n`
     "@1": 2 error[usage]: `1` is not the number of a checkpoint
     "contextnest://nodes/a@@1": 2 error[uri-invalid]: expected a checkpoint number from 1 after `@`, but found `@1`
     "#);

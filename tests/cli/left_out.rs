@@ -29,7 +29,7 @@ fn publish_all_publishes_the_rest_of_odd_files() {
       new  nodes/a               v1
       left out: nodes/b.yml.md (`nodes/b.yml` is reserved for a file that is not a document; rename the file)
       left out: nodes/broken.md (a symbolic link, which is not followed)
-      left out: nodes/é.md (the name is not in Unicode normal form C; rename the file to `nodes/é`)
+      left out: nodes/é.md (the letters of the name are decomposed (Unicode NFD); rename the file to the composed form `nodes/é` (NFC), which looks the same)
       left out: nodes/link.md (a symbolic link, which is not followed)
       left out: nodes/shared (a symbolic link to a folder, which is not followed)
       left out: packs/p\u{ad}.yml (an id holds no invisible character, but `packs/p\u{ad}.yml` has U+00AD (soft hyphen) at character 8; the id without such characters is `packs/p.yml`)
@@ -49,7 +49,7 @@ fn publish_all_publishes_the_rest_of_odd_files() {
       nodes/broken.md
           it is a symbolic link, which is not followed
       nodes/é.md
-          the name is not in Unicode normal form C; rename the file to `nodes/é`
+          the letters of the name are decomposed (Unicode NFD); rename the file to the composed form `nodes/é` (NFC), which looks the same
       nodes/link.md
           it is a symbolic link, which is not followed
 
@@ -60,7 +60,7 @@ fn publish_all_publishes_the_rest_of_odd_files() {
     Markdown files that are no documents:
       nodes/b.yml.md (`nodes/b.yml` is reserved for a file that is not a document; rename the file)
       nodes/broken.md (a symbolic link, which is not followed)
-      nodes/é.md (the name is not in Unicode normal form C; rename the file to `nodes/é`)
+      nodes/é.md (the letters of the name are decomposed (Unicode NFD); rename the file to the composed form `nodes/é` (NFC), which looks the same)
       nodes/link.md (a symbolic link, which is not followed)
       nodes/shared (a symbolic link to a folder, which is not followed)
       outside/deep.md (outside of nodes/ and sources/)

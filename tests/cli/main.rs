@@ -13,6 +13,7 @@ mod access_faults;
 mod acknowledged;
 mod add;
 mod adopted;
+mod advice;
 mod anchored;
 mod answerable;
 mod as_of;

@@ -676,7 +676,10 @@ fn answers_have_the_form_that_the_client_accepts() {
         }
     }
     let message = request(STATELESS, 1, "tools/list", json!({}));
-    assert_eq!(server.post(&[("Accept", "text/html")], &message).status, 406);
+    let reply = server.post(&[("Accept", "text/html")], &message);
+    assert_eq!(reply.status, 406);
+    let said = reply.json()["error"]["message"].to_string();
+    assert!(said.contains("the answer is JSON or events"), "{said}");
     let marked = format!("\u{feff}{message}");
     let headers = [("Mcp-Protocol-Version", STATELESS), ("Mcp-Method", "tools/list")];
     let reply = server.ask("POST", "/mcp", &headers, &marked);

@@ -46,7 +46,7 @@ fn what_is_not_sealed_is_kept_and_the_next_publication_works() {
 
     Meaning and remedy:
       [drift] A live file differs from the published text and is not a draft.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version, or one that says that it is not for use, `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
     ");
     assert!(!place.ctx("read nodes/a").ok().stdout.contains("more"), "nobody serves it");
     assert_snapshot!(place.ctx("recover --dry-run").ok().whole(), @"

@@ -122,7 +122,7 @@ fn the_queue_lists_what_a_reviewer_may_approve() {
     -- stdout
     nodes/b  v1  publish  2026-11-21T10:00:03.000Z  ana@x.com  +7 -0  0 of 1
     -- stderr
-    note: 1 submission of others; `--all` lists them
+    note: 1 submission that you are not asked to decide; `--all` lists them
     ");
     let all = by(&place, "bo", "review --all --json").ok().json("ctx.review");
     let ids: Vec<&str> =

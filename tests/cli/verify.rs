@@ -116,7 +116,7 @@ fn drift_is_reported_and_may_be_allowed() {
       [policy-drift] A live governance file differs from its published version.
           `ctx diff FILE` shows the change, `ctx publish FILE` publishes it (and retires a deleted file). `ctx restore --force FILE` undoes it: the change is lost.
       [drift] A live file differs from the published text and is not a draft.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version, or one that says that it is not for use, `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
       [document-missing] The live file of a published document is missing.
           Restore the file with `ctx restore ID`, or withdraw the document with `ctx retire ID`.
       [published-without-history] A live file has the status published, but no checkpoint holds the document.
@@ -221,7 +221,7 @@ fn a_cut_log_is_unsettled() {
       [published-unsealed] A history records a publication or retirement that no checkpoint has.
           Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
       [drift] A live file differs from the published text and is not a draft.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version, or one that says that it is not for use, `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
     -- stderr
     hint: `ctx help CODE` explains a finding
     ");
@@ -421,7 +421,7 @@ fn every_finding_is_explained() {
 
     The file was edited after publication.
 
-    `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
+    `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version, or one that says that it is not for use, `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
     -- stderr
     ");
     assert_snapshot!(place.ctx("help head-fork").whole(), @"

@@ -62,7 +62,10 @@ pub(super) fn run(
         }
     }
     if others > 0 {
-        ui.note(&format!("note: {} of others; `--all` lists them", count(others, "submission")));
+        ui.note(&format!(
+            "note: {} that you are not asked to decide; `--all` lists them",
+            count(others, "submission")
+        ));
     }
     for one in report.incomplete.iter().take(MOST_INCOMPLETE) {
         let id = shown(one.id.as_str());

@@ -35,22 +35,34 @@ pub(super) enum Form {
 #[error("the answer is a stream; send `Accept: application/json, text/event-stream`")]
 pub(super) struct Streamed;
 
+/// A client takes none of the forms that a request is answered in.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Untaken {
+    #[error("the answer is JSON or events; send `Accept: application/json, text/event-stream`")]
+    Any,
+    #[error("the answer to GET is a stream; send `Accept: text/event-stream`")]
+    Stream,
+}
+
 impl Form {
-    /// Returns what a request takes. If that is one of both, the header gets the words that `rmcp`
-    /// expects; else `rmcp` refuses the request.
-    pub(super) fn take(headers: &mut HeaderMap, method: &Method) -> Self {
+    /// Returns what a request takes, and gives its header the words that `rmcp` expects.
+    ///
+    /// # Errors
+    /// It takes neither form, or no stream as the answer to GET.
+    pub(super) fn take(headers: &mut HeaderMap, method: &Method) -> Result<Self, Untaken> {
         let (json, events) = accepted(headers);
-        // An answer to GET is a stream.
-        if !events && (!json || *method == Method::GET) {
-            return Self::Any;
+        match *method {
+            Method::GET if !events => return Err(Untaken::Stream),
+            Method::POST if !events && !json => return Err(Untaken::Any),
+            _ => {}
         }
         let both = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(header::ACCEPT, both);
-        match (json, events) {
+        Ok(match (json, events) {
             (true, false) => Self::Json,
             (false, true) => Self::Events,
             _ => Self::Any,
-        }
+        })
     }
 
     /// Returns an answer in this form.

@@ -20,7 +20,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::form::{Form, Streamed};
+use super::form::{Form, Streamed, Untaken};
 use super::guard::{Guard, Unfit, check_direct, only};
 use super::owners::{Exceeded, Owners};
 use super::reply::{Reply, Until};
@@ -103,6 +103,12 @@ impl From<Unfit> for Refused {
 
 impl From<Streamed> for Refused {
     fn from(why: Streamed) -> Self {
+        Self::new(StatusCode::NOT_ACCEPTABLE, "accept", why.to_string())
+    }
+}
+
+impl From<Untaken> for Refused {
+    fn from(why: Untaken) -> Self {
         Self::new(StatusCode::NOT_ACCEPTABLE, "accept", why.to_string())
     }
 }
@@ -241,7 +247,7 @@ impl Front {
         let owner =
             principal.as_ref().map_or_else(String::new, |one| one.key().as_str().to_owned());
         let session = self.session(&parts.headers, &owner)?;
-        let form = Form::take(&mut parts.headers, &parts.method);
+        let form = Form::take(&mut parts.headers, &parts.method)?;
         parts.extensions.insert(Caller { principal });
         let until = token.map(|token| self.until_invalid(token));
         let (request, asked) = match parts.method {
