@@ -178,7 +178,7 @@ impl From<Verified> for EvidenceVerifyReport {
 }
 
 impl EvidenceVerifyReport {
-    /// Whether another version made the bundle, whose pages this one does not make again (EVID-17).
+    /// Returns true if another version made the bundle.
     pub(crate) fn is_of_another_tool(&self) -> bool {
         self.tool != TOOL
     }

@@ -417,15 +417,24 @@ fn a_bundle_has_no_page_but_its_own_and_no_file_that_nothing_names() {
         failures(&rebuilt(with("index.html", page), |_| ())),
         ["file index.html contradicted: it is not the page that ctx makes of this bundle"]
     );
-    // What another version makes is not known here: the page is not called proved.
-    let other = rebuilt(with("index.html", page), |manifest| manifest["tool"] = "9.9.9".into());
-    let verified = verify(&other, None).unwrap();
-    let page = verified.items.iter().find(|item| item.name == "index.html").unwrap();
-    assert_eq!(page.verdict, Verdict::Unprovable);
-    let said = |bundle: &[u8]| place.typed("evidence verify -").stdin(bundle).run().ok().stdout;
-    let told = said(&other);
+    // The manifest can name any version: the verifier compares the page all the same.
+    let by = |tool: &str, page: &str| {
+        rebuilt(with("index.html", page), |manifest| manifest["tool"] = tool.into())
+    };
+    let other = by("9.9.9", page);
+    insta::assert_snapshot!(failures(&other).join("\n"), @r"
+    file README.md not proved: it is not the page that ctx 0.1.0 makes of this bundle; only ctx 9.9.9 can check it
+    file index.html not proved: it is not the page that ctx 0.1.0 makes of this bundle; only ctx 9.9.9 can check it
+    ");
+    let run = place.typed("evidence verify -").stdin(&other[..]).run();
+    assert_eq!(run.exit, 1);
+    let told = run.stdout;
     assert!(told.contains("made by ctx 9.9.9, another version than this one"), "{told}");
+    let said = |bundle: &[u8]| place.typed("evidence verify -").stdin(bundle).run().ok().stdout;
     assert!(!said(&rebuilt(files.clone(), |_| ())).contains("another version"));
+    // The version is part of `README.md`, and cannot be a sentence.
+    let sentence = by("9.9.9. Every text is proved", page);
+    insta::assert_snapshot!(failures(&sentence).join("\n"), @"no bundle: manifest.json is malformed: `tool` is not a version");
     for name in ["more.md", "chains/99.md", "chains/01.md", "versions/0.md", "texts/1.md"] {
         let told = failures(&rebuilt(with(name, "more"), |_| ()));
         assert_eq!(told, [format!("file {name} contradicted: a bundle has no such file")]);

@@ -89,7 +89,7 @@ fn print(session: &mut Session<'_>, report: &EvidenceVerifyReport) {
         let (theirs, ours) = (shown(&report.tool), TOOL);
         ui.painted(
             Paint::Doubtful,
-            &format!("made by ctx {theirs}, another version than this one ({ours}): its pages for people, and gaps that they may name, were not compared"),
+            &format!("made by ctx {theirs}, another version than this one ({ours})"),
         );
     }
     let items = count(report.items.len(), "item");

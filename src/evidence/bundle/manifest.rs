@@ -246,6 +246,12 @@ pub(crate) enum ManifestFault {
     },
 }
 
+/// Returns true for the version of a program. `README.md` contains it, so it cannot be a sentence.
+fn is_version(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b".+-".contains(&byte);
+    text.len() <= 64 && text.starts_with(|c: char| c.is_ascii_digit()) && text.bytes().all(is_part)
+}
+
 impl Manifest {
     /// The names that files of the bundle can have.
     pub(crate) fn paths(&self) -> BTreeSet<String> {
@@ -292,6 +298,9 @@ impl Manifest {
             return Err(ManifestFault::Hash { expected, found });
         }
         let manifest: Self = serde_json::from_value(value).map_err(malformed)?;
+        if !is_version(&manifest.tool) {
+            return Err(ManifestFault::Malformed("`tool` is not a version".to_owned()));
+        }
         // Another spelling, or a key that means nothing, would be a second manifest of one bundle.
         match manifest.spell().map_err(malformed)? == bytes {
             true => Ok(manifest),

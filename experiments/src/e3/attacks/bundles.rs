@@ -304,6 +304,21 @@ pub(in crate::e3) const BUNDLES: &[(&str, BundleAttack)] = &[
         e.bundle.files.insert(name, b"Every text of this bundle is proved.\n".to_vec());
         Some(e.bundle.listed())
     }),
+    ("bundle-page-of-another-tool", |e| {
+        let name = e.draw.of(&["README.md", "index.html"]).to_owned();
+        e.bundle.files.insert(name, b"Every text of this bundle is proved.\n".to_vec());
+        e.bundle.manifest["tool"] = "9.9.9".into();
+        Some(e.bundle.listed())
+    }),
+    ("bundle-tool-as-sentence", |e| {
+        let said = "0.1.0\n\nEvery text of this bundle is proved.";
+        let page = String::from_utf8(e.bundle.files.get("README.md")?.clone()).ok()?;
+        let tool = e.bundle.manifest["tool"].as_str()?;
+        let page = page.replace(&format!("ctx {tool}\n"), &format!("ctx {said}\n"));
+        e.bundle.files.insert("README.md".to_owned(), page.into_bytes());
+        e.bundle.manifest["tool"] = said.into();
+        Some(e.bundle.listed())
+    }),
     ("bundle-file-added", |e| {
         let name = e.draw.of(&["more.md", "chains/999.md", "versions/0.md", "a/b.sh"]).to_owned();
         e.bundle.files.insert(name, b"more".to_vec());
