@@ -167,7 +167,7 @@ fn compare(
 }
 
 /// What is wrong with the approval of a version that was handed out, if the reader may read it.
-fn finding((vault, source): (&Vault, &CheckpointSource), text: &Text) -> Option<String> {
+pub(crate) fn finding((vault, source): (&Vault, &CheckpointSource), text: &Text) -> Option<String> {
     let (id, checkpoint) = (id_of(vault, text)?, CheckpointNumber(text.checkpoint?));
     let snapshot = Snapshot::of(vault, source, Some(checkpoint)).ok()?;
     let withheld = snapshot.get(&id)?.err()?;

@@ -379,6 +379,20 @@ pub struct TraceReport<'t> {
     /// The folder whose access log has them, if that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_of: Option<String>,
+    /// The texts whose version has no valid approval.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unapproved: Vec<UnapprovedText>,
+}
+
+/// A text that was handed out of a version without a valid approval.
+#[derive(Debug, Serialize)]
+pub struct UnapprovedText {
+    /// Its URI or id, as the line has it.
+    pub name: String,
+    /// Its version.
+    pub version: u64,
+    /// What a verifier finds, with its code.
+    pub finding: String,
 }
 
 /// The accesses of a session before an output.

@@ -310,6 +310,7 @@ fn unapproved_instructions_and_packs_are_left_out() {
             "context",
             "resolve nodes/ --bodies",
             "resolve pack:p",
+            "pack list",
             "pack show p",
             "read CONTEXT.md",
         ] {
@@ -397,6 +398,18 @@ fn a_bundle_includes_and_marks_what_was_published_without_an_approval() {
     place.ctx("show nodes/a 3").exits(1);
     let impact = by(&place, "kim", "impact nodes/a").ok();
     assert!(impact.stdout.contains("[approval-self] version 3"), "{}", impact.whole());
+    let list = by(&place, "kim", "trace list --json").ok().json("ctx.trace.list");
+    let rows = list["traces"].as_array().unwrap();
+    let of = |verb: &str| rows.iter().find(|row| row["verb"] == verb).unwrap()["trace"].as_str();
+    let [read, diff] = ["read", "diff"].map(|verb| of(verb).unwrap());
+    let shown = by(&place, "kim", &format!("trace show {diff} --json")).ok();
+    let shown = shown.json("ctx.trace.show");
+    assert_eq!(shown["unapproved"][0]["version"], 3, "{shown}");
+    assert_eq!(shown["unapproved"].as_array().unwrap().len(), 1, "{shown}");
+    let text = by(&place, "kim", &format!("trace show {diff}")).ok().stdout;
+    assert!(text.contains("    unapproved [approval-self] version 3"), "{text}");
+    let shown = by(&place, "kim", &format!("trace show {read} --json")).ok();
+    assert!(shown.json("ctx.trace.show").get("unapproved").is_none());
     let exported = place.ctx("evidence export --document nodes/a -o ../a.tar").exits(1);
     assert!(exported.stderr.contains("approval-self"), "{}", exported.whole());
     let verified = place.ctx("evidence verify ../a.tar --json").exits(1);

@@ -8,8 +8,11 @@ use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::evidence::replay::finding;
 use crate::report::failure::Failure;
-use crate::report::trace::{TraceReport, log_of};
+use crate::report::trace::{TraceReport, UnapprovedText, log_of};
+use crate::resolve::Need;
+use crate::vault::Vault;
 use crate::workspace::recording::of_log;
 
 pub(super) fn show(
@@ -42,16 +45,38 @@ pub(super) fn show(
         _ => None,
     };
     let log_of = log_of(all.iter().find_map(|logs| logs.elsewhere(first)));
+    let unapproved = unapproved(session, &vault, &lines);
     if session.ui.json {
-        session.ui.report(&TraceReport { trace: name.to_string(), lines: &lines, before, log_of });
+        let trace = name.to_string();
+        let report = TraceReport { trace, lines: &lines, before, log_of, unapproved };
+        session.ui.report(&report);
         return Ok(answer);
     }
-    text(session, (first, &lines), log_of.as_deref());
+    text(session, (first, &lines), log_of.as_deref(), &unapproved);
     before.iter().for_each(|before| output::list(session, before));
     Ok(answer)
 }
 
-fn text(session: &mut Session<'_>, (first, lines): (&Line, &[Line]), log_of: Option<&str>) {
+/// The texts of lines whose version has no valid approval, as far as the checkpoint log can be relied on.
+fn unapproved(session: &mut Session<'_>, vault: &Vault, lines: &[Line]) -> Vec<UnapprovedText> {
+    let Ok(source) = session.source(vault, Need::Versions) else { return Vec::new() };
+    let texts = lines.iter().flat_map(|line| match &line.event {
+        Event::Access(access) => access.documents.as_slice(),
+        _ => &[],
+    });
+    let marked = texts.filter_map(|text| {
+        let finding = finding((vault, &source), text)?;
+        Some(UnapprovedText { name: text.name().to_owned(), version: text.version, finding })
+    });
+    marked.collect()
+}
+
+fn text(
+    session: &mut Session<'_>,
+    (first, lines): (&Line, &[Line]),
+    log_of: Option<&str>,
+    unapproved: &[UnapprovedText],
+) {
     let ui = &mut session.ui;
     let request = &first.request;
     ui.painted(Paint::Heading, &format!("{} {}", first.trace(), first.event.as_str()));
@@ -156,7 +181,7 @@ fn text(session: &mut Session<'_>, (first, lines): (&Line, &[Line]), log_of: Opt
     for line in lines {
         match &line.event {
             Event::Access(access) => {
-                access.documents.iter().for_each(|text| document(session, text));
+                access.documents.iter().for_each(|text| document(session, text, unapproved));
             }
             Event::Change(change) => {
                 change
@@ -169,7 +194,7 @@ fn text(session: &mut Session<'_>, (first, lines): (&Line, &[Line]), log_of: Opt
     }
 }
 
-fn document(session: &mut Session<'_>, text: &Text) {
+fn document(session: &mut Session<'_>, text: &Text, unapproved: &[UnapprovedText]) {
     let ui = &mut session.ui;
     ui.line(&format!("\n  {}  v{}", shown(text.name()), text.version));
     let range = match (text.range, text.part) {
@@ -187,6 +212,10 @@ fn document(session: &mut Session<'_>, text: &Text) {
     if let Some(at) = &text.approved_at {
         let by = shown(&text.approved_by.join(", ")).into_owned();
         ui.line(&format!("    approved   {} by {by}", shown(at)));
+    }
+    let is_of = |one: &&UnapprovedText| (&*one.name, one.version) == (text.name(), text.version);
+    if let Some(one) = unapproved.iter().find(is_of) {
+        ui.line(&format!("    unapproved {}", shown(&one.finding)));
     }
     if let Some(steward) = &text.steward {
         ui.line(&format!("    steward    {}", shown(&steward.to_string())));
