@@ -138,11 +138,11 @@ pub enum LogError {
         /// Path of the log.
         path: &'static str,
     },
-    /// Git leaves it out of the working copy.
+    /// Git leaves it, or a history that it is rebuilt from, out of the working copy.
     #[error("git leaves `{path}` out of the working copy (a sparse checkout)")]
     LeftOut {
-        /// Path of the log.
-        path: &'static str,
+        /// Path of the file.
+        path: String,
     },
     /// Both forms exist, so neither is the authority.
     #[error("`{}` and `{}` exist both", layout::DELTA_LOG, layout::FULL_LOG)]

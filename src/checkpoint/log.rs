@@ -153,6 +153,21 @@ impl Log {
         sealed.any(|(set, _)| set == id)
     }
 
+    /// Refuses an absent log that git leaves out of the working copy.
+    ///
+    /// # Errors
+    /// [`LogError::LeftOut`].
+    pub(crate) fn check_left_out(&self, vault: &Vault) -> Result<(), LogError> {
+        if !self.is_blank() {
+            return Ok(());
+        }
+        let is_gone = |path: &&str| vault.gone().has(path);
+        match codec::FORMS.map(path_of).into_iter().find(is_gone) {
+            Some(path) => Err(LogError::LeftOut { path: path.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses an empty or absent log in a vault that has histories: it is not a new vault.
     ///
     /// # Errors
@@ -163,10 +178,7 @@ impl Log {
         if !self.is_blank() {
             return Ok(());
         }
-        let left_out = vault.history().left_out();
-        if let Some(path) = codec::FORMS.map(path_of).into_iter().find(|p| left_out.contains(*p)) {
-            return Err(LogError::LeftOut { path });
-        }
+        self.check_left_out(vault)?;
         match vault.history_folders().iter().any(has_history) {
             true => Err(LogError::Missing { path: self.path() }),
             false => Ok(()),

@@ -82,7 +82,9 @@ fn print(session: &mut Session<'_>) -> Result<Answer, Failure> {
 fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     head::check_state(&vault)?;
-    let end = head::end_of(&trust::read_log(&vault)?)?;
+    let log = trust::read_log(&vault)?;
+    log.check_left_out(&vault)?;
+    let end = head::end_of(&log)?;
     let heads = trust::trusted_heads(&vault).unwrap_or_default();
     let before = heads.binding().next();
     let given_up = session.workspace.given_up(&vault)?;

@@ -156,6 +156,17 @@ pub fn is_version_file(name: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
+/// Returns true for the path of a file of the record: a log, a history with its texts, or staged
+/// contents. Settings of git are not part of it.
+pub fn is_of_record(path: &str) -> bool {
+    let mut parts = path.split('/').rev();
+    let name = parts.next().unwrap_or_default();
+    let is_within =
+        |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    !name.starts_with(".git")
+        && (parts.any(|part| part == VERSIONS) || is_within(AUDIT_DIR) || is_within(STAGING_DIR))
+}
+
 /// Whether a file of this path is a log that was replaced.
 pub fn is_replaced_log(path: &str) -> bool {
     let number =

@@ -119,6 +119,11 @@ pub(crate) fn rebuild_log(
 ) -> Result<Replacement, RebuildError> {
     let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
     let old = trust::read_log(vault)?;
+    if vault.history().is_sparse()
+        && let Some(path) = vault.gone().first_of_record()
+    {
+        return Err(LogError::LeftOut { path: path.to_owned() }.into());
+    }
     if old.diagnosis.duplicate == Some(Duplicate::Different) {
         return Err(LogError::BothForms.into());
     }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Vault;
+use crate::model::layout;
 
 /// Asks git something in the vault's folder; none where it refuses or cannot be run.
 type Ask = dyn Fn(&[&str]) -> Option<Vec<u8>> + Send + Sync;
@@ -105,6 +106,12 @@ impl History {
             .collect()
     }
 
+    /// Returns true if the work tree is a sparse checkout.
+    pub fn is_sparse(&self) -> bool {
+        let set = self.ask(&["config", "--type=bool", "--get", "core.sparseCheckout"]);
+        set.is_some_and(|set| set.trim() == "true")
+    }
+
     /// Whether a commit has what an extended regular expression finds, in a file that a pattern
     /// matches.
     pub fn has(&self, commits: Commits, pattern: &str, expression: &str) -> bool {
@@ -131,6 +138,11 @@ impl Gone {
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
+    }
+
+    /// The first one that is a file of the record: of a log, a history or staged contents.
+    pub(crate) fn first_of_record(&self) -> Option<&str> {
+        self.0.iter().map(String::as_str).find(|path| layout::is_of_record(path))
     }
 
     /// Whether a file is one of them.

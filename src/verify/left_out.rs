@@ -9,10 +9,13 @@ use crate::vault::Vault;
 use crate::vault::history::Gone;
 use crate::words::count;
 
-/// Replaces the findings of missing files that git leaves out by one finding that says so. Git is
-/// asked only if such a file is missing.
-pub(super) fn explain(vault: &Vault, findings: &mut Vec<Finding>) {
-    if !findings.iter().any(|finding| is_of_missing_file(finding.code)) {
+/// Replaces the findings of missing files that git leaves out by one finding that says so. In a
+/// verification of the whole vault the record is incomplete also if no finding is about such a file:
+/// a change log may be one. Git is asked only if a file is missing, or if the checkout is sparse.
+pub(super) fn explain(vault: &Vault, whole: bool, findings: &mut Vec<Finding>) {
+    if !findings.iter().any(|finding| is_of_missing_file(finding.code))
+        && !(whole && vault.history().is_sparse())
+    {
         return;
     }
     let gone = vault.gone();
@@ -26,7 +29,11 @@ pub(super) fn explain(vault: &Vault, findings: &mut Vec<Finding>) {
         }
     }
     let explained: Vec<Finding> = findings.extract_if(.., |found| explains(gone, found)).collect();
-    if let Some(first) = explained.into_iter().map(|found| found.path).min() {
+    let first = match gone.first_of_record() {
+        Some(path) if whole || !explained.is_empty() => Some(path.to_owned()),
+        _ => explained.into_iter().map(|found| found.path).min(),
+    };
+    if let Some(first) = first {
         let files = count(gone.count(), "file");
         let message = format!("git leaves {files} of the vault out here (a sparse checkout)");
         findings.push(Finding::new(Code::LeftOut, first, message));

@@ -298,7 +298,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let Gathered { mut findings, omitted, .. } = findings;
     explain_lives(vault, log.as_ref(), &view, &mut findings);
     moved::explain(vault, &view, &mut findings);
-    left_out::explain(vault, &mut findings);
+    left_out::explain(vault, whole, &mut findings);
     findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
     findings.dedup();
     let mut report = Report {

@@ -217,12 +217,19 @@ fn no_command_begins_a_second_log_where_git_leaves_the_log_out() {
         let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
         commit(&place);
         git(&place, &format!("sparse-checkout set --no-cone {patterns}"));
-        for line in ["list", "status", "read nodes/a", "publish --all", "resolve type:document"] {
+        for line in [
+            "list",
+            "status",
+            "read nodes/a",
+            "publish --all",
+            "resolve type:document",
+            "checkpoint rebuild",
+            "head trust",
+        ] {
             let said = place.ctx(line).exits(1).stderr;
-            assert!(
-                said.contains("[log-broken]: git leaves `.versions/checkpoints.jsonl`"),
-                "{said}"
-            );
+            let is_rebuilt = line == "checkpoint rebuild";
+            let file = if is_rebuilt { "" } else { ".versions/checkpoints.jsonl`" };
+            assert!(said.contains(&format!("[log-broken]: git leaves `{file}")), "{line}: {said}");
         }
         let (verdict, _) = verdict(&place);
         assert_eq!(verdict, INCOMPLETE, "{patterns}");
@@ -230,6 +237,27 @@ fn no_command_begins_a_second_log_where_git_leaves_the_log_out() {
         git(&place, "sparse-checkout disable");
         place.ctx("verify").ok();
     }
+}
+
+#[test]
+fn a_log_of_another_writer_that_git_leaves_out_is_not_intact() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    commit(&place);
+    let mut logs = place.tree().into_keys().filter(|path| path.starts_with(".context/audit/"));
+    let log = logs.find(|path| path.ends_with(".jsonl")).unwrap();
+    // Another user, whose machine never saw the log.
+    place.ctx("head forget").ok();
+    let state = place.home().join("other");
+    let verify = || place.typed("verify").var("XDG_STATE_HOME", state.to_str().unwrap()).run();
+    verify().ok();
+    git(&place, &format!("sparse-checkout set --no-cone '/*' '!/{log}'"));
+    let said = verify().exits(1).stdout;
+    assert!(said.starts_with(INCOMPLETE), "{said}");
+    assert!(said.contains(&format!("[left-out] {log}: git leaves 1 file")), "{said}");
+    // A live file is not part of the record.
+    git(&place, "sparse-checkout set --no-cone '/*' '!/nodes/a.md'");
+    let said = verify().stdout;
+    assert!(!said.starts_with(INCOMPLETE), "{said}");
 }
 
 #[test]
