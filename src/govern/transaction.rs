@@ -15,6 +15,7 @@ use crate::chain::history::History;
 use crate::chain::replay;
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
+use crate::checkpoint::moved::MissingHistories;
 use crate::checkpoint::state::{Bound, Mark, PublishedSet};
 use crate::document::{Document, utf8};
 use crate::live;
@@ -60,8 +61,8 @@ pub(super) struct Transaction<'a> {
     dropped: Vec<DocumentId>,
     /// What the checkpoint binds.
     pub(super) binds: Binds,
-    /// The artifacts whose histories are gone, by their chain hashes.
-    gone: OnceLock<HashMap<Digest, DocumentId>>,
+    /// The artifacts whose histories are missing.
+    gone: OnceLock<MissingHistories>,
 }
 
 /// The first instant after the last entry of each of these histories: a step has one of its own.
@@ -135,12 +136,8 @@ impl<'a> Transaction<'a> {
 
     /// The artifact whose history is gone from its place, and of which a history has the entries.
     pub(super) fn moved_from(&self, history: &History) -> Option<&DocumentId> {
-        let is_gone = |id: &DocumentId| !self.vault.files().exists(&id.history_path());
-        let gone = self.gone.get_or_init(|| {
-            let sealed = self.state.iter().filter_map(|(id, mark)| Some((mark.sealed()?.1, id)));
-            sealed.filter(|(_, id)| is_gone(id)).map(|(hash, id)| (hash, id.clone())).collect()
-        });
-        let found = history.entries().find_map(|entry| gone.get(&entry.chain_hash));
+        let gone = self.gone.get_or_init(|| MissingHistories::of(self.vault.files(), &self.state));
+        let found = gone.found_in(history);
         found.filter(|id| self.may_name(id))
     }
 

@@ -7,6 +7,7 @@ use super::lost::{Lost, lost};
 use crate::audit::{VersionRef, changes};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
+use crate::checkpoint::moved::MissingHistories;
 use crate::derived::{self, Followed};
 use crate::govern::review;
 use crate::model::id::DocumentId;
@@ -78,6 +79,10 @@ pub(crate) enum RecoverError {
     /// Files or entries are uncommitted, and no intent record explains them.
     #[error("no intent record explains what is uncommitted")]
     Unexplained(Vec<UncommittedFile>),
+    /// Histories of documents, each with its id and the one where it is now, were moved with their
+    /// folder.
+    #[error("histories were moved with their folder")]
+    Moved(Vec<(DocumentId, DocumentId)>),
     /// Something else is published than what the caller has read.
     #[error(transparent)]
     Expected(#[from] ExpectError),
@@ -117,6 +122,9 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
     let interrupted = trust::interrupted(vault, &end);
     let mut plan = txn::plan(vault, &chronicle, &Scope::Everything);
     let is_explained = plan.uncommitted.iter().all(|left| left.is_of(interrupted.as_ref()));
+    if !is_explained && let Some(moved) = moved_folders(vault, &chronicle) {
+        return Err(moved);
+    }
     if !is_explained && !request.force {
         plan.uncommitted.retain(|file| !file.is_of(interrupted.as_ref()));
         return Err(RecoverError::Unexplained(plan.uncommitted));
@@ -160,6 +168,19 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         lost,
         unreliable,
     })
+}
+
+/// The refusal that histories are where a move of their folder without ctx left them: what no checkpoint
+/// seals there is the record of documents.
+fn moved_folders(vault: &Vault, chronicle: &Chronicle<'_>) -> Option<RecoverError> {
+    let state = chronicle.state_at(chronicle.head_number()).ok()?;
+    let missing = MissingHistories::of(vault.files(), &state);
+    let folders = vault.history_folders();
+    let ids = folders.iter().filter_map(|dir| DocumentId::of_history_dir(dir).ok());
+    let ids: Vec<DocumentId> = ids.filter(|id| state.get(id.as_str()).is_none()).collect();
+    let moves = missing.moves(vault.files(), ids.iter());
+    let moves: Vec<_> = moves.into_iter().map(|(old, new)| (old.clone(), new.clone())).collect();
+    (!moves.is_empty()).then_some(RecoverError::Moved(moves))
 }
 
 /// Writes the derived files again that the last event did not, because its command was interrupted.

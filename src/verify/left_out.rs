@@ -13,9 +13,9 @@ use crate::words::count;
 /// verification of the whole vault the record is incomplete also if no finding is about such a file:
 /// a change log may be one. Git is asked only if a file is missing, or if the checkout is sparse.
 pub(super) fn explain(vault: &Vault, whole: bool, findings: &mut Vec<Finding>) {
-    if !findings.iter().any(|finding| is_of_missing_file(finding.code))
-        && !(whole && vault.history().is_sparse())
-    {
+    let mut codes = findings.iter().map(|finding| finding.code);
+    let is_asked = codes.any(is_of_missing_file) || (whole && vault.history().is_sparse());
+    if !is_asked {
         return;
     }
     let gone = vault.gone();

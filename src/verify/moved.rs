@@ -5,8 +5,7 @@ use std::collections::HashMap;
 
 use super::finding::{Code, Finding};
 use super::log::View;
-use crate::chain::replay;
-use crate::model::digest::Digest;
+use crate::checkpoint::moved::MissingHistories;
 use crate::model::id::DocumentId;
 use crate::vault::Vault;
 
@@ -17,17 +16,19 @@ pub(super) fn explain(vault: &Vault, view: &View, findings: &mut [Finding]) {
         return;
     }
     let unsealed = findings.iter().filter(|found| found.code == Code::PublishedUnsealed);
-    let ids = unsealed.filter_map(|found| found.id.clone()).filter(DocumentId::is_document);
-    let mut moved: HashMap<Digest, DocumentId> = HashMap::new();
-    for id in ids.filter(|id| !view.records.contains_key(id)) {
-        let Ok(history) = replay::load(vault.files(), &id) else { continue };
-        moved.extend(history.entries().map(|entry| (entry.chain_hash, id.clone())));
-    }
+    let ids: Vec<DocumentId> = unsealed.filter_map(|found| found.id.clone()).collect();
+    let is_unsealed = |id: &&DocumentId| !view.records.contains_key(*id);
+    let missing = findings.iter().filter(|found| found.code == Code::HistoryMissing);
+    let sealed = missing.filter_map(|found| {
+        let id = found.id.as_ref()?;
+        Some((view.records.get(id)?.seals.last()?.mark.chain_hash?, id))
+    });
+    let missing = MissingHistories::among(vault.files(), sealed);
+    let moves = missing.moves(vault.files(), ids.iter().filter(is_unsealed));
+    let moved: HashMap<&DocumentId, &DocumentId> = moves.into_iter().collect();
     for finding in findings.iter_mut().filter(|found| found.code == Code::HistoryMissing) {
-        let record = finding.id.as_ref().and_then(|id| Some((id, view.records.get(id)?)));
-        let Some((old, record)) = record else { continue };
-        let hash = record.seals.last().and_then(|seal| seal.mark.chain_hash);
-        let Some(new) = hash.and_then(|hash| moved.get(&hash)) else { continue };
+        let Some(old) = finding.id.as_ref() else { continue };
+        let Some(new) = moved.get(old).copied() else { continue };
         let (from, to) = (new.live_path(), old.live_path());
         let then = match old.collision_with(new) {
             Some(_) => "",

@@ -522,6 +522,13 @@ fn publish_says_that_a_folder_was_moved_with_its_histories() {
     let verified = place.ctx("verify").exits(1).stdout;
     let back = "so that `nodes/other/x.md` is `nodes/sub/x.md` again, then move each document with `ctx mv`";
     assert!(verified.starts_with("damaged") && verified.contains(back), "{verified}");
+    let before = place.tree();
+    for line in ["recover", "recover --force"] {
+        let said = place.ctx(line).exits(4).stderr;
+        assert!(said.contains("the folder of 2 documents was moved together"), "{said}");
+        assert!(said.contains("nodes/other/x.md: was nodes/sub/x.md"), "{said}");
+    }
+    assert_eq!(place.tree(), before);
     std::fs::rename(place.path("nodes/other"), place.path("nodes/sub")).unwrap();
     place.ctx("mv nodes/sub/x nodes/other/x").ok();
     place.ctx("verify").ok();

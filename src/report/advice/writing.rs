@@ -382,6 +382,7 @@ impl From<RecoverError> for Failure {
     fn from(why: RecoverError) -> Self {
         match why {
             RecoverError::Unexplained(uncommitted) => Self::unexplained(&uncommitted),
+            RecoverError::Moved(moves) => Self::moved_with_folder(&moves),
             RecoverError::Expected(why) => why.into(),
             RecoverError::Lock(why) => why.into(),
             RecoverError::File(why) => why.into(),
@@ -390,6 +391,24 @@ impl From<RecoverError> for Failure {
 }
 
 impl Failure {
+    fn moved_with_folder(moves: &[(DocumentId, DocumentId)]) -> Self {
+        let all = count(moves.len(), "document");
+        let message = format!("the folder of {all} was moved together with the histories");
+        let line = |(old, new): &(DocumentId, DocumentId)| {
+            format!("{}: was {}", new.live_path(), old.live_path())
+        };
+        let mut failure = Self::new(Code::Unremembered, message).hint(
+            "move the folder back: its histories are the record, and nothing may be moved away there",
+        );
+        if let Some((old, new)) = moves.iter().find(|(old, new)| old.collision_with(new).is_none())
+        {
+            let mv = Call::new(Verb::Mv).value(old.as_str()).value(new.as_str());
+            failure = failure.hint(Hint::call("then {} moves a document, for example", mv));
+        }
+        failure.details = first(MOST, moves.iter().map(line).collect());
+        failure
+    }
+
     fn unexplained(uncommitted: &[UncommittedFile]) -> Self {
         let all = count(uncommitted.len(), "uncommitted file");
         let message = format!("no intent record on this machine explains {all}");
