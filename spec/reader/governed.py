@@ -154,7 +154,7 @@ class Governed:
     def take(artifact, entry, text, faults):
         kind = artifact.track.take(entry, text)
         if kind == "event" and faults:
-            artifact.track.disown()
+            artifact.track.disown(entry)
         return kind
 
     def review(self, artifact, entry, text):

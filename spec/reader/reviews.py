@@ -195,6 +195,8 @@ class Track:
         self.published = self.former = self.pending = self.emergency = None
         self.submitters, self.bodies, self.written, self.tail = set(), {}, {}, []
         self.is_approved = True  # whether what was published last was approved, or needed no approval
+        # The text before events without a valid approval, and who recorded these; none if the last event has one.
+        self.distrusted, self.before_event = None, (None, set(), set())
 
     def kind(self, entry, text):
         if entry.published_at or entry.retired_at:
@@ -214,6 +216,9 @@ class Track:
     def take(self, entry, text):
         kind = self.kind(entry, text)
         if kind == EVENT:
+            editors = self.distrusted[1] if self.distrusted else set()
+            self.before_event = self.last_approved(), editors, self.submitters
+            self.distrusted = None
             self.pending, self.emergency, self.submitters = None, None, set()
             self.former = None if entry.published_at else self.published or self.former
             self.published = (entry.version, text) if entry.published_at else None
@@ -236,10 +241,19 @@ class Track:
             self.tail.append(entry)
         return kind
 
-    def disown(self):
-        """The version that was taken last has no valid approval."""
+    def disown(self, entry):
+        """The event that was taken last has no valid approval: it ends no authorship, and gives no role."""
         if self.published:
             self.is_approved = False
+        approved, editors, self.submitters = self.before_event
+        self.distrusted = approved, editors | {key_of(entry.edited_by)}
+
+    def last_approved(self):
+        return self.distrusted[0] if self.distrusted else self.published or self.former
+
+    def retired(self, text):
+        last = self.last_approved()
+        return [(self.id, last[1] if last else text)]
 
     def approved(self):
         return self.published if self.is_approved else None
@@ -308,14 +322,14 @@ class Track:
     # What is wrong with a version, before it is taken (REV-17) ------------------------------------
 
     def subjects(self, text, target=None):
-        last = self.published or self.former
+        last = self.last_approved()
         texts = [text] * bool(text) + ([last[1]] if last else [])
         ids = [self.id] + [target] * bool(target)
         return [(id, text) for id in ids for text in texts] or [(self.id, "")]
 
     def bars(self, who, rules):
         pending = self.pending
-        if who in self.submitters:
+        if who in self.submitters or self.distrusted and who in self.distrusted[1]:
             return True
         if pending["action"] != "publish":
             return False
@@ -349,7 +363,7 @@ class Track:
             return ["approval-missing"]
         by, retired = self.emergency
         found = ["approval-self"] if key_of(by) == key_of(entry.edited_by) else []
-        if not rules.has_role(entry.edited_by, "reviewer", [(self.id, retired)]):
+        if not rules.has_role(entry.edited_by, "reviewer", self.retired(retired)):
             found.append("approval-unauthorised")
         if step_edit(retired, entry.version, entry.edited_at, "ratified", by=[entry.edited_by]) != text:
             found.append("approval-altered")
@@ -358,8 +372,8 @@ class Track:
     def judge(self, entry, text, rules):
         fields = None if self.is_rule else Fields(text)
         if entry.retired_at and fields and fields.state == "emergency":
-            subject = (self.id, self.published[1] if self.published else "")
-            return [] if rules.has_role(entry.edited_by, "reviewer", [subject]) else ["approval-unauthorised"]
+            subjects = self.retired(self.published[1] if self.published else "")
+            return [] if rules.has_role(entry.edited_by, "reviewer", subjects) else ["approval-unauthorised"]
         if entry.retired_at and self.id in ("CONTEXT.md", "stewards.yaml", ".context/config.yaml"):
             return ["approval-altered"]
         pending = self.pending

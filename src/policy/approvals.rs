@@ -115,7 +115,7 @@ impl Approvals {
             None => self.track.step(entry, text),
         };
         if kind == StepKind::Event && !faults.is_empty() {
-            self.track.disown();
+            self.track.disown(entry);
         }
         if entry.state == EntryState::Unpublished {
             self.submission = submission;

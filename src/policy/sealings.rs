@@ -18,7 +18,7 @@ use crate::checkpoint::state::Mark;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
-use crate::review::Fault;
+use crate::review::{Fault, Track};
 use crate::vault::files::Files;
 
 /// Judges what the checkpoints of a log seal and remove.
@@ -100,6 +100,20 @@ impl<'c> Sealings<'c> {
             }
         }
         found
+    }
+
+    /// The reviews of a history up to its end, with what is wrong with its approvals.
+    ///
+    /// # Errors
+    /// The first version that the chain does not vouch for.
+    pub(crate) fn track(
+        &self,
+        files: &Files,
+        id: &DocumentId,
+        history: &History,
+    ) -> Result<Track, ChainError> {
+        let in_force = self.in_force(files);
+        Judge { files, in_force, records: &self.records, moves: &self.moves }.track(id, history)
     }
 
     /// What is wrong with the removal of an artifact that no later checkpoint seals.

@@ -14,6 +14,7 @@ use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::policy::{File, Sealings, TextInForce};
+use crate::review::Track;
 use crate::selector::{Atom, Expr, StatusFilter};
 use crate::vault::config::{Config, Governance};
 
@@ -70,6 +71,27 @@ impl Snapshot<'_> {
     ) -> Option<ChainError> {
         let chain_hash = history.entry(version)?.chain_hash;
         self.check_approval(id, history, (version, &chain_hash)).err()
+    }
+
+    /// The reviews of a history up to its end, with what is wrong with its approvals. Of the last
+    /// checkpoint: what it holds by a valid approval was not disowned.
+    ///
+    /// # Errors
+    /// The first version that the chain does not vouch for.
+    pub(crate) fn track(&self, id: &DocumentId, history: &History) -> Result<Track, ChainError> {
+        let files = self.vault.files();
+        let is_approved = match self.map.index() {
+            Some(at) => {
+                let held = self.map.recorded(self, id).ok().flatten();
+                held.map_or(!at.lost().contains(&id.as_str()), |recorded| recorded.is_approved)
+            }
+            None => false,
+        };
+        if is_approved {
+            return Track::of(files, id, history);
+        }
+        let sealings = self.sealings().map_err(|why| ChainError::Log(Box::new(why)))?;
+        sealings.track(files, id, history)
     }
 
     /// The same snapshot, which also serves texts without a valid approval: for what explains an

@@ -14,6 +14,8 @@ pub enum Barred {
     Submitter,
     /// They submitted the same body before.
     SameBody,
+    /// They published or retired it without a valid approval.
+    Unapproved,
     /// They submitted a version that the history has lost.
     Lost,
     /// They submitted such a version under an id that moves link with this one.
@@ -28,6 +30,7 @@ impl Barred {
         match self {
             Self::Submitter => "submitted it",
             Self::SameBody => "submitted the same text before",
+            Self::Unapproved => "published or retired it without a valid approval",
             Self::Lost => "submitted a version of it that its history has lost",
             Self::LostElsewhere => {
                 "submitted a version of it under another id, which the history of that id has lost"
@@ -42,6 +45,9 @@ impl Track {
     pub fn bars(&self, pending: &Pending, who: &PrincipalKey, rules: &Rules) -> Option<Barred> {
         if self.submitters.contains(who) {
             return Some(Barred::Submitter);
+        }
+        if self.distrusted.as_ref().is_some_and(|one| one.editors.contains(who)) {
+            return Some(Barred::Unapproved);
         }
         // To retire or to move a text is to write none.
         if pending.action.as_ref().is_none_or(|action| *action != Action::Publish) {

@@ -65,21 +65,22 @@ impl Fault {
 }
 
 impl Track {
-    /// The texts under which reviewers are looked up for a submission: the submitted one and the one
-    /// that was published last, and for a move also as the target.
+    /// The texts under which reviewers are looked up for a submission: the submitted one, and the one
+    /// that was published last by a valid approval; for a move also as the target.
     pub fn subjects<'t>(&'t self, pending: &'t Pending) -> Vec<(&'t DocumentId, &'t str)> {
         self.texts_of(&pending.text, pending.action.as_ref())
     }
 
-    fn texts_of<'t>(
+    /// The same for a text that is submitted with an action.
+    pub(crate) fn texts_of<'t>(
         &'t self,
         submitted: &'t str,
         action: Option<&'t Action>,
     ) -> Vec<(&'t DocumentId, &'t str)> {
-        let published = self.last_published().map(|last| last.text.as_str());
         // A proposed deletion says nothing of itself.
         let submitted = Some(submitted).filter(|text| !text.is_empty());
-        let texts: Vec<&str> = submitted.into_iter().chain(published).collect();
+        let approved = self.last_approved().map(|last| last.text.as_str());
+        let texts: Vec<&str> = submitted.into_iter().chain(approved).collect();
         let mut subjects: Vec<_> = texts.iter().map(|text| (self.id(), *text)).collect();
         if let Some(Action::Move(target)) = action {
             subjects.extend(texts.iter().map(|text| (target, *text)));
@@ -90,11 +91,18 @@ impl Track {
         subjects
     }
 
+    /// The texts under which reviewers are looked up for a retirement in an emergency: the one that was
+    /// approved last, or else the one that is retired.
+    pub fn retired<'t>(&'t self, text: &'t str) -> [(&'t DocumentId, &'t str); 1] {
+        let approved = self.last_approved().map(|last| last.text.as_str());
+        [(self.id(), approved.unwrap_or(text))]
+    }
+
     /// The same of whatever awaits a decision.
     pub fn awaited(&self) -> Vec<(&DocumentId, &str)> {
         match (&self.pending, &self.emergency) {
             (Some(pending), _) => self.subjects(pending),
-            (None, Some(emergency)) => vec![(self.id(), emergency.text.as_str())],
+            (None, Some(emergency)) => self.retired(&emergency.text).to_vec(),
             (None, None) => Vec::new(),
         }
     }
@@ -255,8 +263,7 @@ impl Track {
             let message = format!("`{who}` ratified the retirement, but made it");
             faults.push(Fault::new(FaultKind::SelfApproval, message));
         }
-        let subject = (self.id(), emergency.text.as_str());
-        let fit = rules.require(who, Role::Reviewer, [subject]);
+        let fit = rules.require(who, Role::Reviewer, self.retired(&emergency.text));
         faults.extend(fit.err().map(|why| Fault::unfit(&why)));
         let (by, at) = (std::slice::from_ref(who), entry.edited_at);
         let step = ReviewEdit::Ratify { by, at };
@@ -271,7 +278,7 @@ impl Track {
     /// A reviewer of the scope may retire alone.
     fn emergency_retirement(&self, entry: &Entry, rules: &Rules) -> Vec<Fault> {
         let published = self.published.as_ref().map_or("", |last| last.text.as_str());
-        let fit = rules.require(&entry.edited_by, Role::Reviewer, [(self.id(), published)]);
+        let fit = rules.require(&entry.edited_by, Role::Reviewer, self.retired(published));
         fit.err().map(|why| Fault::unfit(&why)).into_iter().collect()
     }
 

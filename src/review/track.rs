@@ -35,6 +35,10 @@ pub struct Track {
     pub tail: Tail,
     /// Who submitted since the last publication, rejection or withdrawal.
     pub(super) submitters: Vec<PrincipalKey>,
+    /// What the last valid approval left, if events without one follow it.
+    pub(super) distrusted: Option<Distrusted>,
+    /// What it was right before the last event, whose approval is not judged yet.
+    before_event: Distrusted,
     /// The texts that were submitted so far, by the hashes of their bodies.
     pub(super) texts: HashMap<Digest, Vec<Written>>,
     /// How many bytes of them are kept.
@@ -93,6 +97,17 @@ pub struct Published {
     /// False if a governed vault published it without a valid approval: then it is only a text that
     /// is there, and bars its authors like any other (REV-12).
     pub is_approved: bool,
+}
+
+/// What events without a valid approval leave as it was (REV-11, REV-12).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Distrusted {
+    /// The text that was published last by a valid approval, or needed none.
+    pub(super) approved: Option<Published>,
+    /// Who recorded these events: they are authors of what is submitted upon them.
+    pub(super) editors: Vec<PrincipalKey>,
+    /// Who had submitted before them.
+    submitters: Vec<PrincipalKey>,
 }
 
 /// A submission that is not decided.
@@ -191,6 +206,8 @@ impl Track {
             emergency: None,
             tail: Tail::default(),
             submitters: Vec::new(),
+            distrusted: None,
+            before_event: Distrusted::default(),
             texts: HashMap::new(),
             kept: 0,
             lost: Vec::new(),
@@ -261,6 +278,15 @@ impl Track {
     /// The text that was published last, also where it was retired since.
     pub fn last_published(&self) -> Option<&Published> {
         self.published.as_ref().or(self.former.as_ref())
+    }
+
+    /// The text that was published last by a valid approval, or needed none; also if it was retired
+    /// since.
+    pub fn last_approved(&self) -> Option<&Published> {
+        match &self.distrusted {
+            Some(distrusted) => distrusted.approved.as_ref(),
+            None => self.last_published(),
+        }
     }
 
     /// The text that is published, if it was approved or needed no approval.
@@ -373,17 +399,26 @@ impl Track {
         (self.published, self.pending) = (None, None);
     }
 
-    /// Marks the version that was taken last as one without a valid approval.
-    pub(crate) fn disown(&mut self) {
+    /// Marks the event of this entry, which was taken last, as one without a valid approval. It ends
+    /// nothing: who submitted before it, and who recorded it, are authors of what follows, and the
+    /// text before it still decides about roles.
+    pub(crate) fn disown(&mut self, entry: &Entry) {
         if let Some(published) = &mut self.published {
             published.is_approved = false;
         }
+        let mut distrusted = std::mem::take(&mut self.before_event);
+        self.submitters = std::mem::take(&mut distrusted.submitters);
+        distrusted.editors.push(PrincipalKey::of(&entry.edited_by));
+        self.distrusted = Some(distrusted);
     }
 
     fn event(&mut self, entry: &Entry, text: &str, fields: Option<&ReviewFields>) {
         self.pending = None;
         self.emergency = None;
-        self.submitters.clear();
+        let approved = self.last_approved().cloned();
+        let editors = self.distrusted.take().map(|one| one.editors).unwrap_or_default();
+        let submitters = std::mem::take(&mut self.submitters);
+        self.before_event = Distrusted { approved, editors, submitters };
         let before = self.published.take();
         match entry.state {
             EntryState::Published(_) => {

@@ -201,8 +201,8 @@ impl Default for Config {
 pub const DEFAULT_KEYFRAME_INTERVAL: u64 = 10;
 
 /// What is said of a `review` that is not a mapping.
-const FOREIGN_REVIEW: &str = "expected `key: value` lines; ctx ignores this line of the \
-                              reference implementation: `ctx govern on` turns reviews on";
+const FOREIGN_REVIEW: &str = "a `review` of the reference implementation is not applied; delete the \
+                              line, or run `ctx govern on` for reviews by ctx";
 
 const KEYS: [&str; 24] = [
     "version",

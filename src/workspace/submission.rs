@@ -5,7 +5,7 @@ use super::version::{any_text_of, recorded};
 use crate::audit::{Change, Event, Logs, Part, Text, Traced};
 use crate::checkpoint::log::Log;
 use crate::document::Document;
-use crate::document::validate::{Problem, problems};
+use crate::document::validate::{Problem, Severity, problems};
 use crate::evidence::blame::Blame;
 use crate::evidence::submission::{Remark, Submitted, Texts};
 use crate::govern::review::{self, About};
@@ -49,7 +49,7 @@ impl Workspace<'_> {
         let (submitted, history) = record(awaited)?;
         // What is submitted upon a retirement is compared with what was published before it.
         let before = match &track.pending {
-            Some(_) => track.last_published(),
+            Some(_) => track.last_approved(),
             None => track.published.as_ref(),
         };
         let published = match before {
@@ -67,10 +67,11 @@ impl Workspace<'_> {
         let submitted =
             if is_text && track.pending.is_some() { submitted } else { published.clone() };
         let end = about.end.as_ref().map(|end| end.version);
-        let warnings = match track.pending {
+        let mut warnings = match track.pending {
             Some(_) if id.is_document() && is_text => hidden(vault, id, &submitted),
             _ => Vec::new(),
         };
+        warnings.extend(track.pending.as_ref().and_then(|_| unapproved(track, base)));
         let submitted = Submitted {
             warnings,
             barred: match about.end {
@@ -88,6 +89,26 @@ impl Workspace<'_> {
         };
         Ok(Traced::new(submitted, texts))
     }
+}
+
+/// Says that the published text, which the submission is based on, has no valid approval, and with which
+/// version the submission is compared instead.
+fn unapproved(track: &Track, base: Version) -> Option<Problem> {
+    let published = track.last_published().filter(|last| last.version != base)?;
+    let compared = match base {
+        Version::NONE => "all of it is shown as new".to_owned(),
+        base => format!("the submission is compared with version {base}"),
+    };
+    Some(Problem {
+        code: "base-unapproved",
+        severity: Severity::Warning,
+        line: None,
+        message: format!(
+            "version {}, which it is based on, has no valid approval; {compared}",
+            published.version
+        ),
+        hint: "read all of the changes: an approval also approves those of that version".into(),
+    })
 }
 
 /// What a page does not show of the text of a document.

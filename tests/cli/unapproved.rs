@@ -18,6 +18,10 @@ const SECRET: &str = "unreviewed words";
 
 /// A governed vault; Bo and Kim review, Ana edits. `nodes/a` was published before it was governed.
 fn governed() -> Place {
+    governed_by(STEWARDS)
+}
+
+fn governed_by(stewards: &str) -> Place {
     let place = Place::vault();
     place.edit(".context/config.yaml", "audit:\n  retention: 184d\n", "");
     place.write("nodes/a.md", "---\ntags: ['#t']\n---\n# A\n\none\n");
@@ -26,7 +30,7 @@ fn governed() -> Place {
     place.write("CONTEXT.md", "Read this.\n");
     place.write("packs/p.yml", "id: p\nlabel: P\nquery: '#t'\n");
     place.ctx("publish --all --as ana@x.com").ok();
-    place.write("stewards.yaml", STEWARDS);
+    place.write("stewards.yaml", stewards);
     place.ctx("govern on --as ana@x.com").ok();
     place
 }
@@ -197,6 +201,111 @@ fn an_unapproved_text_bars_its_author_like_any_other() {
     assert!(refused.stderr.contains("error[own-submission]"), "{}", refused.whole());
     by(&place, "kim", "approve nodes/a").ok();
     place.ctx("read nodes/a").ok();
+}
+
+/// Reviewers of the tag `t` are Lee and Max. Nobody else has a role for `nodes/a`.
+fn governed_by_tag() -> Place {
+    let of_tag = "tags:\n  t:\n    - {principal: lee@x.com, role: reviewer}\n    - \
+        {principal: max@x.com, role: reviewer}\n";
+    governed_by(&(STEWARDS.to_owned() + of_tag))
+}
+
+/// Publishes a document past the review, by a change of its text.
+fn published_past(forger: &mut Forger<'_>, id: &str, who: &str, from: &str, to: &str) {
+    let text = forger.stamped(id, "published", &[("review", "approved")]);
+    let text = text.replace("review: approved\n", "");
+    assert!(text.contains(from), "{text}");
+    replaced(forger, id, who, &text.replace(from, to));
+}
+
+#[test]
+fn an_unapproved_text_gives_no_role() {
+    let place = governed_by_tag();
+    let mut forger = Forger::new(&place);
+    published_past(&mut forger, "nodes/a", EVE, "tags: ['#t']", "tags: ['#free']");
+    place.write("body.md", "# A\n\nnew words\n");
+    let refused = by(&place, "ana", "submit nodes/a --from body.md --expect-version 2").exits(3);
+    assert!(refused.stderr.contains("error[not-a-steward]"), "{}", refused.whole());
+    let refused = by(&place, "kim", "retire nodes/a --emergency --reason x").exits(3);
+    assert!(refused.stderr.contains("error[not-a-steward]"), "{}", refused.whole());
+    // Nor does it to a program that writes the files itself.
+    forger.submit("nodes/a", ANA, SECRET);
+    forger.approve("nodes/a", "kim@x.com", "kim@x.com");
+    let code = "approval-unauthorised";
+    assert!(
+        found(&place).contains(&(code.to_owned(), "nodes/a".to_owned(), 4)),
+        "{:?}",
+        found(&place)
+    );
+    is_left_out(&place, "nodes/a", code);
+    // The reviewers of the approved text bring it back.
+    let own = "---\ntags: ['#t']\n---\n# A\n\nnew words\n";
+    place.write("body.md", own);
+    by(&place, "lee", "submit nodes/a --from body.md --expect-version 4").ok();
+    by(&place, "max", "approve nodes/a").ok();
+    place.ctx("read nodes/a").ok();
+}
+
+#[test]
+fn an_unapproved_publication_ends_no_authorship() {
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    // Kim publishes past the review, and Ana submits the text again.
+    published_past(&mut forger, "nodes/a", "kim@x.com", "one", SECRET);
+    // Kim submits a text, Eve publishes another one past the review, and Ana submits Kim's.
+    forger.submit("nodes/b", "kim@x.com", SECRET);
+    published_past(&mut forger, "nodes/b", EVE, "two", "2");
+    place.write("body.md", format!("# B\n\n{SECRET}\n\nmore\n"));
+    by(&place, "ana", "submit nodes/a --renew").ok();
+    by(&place, "ana", "submit nodes/b --from body.md --expect-version 3").ok();
+    for id in ["nodes/a", "nodes/b"] {
+        let refused = by(&place, "kim", &format!("approve {id}")).exits(3);
+        assert!(refused.stderr.contains("error[own-submission]"), "{}", refused.whole());
+    }
+    // A rejection does not end it either.
+    by(&place, "bo", "reject nodes/a --reason no").ok();
+    by(&place, "ana", "submit nodes/a --renew").ok();
+    by(&place, "kim", "approve nodes/a").exits(3);
+    let bo = by(&place, "bo", "review --json").ok().json("ctx.review");
+    assert_eq!(bo["waiting"].as_array().unwrap().len(), 2, "{bo}");
+    let kim = by(&place, "kim", "review --json").ok().json("ctx.review");
+    assert_eq!(kim["waiting"].as_array().unwrap().len(), 0, "{kim}");
+    by(&place, "bo", "approve nodes/a").ok();
+    by(&place, "bo", "approve nodes/b").ok();
+    place.ctx("read nodes/a").ok();
+    // Nor do the files that another program writes.
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    published_past(&mut forger, "nodes/a", "kim@x.com", "one", SECRET);
+    forger.submit("nodes/a", ANA, "tail\n");
+    forger.approve("nodes/a", "kim@x.com", "kim@x.com");
+    is_left_out(&place, "nodes/a", "approval-self");
+}
+
+#[test]
+fn a_review_compares_with_the_last_text_that_was_approved() {
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    published_past(&mut forger, "nodes/a", EVE, "one", SECRET);
+    let (_, stewards) = forger.last("stewards.yaml");
+    let forged =
+        stewards.replace("vault:\n", "vault:\n  - {principal: eve@x.com, role: reviewer}\n");
+    replaced(&mut forger, "stewards.yaml", EVE, &forged);
+    place.write("body.md", format!("# A\n\n{SECRET}\n\ntail\n"));
+    by(&place, "ana", "submit nodes/a --from body.md --expect-version 2").ok();
+    place.write("stewards.yaml", forged.replace("kim@x.com", "max@x.com"));
+    by(&place, "bo", "submit stewards.yaml").ok();
+    for (id, words) in [("nodes/a", "+unreviewed words"), ("stewards.yaml", "eve@x.com")] {
+        let shown = by(&place, "kim", &format!("review show {id}")).ok().whole();
+        assert!(shown.contains(words), "{shown}");
+        assert!(
+            shown.contains("version 2, which it is based on, has no valid approval"),
+            "{shown}"
+        );
+        let json = by(&place, "kim", &format!("review show {id} --json")).ok();
+        let json = json.json("ctx.review.show");
+        assert_eq!(json["warnings"][0]["code"], "base-unapproved", "{json}");
+    }
 }
 
 /// Approves a version of a governance file that was never submitted, as eve.

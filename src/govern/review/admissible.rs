@@ -106,19 +106,15 @@ impl Transaction<'_> {
         rules: &Rules,
     ) -> Result<Option<DocumentId>, PublishError> {
         let text = item.submitted.as_deref().unwrap_or_default();
-        let published = track.and_then(Track::last_published);
-        let target = match track.and_then(|_| action_of(&item.id, text)) {
-            Some(Action::Move(target)) => Some(target),
-            _ => None,
-        };
-        let texts =
-            [Some(text).filter(|text| !text.is_empty()), published.map(|p| p.text.as_str())];
-        let mut subjects: Vec<(&DocumentId, &str)> =
-            texts.into_iter().flatten().map(|text| (&item.id, text)).collect();
-        subjects.extend(target.as_ref().map(|target| (target, text)));
+        let action = track.and_then(|_| action_of(&item.id, text));
+        let new = Track::new(&item.id);
+        let subjects = track.unwrap_or(&new).texts_of(text, action.as_ref());
         let me = self.author.principal.as_str();
         rules.require(me, Role::Editor, subjects).map_err(ReviewError::from)?;
-        Ok(target)
+        Ok(match action {
+            Some(Action::Move(target)) => Some(target),
+            _ => None,
+        })
     }
 
     /// The stewards who may approve a submission once it is made: its submitter, those whom it replaces

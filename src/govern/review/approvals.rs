@@ -59,7 +59,7 @@ impl Transaction<'_> {
     /// Reads what a decision approves.
     pub(super) fn approvals(&mut self, decision: &Decision<'_>) -> Result<Approvals, PublishError> {
         let rules = self.rules();
-        let waits = waiting_in(self.vault, self.chronicle, &self.state)?;
+        let waits = waiting_in(self.vault, &self.maps())?;
         let mut sets: BTreeMap<(Option<String>, Option<DocumentId>), Vec<Member>> = BTreeMap::new();
         let mut ratified = Vec::new();
         let concerned = self.concerned(&waits, decision)?;
@@ -338,6 +338,6 @@ impl Transaction<'_> {
         if PrincipalKey::of(&emergency.by) == self.author.principal.key() {
             return Err(ReviewError::OwnEmergency { id: id.clone(), who });
         }
-        Ok(rules.require(&who, Role::Reviewer, [(id, emergency.text.as_str())])?)
+        Ok(rules.require(&who, Role::Reviewer, reviewed.track.retired(&emergency.text))?)
     }
 }

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use super::super::PublishError;
 use super::lines::{OfArtifact, StepLines};
 use crate::audit::{HeadRef, Logs, changes};
-use crate::chain::history::EntryState;
+use crate::chain::error::ChainError;
+use crate::chain::history::{EntryState, History};
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
@@ -18,6 +19,7 @@ use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::policy::{InForce, Judge, Moves};
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::review::Track;
 use crate::vault::Vault;
@@ -38,6 +40,8 @@ pub(super) enum Maps<'m> {
         chronicle: &'m Chronicle<'m>,
         /// The maps of the last checkpoint.
         state: &'m PublishedSet,
+        /// The rules in force at each checkpoint.
+        in_force: &'m InForce,
     },
 }
 
@@ -141,6 +145,27 @@ impl Maps<'_> {
         let is_before =
             |head: &HeadRef| CheckpointNumber(head.checkpoint) < removed && self.hold(head);
         !named.head.as_ref().is_some_and(is_before)
+    }
+
+    /// The reviews of an artifact, with what is wrong with its approvals.
+    ///
+    /// # Errors
+    /// The first version that the chain does not vouch for.
+    pub(super) fn track(
+        &self,
+        vault: &Vault,
+        id: &DocumentId,
+        history: &History,
+    ) -> Result<Track, ChainError> {
+        let files = vault.files();
+        match self {
+            // An index knows which artifacts lack an approval.
+            Self::Index { head, .. } => head.track(id, history),
+            Self::Log { chronicle, in_force, .. } => {
+                let moves = Moves::default();
+                Judge { files, in_force, records: *chronicle, moves: &moves }.track(id, history)
+            }
+        }
     }
 
     /// The published version.

@@ -148,7 +148,7 @@ fn end(vault: &Vault, decision: &Decision<'_>, how: Refusing<'_>) -> Result<Outc
     run(vault, decision, Gate::Steps, |transaction, outcome| {
         let rules = transaction.rules();
         let named: BTreeSet<&DocumentId> = decision.ids.iter().collect();
-        let waits = waiting_in(vault, transaction.chronicle, &transaction.state)?;
+        let waits = waiting_in(vault, &transaction.maps())?;
         let concerned = transaction.concerned(&waits, decision)?;
         transaction.begin_after(&concerned);
         for id in &concerned {

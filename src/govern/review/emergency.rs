@@ -39,7 +39,8 @@ pub fn retire_at_once(
             let reviewed = transaction.reviewed(id)?;
             let base = &reviewed.base;
             let sealed = base.sealed.as_deref().unwrap_or_default();
-            let fit = rules.require(author.principal.as_str(), Role::Reviewer, [(id, sealed)]);
+            let subjects = reviewed.track.retired(sealed);
+            let fit = rules.require(author.principal.as_str(), Role::Reviewer, subjects);
             fit.map_err(ReviewError::from)?;
             let step = ReviewEdit::Emergency { reason };
             let at = transaction.at.to_string();

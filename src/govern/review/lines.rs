@@ -191,7 +191,7 @@ impl StepLines {
         id: &DocumentId,
     ) -> Option<Track> {
         let history = replay::load(vault.files(), id).ok()?;
-        let mut track = Track::of(vault.files(), id, &history).ok()?;
+        let mut track = maps.track(vault, id, &history).ok()?;
         self.bar_lost((vault, maps), Some(&history), &mut track);
         Some(track)
     }

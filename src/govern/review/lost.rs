@@ -17,7 +17,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::principal::PrincipalKey;
 use crate::model::timestamp::Timestamp;
-use crate::policy;
+use crate::policy::InForce;
 use crate::review::{Rules, Track};
 use crate::trust;
 use crate::vault::Vault;
@@ -76,8 +76,8 @@ impl Dismissed {
                 let Some(who) = line.request.principal.as_deref() else { return };
                 let mut is_reviewer = |number| {
                     let rules = known.entry(number).or_insert_with(|| {
-                        let in_force = in_force
-                            .get_or_insert_with(|| policy::InForce::of(vault.files(), chronicle));
+                        let in_force =
+                            in_force.get_or_insert_with(|| InForce::of(vault.files(), chronicle));
                         RulesUpon::of(in_force, number).map(|upon| upon.rules)
                     });
                     rules.as_ref().is_some_and(|rules| rules.is_reviewer_of_vault(who))
@@ -132,7 +132,8 @@ pub fn lost(
     id: &DocumentId,
 ) -> Result<Vec<Lost>, PublishError> {
     let state = &chronicle.state_at(chronicle.head_number())?;
-    let maps = Maps::Log { chronicle, state };
+    let in_force = &InForce::of(vault.files(), chronicle);
+    let maps = Maps::Log { chronicle, state, in_force };
     let lines = StepLines::read(vault, &maps)?;
     let history = replay::load(vault.files(), id).ok();
     let track = history.as_ref().map(|history| Track::of(vault.files(), id, history));

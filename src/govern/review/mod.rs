@@ -88,7 +88,8 @@ impl Transaction<'_> {
 
     /// What the checkpoints say of artifacts.
     fn maps(&self) -> Maps<'_> {
-        Maps::Log { chronicle: self.chronicle, state: &self.state }
+        let in_force = &self.in_force.timeline;
+        Maps::Log { chronicle: self.chronicle, state: &self.state, in_force }
     }
 
     /// The rules in force.

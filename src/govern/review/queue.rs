@@ -11,7 +11,6 @@ use super::lines::StepLines;
 use super::{ReviewError, fault_of};
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::state::PublishedSet;
 use crate::document::review::Action;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
@@ -139,7 +138,7 @@ fn of_index(vault: &Vault, source: &CheckpointSource) -> Result<Option<Found>, P
     if !is_governed {
         return Err(PublishError::Ungoverned);
     }
-    let found = waiting_upon(vault, &Maps::Index { source, head: &head })?;
+    let found = waiting_in(vault, &Maps::Index { source, head: &head })?;
     Ok(Some((rules, found, Readers::of(vault, source)?)))
 }
 
@@ -150,7 +149,8 @@ fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishErro
         return Err(PublishError::Ungoverned);
     }
     let state = chronicle.state_at(chronicle.head_number())?;
-    let waits = waiting_in(vault, &chronicle, &state)?;
+    let maps = Maps::Log { chronicle: &chronicle, state: &state, in_force: &in_force.timeline };
+    let waits = waiting_in(vault, &maps)?;
     Ok((in_force.rules(&chronicle), waits, Readers::of_log(vault, &chronicle)?))
 }
 
@@ -211,8 +211,9 @@ impl<'a, 'l> AtHead<'a, 'l> {
 
     fn about(self, id: &DocumentId, who: &Principal) -> Result<About, PublishError> {
         let state = self.chronicle.state_at(self.chronicle.head_number())?;
-        let waits = waiting_in(self.vault, self.chronicle, &state)?;
-        let maps = Maps::Log { chronicle: self.chronicle, state: &state };
+        let in_force = &self.in_force;
+        let maps = Maps::Log { chronicle: self.chronicle, state: &state, in_force };
+        let waits = waiting_in(self.vault, &maps)?;
         let track = waits.lines.track_of(self.vault, &maps, id).filter(is_waiting);
         let track = track.filter(|track| self.may_read(track));
         let track = track.ok_or_else(|| self.not_submitted(&waits, id))?;
@@ -382,8 +383,7 @@ fn may_ratify(
     if who.key() == PrincipalKey::of(&emergency.by) {
         return Err(format!("{who} retired it"));
     }
-    let subject = [(track.id(), emergency.text.as_str())];
-    let fit = rules.require(who.as_str(), Role::Reviewer, subject);
+    let fit = rules.require(who.as_str(), Role::Reviewer, track.retired(&emergency.text));
     fit.map_err(|why| why.to_string())
 }
 
@@ -448,15 +448,7 @@ impl Waits {
 }
 
 /// Reads what awaits a decision.
-pub(super) fn waiting_in(
-    vault: &Vault,
-    chronicle: &Chronicle<'_>,
-    state: &PublishedSet,
-) -> Result<Waits, PublishError> {
-    waiting_upon(vault, &Maps::Log { chronicle, state })
-}
-
-fn waiting_upon(vault: &Vault, maps: &Maps<'_>) -> Result<Waits, PublishError> {
+pub(super) fn waiting_in(vault: &Vault, maps: &Maps<'_>) -> Result<Waits, PublishError> {
     let lines = StepLines::read(vault, maps)?;
     let looked = candidates(vault, maps, &lines)?.into_par_iter().map(|id| {
         let track = lines.track_of(vault, maps, &id);

@@ -125,7 +125,7 @@ impl Transaction<'_> {
         change: Option<&str>,
         outcome: &mut Outcome,
     ) -> Result<Waits, PublishError> {
-        let waits = waiting_in(self.vault, self.chronicle, &self.state)?;
+        let waits = waiting_in(self.vault, &self.maps())?;
         let me = self.author.principal.key();
         let pending = waits.tracks().filter_map(|t| Some((t.id(), t.pending.as_ref()?)));
         let pending: Vec<(&DocumentId, &Pending)> = pending.collect();

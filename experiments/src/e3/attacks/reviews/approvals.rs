@@ -85,6 +85,34 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
         t.add(PLAIN, (BO, LATER), Becomes::Published, &text)?;
         sealed(t, PLAIN)
     }),
+    ("review-approved-by-editor-of-unapproved", |t| {
+        Governed::begin(t)?;
+        published_past(t, PLAIN, KIM, &more)?;
+        submitted(t, (ANA, LATER_STILL), PLAIN, t.last(PLAIN).1, &more)?;
+        approved_last(t, PLAIN, KIM)
+    }),
+    ("review-authorship-ended-by-unapproved", |t| {
+        Governed::begin(t)?.submit(BO, PLAIN)?;
+        published_past(t, PLAIN, EVE, &|text| text.replacen("First line.", "A line.", 1))?;
+        submitted(t, (ANA, LATER_STILL), PLAIN, t.last(PLAIN).1, &more)?;
+        approved_last(t, PLAIN, BO)
+    }),
+    ("review-role-by-tags-of-unapproved", |t| {
+        Governed::begin(t)?;
+        published_past(t, TAGGED, EVE, &untagged)?;
+        submitted(t, (ANA, LATER_STILL), TAGGED, t.last(TAGGED).1, &more)?;
+        approved_last(t, TAGGED, KIM)
+    }),
+    ("review-emergency-by-tags-of-unapproved", |t| {
+        Governed::begin(t)?;
+        published_past(t, TAGGED, EVE, &untagged)?;
+        let (text, version) = t.last(TAGGED);
+        let fields = [("review", "emergency".to_owned()), ("review_reason", "wrong".to_owned())];
+        let text = step(&text, version + 1, LATER_STILL, "draft", &fields);
+        t.add(TAGGED, (KIM, LATER_STILL), Becomes::Retired, &text)?;
+        t.seal(LATER_STILL, &[], &[TAGGED])?;
+        Some(last(t, TAGGED))
+    }),
     ("review-base-forged", |t| {
         let mut vault = Governed::begin(t)?;
         vault.submit(ANA, PLAIN)?;
@@ -299,6 +327,34 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
         Some(last(t, PLAIN))
     }),
 ];
+
+/// A document is published with another text past the review.
+fn published_past(
+    target: &Target,
+    id: &str,
+    by: &str,
+    change: &dyn Fn(&str) -> String,
+) -> Option<()> {
+    let history = History::read(target, id);
+    let published = history.entries.iter().rposition(Entry::is_published)?;
+    let text = change(&history.texts(target)[published]);
+    let version = target.last(id).1 + 1;
+    let text = step(&text, version, LATER, "published", &[]);
+    target.add(id, (by, LATER), Becomes::Published, &text)?;
+    target.seal(LATER, &[id], &[])?;
+    Some(())
+}
+
+/// What awaits a decision is approved and sealed at the end.
+fn approved_last(target: &Target, id: &str, by: &str) -> Option<Place> {
+    target.approve(id, (by, LAST), &[by])?;
+    target.seal(LAST, &[id], &[])?;
+    Some(last(target, id))
+}
+
+fn untagged(text: &str) -> String {
+    text.replacen("\ntags: ['#security']", "", 1)
+}
 
 /// What awaits a decision is approved in part by Bo.
 fn partly(target: &Target, id: &str) -> Option<u64> {
