@@ -22,6 +22,7 @@ class Artifact:
         self.v, self.id, self.folder = verifier, id, history_folder(id)
         self.rule, self.used, self.history = is_governance(id), {"history.yaml"}, None
         self.texts, self.sound, self.steps, self.wrong = {}, {}, set(), set()
+        self.kinds = {}  # of each version, to the reviews
         self.submission = []
         self.track = verifier.track_of(id)
         self.seals, self.removals = verifier.seals.get(id, []), verifier.removals.get(id, [])

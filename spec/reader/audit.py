@@ -5,6 +5,7 @@ import json
 import re
 
 import formats as f
+import values
 from artifact import is_principal
 from stewards import key_of
 
@@ -125,7 +126,8 @@ def is_after_head(line):  # AUDIT-10
 
 
 def check_changes(
-    files, hashes, owed, tails=(), bindings=(), must_bind=(), histories=None, acknowledgers=(), chains=()
+    files, hashes, owed, tails=(), bindings=(), must_bind=(), histories=None, acknowledgers=(), chains=(),
+    compared=None,
 ):
     """What is wrong with change logs: code and checkpoint (AUDIT-20 to AUDIT-22, AUDIT-26, AUDIT-31, STAGE-22).
 
@@ -135,21 +137,27 @@ def check_changes(
     `histories` are the chain hashes of versions, by id and number. `acknowledgers` are, from a
     checkpoint on, the keys of those who may acknowledge a missing line; none: everybody. `chains` is
     what changes in the maps of staging chains: checkpoint, chain, number and hash, both none where it
-    left the maps.
+    left the maps. `compared` has, as far as they are known, `changed`, the ids that a checkpoint set or
+    removed; `kinds` of versions, by id and number; `now`; and `retention` in days.
     """
+    compared = compared or {}
+    now = compared.get("now")
     lines, faults = read_logs(files)
     findings = [(code, None) for code, _, _ in faults]
     there = {(line["writer"], line["seq"], said) for line, said in lines}
     findings += [("audit-rollback", None) for tail in tails if tail not in there]
 
     def is_held(head):
-        n = head and head["checkpoint"]
-        return head is None or n in range(1, len(hashes) + 1) and hashes[n - 1] == head["hash"]
+        return is_in(hashes, head)
 
     changes = [line for line, _ in lines if line["event"] == "change"]
     events = [line for line in changes if line["action"] == "event"]
-    ends = [line for line in changes if line["action"] in ("head-trust", "replace-log")]
-    trusted = max((line["at"] for line in ends if is_held(line.get("to"))), default="")
+    trusted = last_trusted(changes, is_held, now)
+    findings += [
+        ("audit-replaced" if may_be_replaced and trusted >= at else "audit-contradicts", number)
+        for at, may_be_replaced, number in told(changes, is_held, compared)
+    ]
+    findings += [("timestamp-future", None) for _ in {line["writer"] for line in changes if is_far_ahead(line["at"], now)}]
     acknowledged = set()
     for line in changes:
         named = line.get({"event": "sealed", "acknowledge": "acknowledged"}.get(line["action"]))
@@ -170,6 +178,13 @@ def check_changes(
         for one in named if line["action"] in (*STEPS, "comment") else []:
             if (histories or {}).get(one["id"], {}).get(one["version"]) != one["chain_hash"]:
                 findings.append(("audit-replaced" if trusted >= line["at"] else "audit-contradicts", None))
+            elif compared.get("kinds", {}).get(one["id"], {}).get(one["version"], said_of(line)) != said_of(line):
+                findings.append(("audit-contradicts", None))
+    submitted = [one for line in changes if line["action"] == "submit" for one in line["versions"]]
+    submitted = [[one[key] for key in ("id", "version", "chain_hash")] for one in submitted]
+    for line, one in ((line, one) for line in changes if line["action"] == "dismiss" for one in line["dismissed"]):
+        if [one[key] for key in ("id", "version", "chain_hash")] not in submitted:
+            findings.append(("audit-replaced" if trusted >= line["at"] else "audit-contradicts", None))
     recorded = {line["sealed"]["checkpoint"] for line in events if is_held(line["sealed"])}
     for n in sorted(set(owed) - recorded):
         findings.append(("audit-acknowledged" if n in acknowledged else "audit-missing", n))
@@ -188,6 +203,96 @@ def check_changes(
             findings.append(("audit-contradicts", number))
     findings += [("audit-rollback", number) for number in lost.values()]
     return findings + check_chains(chains, named, faulty)
+
+
+DAY = 24 * 60 * 60 * 1000
+KINDS = {
+    "submit": "submitted", "comment": "submitted", "approve-in-part": "approved in part", "reject": "rejected",
+    "withdraw": "withdrawn", "ratify": "ratified", "emergency": "emergency",
+}
+
+
+def said_of(line):
+    """The kind of the versions that a line names."""
+    return KINDS[line["action"]]
+
+
+def is_in(hashes, head):
+    """Whether the log has a checkpoint with its hash; every log has the empty one before it."""
+    n = head and head["checkpoint"]
+    return head is None or n in range(1, len(hashes) + 1) and hashes[n - 1] == head["hash"]
+
+
+def last_trusted(changes, is_held, now):
+    """The time of the last line that declares that the log counts as it is (AUDIT-22)."""
+    ends = [line for line in changes if line["action"] in ("head-trust", "replace-log")]
+    ends = [line["at"] for line in ends if is_held(line.get("to")) and not is_far_ahead(line["at"], now)]
+    return max(ends, default="")
+
+
+def trusted_from(files, hashes, now):
+    """The same, of files; none if no change is recorded."""
+    changes = [line for line, _ in read_logs(files)[0] if line["event"] == "change"]
+    return last_trusted(changes, lambda head: is_in(hashes, head), now) if changes else None
+
+
+def is_far_ahead(at, clock):  # VER-41
+    return clock is not None and f.millis(at) is not None and f.millis(at) > clock + DAY
+
+
+def told(changes, is_held, compared):  # AUDIT-37
+    """What lines contradict: the time of each, whether a replaced log excuses it, and a checkpoint."""
+    found, heads, events = [], {}, []
+    for line in changes:
+        action, head, writer = line["action"], line.get("head"), line["writer"]
+        if action == "event" and is_held(line["sealed"]):
+            last = events[-1] if events else None
+            if last and line.get("cause") == f"{writer[:8]}-{last[0]['seq']}" and last[0]["sealed"] == line["sealed"]:
+                last[1].extend(line["ids"])
+                last[2] = last[2] and len(line["ids"]) == 1000
+            else:
+                events.append([line, list(line["ids"]), len(line["ids"]) == 1000])
+        if action == "prune":
+            found += pruned_early(line, compared)
+        if action in ("head-trust", "head-forget", "replace-log"):
+            heads.pop(writer, None)
+            continue
+        if action == "acknowledge" or action == "event" and not is_held(line["sealed"]):
+            continue
+        if action == "event":
+            before = line["sealed"]["checkpoint"] - 1
+            # A gap of the log is reported as that.
+            is_known = head and (is_held(head) or is_held({"checkpoint": before, "hash": None}))
+            if not (head and head["checkpoint"] == before and is_known or head is None and before == 0):
+                found.append((line["at"], False, line["sealed"]["checkpoint"]))
+                continue
+        elif head is None:
+            if action in (*STEPS, "comment"):
+                found.append((line["at"], True, None))
+        elif not is_held(head):
+            found.append((line["at"], True, head["checkpoint"]))
+            continue
+        if head and not line.get("recovered"):
+            seq, last = heads.get(writer, (0, 0))
+            if seq < line["seq"] and last > head["checkpoint"]:
+                found.append((line["at"], True, head["checkpoint"]))
+            heads[writer] = (line["seq"], head["checkpoint"])
+    for line, ids, is_full in events:
+        number = line["sealed"]["checkpoint"]
+        changed = compared.get("changed", {}).get(number)
+        if changed is not None:
+            changed = sorted(set(changed), key=str.encode)
+            if ids != (changed[: len(ids)] if is_full and len(changed) > len(ids) else changed):
+                found.append((line["at"], False, number))
+    return found
+
+
+def pruned_early(line, compared):
+    at, before = f.millis(line["at"]), f.millis(line["before"])
+    if at is None or before is None:
+        return []
+    kept = (compared.get("retention") or 0) * DAY
+    return [(line["at"], False, None)] * (is_far_ahead(line["at"], compared.get("now")) + (before + kept > at + DAY))
 
 
 def staged_ends(lines):  # STAGE-21
@@ -248,6 +353,8 @@ def read_logs(files, cuts=(), pruned=None):
                     faults.append(["audit-gap", name, number])
                 elif line["seq"] < seq or line["prev"] != prev:
                     faults.append(["audit-chain-mismatch", name, number])
+                if not values.are_sound(line):
+                    faults.append(["audit-malformed", name, number])
                 if number == 1 and line["seq"] != first and not (is_cut and line["seq"] > first):
                     faults.append(["audit-chain-mismatch", name, number])
                 seq, prev = line["seq"] + 1, line["hash"]

@@ -172,6 +172,8 @@ class Governed:
         for code, version in faults:
             self.find(code, artifact.id, version)
         before, kind = track.pending, self.take(artifact, entry, text, faults)
+        is_emergency = kind == "event" and entry.retired_at and not track.is_rule and Fields(text).state == "emergency"
+        artifact.kinds[entry.version] = "emergency" if is_emergency else kind.replace("-", " ")
         if kind in STEPS:
             artifact.steps.add(entry.version)
         after = track.pending

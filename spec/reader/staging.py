@@ -9,8 +9,9 @@ from decimal import Decimal
 from urllib.parse import quote, unquote
 
 import formats as f
-from audit import Fault, read_fields
+from audit import Fault, is_far_ahead, read_fields
 from formats import MIB, Refused
+from values import is_label
 
 CHAINS, OBJECTS = ".context/staging/chains", ".context/staging/objects"
 FILE = re.compile(r"([0-9a-f]{32})\.jsonl")
@@ -50,7 +51,10 @@ def is_entry(line, source):
     hashes = HASH.fullmatch(line["content_hash"]) and HASH.fullmatch(line["raw_hash"])
     is_raw = line["canonical"] == "raw" and line["content_hash"] == line["raw_hash"]
     is_kept = f.millis(line["retention_until"]) is not None and (line["canonical"] == "jcs" or is_raw)
-    return bool(is_source and unquote(path) == source and texts and hashes and is_kept)
+    is_kept = is_kept and line["retention_until"] >= line["at"]
+    labels = [line["session"]] * ("session" in line) + [value for value in line["labels"].values() if isinstance(value, str)]
+    is_numbered = pin != "0" and line["source_version"] > 0
+    return bool(is_source and is_numbered and unquote(path) == source and texts and hashes and is_kept and all(map(is_label, labels)))
 
 
 def is_act(line):
@@ -256,7 +260,11 @@ class Staging:
         for code in codes:
             self.find(code, path=CHAINS)
         ahead = [line for lines in chains.values() for line in lines if f.millis(line["at"]) > self.now]
-        if any(entry.is_collected_before(self.now) for entry in entries) or any(line["kind"] != "collect" for line in ahead):
+        early = [entry for entry in entries if entry.is_collected_before(self.now)]
+        forged = [entry for entry in early if is_far_ahead(entry.line["retention_until"], self.now)]
+        for _ in forged:
+            self.find("staged-contradicts", path=CHAINS)
+        if len(forged) < len(early) or any(line["kind"] != "collect" for line in ahead):
             self.find("timestamp-future", path=CHAINS)
         owners = sorted((source, writer[:8]) for source, writer in chains)
         if len(set(owners)) < len(owners):  # STAGE-6
@@ -267,6 +275,12 @@ class Staging:
             then = maps.get(pin, {}).get(entry.source)
             if then is None or then != entry.line["source_version"]:
                 self.find("staged-unproved", path=CHAINS)
+        times = {e.number: e.at for e in self.entries}
+        for entry in entries if is_sound else []:
+            at, made = entry.line["at"], times.get(int(entry.line["source"].rpartition("@")[2]))
+            if made is not None and f.millis(at) < f.millis(made):
+                is_bound = self.trusted is not None and self.trusted < at
+                self.find("staged-contradicts" if is_bound else "staged-unproved", path=CHAINS)
         self.check_claims(entries, artifacts)
         self.check_contents(entries)
 

@@ -192,8 +192,11 @@ def changes(case):
     }
     may = [(n, names and {key_of(name) for name in names}) for n, names in case.get("acknowledgers", [])]
     chains = case.get("chains", [])
+    compared = {"now": f.millis(case["now"]) if "now" in case else None, "retention": case.get("retention")}
+    compared["changed"] = {int(n): ids for n, ids in case.get("changed", {}).items()}
+    compared["kinds"] = {id: {int(n): word for n, word in kinds.items()} for id, kinds in case.get("kinds", {}).items()}
     found = check_changes(
-        case["files"], case["checkpoints"], owed, tails, bindings, must_bind, histories, may, chains
+        case["files"], case["checkpoints"], owed, tails, bindings, must_bind, histories, may, chains, compared
     )
     return sorted(map(str, found)) == sorted(str(tuple(one)) for one in case["findings"])
 

@@ -6,7 +6,7 @@ import re
 import stat
 
 from artifact import Artifact
-from audit import FILE, check_changes, verify_log
+from audit import FILE, check_changes, trusted_from, verify_log
 from foreign import Foreign
 from governed import Governed
 from staging import Staging
@@ -24,7 +24,7 @@ class Verifier(Foreign, Governed, Staging):
         self.root, self.now, self.findings = os.fsencode(root), millis(now), []
         self.seals, self.removals, self.strict, self.strict_by_form = {}, {}, set(), set()
         self.bindings, self.binds, self.chains = [], {}, []
-        self.config, self.frontmatter, self.recorded = {}, {}, {}
+        self.config, self.frontmatter, self.recorded, self.kept, self.trusted = {}, {}, {}, [], None
         self.reviews, self.parts, self.is_quiet, self.step_lines = [], [], False, None
         self.moves = {}  # by checkpoint: what approved moves publish
         self.decided = {}  # by checkpoint: what it publishes or retires in a governed vault
@@ -338,10 +338,25 @@ class Verifier(Foreign, Governed, Staging):
             if artifact.history
         }
         may = [(n, rules and rules.reviewers_of_vault()) for n, _, rules in self.reviews]
-        found = check_changes(files, log, owed, (), self.bindings, must_bind, histories, may, self.chains)
+        changed = {e.number: e.changed for e in self.entries if not e.faults}
+        kinds = {id: self.kinds_of(artifact) for id, artifact in artifacts.items() if artifact.history}
+        compared = {
+            "changed": changed if self.whole else {}, "kinds": kinds, "now": self.now,
+            "retention": min(self.kept, default=None),
+        }
+        found = check_changes(files, log, owed, (), self.bindings, must_bind, histories, may, self.chains, compared)
+        self.trusted = trusted_from(files, log, self.now)
         for code, number in found:
             self.find(code, checkpoint=number)
         self.check_accesses(files)
+
+    @staticmethod
+    def kinds_of(artifact):
+        """What the versions of a history are to its reviews, as far as that is known."""
+        if artifact.track:
+            return artifact.kinds
+        made = [entry for entry in artifact.history.entries if entry.published_at or entry.retired_at]
+        return {entry.version: "event" for entry in made}
 
     def check_accesses(self, changes):  # AUDIT-30
         """The chains of the access logs that the vault has."""
@@ -390,6 +405,7 @@ class Verifier(Foreign, Governed, Staging):
                 self.config[number] = int(interval) if interval else 10
                 self.frontmatter[number] = self.setting(text, "frontmatter")
                 self.recorded[number] = self.has(text, "audit")
+                self.kept.append(int((self.setting(text, "audit", "retention") or "184d")[:-1]))
                 settings = [self.setting(text, key, "bind") for key in ("audit", "staging")]
                 self.binds[number] = "true" in settings
         self.find_foreign(artifact)

@@ -3,7 +3,7 @@
 //!
 //! `text` is what a line says of one text, and [`Traced`] the type in which a text leaves the
 //! library, so that no front end can forget it. `line` is a line and its hash, `event` what it
-//! says was answered, `canonical` its one
+//! says was answered, `values` which values no writer records, `canonical` its one
 //! spelling, `labels` who asks, `place` where it goes, in a `folder` of the user or of the vault,
 //! `writer` to whose file, `end` what it follows, and `append` how it gets there; `last` is what is
 //! kept in mind of a file in the vault, and `missing` what of that the vault lacks. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
@@ -49,6 +49,7 @@ mod sight;
 mod tails;
 mod text;
 mod traceparent;
+mod values;
 mod writer;
 
 pub use append::AppendError;

@@ -56,6 +56,12 @@ impl Timestamp {
         self.millis
     }
 
+    /// Returns true if no honest clock is so far ahead of a verifier's clock (VER-41).
+    pub(crate) fn is_far_ahead_of(self, clock: Self) -> bool {
+        const DAY: i64 = 24 * 60 * 60 * 1000;
+        self.millis > clock.millis.saturating_add(DAY)
+    }
+
     /// The instant one millisecond later; none after the last one.
     pub fn next(self) -> Option<Self> {
         let next = Self { millis: self.millis + 1, whole_seconds: false };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::canonical::Canonical;
-use crate::audit::{Labels, LineFault, MemberFault, WriterId, sound_members, spell};
+use crate::audit::{Labels, LineFault, MemberFault, WriterId, check_label, sound_members, spell};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
@@ -227,10 +227,12 @@ impl StagedLine {
         let (members, hash) = sound_members(bytes)?;
         let fault = |why: MemberFault| malformed(why.to_string());
         let word: String = members.need("kind").map_err(fault)?;
+        let at: String = members.need("at").map_err(fault)?;
         let kind = match ActKind::ALL.iter().find(|kind| kind.as_str() == word) {
             Some(kind) => kind.line(sound_act(*kind, members.whole().map_err(fault)?)?),
             None if word == "stage" => {
-                LineKind::Stage(Box::new(sound_entry(members.whole().map_err(fault)?, source)?))
+                let entry = members.whole().map_err(fault)?;
+                LineKind::Stage(Box::new(sound_entry(entry, source, &at)?))
             }
             None => return Err(malformed("its `kind` is not known".to_owned())),
         };
@@ -238,7 +240,7 @@ impl StagedLine {
             v: members.need("v").map_err(fault)?,
             seq: members.need("seq").map_err(fault)?,
             prev: members.need("prev").map_err(fault)?,
-            at: members.need("at").map_err(fault)?,
+            at,
             kind,
             hash: Some(hash),
         };
@@ -253,7 +255,7 @@ impl StagedLine {
 }
 
 /// An entry whose values can be relied on.
-fn sound_entry(entry: Entry, source: &DocumentId) -> Result<Entry, LineFault> {
+fn sound_entry(entry: Entry, source: &DocumentId, at: &str) -> Result<Entry, LineFault> {
     let fault = |key: &str, why: String| Err(LineFault::Malformed(format!("`{key}`: {why}")));
     if entry.source_id().as_ref() != Some(source) {
         return fault("source", format!("it does not name `{source}` at a checkpoint"));
@@ -266,7 +268,20 @@ fn sound_entry(entry: Entry, source: &DocumentId) -> Result<Entry, LineFault> {
     if entry.canonical == Canonical::Raw && entry.content_hash != entry.raw_hash {
         return fault("content_hash", "of raw bytes it is `raw_hash`".to_owned());
     }
+    let Labels { agent, session, thread, task, node, .. } = &entry.labels;
+    let labels = [&entry.session, agent, session, thread, task, node];
+    if let Some(Err(why)) =
+        labels.into_iter().flatten().map(|label| check_label(label)).find(Result::is_err)
+    {
+        return fault("labels", format!("one {why}"));
+    }
+    if entry.checkpoint().is_none_or(|checkpoint| checkpoint.0 == 0) || entry.source_version == 0 {
+        return fault("source", "no version or checkpoint is 0".to_owned());
+    }
     match entry.retention_until.parse::<Timestamp>() {
+        Ok(until) if at.parse().is_ok_and(|at: Timestamp| until < at) => {
+            fault("retention_until", "it is before `at`".to_owned())
+        }
         Ok(_) => Ok(entry),
         Err(why) => fault("retention_until", why.to_string()),
     }

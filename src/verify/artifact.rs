@@ -130,7 +130,7 @@ pub(super) fn check(
             head = head.or_else(|| pass.dropped_mark(&history));
             let text = pass.history(&history, head.and_then(|mark| mark.sealed()));
             pass.name_formatters(&history);
-            pass.review_end(steps);
+            pass.review_end(&history, steps);
             pass.sealed(&history);
             pass.unsealed(&history);
             text

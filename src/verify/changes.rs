@@ -9,9 +9,10 @@ use super::finding::{Code, Finding};
 use super::log::View;
 use super::rules::Rules;
 use super::steps::Steps;
+use super::told::{Changed, Compared, Told};
 use crate::audit::{
-    BindLines, Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, changes,
-    missing,
+    BindLines, Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, VersionRef,
+    changes, missing,
 };
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
@@ -50,6 +51,8 @@ pub struct Recorded<'r> {
     /// The last checkpoint, if a command of this user was interrupted after it committed exactly
     /// that one: its next command adds the line.
     pub interrupted: Option<CheckpointNumber>,
+    /// What else lines are compared with.
+    pub compared: Compared<'r>,
 }
 
 /// Who may acknowledge that an event has no line (AUDIT-31).
@@ -154,7 +157,21 @@ fn recorded<'v>(vault: &Vault, view: &'v View, rules: &Rules) -> Recorded<'v> {
         must_bind: must_bind.collect(),
         chains: &view.chains,
         acknowledgers: rules.acknowledgers(),
+        compared: Compared { changed: changed(view), now: view.now, retention: rules.retention },
     }
+}
+
+/// The ids that each checkpoint set or removed.
+fn changed(view: &View) -> Changed<'_> {
+    let mut changed = Changed::new();
+    for (id, record) in view.records.iter().filter(|_| view.complete) {
+        let seals = record.seals.iter().map(|seal| seal.checkpoint);
+        let removals = record.removals.iter().map(|removal| removal.checkpoint);
+        for number in seals.chain(removals) {
+            changed.entry(number).or_default().push(id.as_str());
+        }
+    }
+    changed
 }
 
 /// What a user may acknowledge.
@@ -216,6 +233,7 @@ pub(super) fn bound(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<
         must_bind: Vec::new(),
         acknowledgers: Vec::new(),
         interrupted: None,
+        compared: Compared::default(),
     });
     Logs::of_changes(vault)?.each(&mut |line| said.meet(&line))?;
     Ok(said.lost_bindings().collect())
@@ -239,14 +257,22 @@ fn compare_all(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps, Ack
         Ok(faults) => faults.into_iter().map(|fault| finding(AUDIT_DIR, fault)).collect(),
         Err(why) => vec![unreadable(&why, AUDIT_DIR)],
     };
+    said.told.end();
     findings.extend(said.rolled_back());
     findings.extend(said.contradicting());
     findings.extend(said.missing(owed));
     findings.extend(said.unbound(must_bind));
     findings.extend(said.lost_bindings());
     findings.extend(said.chains());
-    said.steps.excuse(&said.declared);
-    (findings, said.steps, said.by)
+    for (version, line) in &said.dismissed {
+        if !said.steps.submit(version) {
+            said.told.undismissed(version, line);
+        }
+    }
+    let Said { told, mut steps, declared, by, .. } = said;
+    steps.excuse(declared);
+    findings.extend(told.findings(|at| steps.declared_at(at).map(str::to_owned)));
+    (findings, steps, by)
 }
 
 /// Says where who acknowledged that an event has no line is who made it: by the histories, which name
@@ -346,12 +372,16 @@ struct Said<'r> {
     declared: Vec<(String, String)>,
     /// The versions that lines name.
     steps: Steps,
+    /// What else the lines say.
+    told: Told<'r>,
+    /// The versions that lines dismiss, each with the line and its time.
+    dismissed: Vec<(VersionRef, (String, String))>,
 }
 
 impl<'r> Said<'r> {
     fn new(recorded: Recorded<'r>) -> Self {
         let Recorded { hashes, tails: lost, bindings, chains, .. } = recorded;
-        let Recorded { acknowledgers, interrupted, .. } = recorded;
+        let Recorded { acknowledgers, interrupted, compared, .. } = recorded;
         let mut unmet: BTreeMap<(String, u64), Vec<&Binding>> = BTreeMap::new();
         for binding in bindings {
             unmet.entry((binding.id.to_string(), binding.seq)).or_default().push(binding);
@@ -373,6 +403,8 @@ impl<'r> Said<'r> {
             doubtful: BTreeMap::new(),
             declared: Vec::new(),
             steps: Steps::default(),
+            told: Told::new(hashes, compared),
+            dismissed: Vec::new(),
         }
     }
 
@@ -381,7 +413,8 @@ impl<'r> Said<'r> {
         self.meet(line);
         let Event::Change(change) = &line.event else { return };
         self.steps.begin();
-        self.steps.take(line, change.versions());
+        self.steps.take(line, change);
+        self.told.take(line, change);
         match change {
             Change::Event { sealed, .. } if self.is_held(Some(sealed)) => {
                 self.recorded.insert(CheckpointNumber(sealed.checkpoint));
@@ -397,9 +430,13 @@ impl<'r> Said<'r> {
                 });
             }
             Change::HeadTrust { to, .. } | Change::ReplaceLog { to, .. }
-                if self.is_held(to.as_ref()) =>
+                if self.is_held(to.as_ref()) && !self.told.is_far_ahead(line) =>
             {
                 self.declared.push((line.at.clone(), line.trace().to_string()));
+            }
+            Change::Dismiss { dismissed, .. } => {
+                let by = (line.trace().to_string(), line.at.clone());
+                self.dismissed.extend(dismissed.iter().map(|one| (one.clone(), by.clone())));
             }
             _ => {}
         }

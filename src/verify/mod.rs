@@ -22,6 +22,7 @@ mod sealed;
 mod spaces;
 mod staged;
 mod steps;
+mod told;
 mod working;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +35,8 @@ pub use bound::BoundChains;
 pub use changes::{Acknowledgers, Binding, Recorded, Unrecorded, compare as compare_changes};
 pub use finding::{Class, Code, Finding};
 pub(crate) use spaces::{FORMATTER, KINDS, solid};
-pub use steps::Steps;
+pub use steps::{NamedKind, Steps};
+pub use told::Compared;
 
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::foreign::Foreign;
@@ -254,6 +256,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
             let found;
             (found, steps) = changes::check(vault, &view, &rules);
             findings.extend(found);
+            findings.extend(staged::older(&staged, log.as_ref(), &steps));
             let (named, found) = steps.ids();
             findings.extend(found);
             ids.extend(named);

@@ -5,24 +5,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::artifact::Pass;
 use super::finding::{Code, Finding};
-use super::steps::Steps;
-use crate::chain::history::{Entry, EntryState};
+use super::steps::{NamedKind, Steps};
+use crate::chain::history::{Entry, EntryState, History};
+use crate::document::review::ReviewState;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::policy::{Approvals, Contradiction, Decided, Judge, Taken, contradictions};
-use crate::review::{FaultKind, StepKind};
+use crate::review::{FaultKind, StepKind, fields_of};
 
 /// The reviews of one history, as far as it was read.
 pub(super) struct Reviews {
     pub(super) approvals: Approvals,
     /// The versions that are steps of reviews.
     pub(super) steps: BTreeSet<Version>,
+    /// What each version is that a line of a change log may name.
+    kinds: BTreeMap<Version, NamedKind>,
 }
 
 impl Reviews {
     pub(super) fn new(id: &DocumentId) -> Self {
-        Self { approvals: Approvals::new(id), steps: BTreeSet::new() }
+        Self { approvals: Approvals::new(id), steps: BTreeSet::new(), kinds: BTreeMap::new() }
     }
 }
 
@@ -59,6 +62,17 @@ impl Pass<'_> {
         if !matches!(kind, StepKind::Event | StepKind::Other) {
             reviews.steps.insert(entry.version);
         }
+        let is_emergency = || {
+            let fields = fields_of(text).filter(|_| self.id.is_document());
+            fields.is_some_and(|fields| fields.state == ReviewState::Emergency)
+        };
+        let said = match kind {
+            StepKind::Event if entry.retired_at().is_some() && is_emergency() => {
+                NamedKind::Emergency
+            }
+            kind => NamedKind::Step(kind),
+        };
+        reviews.kinds.insert(entry.version, said);
         self.checked.decided.extend(decided);
         let track = &reviews.approvals.track;
         let after = track.pending.as_ref().map(|pending| pending.version);
@@ -87,8 +101,9 @@ impl Pass<'_> {
     }
 
     /// Takes the submission that awaits a decision at the end of the history.
-    pub(super) fn review_end(&mut self, steps: &Steps) {
+    pub(super) fn review_end(&mut self, history: &History, steps: &Steps) {
         self.unnamed_steps(steps);
+        self.mistaken_steps(history, steps);
         let pending =
             self.reviews.as_ref().and_then(|reviews| reviews.approvals.track.pending.as_ref());
         if let Some(pending) = pending
@@ -112,6 +127,22 @@ impl Pass<'_> {
                 "no line of a change log names this step: its writer may have been interrupted";
             self.find(Code::Unfinished, version, message);
         }
+    }
+
+    /// Reports lines of change logs that name a version of another kind (AUDIT-37).
+    fn mistaken_steps(&mut self, history: &History, steps: &Steps) {
+        let found = steps.mistaken(self.id, |version, chain_hash| {
+            let entry = history.entry(version)?;
+            // Another version in its place is reported as that.
+            if entry.chain_hash.to_string() != chain_hash {
+                return None;
+            }
+            match &self.reviews {
+                Some(reviews) => reviews.kinds.get(&version).copied(),
+                None => entry.event_at().map(|_| NamedKind::Step(StepKind::Event)),
+            }
+        });
+        found.into_iter().for_each(|found| self.push(found));
     }
 
     /// The checkpoint whose event published or retired a version.

@@ -9,6 +9,7 @@ use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::policy::{File, InForce};
 use crate::vault::Vault;
+use crate::vault::audit::Audit;
 use crate::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, FrontmatterMode, LogForm};
 
 /// The rules that hold for a record, from which checkpoint on.
@@ -27,6 +28,8 @@ pub(super) struct Rules {
     /// From which checkpoint on each event of ours binds a change log, and from which on it need not;
     /// in order.
     bound: Vec<(CheckpointNumber, bool)>,
+    /// The fewest days for which a sealed configuration keeps accesses.
+    pub(super) retention: Option<u64>,
     /// The foreign part of the log.
     pub(super) foreign: Foreign,
     /// Whether publishing edits live files, as the last sealed configuration has it.
@@ -79,6 +82,8 @@ impl Rules {
             .iter()
             .map(|(checkpoint, config)| (*checkpoint, config.is_some_and(Config::binds_changes)));
         rules.bound = bound.collect();
+        let kept = configs.iter().filter_map(|(_, config)| Some(Audit::of((*config)?).retention));
+        rules.retention = kept.min();
         let last = configs.last().and_then(|(_, config)| *config);
         rules.frontmatter = last.map(|config| config.frontmatter).unwrap_or_default();
         rules.in_force = in_force;

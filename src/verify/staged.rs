@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::bound::BoundChains;
 use super::finding::{Code, Finding};
+use super::steps::Steps;
 use crate::audit::{Fault, FaultKind, missing};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Log;
@@ -162,6 +163,27 @@ fn unsealed(staged: &Staged, log: &Chronicle<'_>) -> Vec<Finding> {
     staged.entries.iter().filter(is_unsealed).map(finding).collect()
 }
 
+/// Entries that are older than the checkpoint that they consumed (STAGE-11). A merge that kept the log
+/// of the other clone leaves such entries too; then a line of a change log declares it.
+pub(super) fn older(staged: &Staged, log: Option<&Log>, steps: &Steps) -> Vec<Finding> {
+    let Some(chronicle) = log.and_then(|log| log.sound().ok()) else { return Vec::new() };
+    let older = |entry: &StagedEntry| {
+        let number = entry.entry.checkpoint()?;
+        let made_at = chronicle.checkpoint(number).ok()?.at;
+        let is_older = entry.at.parse().is_ok_and(|at: Timestamp| at < made_at);
+        let code = match steps.bind_at(&entry.at) {
+            true => Code::StagedContradicts,
+            false => Code::StagedUnproved,
+        };
+        let (name, at) = (entry.name(), &entry.at);
+        let message =
+            format!("{name}: it is of {at}, but checkpoint {number} was made at {made_at}");
+        let path = chain_path(&entry.source, &entry.writer);
+        is_older.then(|| Finding::new(code, path, message))
+    };
+    staged.entries.iter().filter_map(older).collect()
+}
+
 /// What a chain lacks of what this user wrote to it.
 fn of_this_user(fault: Fault) -> Finding {
     let code = match fault.kind {
@@ -212,13 +234,15 @@ fn disputed(act: &DisputedAct) -> Finding {
     Finding::new(code, path, format!("line {seq}, {kind} {entry}: {why}"))
 }
 
-/// A collection that only a clock ahead of ours allowed.
+/// A collection that only a clock ahead of ours allowed: by more than a day, it removed evidence.
 fn early(entry: &StagedEntry, now: Timestamp) -> Option<Finding> {
     let ended = entry.ended.as_ref().filter(|_| entry.is_collected_before(now))?;
     let (name, until) = (entry.name(), &entry.entry.retention_until);
+    let is_forged = until.parse().is_ok_and(|until: Timestamp| until.is_far_ahead_of(now));
+    let code = if is_forged { Code::StagedContradicts } else { Code::TimestampFuture };
     let message = format!("{name}: collected at {}, and kept until {until}", ended.at);
     let path = chain_path(&entry.source, &entry.writer);
-    Some(Finding::new(Code::TimestampFuture, path, message))
+    Some(Finding::new(code, path, message))
 }
 
 /// What is wrong with the content of live entries. Each payload is read once.

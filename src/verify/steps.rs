@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Code, Finding};
-use crate::audit::Line;
+use crate::audit::{Change, Line, VersionRef};
 use crate::chain::history::History;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::Version;
+use crate::review::StepKind;
 
 /// The versions that lines of change logs name, by artifact.
 #[derive(Debug, Default)]
@@ -17,11 +18,46 @@ pub struct Steps {
     named: BTreeMap<String, Vec<Named>>,
     /// Whether there are lines.
     is_begun: bool,
+    /// When the log was declared to count as it is, and by which line.
+    declared: Vec<(String, String)>,
+}
+
+/// The kind of version that a line of a change log names (AUDIT-37).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedKind {
+    /// A step of a review.
+    Step(StepKind),
+    /// A retirement in an emergency.
+    Emergency,
+}
+
+impl NamedKind {
+    /// What the versions of a line are, by what the line says it is.
+    fn by(change: &Change) -> Self {
+        Self::Step(match change {
+            Change::ApproveInPart(_) => StepKind::ApprovedInPart,
+            Change::Reject(_) => StepKind::Rejected,
+            Change::Withdraw(_) => StepKind::Withdrawn,
+            Change::Ratify(_) => StepKind::Ratified,
+            Change::Emergency(_) => return Self::Emergency,
+            _ => StepKind::Submitted,
+        })
+    }
+
+    /// Its word.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Step(kind) => kind.as_str(),
+            Self::Emergency => "retired in an emergency",
+        }
+    }
 }
 
 /// A version that a line names.
 #[derive(Debug)]
 struct Named {
+    /// The kind of step that the line says it is.
+    said: NamedKind,
     version: Version,
     chain_hash: String,
     trace: String,
@@ -48,9 +84,10 @@ impl Steps {
     }
 
     /// Takes the versions that a line names.
-    pub(super) fn take(&mut self, line: &Line, versions: &[crate::audit::VersionRef]) {
-        for version in versions {
+    pub(super) fn take(&mut self, line: &Line, change: &Change) {
+        for version in change.versions() {
             self.named.entry(version.id.clone()).or_default().push(Named {
+                said: NamedKind::by(change),
                 version: Version(version.version),
                 chain_hash: version.chain_hash.clone(),
                 trace: line.trace().to_string(),
@@ -61,12 +98,48 @@ impl Steps {
     }
 
     /// Takes when, and by which line, the log was declared to count as it is.
-    pub(super) fn excuse(&mut self, declared: &[(String, String)]) {
+    pub(super) fn excuse(&mut self, declared: Vec<(String, String)>) {
+        self.declared = declared;
         for named in self.named.values_mut().flatten() {
-            // Times are written in one form, so that they compare as texts.
-            let by = declared.iter().find(|(when, _)| *when >= named.at);
-            named.replaced = by.map(|(_, by)| by.clone());
+            named.replaced = excuse(&self.declared, &named.at).map(str::to_owned);
         }
+    }
+
+    /// Returns true if nothing would show that the log was replaced after a time: changes are recorded,
+    /// and no line declares that the log counts as it is.
+    pub(super) fn bind_at(&self, at: &str) -> bool {
+        self.is_begun && excuse(&self.declared, at).is_none()
+    }
+
+    /// The line that declares that the log counts as it is, if it is not older than a time.
+    pub(super) fn declared_at(&self, at: &str) -> Option<&str> {
+        excuse(&self.declared, at)
+    }
+
+    /// Whether a line `submit` names a version.
+    pub(super) fn submit(&self, version: &VersionRef) -> bool {
+        let mut named = self.named.get(&version.id).into_iter().flatten();
+        named.any(|one| {
+            one.said == NamedKind::Step(StepKind::Submitted)
+                && one.version.0 == version.version
+                && one.chain_hash == version.chain_hash
+        })
+    }
+
+    /// The versions of an artifact that are not what lines say they are; `None` from `kind` if that is
+    /// not known.
+    pub fn mistaken(
+        &self,
+        id: &DocumentId,
+        kind: impl Fn(Version, &str) -> Option<NamedKind>,
+    ) -> Vec<Finding> {
+        let named = self.named.get(id.as_str()).into_iter().flatten();
+        let found = named.filter_map(|named| {
+            let found =
+                kind(named.version, &named.chain_hash).filter(|found| *found != named.said)?;
+            Some(named.mistaken(id, found))
+        });
+        found.collect()
     }
 
     /// The artifacts that lines name, and what is to be found of names that are no ids.
@@ -102,7 +175,23 @@ impl Steps {
     }
 }
 
+/// The line that declares that the log counts as it is, if it is not older than a time.
+fn excuse<'d>(declared: &'d [(String, String)], at: &str) -> Option<&'d str> {
+    // Times are written in one form, so that they compare as texts.
+    declared.iter().find(|(when, _)| when.as_str() >= at).map(|(_, by)| by.as_str())
+}
+
 impl Named {
+    fn mistaken(&self, id: &DocumentId, found: NamedKind) -> Finding {
+        let Self { said, version, trace, .. } = self;
+        let message = format!(
+            "line {trace} says that version {version} of `{id}` is {}, but it is {}",
+            said.as_str(),
+            found.as_str()
+        );
+        Finding::new(Code::AuditContradicts, AUDIT_DIR, message).version(*version).id(id)
+    }
+
     fn finding(&self, id: &str, is_there: bool) -> Finding {
         let Self { version, trace, .. } = self;
         let has = if is_there { "has another in its place" } else { "lacks it" };

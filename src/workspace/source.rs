@@ -292,9 +292,12 @@ impl Workspace<'_> {
             Failure::new(Code::Io, format!("the hydration was not recorded: {why}"))
         })?;
         let of = (principal, labels);
+        // The clock of who published the source may be ahead of ours.
+        let now = self.now()?;
+        let at = recording.head_at.map_or(now, |head_at| now.max(head_at));
         let staged = match days.filter(|_| hydration.error.is_none()) {
             Some(days) => self
-                .stage(vault, (call, days), (of, &hydration), (received, self.now()?))
+                .stage(vault, (call, days), (of, &hydration), (received, at))
                 .map_err(|why| not_staged(&trace, &why))?,
             None => None,
         };

@@ -571,18 +571,17 @@ fn an_erasure_is_done_once_and_its_reason_does_not_repeat_the_content() {
 #[test]
 fn collection_leaves_tombstones_and_contents_that_others_share() {
     let place = shop(Place::vault());
-    let at = "2026-11-01T10:00:00.000Z";
-    let stage_old = |session: &str, payload: &[u8]| {
+    let stage_at = |session: &str, payload: &[u8], at| {
         let staged = staged_at(&place, Disk::default(), (ANA, session), (payload, at));
         staged.unwrap().name.to_string()
     };
-    let (old, shared, pinned) =
-        (stage_old("s1", b"old"), stage_old("s1", b"both"), stage_old("s1", b"pin"));
-    let young = stage(&place, ANA, "s2", b"both");
+    let stage_old = |payload: &[u8]| stage_at("s1", payload, "2026-11-21T10:01:00.000Z");
+    let (old, shared, pinned) = (stage_old(b"old"), stage_old(b"both"), stage_old(b"pin"));
+    let young = stage_at("s2", b"both", "2026-12-01T10:00:00.000Z");
     place.args(&["stage", "pin", &pinned]).here().ok();
     let file = file_of(&place, &old);
     let (kept, pin) = (file_of(&place, &shared), file_of(&place, &pinned));
-    let now = "2026-12-10T00:00:00.000Z";
+    let now = "2026-12-22T00:00:00.000Z";
     let before = files_in(place.root());
     let plan = place.args(&["stage", "gc", "--dry-run", "--now", now, "--json"]).here().ok();
     assert_eq!(plan.json("ctx.stage.gc")["collected"].as_array().unwrap().len(), 2);
@@ -601,8 +600,12 @@ fn collection_leaves_tombstones_and_contents_that_others_share() {
     let again = place.args(&["stage", "gc", "--now", now]).here().ok();
     assert!(again.stdout.is_empty() && again.stderr.starts_with("nothing to collect"));
     assert_eq!(findings_at(&place, now), [""; 0]);
-    // By a clock that is behind they were collected too early.
-    assert_eq!(findings(&place), ["timestamp-future"; 2]);
+    // By a clock that is behind they were collected too early: by more than a day, evidence is gone.
+    assert_eq!(findings_at(&place, "2026-12-20T12:00:00.000Z"), ["timestamp-future"; 3]);
+    let found = findings(&place);
+    assert_eq!(found[..2], ["staged-contradicts"; 2]);
+    // The young entry and the line of the change log are ahead of that clock too.
+    assert_eq!(found[2..], ["timestamp-future"; 2]);
 }
 
 #[test]
@@ -976,7 +979,7 @@ fn forged_acts_are_reported_and_do_not_count() {
     let place = shop(Place::vault());
     let uri = stage(&place, ANA, "s1", b"one");
     forge(&place, &uri, ("collect", ANA, "2030-01-01T00:00:00.000Z"), &json!({}));
-    assert_eq!(findings(&place), ["timestamp-future"]);
+    assert_eq!(findings(&place), ["staged-contradicts"]);
     assert_eq!(gc(&place, "2026-11-22T00:00:00.000Z").json("ctx.stage.gc")["files"], 0);
 }
 

@@ -35,7 +35,7 @@ impl World {
         place.write(".context/config.yaml", format!("{config}staging: {{enabled: true}}\n"));
         let place = shop(place);
         let old = |session: &str, payload: &[u8]| {
-            let at = (payload, "2026-11-01T10:00:00.000Z");
+            let at = (payload, "2026-11-21T10:01:00.000Z");
             staged_at(&place, Disk::default(), (ANA, session), at).unwrap().name.to_string()
         };
         let uris = [old("s1", b"equal"), old("s2", b"equal"), old("s1", b"other")];

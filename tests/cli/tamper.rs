@@ -356,7 +356,7 @@ fn the_remedy_of_an_alteration_works() {
     Meaning and remedy:
       [checkpoint-log-missing] Versions were published, but the checkpoint log is missing.
           Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
-      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or binds another chain than its checkpoint.
+      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or refers to something else than the log and the histories have.
           Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
     -- stderr
     hint: `ctx help CODE` explains a finding
@@ -386,7 +386,7 @@ fn the_remedy_of_an_alteration_works() {
           in .context/audit
 
     Meaning and remedy:
-      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or binds another chain than its checkpoint.
+      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or refers to something else than the log and the histories have.
           Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
       [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before.
           Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.

@@ -216,7 +216,7 @@ fn a_cut_log_is_unsettled() {
     Meaning and remedy:
       [head-rollback] The log ends before an anchor.
           Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run `ctx head trust`, or pass another hash or revision to --expect-head or --since.
-      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or binds another chain than its checkpoint.
+      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or refers to something else than the log and the histories have.
           Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
       [published-unsealed] A history records a publication or retirement that no checkpoint has.
           Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
@@ -294,7 +294,7 @@ fn nothing_is_published_on_top_of_damage() {
     Meaning and remedy:
       [checkpoint-log-unreadable] The checkpoint log or an entry of it cannot be read.
           Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again; in a governed vault their authors submit them again. If git converted line ends, add the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
-      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or binds another chain than its checkpoint.
+      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or refers to something else than the log and the histories have.
           Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
       [head-rollback] The log ends before an anchor.
           Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run `ctx head trust`, or pass another hash or revision to --expect-head or --since.

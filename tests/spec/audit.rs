@@ -7,7 +7,10 @@ use contextnest::audit::{Cuts, Logs, Tail, TraceId, Verified};
 use contextnest::model::digest::Digest;
 use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::model::principal::PrincipalKey;
-use contextnest::verify::{Acknowledgers, Binding, BoundChains, Recorded, compare_changes};
+use contextnest::review::StepKind;
+use contextnest::verify::{
+    Acknowledgers, Binding, BoundChains, Compared, NamedKind, Recorded, compare_changes,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde::Deserialize;
@@ -263,6 +266,16 @@ struct Changes {
     /// The chain hashes of histories, by version.
     #[serde(default)]
     histories: BTreeMap<String, BTreeMap<String, String>>,
+    /// What each version of these is, as far as it is known.
+    #[serde(default)]
+    kinds: BTreeMap<String, BTreeMap<String, String>>,
+    /// The ids that checkpoints set or removed.
+    #[serde(default)]
+    changed: BTreeMap<u64, Vec<String>>,
+    /// The clock.
+    now: Option<String>,
+    /// The days for which accesses are kept.
+    retention: Option<u64>,
     /// Code and checkpoint.
     findings: Vec<(String, Option<u64>)>,
 }
@@ -283,6 +296,25 @@ fn binding(said: (u64, String, String, u64, String)) -> Binding {
         id: format!(".context/audit/{writer}.jsonl").parse().unwrap(),
         seq,
         hash: hash.parse().unwrap(),
+    }
+}
+
+fn ids_of<'c>((number, ids): (&u64, &'c Vec<String>)) -> (CheckpointNumber, Vec<&'c str>) {
+    (CheckpointNumber(*number), ids.iter().map(String::as_str).collect())
+}
+
+fn kind_of(word: &str) -> Option<NamedKind> {
+    let kinds = [
+        StepKind::Event,
+        StepKind::Submitted,
+        StepKind::ApprovedInPart,
+        StepKind::Rejected,
+        StepKind::Withdrawn,
+        StepKind::Ratified,
+    ];
+    match word {
+        "emergency" => Some(NamedKind::Emergency),
+        word => kinds.into_iter().find(|kind| kind.as_str() == word).map(NamedKind::Step),
     }
 }
 
@@ -329,6 +361,11 @@ fn what_change_logs_say_is_compared_with_the_checkpoints() {
             chains,
             acknowledgers,
             interrupted: None,
+            compared: Compared {
+                changed: case.changed.iter().map(ids_of).collect(),
+                now: case.now.map(|now| now.parse().unwrap()),
+                retention: case.retention,
+            },
         };
         let (mut found, steps) = compare_changes(&logs, recorded);
         let (ids, unknown) = steps.ids();
@@ -336,7 +373,9 @@ fn what_change_logs_say_is_compared_with_the_checkpoints() {
         found.extend(ids.iter().flat_map(|id| {
             let history = case.histories.get(id.as_str());
             let hash = |version: Version| history?.get(&version.to_string())?.parse().ok();
-            steps.contradictions(id, hash)
+            let kinds = case.kinds.get(id.as_str());
+            let kind = |version: Version, _: &str| kind_of(kinds?.get(&version.to_string())?);
+            [steps.contradictions(id, hash), steps.mistaken(id, kind)].concat()
         }));
         let mut found: Vec<(String, Option<u64>)> = found
             .into_iter()
@@ -365,6 +404,7 @@ fn an_interrupted_command_excuses_no_checkpoint_that_must_bind_a_line() {
             chains: &BoundChains::default(),
             acknowledgers: Vec::new(),
             interrupted,
+            compared: Compared::default(),
         };
         let (found, _) = compare_changes(&logs, recorded);
         found.iter().map(|found| found.code.as_str()).collect::<Vec<_>>()

@@ -165,6 +165,9 @@ impl<'r, T> Reader<'r, T> {
                 }
             }
         }
+        if let Some(why) = line.value_fault() {
+            said.faults.add(Fault::new(FaultKind::Malformed, number(), why));
+        }
         if let Some(why) = self.heads.contradict(&line) {
             said.faults.add(Fault::new(FaultKind::Contradicts, number(), why));
         }

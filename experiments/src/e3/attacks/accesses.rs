@@ -18,6 +18,18 @@ pub(super) const ACCESS_LOGS: &[(&str, Attack)] = &[
         log.renew();
         log.written(t)
     }),
+    ("access-label-invalid", |t| {
+        let (mut log, at) = any(t, recorded, 0)?;
+        log.lines[at]["labels"]["session"] = "none".into();
+        log.renew();
+        log.written(t)
+    }),
+    ("access-range-reversed", |t| {
+        let (mut log, at) = any(t, recorded, 0)?;
+        log.lines[at]["documents"][0]["range"] = serde_json::json!([9, 1]);
+        log.renew();
+        log.written(t)
+    }),
     ("access-dropped-first", |t| edits::dropped_first(t, recorded)),
     ("access-dropped-middle", |t| edits::dropped_middle(t, recorded)),
     ("accesses-exchanged", |t| edits::exchanged(t, recorded)),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::edits::{self, any};
 use super::{Attack, CONFIG};
@@ -77,14 +77,8 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
         let mut log = recorded(t)?;
         let invented = invented(&log)?;
         let sealed = invented["sealed"]["checkpoint"].as_u64()?;
-        let mut excuse = log.lines.last()?.clone();
-        let head = excuse["sealed"].clone();
-        let fields = excuse.as_object_mut()?;
-        for key in ["sealed", "ids", "recovered"] {
-            fields.remove(key);
-        }
-        fields.insert("action".to_owned(), "head-trust".into());
-        fields.insert("to".to_owned(), head);
+        let last = log.lines.last()?;
+        let excuse = other(last, "head-trust", "to", last["sealed"].clone())?;
         log.lines.extend([invented, excuse]);
         log.renew();
         log.write(t);
@@ -93,17 +87,42 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
     ("change-acknowledged", |t| {
         let mut log = recorded(t)?;
         let sealed = log.sealed(log.lines.len() - 1)?;
-        let mut line = log.lines.pop()?;
-        let head = line["sealed"].clone();
-        let fields = line.as_object_mut()?;
-        for key in ["sealed", "ids", "recovered"] {
-            fields.remove(key);
-        }
-        fields.insert("action".to_owned(), "acknowledge".into());
-        fields.insert("acknowledged".to_owned(), head.clone());
-        fields.insert("head".to_owned(), head);
-        fields.insert("reason".to_owned(), "a machine was lost".into());
+        let last = log.lines.pop()?;
+        let head = last["sealed"].clone();
+        let mut line = other(&last, "acknowledge", "acknowledged", head.clone())?;
+        (line["head"], line["reason"]) = (head, "a machine was lost".into());
         log.lines.push(line);
+        log.renew();
+        log.write(t);
+        Some(Place::at(sealed))
+    }),
+    ("change-id-dropped", |t| event(t, |line| line["ids"].as_array_mut()?.pop().map(drop))),
+    ("change-id-added", |t| {
+        event(t, |line| {
+            line["ids"].as_array_mut()?.push("zz/never".into());
+            Some(())
+        })
+    }),
+    ("change-head-unknown", |t| event(t, |line| head(line, 1_000_000))),
+    ("change-head-dropped", |t| event(t, |line| line.as_object_mut()?.remove("head").map(drop))),
+    ("change-head-of-itself", |t| {
+        event(t, |line| {
+            line["head"] = line["sealed"].clone();
+            Some(())
+        })
+    }),
+    ("change-pruned-early", |t| pruned(t, "2026-12-31T20:00:00.000Z", "2026-12-31T19:00:00.000Z")),
+    ("change-pruned-in-the-future", |t| {
+        pruned(t, "2099-12-31T20:00:00.000Z", "2098-12-31T20:00:00.000Z")
+    }),
+    ("change-excused-in-the-future", |t| {
+        let mut log = recorded(t)?;
+        let invented = invented(&log)?;
+        let sealed = invented["sealed"]["checkpoint"].as_u64()?;
+        let last = log.lines.last()?;
+        let excuse = other(last, "head-trust", "to", last["sealed"].clone())?;
+        log.lines.extend([invented, excuse]);
+        log.lines.last_mut()?["at"] = "2099-12-31T12:00:00.000Z".into();
         log.renew();
         log.write(t);
         Some(Place::at(sealed))
@@ -179,6 +198,52 @@ fn published(
         run(minute, &["publish", "nodes/recorded", CONFIG, "--no-sync"])?;
     }
     Some(())
+}
+
+/// A line of an event says something else, hashes right.
+fn event(target: &mut Target, alter: fn(&mut Value) -> Option<()>) -> Option<Place> {
+    let mut log = recorded(target)?;
+    // The first event has no head.
+    let events: Vec<usize> =
+        (0..log.lines.len()).filter(|at| log.sealed(*at).is_some_and(|n| n > 1)).collect();
+    let at = *events.get(target.draw.below(events.len()))?;
+    alter(&mut log.lines[at])?;
+    let sealed = log.sealed(at)?;
+    log.renew();
+    log.write(target);
+    Some(Place::at(sealed))
+}
+
+/// A line names another checkpoint as its head.
+fn head(line: &mut Value, checkpoint: u64) -> Option<()> {
+    line["head"].as_object_mut()?.insert("checkpoint".to_owned(), checkpoint.into());
+    Some(())
+}
+
+/// The line of an event as one of another action.
+fn other(event: &Value, action: &str, key: &str, value: Value) -> Option<Value> {
+    let mut line = event.clone();
+    let fields = line.as_object_mut()?;
+    for gone in ["sealed", "ids", "recovered"] {
+        fields.remove(gone);
+    }
+    fields.insert("action".to_owned(), action.into());
+    fields.insert(key.to_owned(), value);
+    Some(line)
+}
+
+/// Another writer prunes all accesses of a third one.
+fn pruned(target: &mut Target, at: &str, before: &str) -> Option<Place> {
+    let mut log = recorded(target)?;
+    let cut =
+        json!([{"writer": "f".repeat(32), "seq": 9, "hash": format!("sha256:{}", "0".repeat(64))}]);
+    let mut line = other(log.lines.last()?, "prune", "pruned", cut)?;
+    (line["at"], line["before"]) = (at.into(), before.into());
+    line["head"] = log.lines.last()?["sealed"].clone();
+    FORGER.clone_into(&mut log.writer);
+    log.lines = vec![line];
+    log.renew();
+    log.written(target)
 }
 
 /// A line that gives the last event another hash.

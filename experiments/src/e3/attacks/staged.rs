@@ -79,6 +79,32 @@ pub(super) const STAGED: &[(&str, Attack)] = &[
         let (chain, at) = any(t, recorded, 0)?;
         forged(t, &chain, act(&chain, at, "collect", json!({})))
     }),
+    ("staged-collected-in-the-future", |t| {
+        let (chain, at) = any(t, recorded, 0)?;
+        let mut act = act(&chain, at, "collect", json!({}));
+        act["at"] = "2099-01-01T00:00:00.000Z".into();
+        t.remove(&content(&(chain.clone(), at))?);
+        forged(t, &chain, act)
+    }),
+    ("staged-older-than-its-checkpoint", |t| {
+        in_state(t, 4, "", &["audit", "begin"])?;
+        let (mut chain, at) = any(t, recorded, 0)?;
+        chain.lines[at]["at"] = "2020-01-01T00:00:00.000Z".into();
+        chain.renew();
+        chain.written(t)
+    }),
+    ("staged-label-invalid", |t| {
+        let (mut chain, at) = any(t, recorded, 0)?;
+        chain.lines[at]["session"] = "anonymous".into();
+        chain.renew();
+        chain.written(t)
+    }),
+    ("staged-kept-until-before", |t| {
+        let (mut chain, at) = any(t, recorded, 0)?;
+        chain.lines[at]["retention_until"] = "2020-01-01T00:00:00.000Z".into();
+        chain.renew();
+        chain.written(t)
+    }),
     ("staged-promoted-to-none", |t| {
         let (chain, at) = any(t, recorded, 0)?;
         let document = json!({"document": "nodes/none", "version": 1});

@@ -8,6 +8,7 @@ use super::{
 use crate::e3::attacks::Attack;
 use crate::e3::forge::history::History;
 use crate::e3::forge::history_dir;
+use crate::e3::forge::lines::{CHANGES, LineLog};
 use crate::e3::forge::review::{Becomes, approval, step, submission};
 
 const LEE: &str = "lee@example.com";
@@ -101,6 +102,34 @@ pub(in crate::e3::attacks) const STEPS: &[(&str, Attack)] = &[
         t.add(PLAIN, (KIM, LATER), Becomes::Step, &text)?;
         Some(last(t, PLAIN))
     }),
+    ("review-reject-names-submission", |t| {
+        Governed::begin(t)?.submit(ANA, PLAIN)?;
+        let place = last(t, PLAIN);
+        reworded(t, "submit", "reject")?;
+        Some(place)
+    }),
+    ("review-submit-names-rejection", |t| {
+        let mut vault = Governed::begin(t)?;
+        vault.submit(ANA, PLAIN)?;
+        vault.run(BO, &["reject", PLAIN, "--reason", "no source"])?;
+        let place = last(t, PLAIN);
+        reworded(t, "reject", "submit")?;
+        Some(place)
+    }),
+    ("review-submit-names-publication", |t| {
+        let mut vault = Governed::begin(t)?;
+        vault.submit(ANA, PLAIN)?;
+        vault.run(BO, &["approve", PLAIN])?;
+        let (place, history) = (last(t, PLAIN), History::read(t, PLAIN));
+        let published = history.entries.last()?;
+        let (mut log, at) = step_line(t, "submit")?;
+        let version = &mut log.lines[at]["versions"][0];
+        version["version"] = published.version.into();
+        version["chain_hash"] = published.chain.clone().into();
+        log.renew();
+        log.write(t);
+        Some(place)
+    }),
     ("review-submission-truncated", |t| {
         Governed::begin(t)?.submit(ANA, PLAIN)?;
         let place = last(t, PLAIN);
@@ -169,4 +198,22 @@ fn ratified(target: &Target, by: &str) -> Option<Place> {
     let text = step(&text, version + 1, LATER, "draft", &approval("ratified", &[by], LATER));
     target.add(PLAIN, (by, LATER), Becomes::Step, &text)?;
     Some(last(target, PLAIN))
+}
+
+/// The change log that has a line of an action, and the place of the last one.
+fn step_line(target: &Target, action: &str) -> Option<(LineLog, usize)> {
+    let place = |log: LineLog| {
+        let at = log.lines.iter().rposition(|line| line["action"] == action)?;
+        Some((log, at))
+    };
+    LineLog::all(target, CHANGES).into_iter().find_map(place)
+}
+
+/// A line of a change log says that it is of another action, hashes right.
+fn reworded(target: &Target, from: &str, to: &str) -> Option<()> {
+    let (mut log, at) = step_line(target, from)?;
+    log.lines[at]["action"] = to.into();
+    log.renew();
+    log.write(target);
+    Some(())
 }

@@ -1,0 +1,265 @@
+//! What lines of change logs say beside the versions and checkpoints that they name: the head that they
+//! were written at, the ids of an event, and what a pruning may delete (AUDIT-37).
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::finding::{Code, Finding};
+use crate::audit::{Change, HeadRef, Line, MAX_DOCUMENTS, VersionRef};
+use crate::model::digest::Digest;
+use crate::model::layout::AUDIT_DIR;
+use crate::model::number::CheckpointNumber;
+use crate::model::timestamp::Timestamp;
+
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// The ids that each checkpoint set or removed, of those whose lines are compared.
+pub(super) type Changed<'r> = HashMap<CheckpointNumber, Vec<&'r str>>;
+
+/// What the lines are compared with.
+#[derive(Clone, Debug, Default)]
+pub struct Compared<'r> {
+    /// The ids of events.
+    pub changed: Changed<'r>,
+    /// The clock; `None` if times are not compared.
+    pub now: Option<Timestamp>,
+    /// The fewest days for which a sealed configuration kept accesses.
+    pub retention: Option<u64>,
+}
+
+/// The lines as far as they were read.
+#[derive(Debug)]
+pub(super) struct Told<'r> {
+    hashes: &'r BTreeMap<CheckpointNumber, Digest>,
+    with: Compared<'r>,
+    /// The event whose lines are being read.
+    event: Option<EventLines>,
+    /// The last line of each writer that has a head: its number and the head.
+    heads: HashMap<String, (u64, u64)>,
+    wrong: Vec<Wrong>,
+    /// The first line of each writer that is later than the clock.
+    ahead: HashMap<String, Finding>,
+}
+
+/// The lines of one event.
+#[derive(Debug)]
+struct EventLines {
+    trace: String,
+    at: String,
+    number: CheckpointNumber,
+    ids: Vec<String>,
+    /// Whether each line has as many ids as a line may have.
+    is_full: bool,
+}
+
+/// A line that contradicts the log.
+#[derive(Debug)]
+struct Wrong {
+    at: String,
+    /// Whether a later line that declares that the log counts excuses it.
+    may_be_replaced: bool,
+    number: Option<CheckpointNumber>,
+    message: String,
+}
+
+impl<'r> Told<'r> {
+    pub(super) fn new(hashes: &'r BTreeMap<CheckpointNumber, Digest>, with: Compared<'r>) -> Self {
+        let (event, heads, wrong, ahead) = Default::default();
+        Self { hashes, with, event, heads, wrong, ahead }
+    }
+
+    /// Whether a line is so far ahead of the clock that no honest writer wrote it.
+    pub(super) fn is_far_ahead(&self, line: &Line) -> bool {
+        let at = line.at.parse::<Timestamp>().ok();
+        at.zip(self.with.now).is_some_and(|(at, now)| at.is_far_ahead_of(now))
+    }
+
+    pub(super) fn take(&mut self, line: &Line, change: &Change) {
+        self.note_ahead(line);
+        self.event(line, change);
+        self.head(line, change);
+        if let Change::Prune { before, .. } = change {
+            self.pruning(line, before);
+        }
+    }
+
+    /// Ends the reading.
+    pub(super) fn end(&mut self) {
+        let Some(event) = self.event.take() else { return };
+        let Some(mut changed) = self.with.changed.get(&event.number).cloned() else { return };
+        changed.sort_unstable();
+        changed.dedup();
+        // A power cut may take the last lines of an event that has more ids than a line.
+        let is_cut = event.is_full && changed.len() > event.ids.len();
+        let first = if is_cut { &changed[..event.ids.len()] } else { &changed };
+        if event.ids.iter().map(String::as_str).ne(first.iter().copied()) {
+            let (trace, number) = (&event.trace, event.number);
+            let message =
+                format!("line {trace} names other ids than checkpoint {number} set or removed");
+            self.wrong.push(Wrong {
+                at: event.at,
+                may_be_replaced: false,
+                number: Some(number),
+                message,
+            });
+        }
+    }
+
+    fn event(&mut self, line: &Line, change: &Change) {
+        let Change::Event { sealed, ids, .. } = change else { return };
+        let number = CheckpointNumber(sealed.checkpoint);
+        if let Some(event) = &mut self.event
+            && line.cause.as_ref() == Some(&event.trace)
+            && event.number == number
+        {
+            event.is_full &= ids.len() == MAX_DOCUMENTS;
+            event.ids.extend(ids.iter().cloned());
+            return;
+        }
+        self.end();
+        self.event = self.holds(sealed).then(|| EventLines {
+            trace: line.trace().to_string(),
+            at: line.at.clone(),
+            number,
+            ids: ids.clone(),
+            is_full: ids.len() == MAX_DOCUMENTS,
+        });
+    }
+
+    fn holds(&self, head: &HeadRef) -> bool {
+        let found = self.hashes.get(&CheckpointNumber(head.checkpoint));
+        found.is_some_and(|found| found.to_string() == head.hash)
+    }
+
+    /// Compares the head of a line with the log, and with the line before it.
+    fn head(&mut self, line: &Line, change: &Change) {
+        let head = line.request.head.as_ref();
+        let trace = line.trace();
+        match change {
+            // The log was another one before, and may be another one after.
+            Change::HeadTrust { .. } | Change::HeadForget { .. } | Change::ReplaceLog { .. } => {
+                self.heads.remove(&line.writer);
+                return;
+            }
+            // One with such a head does not count (AUDIT-31).
+            Change::Acknowledge { .. } => return,
+            Change::Event { sealed, .. } => {
+                if !self.holds(sealed) {
+                    return;
+                }
+                let before = sealed.checkpoint.saturating_sub(1);
+                let is_before = match head {
+                    // A gap of the log is reported as that.
+                    Some(head) if !self.hashes.contains_key(&CheckpointNumber(before)) => {
+                        head.checkpoint == before
+                    }
+                    Some(head) => head.checkpoint == before && self.holds(head),
+                    None => before == 0,
+                };
+                if !is_before {
+                    let number = sealed.checkpoint;
+                    let message = format!(
+                        "line {trace} records checkpoint {number}, but its head is not the one before"
+                    );
+                    self.wrong(line, Some(number), message, false);
+                    return;
+                }
+            }
+            _ => {
+                let Some(head) = head else {
+                    if !change.versions().is_empty() {
+                        let message = format!("line {trace} names versions, but no head");
+                        self.wrong(line, None, message, true);
+                    }
+                    return;
+                };
+                if !self.holds(head) {
+                    let number = head.checkpoint;
+                    let has = match self.hashes.contains_key(&CheckpointNumber(number)) {
+                        true => "has with another hash",
+                        false => "lacks",
+                    };
+                    let message =
+                        format!("line {trace} has the head {number}, which the log {has}");
+                    self.wrong(line, Some(number), message, true);
+                    return;
+                }
+            }
+        }
+        // A line that was added later has the head of its own event.
+        let Some(head) = head.filter(|_| !change.is_recovered()) else { return };
+        let last = self.heads.insert(line.writer.clone(), (line.seq, head.checkpoint));
+        // Lines in another order are reported as that.
+        let last = last.filter(|(seq, last)| *seq < line.seq && *last > head.checkpoint);
+        if let Some((_, last)) = last {
+            let number = head.checkpoint;
+            let message =
+                format!("line {trace} has the head {number}, and the line before it {last}");
+            self.wrong(line, Some(number), message, true);
+        }
+    }
+
+    /// A line dismisses a version that no line submits (REV-28).
+    pub(super) fn undismissed(&mut self, version: &VersionRef, (trace, at): &(String, String)) {
+        let (id, version) = (version.id.escape_debug(), version.version);
+        let message =
+            format!("line {trace} dismisses version {version} of `{id}`, which no line submits");
+        self.wrong.push(Wrong { at: at.clone(), may_be_replaced: true, number: None, message });
+    }
+
+    /// What a pruning may not say: a writer deletes no access before its retention ended, nor at a
+    /// time that has not come.
+    fn pruning(&mut self, line: &Line, before: &str) {
+        let (Ok(at), Ok(before)) = (line.at.parse::<Timestamp>(), before.parse::<Timestamp>())
+        else {
+            return;
+        };
+        let trace = line.trace();
+        if let Some(now) = self.with.now.filter(|_| self.is_far_ahead(line)) {
+            let message = format!("line {trace} prunes accesses at {at}, the clock says {now}");
+            self.wrong(line, None, message, false);
+        }
+        let days = self.with.retention.unwrap_or(0);
+        let kept = i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY);
+        let until = Timestamp::from_millis(before.millis().saturating_add(kept));
+        if until.is_far_ahead_of(at) {
+            let message = format!(
+                "line {trace} of {at} prunes accesses before {before}, which are kept for {days} days"
+            );
+            self.wrong(line, None, message, false);
+        }
+    }
+
+    fn note_ahead(&mut self, line: &Line) {
+        if let Some(now) = self.with.now.filter(|_| self.is_far_ahead(line)) {
+            let (trace, at) = (line.trace(), &line.at);
+            let message = format!("line {trace} is of {at}, the clock says {now}");
+            let finding = || Finding::new(Code::TimestampFuture, AUDIT_DIR, message);
+            self.ahead.entry(line.writer.clone()).or_insert_with(finding);
+        }
+    }
+
+    fn wrong(&mut self, line: &Line, number: Option<u64>, message: String, may_be_replaced: bool) {
+        let number = number.map(CheckpointNumber);
+        self.wrong.push(Wrong { at: line.at.clone(), may_be_replaced, number, message });
+    }
+
+    /// What was found; `declared` gives the line that declares that the log counts as it is, if it is
+    /// not older than a time.
+    pub(super) fn findings(self, declared: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
+        let wrong = self.wrong.into_iter().map(|wrong| {
+            let by = declared(&wrong.at).filter(|_| wrong.may_be_replaced);
+            let (code, message) = match by {
+                Some(by) => {
+                    let message = format!("{}; line {by} trusts the log as it is", wrong.message);
+                    (Code::AuditReplaced, message)
+                }
+                None => (Code::AuditContradicts, wrong.message),
+            };
+            let finding = Finding::new(code, AUDIT_DIR, message);
+            wrong.number.into_iter().fold(finding, Finding::checkpoint)
+        });
+        let mut ahead: Vec<(String, Finding)> = self.ahead.into_iter().collect();
+        ahead.sort_by(|(a, _), (b, _)| a.cmp(b));
+        wrong.chain(ahead.into_iter().map(|(_, finding)| finding)).collect()
+    }
+}
