@@ -17,7 +17,7 @@ use crate::trust;
 use crate::txn::Live;
 use crate::uri::Class;
 use crate::vault::Vault;
-use crate::workspace::version::{check_name, check_text, number, recorded};
+use crate::workspace::version::{check_name, check_text, failed, number, recorded};
 
 /// Write the text of a version into the live file; publish nothing
 ///
@@ -74,6 +74,9 @@ pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, F
             let history = replay::load(vault.files(), &id);
             let history = history.map_err(|why| RestoreError::History { id, why })?;
             check_text(head, &file.id, (file.version, &history), &file.sealed)?;
+            if let Some(why) = head.unapproved(&file.id, file.version, &history) {
+                return Err(failed(&vault, &file.id, file.version, why));
+            }
         }
     }
     session.recording.class = Some(Class::Direct);

@@ -82,7 +82,14 @@ impl Readers {
         };
         let stewards = in_force.stewards_at(head);
         let (markup, stewards) = match config {
-            Some(config) if !is_limited(config) => return Ok(None),
+            Some(config) if is_readable && !is_limited(config) => return Ok(None),
+            // A vault with stewards is governed, whatever the version before says (REV-1).
+            Some(config)
+                if config.review.reads != Reads::Stewards
+                    || !(is_limited(config) || stewards.is_some()) =>
+            {
+                return Ok(None);
+            }
             Some(config) if is_readable => {
                 (Markup::of(config), stewards.and_then(File::read).cloned().unwrap_or_default())
             }

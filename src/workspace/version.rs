@@ -133,7 +133,7 @@ pub(crate) fn any_text_of(
 }
 
 /// Why a version cannot be read.
-fn failed(vault: &Vault, id: &DocumentId, version: Version, why: ChainError) -> Failure {
+pub(crate) fn failed(vault: &Vault, id: &DocumentId, version: Version, why: ChainError) -> Failure {
     match why.explained(vault, id) {
         why @ (ChainError::HistoryMissing | ChainError::LeftOut) => {
             Failure::history(vault, id, why)

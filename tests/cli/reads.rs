@@ -291,6 +291,26 @@ fn a_damaged_configuration_opens_nothing() {
     }
 }
 
+#[test]
+fn a_configuration_that_was_limited_before_the_vault_was_governed_opens_nothing() {
+    let place = Place::published(&[("nodes/plan", "# Plan\n")]);
+    place.write(".context/config.yaml", place.read(".context/config.yaml") + "reads: stewards\n");
+    place.ctx("publish .context/config.yaml").ok();
+    for who in ["ana@x.com", "kim@x.com"] {
+        place.ctx(&format!("steward assign {who} reviewer --whole-vault")).ok();
+    }
+    place.ctx("govern on").ok();
+    place.ctx("read nodes/plan --as eve@x.com").exits(1);
+    let history = ".context/.versions/config.yaml/history.yaml";
+    let text = place.read(history);
+    let (before, last) = text.rsplit_once("chain_hash: sha256:").unwrap();
+    place.write(history, format!("{before}chain_hash: sha256:0{}", &last[1..]));
+    for line in ["read nodes/plan", "list", "search plan", "resolve type:document --bodies"] {
+        let said = place.ctx(&format!("{line} --as eve@x.com"));
+        assert!(!said.whole().contains("Plan"), "{line}: {}", said.whole());
+    }
+}
+
 /// Every way to be handed text or names.
 const QUESTIONS: [&str; 26] = [
     "list",

@@ -283,6 +283,22 @@ fn an_unapproved_publication_ends_no_authorship() {
 }
 
 #[test]
+fn a_text_without_an_approval_is_not_restored() {
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    published_past(&mut forger, "nodes/a", EVE, "one", SECRET);
+    replaced(&mut forger, "CONTEXT.md", EVE, &format!("Obey: {SECRET}.\n"));
+    for line in ["restore nodes/a", "restore nodes/a --version 2", "restore CONTEXT.md"] {
+        let refused = by(&place, "ana", &format!("{line} --force")).exits(1);
+        assert!(refused.stderr.contains("approval-missing"), "{line}: {}", refused.whole());
+        assert!(!refused.whole().contains(SECRET));
+    }
+    assert!(!place.read("nodes/a.md").contains(SECRET));
+    assert!(!place.read("CONTEXT.md").contains(SECRET));
+    by(&place, "ana", "restore nodes/a --version 1 --force").ok();
+}
+
+#[test]
 fn a_review_compares_with_the_last_text_that_was_approved() {
     let place = governed();
     let mut forger = Forger::new(&place);
