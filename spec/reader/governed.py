@@ -39,12 +39,27 @@ class Governed:
             at = next(artifact.events[number][1] for artifact in files.values() if number in artifact.events)
             self.reviews.append((number, at, rules if is_governed else None))
 
-    def governance_file(self, quiet, id):
-        """The history of a file, before its first version: what each checkpoint does to it first."""
+    @staticmethod
+    def setting(text, *keys):
+        try:
+            node = read_yaml(normalise(text))
+        except Refused:
+            return None
+        for key in keys:
+            node = node.get(key) if node and node.kind == "map" else None
+        return None if node is None or node.is_null or node.kind == "map" else node.text
+
+    def whole(self, quiet, id):
+        """The history of an artifact, with its texts."""
         artifact = Artifact(quiet, id)
         artifact.open()
         if artifact.history:
             artifact.entries()
+        return artifact
+
+    def governance_file(self, quiet, id):
+        """The history of a file, before its first version: what each checkpoint does to it first."""
+        artifact = self.whole(quiet, id)
         artifact.seals, artifact.removals = self.seals.get(id, []), self.removals.get(id, [])
         artifact.first = {}
         for number, version, chain, at in artifact.seals:
@@ -164,10 +179,7 @@ class Governed:
             return
         checkpoint = self.event_of(artifact, entry)
         if checkpoint and self.rules_before(checkpoint):
-            fields, pending = Fields(text), track.pending
-            change = pending and fields.state == "approved" and pending["change"]
-            is_mine = change and key_of(entry.edited_by) in map(key_of, fields.approved_by)
-            self.decided.setdefault(checkpoint, []).append((entry.edited_by, change, is_mine, artifact.id, entry.version))
+            self.decided.setdefault(checkpoint, []).append(self.decision(artifact, entry, text))
         faults = self.judge_entry(artifact, entry, text, checkpoint)
         for code, version in faults:
             self.find(code, artifact.id, version)
@@ -180,6 +192,14 @@ class Governed:
         if before and before["change"] and (not after or after["version"] != before["version"]):
             sealed = checkpoint if kind == "event" and not track.emergency else None
             self.parts.append((before, artifact.id, entry.edited_at, sealed, kind in ("rejected", "withdrawn")))
+
+    @staticmethod
+    def decision(artifact, entry, text):  # REV-32
+        """What an entry of an event says of who made it, before it is taken."""
+        fields, pending = Fields(text), artifact.track.pending
+        change = pending and fields.state == "approved" and pending["change"]
+        is_mine = change and key_of(entry.edited_by) in map(key_of, fields.approved_by)
+        return entry.edited_by, change, is_mine, artifact.id, entry.version
 
     def end_review(self, artifact):
         is_begun, named = self.named_steps()
@@ -222,11 +242,9 @@ class Governed:
         """The move that a checkpoint's retirement of a document makes, the published text, and what is
         wrong with the approval; none without a move."""
         at = next(at for n, at in self.removals[source] if n == number)
-        artifact = Artifact(self.quiet(), source)
-        artifact.open()
+        artifact = self.whole(self.quiet(), source)
         if not artifact.history:
             return None
-        artifact.entries()
         artifact.track, artifact.submission = Track(source), []
         artifact.removals = self.removals.get(source, [])
         artifact.first = {}
@@ -264,12 +282,8 @@ class Governed:
 
     def check_events(self):  # REV-32
         for number, event in self.decided.items():
-            editors = [by for by, *_ in event]
-            most = max(editors, key=lambda by: (editors.count(by), by.encode()))
-            approved = {change for by, change, is_mine, *_ in event if is_mine and by == most}
-            for by, change, _, id, version in event:
-                if by != most or change and change not in approved:
-                    self.find("approval-unauthorised", id, version, number)
+            for id, version in contradicted(event):
+                self.find("approval-unauthorised", id, version, number)
 
     def split_changes(self):  # REV-8
         for one, id, to, sealed, _ in self.parts:
@@ -282,6 +296,14 @@ class Governed:
                 if other["change"] == one["change"] and is_split:
                     self.find("approval-missing", id, one["version"], sealed)
                     break
+
+
+def contradicted(event):  # REV-32
+    """The versions of an event that its other versions contradict."""
+    editors = [by for by, *_ in event]
+    most = max(editors, key=lambda by: (editors.count(by), by.encode()), default=None)
+    approved = {change for by, change, is_mine, *_ in event if is_mine and by == most}
+    return [(id, version) for by, change, _, id, version in event if by != most or change and change not in approved]
 
 
 def authorities_of(config):

@@ -423,16 +423,6 @@ class Verifier(Foreign, Governed, Staging):
             return False
         return bool(node) and node.kind == "map" and node.get(key) is not None
 
-    @staticmethod
-    def setting(text, *keys):
-        try:
-            node = read_yaml(normalise(text))
-        except Refused:
-            return None
-        for key in keys:
-            node = node.get(key) if node and node.kind == "map" else None
-        return None if node is None or node.is_null or node.kind == "map" else node.text
-
 
 def strict_checkpoints(full, begun, wanted, count):  # VER-19
     """The numbers of the strict checkpoints; `wanted` is C: checkpoint and form, in order."""

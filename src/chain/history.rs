@@ -255,6 +255,13 @@ impl History {
         }
     }
 
+    /// The history of these entries, which come from no file.
+    pub(crate) fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
+        let slot =
+            |entry: Entry| Slot { line: 0, at: 0, version: Some(entry.version), entry: Ok(entry) };
+        Self { slots: entries.into_iter().map(slot).collect(), ..Self::new() }
+    }
+
     /// Reads a history: one in our own spelling at the speed of a scan, any other by the reader of
     /// all YAML. Both give the same value.
     ///

@@ -13,7 +13,32 @@ use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::number::Version;
-use crate::vault::files::Files;
+use crate::vault::files::{FileError, Files};
+
+/// A place that histories are read from, with the texts that they name: a vault, or a bundle.
+pub(crate) trait Histories: std::fmt::Debug + Sync {
+    /// The history of an artifact.
+    ///
+    /// # Errors
+    /// [`ChainError::HistoryMissing`], or why it cannot be read.
+    fn history(&self, id: &DocumentId) -> Result<History, ChainError>;
+
+    /// The bytes of a keyframe or of a diff; `None` if the file is missing.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is too long.
+    fn stored(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>, FileError>;
+}
+
+impl Histories for Files {
+    fn history(&self, id: &DocumentId) -> Result<History, ChainError> {
+        load(self, id)
+    }
+
+    fn stored(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
+        self.read_optional(path, limit)
+    }
+}
 
 /// Whether the vault holds the history of an artifact, readable or not.
 /// A chain that checkpoints bind is its own.
@@ -74,8 +99,8 @@ pub struct Replay<'v> {
 /// Where the texts are that a history does not have itself.
 #[derive(Clone, Copy, Debug)]
 enum Stored<'v> {
-    /// In the files of a vault.
-    Vault(&'v Files),
+    /// Next to the histories.
+    Beside(&'v dyn Histories),
     /// There is one keyframe, and these are its bytes.
     Keyframe(&'v [u8]),
 }
@@ -83,7 +108,16 @@ enum Stored<'v> {
 impl<'v> Replay<'v> {
     /// Starts after the entry with chain hash `previous`, before a keyframe.
     pub fn new(files: &'v Files, id: &'v DocumentId, previous: Option<Digest>) -> Self {
-        Self::of(Stored::Vault(files), id, previous)
+        Self::within(files, id, previous)
+    }
+
+    /// The same for histories of any place.
+    pub(crate) fn within(
+        histories: &'v dyn Histories,
+        id: &'v DocumentId,
+        previous: Option<Digest>,
+    ) -> Self {
+        Self::of(Stored::Beside(histories), id, previous)
     }
 
     /// The same without a vault: the first entry is a keyframe with these bytes, and each that
@@ -193,7 +227,7 @@ impl<'v> Replay<'v> {
             TextStorage::Keyframe => {
                 let path = self.id.keyframe_path(entry.version);
                 let bytes = match self.stored {
-                    Stored::Vault(files) => files.read_optional(&path, limit::DOCUMENT)?,
+                    Stored::Beside(histories) => histories.stored(&path, limit::DOCUMENT)?,
                     Stored::Keyframe(bytes) => Some(bytes.to_vec()),
                 };
                 let Some(bytes) = bytes else { return Err(ChainError::KeyframeMissing(path)) };
@@ -214,7 +248,7 @@ impl<'v> Replay<'v> {
             TextStorage::DiffFile => {
                 let path = self.id.diff_path(entry.version);
                 let bytes = match self.stored {
-                    Stored::Vault(files) => files.read_optional(&path, limit::HISTORY)?,
+                    Stored::Beside(histories) => histories.stored(&path, limit::HISTORY)?,
                     Stored::Keyframe(_) => None,
                 };
                 let Some(bytes) = bytes else { return Err(ChainError::DiffMissing(path)) };

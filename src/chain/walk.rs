@@ -11,11 +11,10 @@ use super::described::{self, Described};
 use super::diff::change::Changes;
 use super::error::ChainError;
 use super::history::{Entry, Fault, History, Slot, TextStorage};
-use super::replay::Replay;
+use super::replay::{Histories, Replay};
 use super::vouched::{check_retirement, describes_itself};
 use crate::document::review::ReviewFields;
 use crate::model::id::DocumentId;
-use crate::vault::files::Files;
 
 /// Walks over the entries of a history.
 #[derive(Debug)]
@@ -76,11 +75,15 @@ pub(crate) struct Recomputed<'w, 'v> {
 
 impl<'v> Walk<'v> {
     /// Stands before the first entry.
-    pub(crate) fn new(files: &'v Files, id: &'v DocumentId, history: &'v History) -> Self {
+    pub(crate) fn new(
+        histories: &'v dyn Histories,
+        id: &'v DocumentId,
+        history: &'v History,
+    ) -> Self {
         Self {
             id,
             slots: history.slots.iter().enumerate(),
-            replay: Replay::new(files, id, None),
+            replay: Replay::within(histories, id, None),
             described: described::Reader::default(),
             compared: compared(history),
             published: None,

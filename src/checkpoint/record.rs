@@ -156,7 +156,9 @@ impl<'c> Searched<'c> {
 
     /// The artifacts that a checkpoint sets or removes.
     pub(crate) fn changed_by(&self, checkpoint: CheckpointNumber) -> Vec<DocumentId> {
-        if let Some(found) = self.checkpoints.iter().find(|found| found.number == checkpoint) {
+        let place = self.checkpoints.partition_point(|found| found.number < checkpoint);
+        if let Some(found) = self.checkpoints.get(place).filter(|found| found.number == checkpoint)
+        {
             let set = found.set.iter().map(|(id, _)| id);
             return set.chain(&found.removed).cloned().collect();
         }

@@ -7,7 +7,7 @@ use super::approvals::{Approvals, Around};
 use super::in_force::InForce;
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, History};
-use crate::chain::replay;
+use crate::chain::replay::Histories;
 use crate::chain::walk::Walk;
 use crate::checkpoint::record::{Records, Removals, Seal};
 use crate::document::review::ReviewState;
@@ -15,7 +15,6 @@ use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::review::{Fault, FaultKind, MovedText, Rules, Track, fields_of};
-use crate::vault::files::Files;
 
 /// What moves made of the documents that they retired, for each checkpoint at which a first version
 /// may be the target of one. The history of each source is read once.
@@ -98,8 +97,8 @@ impl Moves {
 /// The surroundings of every history of a vault.
 #[derive(Clone, Copy)]
 pub(crate) struct Judge<'j> {
-    /// The files of the vault.
-    pub(crate) files: &'j Files,
+    /// The histories.
+    pub(crate) from: &'j dyn Histories,
     /// The rules in force.
     pub(crate) in_force: &'j InForce,
     /// What the log records of each artifact.
@@ -116,7 +115,7 @@ impl Judge<'_> {
     pub(crate) fn track(&self, id: &DocumentId, history: &History) -> Result<Track, ChainError> {
         let record = self.records.record(id);
         let mut approvals = Approvals::new(id);
-        let mut walk = Walk::new(self.files, id, history);
+        let mut walk = Walk::new(self.from, id, history);
         while let Some(step) = walk.next() {
             let Some((entry, text, fields)) = step.vouched()? else { continue };
             let fields = Some(fields.as_deref());
@@ -133,10 +132,10 @@ impl Judge<'_> {
         checkpoint: CheckpointNumber,
     ) -> Option<Moved> {
         let rules = self.rules_before(checkpoint)?;
-        let history = replay::load(self.files, source).ok()?;
+        let history = self.from.history(source).ok()?;
         let record = self.records.record(source);
         let mut approvals = Approvals::new(source);
-        let mut walk = Walk::new(self.files, source, &history);
+        let mut walk = Walk::new(self.from, source, &history);
         while let Some(step) = walk.next() {
             let (entry, text, fields) = step.vouched().ok()??;
             let event = record.event_of(entry);

@@ -1,25 +1,25 @@
 //! Whether what checkpoints seal and remove was approved, from the log and one history at a time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 
 use super::approvals::{Approvals, Taken};
-use super::decided::{Contradiction, Decided, contradictions};
+use super::decided::{Contradiction, contradictions};
 use super::in_force::InForce;
 use super::moves::{Judge, Moves};
 use crate::chain::error::{ChainError, Unapproved};
 use crate::chain::history::{Entry, History};
-use crate::chain::replay;
+use crate::chain::replay::Histories;
 use crate::chain::walk::Walk;
-use crate::checkpoint::record::{Record, Records, Removal, Searched};
+use crate::checkpoint::record::{Record, Records, Removal, Seal, Searched};
 use crate::checkpoint::state::Mark;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::review::{Fault, Track};
-use crate::vault::files::Files;
 
 /// Judges what the checkpoints of a log seal and remove.
 #[derive(Debug)]
@@ -42,47 +42,142 @@ impl<'c> Sealings<'c> {
     }
 
     /// The rules in force at each checkpoint.
-    pub(crate) fn in_force(&self, files: &Files) -> &InForce {
-        self.in_force.get_or_init(|| InForce::of(files, &self.records))
+    pub(crate) fn in_force(&self, from: &dyn Histories) -> &InForce {
+        self.in_force.get_or_init(|| InForce::of(from, &self.records))
     }
 
     /// What is wrong with the approval of a version that a checkpoint seals. A version that was
     /// sealed first before the vault was governed needs none.
     pub(crate) fn version(
         &self,
-        files: &Files,
+        from: &dyn Histories,
         (id, history): (&DocumentId, &History),
         (version, chain_hash): (Version, &Digest),
     ) -> Option<ChainError> {
-        if !self.in_force(files).was_governed() {
+        let mark = Mark::new(version, *chain_hash);
+        self.versions(from, (id, history), &BTreeMap::from([(version, mark)])).remove(&version)
+    }
+
+    /// The same of several versions of a history, in one walk.
+    pub(crate) fn versions(
+        &self,
+        from: &dyn Histories,
+        (id, history): (&DocumentId, &History),
+        marks: &BTreeMap<Version, Mark>,
+    ) -> BTreeMap<Version, ChainError> {
+        let mut found = BTreeMap::new();
+        let mut left = BTreeSet::new();
+        for (version, mark) in marks {
+            let Some(seal) = self.approved_by(from, id, *mark) else { continue };
+            let recorded = history.entry(*version).and_then(Entry::published_at);
+            match recorded.filter(|recorded| *recorded != seal.at) {
+                Some(recorded) => {
+                    let bound = format!("the checkpoint that sealed it is of {}", seal.at);
+                    found.insert(*version, ChainError::PublicationTime { recorded, bound });
+                }
+                None => _ = left.insert(*version),
+            }
+        }
+        if left.is_empty() {
+            return found;
+        }
+        let record = self.records.record(id);
+        let walked = self.walk(from, (id, history), &record, |entry, taken| {
+            if left.remove(&entry.version) {
+                let fault = self.fault_of(from, taken);
+                found.extend(fault.map(|fault| (entry.version, fault)));
+            }
+            !left.is_empty()
+        });
+        // What is wrong with the history is reported of the first version after it.
+        let mut broken = walked.err();
+        for version in left {
+            let why = broken.take().unwrap_or(ChainError::VersionMissing(version));
+            found.insert(version, why);
+        }
+        found
+    }
+
+    /// Returns the first checkpoint that seals a version, if the version needs an approval: if the
+    /// vault was governed before that checkpoint.
+    pub(crate) fn approved_by(
+        &self,
+        from: &dyn Histories,
+        id: &DocumentId,
+        mark: Mark,
+    ) -> Option<Seal> {
+        if !self.in_force(from).was_governed() {
             return None;
         }
         let record = self.records.record(id);
-        let mark = Mark::new(version, *chain_hash);
         let first = record.seals.iter().find(|seal| seal.mark == mark)?;
-        self.in_force(files).rules_before(first.checkpoint)?;
-        let recorded = history.entry(version).and_then(Entry::published_at);
-        if let Some(recorded) = recorded.filter(|recorded| *recorded != first.at) {
-            let bound = format!("the checkpoint that sealed it is of {}", first.at);
-            return Some(ChainError::PublicationTime { recorded, bound });
+        self.in_force(from).rules_before(first.checkpoint)?;
+        Some(*first)
+    }
+
+    /// What the log records of an artifact.
+    pub(crate) fn record(&self, id: &DocumentId) -> Cow<'_, Record> {
+        self.records.record(id)
+    }
+
+    /// The artifacts that the event of a checkpoint publishes or retires.
+    pub(crate) fn changed_by(&self, checkpoint: CheckpointNumber) -> Vec<DocumentId> {
+        self.records.changed_by(checkpoint)
+    }
+
+    /// Returns the event that may have moved a document here: the one of a governed vault that
+    /// publishes its first version and retires documents.
+    pub(crate) fn moved_by(
+        &self,
+        from: &dyn Histories,
+        id: &DocumentId,
+    ) -> Option<CheckpointNumber> {
+        let record = self.records.record(id);
+        let first = record.seals.first().filter(|s| s.mark.version == Some(Version::FIRST))?;
+        self.in_force(from).rules_before(first.checkpoint)?;
+        (!self.retired_by(first.checkpoint).is_empty()).then_some(first.checkpoint)
+    }
+
+    fn retired_by(&self, checkpoint: CheckpointNumber) -> Vec<DocumentId> {
+        let changed = self.records.changed_by(checkpoint).into_iter();
+        let is_retired = |id: &DocumentId| {
+            id.is_document() && self.records.record(id).removed_by().contains(&checkpoint)
+        };
+        changed.filter(is_retired).collect()
+    }
+
+    /// Returns the documents that an event retired, with those from which these were moved, and so
+    /// on; each with the event that retired it.
+    pub(crate) fn sources(
+        &self,
+        from: &dyn Histories,
+        event: CheckpointNumber,
+    ) -> Vec<(DocumentId, CheckpointNumber)> {
+        let (mut seen, mut waiting) = (BTreeSet::from([event]), vec![event]);
+        let mut found = Vec::new();
+        while let Some(event) = waiting.pop() {
+            for source in self.retired_by(event) {
+                waiting.extend(self.moved_by(from, &source).filter(|at| seen.insert(*at)));
+                found.push((source, event));
+            }
         }
-        self.judge(files, (id, history), &record, |entry| entry.version == version)
+        found
     }
 
     /// What is wrong with the approval of each event of a history, as far as the chain vouches for it.
     pub(crate) fn events(
         &self,
-        files: &Files,
+        from: &dyn Histories,
         (id, history): (&DocumentId, &History),
     ) -> BTreeMap<Version, ChainError> {
-        let (mut found, in_force) = (BTreeMap::new(), self.in_force(files));
+        let (mut found, in_force) = (BTreeMap::new(), self.in_force(from));
         if !in_force.was_governed() {
             return found;
         }
         let record = self.records.record(id);
-        let judge = Judge { files, in_force, records: &self.records, moves: &self.moves };
+        let judge = Judge { from, in_force, records: &self.records, moves: &self.moves };
         let mut approvals = Approvals::new(id);
-        let mut walk = Walk::new(files, id, history);
+        let mut walk = Walk::new(from, id, history);
         while let Some(step) = walk.next() {
             let Ok(Some((entry, text, fields))) = step.vouched() else { break };
             let event = record.event_of(entry);
@@ -91,7 +186,7 @@ impl<'c> Sealings<'c> {
             let Some(decided) = taken.decided else { continue };
             let own = taken.faults.into_iter().next();
             let fault = own.or_else(|| {
-                let event = self.event(files, decided.checkpoint());
+                let event = self.event(from, decided.checkpoint());
                 let of = event.get()?.iter().find(|one| one.is_of(&decided))?;
                 Some((of.version, of.fault.clone()))
             });
@@ -108,7 +203,7 @@ impl<'c> Sealings<'c> {
     /// The first version that the chain does not vouch for.
     pub(crate) fn track(
         &self,
-        files: &Files,
+        files: &dyn Histories,
         id: &DocumentId,
         history: &History,
     ) -> Result<Track, ChainError> {
@@ -117,35 +212,35 @@ impl<'c> Sealings<'c> {
     }
 
     /// What is wrong with the removal of an artifact that no later checkpoint seals.
-    pub(crate) fn removal(&self, files: &Files, id: &DocumentId) -> Option<ChainError> {
-        if !self.in_force(files).was_governed() {
+    pub(crate) fn removal(&self, from: &dyn Histories, id: &DocumentId) -> Option<ChainError> {
+        if !self.in_force(from).was_governed() {
             return None;
         }
         let record = self.records.record(id);
-        self.removal_of(files, id, &record, record.removed()?)
+        self.removal_of(from, id, &record, record.removed()?)
     }
 
     /// What is wrong with the removal of an artifact by a checkpoint.
     pub(crate) fn removal_by(
         &self,
-        files: &Files,
+        from: &dyn Histories,
         id: &DocumentId,
         checkpoint: CheckpointNumber,
     ) -> Option<ChainError> {
-        self.in_force(files).rules_before(checkpoint)?;
+        self.in_force(from).rules_before(checkpoint)?;
         let record = self.records.record(id);
         let removal = record.removals.iter().find(|removal| removal.checkpoint == checkpoint)?;
-        self.removal_of(files, id, &record, *removal)
+        self.removal_of(from, id, &record, *removal)
     }
 
     /// Every removal without a valid approval, in byte order of the ids.
-    pub(crate) fn removals(&self, files: &Files) -> Vec<(DocumentId, ChainError)> {
-        if !self.in_force(files).was_governed() {
+    pub(crate) fn removals(&self, from: &dyn Histories) -> Vec<(DocumentId, ChainError)> {
+        if !self.in_force(from).was_governed() {
             return Vec::new();
         }
         let removed = self.records.removed().into_par_iter();
         let judged = removed.filter_map(|(id, record)| {
-            let found = self.removal_of(files, &id, &record, record.removed()?)?;
+            let found = self.removal_of(from, &id, &record, record.removed()?)?;
             Some((id, found))
         });
         judged.collect()
@@ -153,12 +248,12 @@ impl<'c> Sealings<'c> {
 
     fn removal_of(
         &self,
-        files: &Files,
+        from: &dyn Histories,
         id: &DocumentId,
         record: &Record,
         Removal { checkpoint, at }: Removal,
     ) -> Option<ChainError> {
-        self.in_force(files).rules_before(checkpoint)?;
+        self.in_force(from).rules_before(checkpoint)?;
         let unrecorded = || {
             let message = "the checkpoint removes it, but its history does not record a retirement"
                 .to_owned();
@@ -166,33 +261,41 @@ impl<'c> Sealings<'c> {
             let version = version.unwrap_or_default();
             Some(Unapproved { code: "unrecorded-removal", version, message }.into())
         };
-        let history = replay::load(files, id).ok();
+        let history = from.history(id).ok();
         let retires = |entry: &Entry| entry.retired_at() == Some(at);
         let Some(history) = history.filter(|history| history.entries().any(&retires)) else {
             return unrecorded();
         };
-        self.judge(files, (id, &history), record, retires)
+        self.judge(from, (id, &history), record, retires)
     }
 
     /// What is wrong with the approval of the first version of a history that is asked for.
     fn judge(
         &self,
-        files: &Files,
+        from: &dyn Histories,
         (id, history): (&DocumentId, &History),
         record: &Record,
         is_it: impl Fn(&Entry) -> bool,
     ) -> Option<ChainError> {
-        let decided = match self.decided(files, (id, history), record, is_it) {
-            Ok(decided) => decided,
-            Err(why) => return Some(why),
-        };
-        let event = self.event(files, decided.checkpoint());
+        match self.said(from, (id, history), record, is_it) {
+            Ok(taken) => self.fault_of(from, taken),
+            Err(why) => Some(why),
+        }
+    }
+
+    /// What is wrong with a version, or with what other versions of its event say of it.
+    fn fault_of(&self, from: &dyn Histories, taken: Taken) -> Option<ChainError> {
+        if let Some((version, fault)) = taken.faults.into_iter().next() {
+            return Some(unapproved(version, fault));
+        }
+        let Some(decided) = taken.decided else { return Some(ChainError::HistoryMissing) };
+        let event = self.event(from, decided.checkpoint());
         let found = event.get()?.iter().find(|one| one.is_of(&decided))?;
         Some(unapproved(found.version, found.fault.clone()))
     }
 
     /// What the versions of an event say of each other (REV-32).
-    fn event(&self, files: &Files, checkpoint: CheckpointNumber) -> Event {
+    fn event(&self, from: &dyn Histories, checkpoint: CheckpointNumber) -> Event {
         let event = {
             // A thread that panicked has left whole entries.
             let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,41 +306,43 @@ impl<'c> Sealings<'c> {
             let changed = self.records.changed_by(checkpoint).into_iter();
             // What is wrong with another version alone is said of that one.
             let decided = changed.filter_map(|id| {
-                let (history, record) = (replay::load(files, &id).ok()?, self.records.record(&id));
+                let (history, record) = (from.history(&id).ok()?, self.records.record(&id));
                 let is_it = |entry: &Entry| record.event_of(entry) == Some(checkpoint);
-                self.said(files, (&id, &history), &record, is_it).ok()?.decided
+                self.said(from, (&id, &history), &record, is_it).ok()?.decided
             });
             contradictions(&decided.collect::<Vec<_>>())
         });
         event
     }
 
-    /// What the first version of a history that is asked for decided, if nothing is wrong with it.
-    fn decided(
+    fn said(
         &self,
-        files: &Files,
+        from: &dyn Histories,
         of: (&DocumentId, &History),
         record: &Record,
         is_it: impl Fn(&Entry) -> bool,
-    ) -> Result<Decided, ChainError> {
-        let taken = self.said(files, of, record, is_it)?;
-        match taken.faults.into_iter().next() {
-            Some((version, fault)) => Err(unapproved(version, fault)),
-            None => taken.decided.ok_or(ChainError::HistoryMissing),
-        }
+    ) -> Result<Taken, ChainError> {
+        let mut found = None;
+        self.walk(from, of, record, |entry, taken| {
+            found = is_it(entry).then_some(taken);
+            found.is_none()
+        })?;
+        let next = || of.1.last_version().unwrap_or_default().next();
+        found.ok_or_else(|| ChainError::VersionMissing(next()))
     }
 
-    fn said(
+    /// Judges the versions of a history in order, as long as `goes_on` with them.
+    fn walk(
         &self,
-        files: &Files,
+        from: &dyn Histories,
         (id, history): (&DocumentId, &History),
         record: &Record,
-        is_it: impl Fn(&Entry) -> bool,
-    ) -> Result<Taken, ChainError> {
-        let in_force = self.in_force(files);
-        let judge = Judge { files, in_force, records: &self.records, moves: &self.moves };
+        mut goes_on: impl FnMut(&Entry, Taken) -> bool,
+    ) -> Result<(), ChainError> {
+        let in_force = self.in_force(from);
+        let judge = Judge { from, in_force, records: &self.records, moves: &self.moves };
         let mut approvals = Approvals::new(id);
-        let mut walk = Walk::new(files, id, history);
+        let mut walk = Walk::new(from, id, history);
         while let Some(step) = walk.next() {
             let mut version = match step.version {
                 Ok(version) => version,
@@ -253,11 +358,11 @@ impl<'c> Sealings<'c> {
             };
             let entry = version.entry;
             let taken = approvals.take((entry, text), record.event_of(entry), &judge);
-            if is_it(entry) {
-                return Ok(taken);
+            if !goes_on(entry, taken) {
+                break;
             }
         }
-        Err(ChainError::VersionMissing(history.last_version().unwrap_or_default().next()))
+        Ok(())
     }
 }
 

@@ -41,18 +41,16 @@ impl Settings {
     /// Those of a checkpoint whose configuration this is.
     pub(super) fn of(snapshot: &Snapshot<'_>, config: &Result<Option<&Config>, Withheld>) -> Self {
         let Ok(config) = config else { return Self { markup: Markup::Unknown, stewards: None } };
-        Self::read(*config, || snapshot.stewards_in_force())
+        let stewards = || stewards::read(&snapshot.stewards_in_force()?).stewards;
+        Self::read(*config, stewards)
     }
 
-    /// Those of a checkpoint with this configuration, none if it holds none, and with this text of
-    /// `stewards.yaml`, which is asked for only where it counts.
-    pub(crate) fn read(config: Option<&Config>, sealed: impl FnOnce() -> Option<String>) -> Self {
+    /// Those of a checkpoint with this configuration, none if it holds none, and with these stewards,
+    /// which are asked for only where they count.
+    pub(crate) fn read(config: Option<&Config>, found: impl FnOnce() -> Option<Stewards>) -> Self {
         let markup = config.map(Markup::of).unwrap_or_default();
         let is_governed = |config: &&Config| config.governance == Governance::Governed;
-        let stewards = config
-            .filter(is_governed)
-            .and_then(|_| sealed())
-            .and_then(|text| stewards::read(&text).stewards);
+        let stewards = config.filter(is_governed).and_then(|_| found());
         Self { markup, stewards }
     }
 

@@ -143,6 +143,7 @@ mod tamper;
 mod tampering;
 mod trace;
 mod unapproved;
+mod unapproved_bundles;
 mod unrecorded_head;
 mod untouched;
 mod validate;

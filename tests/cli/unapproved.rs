@@ -11,13 +11,13 @@ const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@x.com, role: revi
     {principal: kim@x.com, role: reviewer}\n  - {principal: ana@x.com, role: editor}\nreview:\n  \
     folders:\n    nodes/two/: {required: 2}\n";
 
-const BO: &str = "bo@x.com";
-const ANA: &str = "ana@x.com";
-const EVE: &str = "eve@x.com";
-const SECRET: &str = "unreviewed words";
+pub(crate) const BO: &str = "bo@x.com";
+pub(crate) const ANA: &str = "ana@x.com";
+pub(crate) const EVE: &str = "eve@x.com";
+pub(crate) const SECRET: &str = "unreviewed words";
 
 /// A governed vault; Bo and Kim review, Ana edits. `nodes/a` was published before it was governed.
-fn governed() -> Place {
+pub(crate) fn governed() -> Place {
     governed_by(STEWARDS)
 }
 
@@ -35,7 +35,7 @@ fn governed_by(stewards: &str) -> Place {
     place
 }
 
-fn by(place: &Place, who: &str, line: &str) -> Output {
+pub(crate) fn by(place: &Place, who: &str, line: &str) -> Output {
     place.ctx(&format!("{line} --as {who}@x.com"))
 }
 
@@ -112,51 +112,53 @@ fn is_left_out(place: &Place, id: &str, code: &str) {
     }
 }
 
-type Forgery = fn(&mut Forger<'_>);
+pub(crate) type Forgery = fn(&mut Forger<'_>);
+
+/// Publications past the review: the document, the finding, what is wrong, and how to make it.
+pub(crate) const FORGERIES: [(&str, &str, &str, Forgery); 7] = [
+    ("nodes/a", "approval-self", "its author approved it", |f| {
+        f.submit("nodes/a", BO, SECRET);
+        f.approve("nodes/a", BO, BO);
+    }),
+    ("nodes/a", "approval-unauthorised", "an editor approved it", |f| {
+        f.submit("nodes/a", BO, SECRET);
+        f.approve("nodes/a", ANA, ANA);
+    }),
+    ("nodes/a", "approval-unauthorised", "no editor submitted it", |f| {
+        f.submit("nodes/a", EVE, SECRET);
+        f.approve("nodes/a", BO, BO);
+    }),
+    ("nodes/two/c", "approval-missing", "one of two approved it", |f| {
+        f.submit("nodes/two/c", ANA, SECRET);
+        f.approve("nodes/two/c", BO, BO);
+    }),
+    ("nodes/a", "approval-altered", "the approval added a line", |f| {
+        f.submit("nodes/a", ANA, "fine\n");
+        let fields = [("review", "approved"), ("approved_by", BO), ("approved_at", "AT")];
+        let text = f.stamped("nodes/a", "published", &fields) + SECRET;
+        f.add("nodes/a", BO, Becomes::Published, &text);
+        f.seal(&["nodes/a"], &[]);
+    }),
+    ("nodes/a", "approval-missing", "nobody reviewed it", |f| {
+        let text = f.stamped("nodes/a", "published", &[]) + SECRET;
+        f.add("nodes/a", ANA, Becomes::Published, &text);
+        f.seal(&["nodes/a"], &[]);
+    }),
+    ("nodes/a", "approval-missing", "the submission is of what was published before", |f| {
+        f.submit("nodes/a", ANA, "fine\n");
+        let fields = [("review", "approved"), ("approved_by", BO), ("approved_at", "AT")];
+        let text = f.stamped("nodes/a", "published", &fields);
+        f.add("nodes/a", BO, Becomes::Published, &text);
+        f.seal(&["nodes/a"], &[]);
+        let text = f.stamped("nodes/a", "published", &fields) + SECRET;
+        f.add("nodes/a", BO, Becomes::Published, &text);
+        f.seal(&["nodes/a"], &[]);
+    }),
+];
 
 #[test]
 fn readers_leave_out_what_was_published_past_the_review() {
-    let forgeries: [(&str, &str, &str, Forgery); 7] = [
-        ("nodes/a", "approval-self", "its author approved it", |f| {
-            f.submit("nodes/a", BO, SECRET);
-            f.approve("nodes/a", BO, BO);
-        }),
-        ("nodes/a", "approval-unauthorised", "an editor approved it", |f| {
-            f.submit("nodes/a", BO, SECRET);
-            f.approve("nodes/a", ANA, ANA);
-        }),
-        ("nodes/a", "approval-unauthorised", "no editor submitted it", |f| {
-            f.submit("nodes/a", EVE, SECRET);
-            f.approve("nodes/a", BO, BO);
-        }),
-        ("nodes/two/c", "approval-missing", "one of two approved it", |f| {
-            f.submit("nodes/two/c", ANA, SECRET);
-            f.approve("nodes/two/c", BO, BO);
-        }),
-        ("nodes/a", "approval-altered", "the approval added a line", |f| {
-            f.submit("nodes/a", ANA, "fine\n");
-            let fields = [("review", "approved"), ("approved_by", BO), ("approved_at", "AT")];
-            let text = f.stamped("nodes/a", "published", &fields) + SECRET;
-            f.add("nodes/a", BO, Becomes::Published, &text);
-            f.seal(&["nodes/a"], &[]);
-        }),
-        ("nodes/a", "approval-missing", "nobody reviewed it", |f| {
-            let text = f.stamped("nodes/a", "published", &[]) + SECRET;
-            f.add("nodes/a", ANA, Becomes::Published, &text);
-            f.seal(&["nodes/a"], &[]);
-        }),
-        ("nodes/a", "approval-missing", "the submission is of what was published before", |f| {
-            f.submit("nodes/a", ANA, "fine\n");
-            let fields = [("review", "approved"), ("approved_by", BO), ("approved_at", "AT")];
-            let text = f.stamped("nodes/a", "published", &fields);
-            f.add("nodes/a", BO, Becomes::Published, &text);
-            f.seal(&["nodes/a"], &[]);
-            let text = f.stamped("nodes/a", "published", &fields) + SECRET;
-            f.add("nodes/a", BO, Becomes::Published, &text);
-            f.seal(&["nodes/a"], &[]);
-        }),
-    ];
-    for (id, code, what, forge) in forgeries {
+    for (id, code, what, forge) in FORGERIES {
         let place = governed();
         forge(&mut Forger::new(&place));
         let expected = [(code.to_owned(), id.to_owned())];
@@ -325,7 +327,7 @@ fn a_review_compares_with_the_last_text_that_was_approved() {
 }
 
 /// Approves a version of a governance file that was never submitted, as eve.
-fn replaced(forger: &mut Forger<'_>, id: &str, who: &str, text: &str) {
+pub(crate) fn replaced(forger: &mut Forger<'_>, id: &str, who: &str, text: &str) {
     forger.add(id, who, Becomes::Published, text);
     forger.seal(&[id], &[]);
 }
@@ -449,8 +451,8 @@ fn unapproved_instructions_and_packs_are_left_out() {
     }
 }
 
-#[test]
-fn the_target_of_an_unapproved_move_is_left_out() {
+/// Moves `nodes/a` to `nodes/z` with the approval of an editor.
+pub(crate) fn moved_unapproved() -> Place {
     let place = governed();
     by(&place, "ana", "mv nodes/a nodes/z").ok();
     let mut forger = Forger::new(&place);
@@ -470,6 +472,12 @@ fn the_target_of_an_unapproved_move_is_left_out() {
     let made = made.replace(&updated(&made), &updated(&text));
     forger.add("nodes/z", ANA, Becomes::Published, &made);
     forger.seal(&["nodes/z"], &["nodes/a"]);
+    place
+}
+
+#[test]
+fn the_target_of_an_unapproved_move_is_left_out() {
+    let place = moved_unapproved();
     place.ctx("read nodes/z").exits(1);
     place.ctx("read nodes/a").exits(1);
 }

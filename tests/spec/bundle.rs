@@ -84,6 +84,11 @@ fn every_bundle_of_a_governed_vault_has_the_verdicts_of_its_vector() {
 }
 
 #[test]
+fn every_bundle_with_approvals_has_the_verdicts_of_its_vector() {
+    verdicts("bundle/approvals.json");
+}
+
+#[test]
 fn every_bundle_with_parts_of_texts_has_the_verdicts_of_its_vector() {
     verdicts("bundle/parts.json");
 }

@@ -28,10 +28,11 @@ use crate::workspace::recording::of_log;
 /// its published versions (--document). The same vault, log and arguments give the same bytes. The
 /// bundle has the texts of the versions, so the export is recorded as an access itself, under the
 /// session of CTX_SESSION: --session names what is exported. Where the log is not whole (damage,
-/// lines that are missing or were pruned), the bundle and the report name each place. Not proved is
-/// a text of the first version of a document that was moved under review: who approved the move is
-/// in the history of the former id, which no checkpoint seals. Exit code 1 if
-/// the bundle lacks the proof of a version, or a log is damaged.
+/// lines that are missing or were pruned), the bundle and the report name each place. The bundle of a
+/// governed vault has all checkpoints, and the whole histories by which its approvals are judged. Not
+/// proved is a text of the first version of a document that was moved under review: who approved the
+/// move is in the history of the former id, which no checkpoint seals. Exit code 1 if the bundle lacks
+/// the proof of a version, or a log is damaged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx evidence export 0a1b2c3d-17 -o access.tar\n  \
 ctx evidence export --session s-42 -o session.tar\n  \
@@ -85,7 +86,7 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
     // Whose session is exported sees its entries.
     let (workspace, labels) = (&session.workspace, session.workspace.labels()?);
     let staged_of = |source: &DocumentId| workspace.visible_staged(&vault, &labels, source);
-    let exported = export(&vault, &chronicle, (scope, &staged_of), (&found, gaps))?;
+    let exported = export((&vault, &chronicle), &head, (scope, &staged_of), (&found, gaps))?;
     let exported = session.release(exported);
     if is_stdout {
         session.ui.bytes(&exported.bytes);

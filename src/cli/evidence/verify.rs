@@ -18,7 +18,8 @@ use crate::workspace::bundle;
 /// Recomputes every hash of the bundle, from each text that was handed out to the head of the
 /// checkpoint log. An item is `proved`, `not proved` with what is missing, or `contradicted` with
 /// where. Without --expect-head the head is not anchored: the bundle holds, but nothing from
-/// elsewhere was compared with it. Who had the bundle could replace lines of the log in it and list
+/// elsewhere was compared with it. In a governed vault each approval is judged as `ctx verify` judges
+/// it. Who had the bundle could replace lines of the log in it and list
 /// everything again: with --expect-sha256 the file is compared with the hash that `ctx evidence export`
 /// printed. Exit code 1 if an item is contradicted or its proof is missing.
 #[derive(Debug, clap::Args)]

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::judged::add_histories;
 use super::manifest::{
     CHECKPOINTS, FORM, FileRef, Gap, INDEX, LINES, LineRef, MANIFEST, Manifest, README, Scope,
     UNJUDGED, VersionRef,
@@ -15,10 +16,12 @@ use crate::audit::{HeadRef, Line, RawLine, Traced};
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::record::Searched;
+use crate::checkpoint::state::Mark;
 use crate::evidence::staged::StagedOf;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::policy::Sealings;
+use crate::resolve::Snapshot;
 use crate::vault::Vault;
 
 /// A bundle, and what it cannot prove.
@@ -66,8 +69,8 @@ pub(crate) enum ExportError {
 /// # Errors
 /// See [`ExportError`].
 pub(crate) fn export(
-    vault: &Vault,
-    chronicle: &Chronicle<'_>,
+    (vault, chronicle): (&Vault, &Chronicle<'_>),
+    head: &Snapshot<'_>,
     (scope, staged_of): (Scope, &StagedOf<'_>),
     (lines, gaps): (&[RawLine], Vec<Gap>),
 ) -> Result<Traced<Exported>, ExportError> {
@@ -91,15 +94,20 @@ pub(crate) fn export(
     }
     needed.add_governance(chronicle);
     let approvals = Sealings::new(Searched::new(chronicle.checkpoints().to_vec()));
+    let heads = lines.iter().filter_map(|raw| Some(raw.line.request.head.as_ref()?.checkpoint));
+    let (is_ungoverned, unreadable) =
+        add_histories(&mut needed, (vault.files(), head), &approvals, heads);
+    begins_later &= is_ungoverned;
     let Sealed { mut files, versions, mut unproved, texts: mut handed_out, .. } =
         Sealed::of(vault, needed)?;
     entries.add_promoted(&versions, &files);
     let staged = StagedPart::of(vault, staged_of, &entries, &mut files)?;
+    unproved.extend(unreadable);
     unproved.extend(staged.unproved);
     handed_out.extend(staged.texts);
     let texts = proofs(vault, chronicle, &texts, &versions);
     let mut gaps = gaps;
-    gaps.extend(versions.iter().filter_map(|version| unapproved(vault, &approvals, version)));
+    gaps.extend(unapproved(vault, &approvals, &versions));
     let previous = add_checkpoints(&mut files, chronicle, (lines, &versions), begins_later)?;
     let mut log = Vec::new();
     lines.iter().for_each(|line| log.extend([&line.bytes[..], b"\n"].concat()));
@@ -109,8 +117,8 @@ pub(crate) fn export(
         file: line.file.clone(),
         line: line.number,
     };
-    let head = chronicle.head();
-    let head = head.map(|head| HeadRef { checkpoint: head.number.0, hash: head.hash.to_string() });
+    let last = chronicle.head();
+    let head = last.map(|head| HeadRef { checkpoint: head.number.0, hash: head.hash.to_string() });
     let manifest = Manifest {
         v: FORM,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
@@ -130,18 +138,26 @@ pub(crate) fn export(
     Ok(Traced::new(exported, handed_out))
 }
 
-/// What is wrong with the approval of a version: the bundle proves that it was handed out, and says
-/// that no valid approval published it.
-fn unapproved(vault: &Vault, approvals: &Sealings<'_>, version: &VersionRef) -> Option<Gap> {
-    let files = vault.files();
-    let id: DocumentId = version.id.parse().ok()?;
-    let history = replay::load(files, &id).ok()?;
-    let number = Version(version.version);
-    let chain_hash = history.entry(number)?.chain_hash;
-    let found = approvals.version(files, (&id, &history), (number, &chain_hash))?;
-    let code = found.unapproved().map_or(UNJUDGED, |found| found.code).to_owned();
-    let why = format!("version {number}: {found}");
-    Some(Gap { code, file: id.history_path(), line: version.version, why })
+/// What is wrong with the approvals of versions: the bundle proves that they were handed out, and says
+/// that no valid approval published them.
+fn unapproved(vault: &Vault, approvals: &Sealings<'_>, versions: &[VersionRef]) -> Vec<Gap> {
+    let (files, mut gaps) = (vault.files(), Vec::new());
+    for of_id in versions.chunk_by(|a, b| a.id == b.id) {
+        let id = of_id.first().and_then(|first| first.id.parse::<DocumentId>().ok());
+        let history = id.and_then(|id| Some((replay::load(files, &id).ok()?, id)));
+        let Some((history, id)) = history else { continue };
+        let sealed = of_id.iter().filter(|version| !version.checkpoints.is_empty());
+        let marks = sealed.filter_map(|version| {
+            let entry = history.entry(Version(version.version))?;
+            Some((entry.version, Mark::new(entry.version, entry.chain_hash)))
+        });
+        for (version, found) in approvals.versions(files, (&id, &history), &marks.collect()) {
+            let code = found.unapproved().map_or(UNJUDGED, |found| found.code).to_owned();
+            let why = format!("version {version}: {found}");
+            gaps.push(Gap { code, file: id.history_path(), line: version.0, why });
+        }
+    }
+    gaps
 }
 
 /// The bundle of these files, with what people read of them and the manifest.

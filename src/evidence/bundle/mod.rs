@@ -6,6 +6,7 @@
 //! Nothing of a bundle is written to the disk, and no name in it is followed.
 
 pub(crate) mod export;
+mod judged;
 pub(crate) mod manifest;
 pub(crate) mod page;
 mod pieces;

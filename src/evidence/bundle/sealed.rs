@@ -90,17 +90,36 @@ impl Needed {
         if before().any(|entry| entry.is_published() || !id.is_document()) {
             return false;
         }
-        let upon = history.entries().filter(|entry| entry.version <= first);
-        let keyframes = upon.filter(|entry| entry.stored == TextStorage::Keyframe);
-        for keyframe in keyframes.filter(|keyframe| keyframe.version > Version::FIRST) {
-            self.versions.entry((id.clone(), Version(keyframe.version.0 - 1))).or_default();
-        }
+        self.add_history((id, &history), first);
         true
+    }
+
+    /// Every entry of a history up to a version: this one and the last one before each keyframe, for
+    /// no checkpoint.
+    pub(super) fn add_history(&mut self, (id, history): (&DocumentId, &History), last: Version) {
+        let upon = history.entries().filter(|entry| entry.version <= last);
+        let keyframes = upon.filter(|entry| entry.stored == TextStorage::Keyframe);
+        let keyframes = keyframes.filter(|keyframe| keyframe.version > Version::FIRST);
+        let before = keyframes.map(|keyframe| Version(keyframe.version.0 - 1));
+        for version in before.chain([last]) {
+            self.versions.entry((id.clone(), version)).or_default();
+        }
+    }
+
+    /// The checkpoints that versions are to be proved for.
+    pub(super) fn checkpoints(&self) -> BTreeSet<u64> {
+        self.versions.values().flatten().copied().collect()
+    }
+
+    /// The versions that are to be proved for a checkpoint.
+    pub(super) fn sealed(&self) -> impl Iterator<Item = (&DocumentId, Version)> {
+        let sealed = self.versions.iter().filter(|(_, checkpoints)| !checkpoints.is_empty());
+        sealed.map(|((id, version), _)| (id, *version))
     }
 
     /// The governance files in force at each checkpoint that is needed so far, without packs.
     pub(super) fn add_governance(&mut self, chronicle: &Chronicle<'_>) {
-        let wanted: BTreeSet<u64> = self.versions.values().flatten().copied().collect();
+        let wanted = self.checkpoints();
         let mut state = PublishedSet::default();
         for checkpoint in chronicle.checkpoints() {
             checkpoint.apply(&mut state);

@@ -28,6 +28,7 @@ pub(super) struct Log {
     anchor: Option<u64>,
     /// What the maps of checkpoints have of the documents that are asked for.
     marks: BTreeMap<(u64, String), Mark>,
+    checkpoints: Vec<Checkpoint>,
     /// Of a bundle of a document: the checkpoints that set a version of it, with its number.
     published: Vec<(u64, u64)>,
 }
@@ -55,6 +56,7 @@ impl Log {
             let judged = log.head(manifest, &checkpoints, expected);
             log.items.push(Item::new(Kind::Head, "head", judged));
         }
+        log.checkpoints = checkpoints;
         log
     }
 
@@ -151,6 +153,11 @@ impl Log {
             }
             _ => Ok(hash),
         }
+    }
+
+    /// The checkpoints that are proved, and that the head follows.
+    pub(super) fn proved(&self) -> impl Iterator<Item = &Checkpoint> {
+        self.checkpoints.iter().filter(|checkpoint| self.at(checkpoint.number.0).is_ok())
     }
 
     /// The recorded hash of a checkpoint, proved or not.

@@ -1,10 +1,12 @@
 //! Verifying a bundle without its vault, item by item (EVID-17 to EVID-21).
 //!
 //! `log` recomputes the checkpoints, `lines` the lines of the access log, `versions` the texts from
-//! their histories, `reviews` who approved them, `texts` what was handed out of these, `stewards` who
+//! their histories, `reviews` who approved them, `approvals` whether these could, `texts` what was handed out of these, `stewards` who
 //! decided about it, `hydrations` which sources were hydrated, and `staged` what these returned. Each
 //! gives items; none stops at the first that does not hold.
 
+mod approvals;
+mod histories;
 mod hydrations;
 mod lines;
 mod log;
@@ -22,6 +24,7 @@ use super::manifest::{
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::audit::{HeadRef, Line};
 use crate::model::digest::Digest;
+use approvals::Approvals;
 use lines::Lines;
 use log::Log;
 use staged::StagedProofs;
@@ -112,6 +115,8 @@ pub enum Kind {
     Sealed,
     /// That no version of a document was published before the checkpoints of the bundle.
     History,
+    /// That a valid approval published a version.
+    Approval,
     /// A text that was handed out.
     Text,
     /// Who decided about it, and when its approval was due again.
@@ -132,7 +137,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Bundle,
         Self::Scope,
         Self::Gap,
@@ -143,6 +148,7 @@ impl Kind {
         Self::Version,
         Self::Sealed,
         Self::History,
+        Self::Approval,
         Self::Text,
         Self::Steward,
         Self::Hydration,
@@ -166,6 +172,7 @@ impl Kind {
             Self::Version => "version",
             Self::Sealed => "sealed",
             Self::History => "history",
+            Self::Approval => "approval",
             Self::Text => "text",
             Self::Steward => "steward",
             Self::Hydration => "hydration",
@@ -298,11 +305,14 @@ fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Ve
     items.extend(log.items.iter().cloned());
     items.extend(lines.items.iter().cloned());
     items.extend(versions.items.iter().cloned());
+    let approvals = Approvals::read(&manifest, files, &log, &versions);
+    items.extend(approvals.items.iter().cloned());
     let staged = StagedProofs::read(&manifest, files, &lines, &versions);
-    items.extend(texts::items((&manifest, files), &lines, (&log, &versions), &staged));
+    let proved = (&log, &versions, &approvals);
+    items.extend(texts::items((&manifest, files), &lines, proved, &staged));
     items.extend(hydrations::items(&manifest, &lines, &versions));
     items.extend(staged.items.iter().cloned());
-    items.extend(staged.roles(&Stewards::new(&manifest, files, &log, &versions)));
+    items.extend(staged.roles(&Stewards::new(&manifest, files, proved)));
     items.extend(staged.results(&manifest, &lines));
     items.extend(staged.promotions(&manifest, files, &versions));
     let (word, name) = manifest.scope.parts();

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::super::staged::promoted_from;
+use super::histories::Part;
 use super::{Judged, Verdict, not_proved, unprovable};
 use crate::chain::history::{Entry, EntryState, TextStorage};
 use crate::document::Document;
@@ -61,6 +62,8 @@ pub(super) struct Run {
 #[derive(Debug, Default)]
 pub(super) struct Chains {
     chains: Vec<(Option<Digest>, Vec<Step>)>,
+    /// The same entries, as they are stored.
+    pub(super) parts: Vec<Part>,
     /// The chain of an entry, and its place there.
     places: BTreeMap<(DocumentId, Digest), (usize, usize)>,
 }

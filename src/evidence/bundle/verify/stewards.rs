@@ -1,23 +1,26 @@
 //! Who decided about a document that was handed out, and when its approval was due again, by the
 //! governance files that the checkpoint seals (RES-29).
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use super::super::manifest::{Manifest, text_path};
+use super::approvals::Approvals;
 use super::log::Log;
 use super::versions::Versions;
 use super::{Files, Judged, Verdict, contradicted, not_proved};
-use crate::audit::Text;
+use crate::audit;
 use crate::document::Document;
 use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::model::tag::Tag;
+use crate::policy::{File, InForce, Mode};
 use crate::resolve::provenance::Settings;
 use crate::review::Rules;
 use crate::stewards::{self, Role};
-use crate::vault::config::{Config, Governance};
+use crate::vault::config::Config;
 
 /// What a checkpoint says about every document; or why that is not proved.
 type Found = Result<Settings, (Verdict, String)>;
@@ -28,24 +31,20 @@ pub(super) struct Stewards<'b> {
     files: &'b Files<'b>,
     log: &'b Log,
     versions: &'b Versions,
+    approvals: &'b Approvals<'b>,
     /// The version of each governance file at each checkpoint that it is to be proved for.
     places: BTreeMap<(u64, &'b str), usize>,
     known: BTreeMap<u64, Found>,
     markups: BTreeMap<u64, Result<Markup, (Verdict, String)>>,
-    rules: RefCell<BTreeMap<u64, FoundRules>>,
     /// Who reviews a source by the rules of a checkpoint.
     reviewers: RefCell<BTreeMap<(DocumentId, u64, String), bool>>,
 }
-
-/// The rules that a checkpoint seals, none where it governs nothing; or why they are not proved.
-type FoundRules = Result<Option<Rc<Rules>>, (Verdict, String)>;
 
 impl<'b> Stewards<'b> {
     pub(super) fn new(
         manifest: &'b Manifest,
         files: &'b Files<'b>,
-        log: &'b Log,
-        versions: &'b Versions,
+        (log, versions, approvals): (&'b Log, &'b Versions, &'b Approvals<'b>),
     ) -> Self {
         let mut places = BTreeMap::new();
         let files_in_force = [DocumentId::config(), DocumentId::stewards()];
@@ -64,16 +63,16 @@ impl<'b> Stewards<'b> {
             files,
             log,
             versions,
+            approvals,
             places,
             known: BTreeMap::new(),
             markups: BTreeMap::new(),
-            rules: RefCell::default(),
             reviewers: RefCell::default(),
         }
     }
 
     /// Compares what a line says of a text, which is of a version of the bundle.
-    pub(super) fn judge(&mut self, text: &Text, version: usize, checkpoint: u64) -> Judged {
+    pub(super) fn judge(&mut self, text: &audit::Text, version: usize, checkpoint: u64) -> Judged {
         let (manifest, files, versions) = (self.manifest, self.files, self.versions);
         let Some(entry) = versions.entry(version) else {
             return not_proved("the version is not proved");
@@ -119,16 +118,11 @@ impl<'b> Stewards<'b> {
         let Some(checkpoint) = then.max() else {
             return not_proved("the bundle has no rules that were in force then");
         };
-        let known = self.rules.borrow().get(&checkpoint).cloned();
-        let rules = known.unwrap_or_else(|| {
-            let found = self.rules_of(checkpoint);
-            self.rules.borrow_mut().insert(checkpoint, found.clone());
-            found
-        })?;
+        let rules = self.rules_of(checkpoint)?;
         let Some(rules) = rules else { return Ok(()) };
         let key = (source.clone(), checkpoint, who.to_owned());
         let known = self.reviewers.borrow().get(&key).copied();
-        let is_reviewer = known.unwrap_or_else(|| self.is_reviewer(&rules, source, who));
+        let is_reviewer = known.unwrap_or_else(|| self.is_reviewer(rules, source, who));
         self.reviewers.borrow_mut().insert(key, is_reviewer);
         match is_reviewer {
             true => Ok(()),
@@ -136,21 +130,15 @@ impl<'b> Stewards<'b> {
         }
     }
 
-    fn rules_of(&self, checkpoint: u64) -> FoundRules {
-        let Some(config) = self.sealed(&DocumentId::config(), checkpoint)? else {
-            return Ok(None);
-        };
-        let Ok(config) = Config::parse(&config) else {
-            return not_proved("the configuration cannot be read");
-        };
-        if config.governance != Governance::Governed {
-            return Ok(None);
+    /// The rules that are in force after a checkpoint; `None` if it leaves the vault ungoverned.
+    fn rules_of(&self, checkpoint: u64) -> Result<Option<&Rules>, (Verdict, String)> {
+        self.log.at(checkpoint)?;
+        let Some(in_force) = self.approvals.in_force()? else { return Ok(None) };
+        match in_force.at(CheckpointNumber(checkpoint)) {
+            Mode::Ungoverned => Ok(None),
+            Mode::Governed(rules) => Ok(Some(rules)),
+            Mode::Unreadable { .. } => not_proved("the rules in force cannot be read"),
         }
-        let text = self.sealed(&DocumentId::stewards(), checkpoint)?.unwrap_or_default();
-        let Some(stewards) = stewards::read(&text).stewards else {
-            return not_proved("`stewards.yaml` cannot be read");
-        };
-        Ok(Some(Rc::new(Rules::of(&config, stewards))))
     }
 
     /// Whether a principal reviews a source, by any of its proved versions.
@@ -176,9 +164,8 @@ impl<'b> Stewards<'b> {
         if let Some(known) = self.markups.get(&checkpoint) {
             return known.clone();
         }
-        let config = self.sealed(&DocumentId::config(), checkpoint);
-        let markup = |text: String| Markup::of(&Config::parse(&text).unwrap_or_default());
-        let found = config.map(|text| text.map(markup).unwrap_or_default());
+        let config = self.config(checkpoint);
+        let found = config.map(|config| config.as_ref().map(Markup::of).unwrap_or_default());
         self.markups.insert(checkpoint, found.clone());
         found
     }
@@ -195,10 +182,28 @@ impl<'b> Stewards<'b> {
     }
 
     fn read(&self, checkpoint: u64) -> Found {
-        let config = self.sealed(&DocumentId::config(), checkpoint)?;
-        let config = config.map(|text| Config::parse(&text).unwrap_or_default());
-        let stewards = self.sealed(&DocumentId::stewards(), checkpoint)?;
+        let config = self.config(checkpoint)?;
+        let stewards = match self.sealed(&DocumentId::stewards(), checkpoint)? {
+            None => None,
+            Some(Text::Sealed(text)) => stewards::read(&text).stewards,
+            Some(Text::Unapproved(in_force)) => {
+                let file = in_force.stewards_at(CheckpointNumber(checkpoint));
+                file.and_then(File::read).cloned()
+            }
+        };
         Ok(Settings::read(config.as_ref(), || stewards))
+    }
+
+    /// The configuration by which a checkpoint has documents read; `None` if it holds none.
+    fn config(&self, checkpoint: u64) -> Result<Option<Config>, (Verdict, String)> {
+        let sealed = self.sealed(&DocumentId::config(), checkpoint)?;
+        Ok(sealed.map(|sealed| match sealed {
+            Text::Sealed(text) => Config::parse(&text).unwrap_or_default(),
+            Text::Unapproved(in_force) => {
+                let file = in_force.config_at(CheckpointNumber(checkpoint));
+                file.and_then(File::read).cloned().unwrap_or_default()
+            }
+        }))
     }
 
     /// The text of a governance file that a checkpoint seals; none where it holds none.
@@ -206,7 +211,7 @@ impl<'b> Stewards<'b> {
         &self,
         id: &DocumentId,
         checkpoint: u64,
-    ) -> Result<Option<String>, (Verdict, String)> {
+    ) -> Result<Option<Text<'b>>, (Verdict, String)> {
         self.log.at(checkpoint)?;
         if self.log.mark(checkpoint, id.as_str()).is_none() {
             return Ok(None);
@@ -216,8 +221,22 @@ impl<'b> Stewards<'b> {
         let Some(n) = place.filter(is_proved) else {
             return not_proved(format!("what checkpoint {checkpoint} has of {id} is not proved"));
         };
-        Ok(Some(String::from_utf8_lossy(self.files.get(&text_path(n))?).into_owned()))
+        // A version that was not approved never came into force.
+        if self.approvals.is_unapproved(n)
+            && let Some(in_force) = self.approvals.in_force()?
+        {
+            return Ok(Some(Text::Unapproved(in_force)));
+        }
+        Ok(Some(Text::Sealed(String::from_utf8_lossy(self.files.get(&text_path(n))?))))
     }
+}
+
+/// What a checkpoint holds of a governance file.
+enum Text<'b> {
+    /// A version that is in force.
+    Sealed(Cow<'b, str>),
+    /// A version without a valid approval, and what is in force in its place.
+    Unapproved(&'b InForce),
 }
 
 /// The tags of a version, as its checkpoint has it read.

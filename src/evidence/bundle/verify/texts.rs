@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::manifest::{Manifest, TextRef, text_path};
+use super::approvals::Approvals;
 use super::lines::{Lines, wanted};
 use super::log::Log;
 use super::staged::StagedProofs;
@@ -92,10 +93,11 @@ impl<'m> Hashed<'m> {
 pub(super) fn items(
     (manifest, files): (&Manifest, &Files<'_>),
     lines: &Lines,
-    (log, versions): (&Log, &Versions),
+    proved: (&Log, &Versions, &Approvals<'_>),
     staged: &StagedProofs,
 ) -> Vec<Item> {
-    let mut stewards = Stewards::new(manifest, files, log, versions);
+    let (_, versions, _) = proved;
+    let mut stewards = Stewards::new(manifest, files, proved);
     let proofs: BTreeMap<(usize, usize), &TextRef> =
         manifest.texts.iter().map(|text| ((text.line, text.document), text)).collect();
     let (mut items, mut hashed) = (Vec::new(), Hashed::default());

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::manifest::{Manifest, VersionRef, chain_path, keyframe_path, text_path};
 use super::super::segment::Segment;
+use super::histories::Part;
 use super::log::Log;
 use super::reviews::{Chains, Review, Run, of_review};
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
@@ -89,6 +90,11 @@ impl Versions {
             }
         };
         Some(Item::new(Kind::History, name, judged()))
+    }
+
+    /// The chains of the bundle, as far as their entries are proved.
+    pub(super) fn parts(&self) -> &[Part] {
+        &self.chains.parts
     }
 
     /// The versions of a document up to one, counted from 1, that say that they were promoted from an
@@ -189,7 +195,8 @@ fn rebuilt(
     let mut replay = Replay::of_keyframe(keyframe, &id, previous);
     let mut left: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     wanted.iter().for_each(|n| left.entry(manifest.versions[*n].version).or_default().push(*n));
-    let (mut found, mut fault, mut proved) = (Vec::new(), None, Vec::new());
+    let (mut found, mut fault) = (Vec::new(), None);
+    let (mut proved, mut part) = (Vec::new(), Vec::new());
     for entry in entries {
         let number = entry.version;
         if fault.is_none() {
@@ -198,6 +205,7 @@ fn rebuilt(
         let text = replay.text().unwrap_or_default();
         if fault.is_none() {
             proved.push(of_review(&id, &entry, text));
+            part.push(entry.clone());
         }
         let Some(places) = left.remove(&number.0) else { continue };
         let is_sealed = places.iter().any(|n| !manifest.versions[*n].checkpoints.is_empty());
@@ -218,6 +226,7 @@ fn rebuilt(
         }
     }
     chains.add(&id, previous, proved);
+    chains.parts.push(Part { chain, id: id.clone(), previous, entries: part });
     let lacks = || contradicted(format!("`{}` has no such version", chain_path(chain)));
     found.extend(left.into_values().flatten().map(|n| (n, lacks())));
     Ok(found)

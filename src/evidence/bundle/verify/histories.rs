@@ -1,0 +1,143 @@
+//! The histories of a bundle, each put together from its chains as far as the checkpoints bind it, as
+//! the rule of the vault reads them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::manifest::keyframe_path;
+use super::Files;
+use crate::chain::error::ChainError;
+use crate::chain::history::{Entry, EntryState, History};
+use crate::chain::replay;
+use crate::checkpoint::record::{Record, Seal};
+use crate::checkpoint::state::Mark;
+use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::policy::Sealings;
+use crate::vault::files::FileError;
+
+/// A chain whose entries are proved.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// Its number.
+    pub(super) chain: usize,
+    pub(super) id: DocumentId,
+    /// The chain hash before its first entry.
+    pub(super) previous: Option<Digest>,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// The histories that begin with version 1.
+#[derive(Debug, Default)]
+pub(super) struct Histories<'b> {
+    whole: BTreeMap<DocumentId, Whole>,
+    /// The full texts, by the names that a vault has for them.
+    keyframes: BTreeMap<String, &'b [u8]>,
+}
+
+/// A history, and the checkpoints whose events it has.
+#[derive(Debug)]
+struct Whole {
+    history: History,
+    events: BTreeSet<CheckpointNumber>,
+}
+
+impl<'b> Histories<'b> {
+    /// Puts the chains of each artifact together.
+    pub(super) fn of(files: &Files<'b>, parts: &[Part], records: &Sealings<'_>) -> Self {
+        let mut histories = Self::default();
+        let mut by_id: BTreeMap<&DocumentId, Vec<&Part>> = BTreeMap::new();
+        for part in parts.iter().filter(|part| !part.entries.is_empty()) {
+            by_id.entry(&part.id).or_default().push(part);
+        }
+        for (id, parts) in by_id {
+            let record = records.record(id);
+            let Some(joined) = joined(&parts) else { continue };
+            let Some(entries) = bound(&joined, &record) else { continue };
+            for part in &joined {
+                let first = part.entries.first().map(|entry| id.keyframe_path(entry.version));
+                let bytes = files.get(&keyframe_path(part.chain)).ok();
+                histories.keyframes.extend(first.zip(bytes));
+            }
+            let events = entries.iter().filter_map(|entry| record.event_of(entry)).collect();
+            let whole = Whole { history: History::of(entries), events };
+            histories.whole.insert(id.clone(), whole);
+        }
+        histories
+    }
+
+    /// The history of an artifact, if the bundle has it from version 1 on.
+    pub(super) fn get(&self, id: &DocumentId) -> Option<&History> {
+        self.whole.get(id).map(|whole| &whole.history)
+    }
+
+    /// Returns true if the history of an artifact goes up to what the event of a checkpoint did to it.
+    pub(super) fn has(&self, id: &DocumentId, event: CheckpointNumber) -> bool {
+        self.whole.get(id).is_some_and(|whole| whole.events.contains(&event))
+    }
+}
+
+impl replay::Histories for Histories<'_> {
+    fn history(&self, id: &DocumentId) -> Result<History, ChainError> {
+        self.get(id).cloned().ok_or(ChainError::HistoryMissing)
+    }
+
+    fn stored(&self, path: &str, _: u64) -> Result<Option<Vec<u8>>, FileError> {
+        Ok(self.keyframes.get(path).map(|bytes| bytes.to_vec()))
+    }
+}
+
+/// The chains that lead to the last version of any, from version 1 on; `None` if one is missing.
+fn joined<'p>(parts: &[&'p Part]) -> Option<Vec<&'p Part>> {
+    let end = |part: &Part| part.entries.last().map(|entry| (entry.version, entry.chain_hash));
+    let mut ends: BTreeMap<Digest, &Part> = BTreeMap::new();
+    for part in parts {
+        ends.entry(end(part)?.1).or_insert(part);
+    }
+    // Of several with this version the first one.
+    let mut part = *parts.iter().rev().max_by_key(|part| end(part).map(|(version, _)| version))?;
+    let mut joined = vec![part];
+    while let Some(previous) = part.previous {
+        let first = part.entries.first()?.version;
+        part = ends.get(&previous)?;
+        if end(part)?.0.next() != first {
+            return None;
+        }
+        joined.push(part);
+    }
+    let is_first = part.entries.first()?.version == Version::FIRST;
+    joined.reverse();
+    is_first.then_some(joined)
+}
+
+/// The entries of chains, with the states that the checkpoints give them, because no hash covers a
+/// state: a version that one seals was published, and the last one of the instant of a removal retired
+/// its artifact. `None` if a checkpoint seals one of them with another hash.
+fn bound(joined: &[&Part], record: &Record) -> Option<Vec<Entry>> {
+    let mut sealed: BTreeMap<Version, Vec<&Seal>> = BTreeMap::new();
+    for seal in &record.seals {
+        sealed.entry(seal.mark.version?).or_default().push(seal);
+    }
+    let (mut entries, mut left) = (Vec::new(), BTreeMap::new());
+    for entry in joined.iter().flat_map(|part| &part.entries) {
+        let mark = Mark::new(entry.version, entry.chain_hash);
+        let seals = sealed.get(&entry.version).map_or(&[][..], |seals| seals);
+        if seals.iter().any(|seal| seal.mark != mark) {
+            return None;
+        }
+        let state = match seals.first() {
+            Some(first) => EntryState::Published(first.at),
+            None => EntryState::Unpublished,
+        };
+        if state == EntryState::Unpublished {
+            left.insert(entry.edited_at, entries.len());
+        }
+        entries.push(Entry { state, ..entry.clone() });
+    }
+    for removal in &record.removals {
+        if let Some(entry) = left.get(&removal.at).and_then(|at| entries.get_mut(*at)) {
+            entry.state = EntryState::Retired(removal.at);
+        }
+    }
+    Some(entries)
+}
