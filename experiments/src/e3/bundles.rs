@@ -5,8 +5,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::attacks::{BundleAttack, Exported};
+use std::collections::BTreeMap;
+
+use super::attacks::{self, BundleAttack, Exported, UNAPPROVED};
 use super::draw::Draw;
+use super::forge::Target;
 use super::forge::bundle::Bundle;
 use super::judge::Outcome;
 use super::script::ctx;
@@ -19,6 +22,8 @@ pub(super) struct Bundles {
     bundle: Bundle,
     other: Bundle,
     head: String,
+    /// Bundles of what was published past the review, by the attack, each with its head.
+    unapproved: BTreeMap<&'static str, (Bundle, String)>,
 }
 
 impl Bundles {
@@ -26,8 +31,13 @@ impl Bundles {
     pub(super) fn make(base: &Path, other: &Path, folder: &Path) -> Result<Self> {
         let (bundle, head) = exported(base, &folder.join("own"))?;
         let (other, _) = exported(other, &folder.join("other"))?;
-        let bundles = Self { bundle, other, head };
-        let honest = bundles.verify(&bundles.bundle.packed(), true)?;
+        let mut unapproved = BTreeMap::new();
+        for name in UNAPPROVED {
+            let made = unreviewed(base, &folder.join(name), name)?;
+            unapproved.extend(made.map(|made| (name, made)));
+        }
+        let bundles = Self { bundle, other, head, unapproved };
+        let honest = bundles.verify(&bundles.bundle.packed(), Some(&bundles.head))?;
         match honest.exit {
             0 => Ok(bundles),
             _ => Err(format!("an honest bundle is not proved: {honest:?}").into()),
@@ -42,11 +52,14 @@ impl Bundles {
         attack: BundleAttack,
         draw: Draw,
     ) -> Result<Outcome> {
-        let (bundle, other) = (self.bundle.clone(), self.other.clone());
-        let Some(bytes) = attack(&mut Exported { bundle, other, draw }) else {
+        let (bundle, other, head) = (self.bundle.clone(), self.other.clone(), self.head.clone());
+        let mut exported =
+            Exported { bundle, other, head, unapproved: self.unapproved.clone(), draw };
+        let Some(bytes) = attack(&mut exported) else {
             return Ok(Outcome::NoPlace);
         };
-        let (alone, anchored) = (self.verify(&bytes, false)?, self.verify(&bytes, true)?);
+        let alone = self.verify(&bytes, None)?;
+        let anchored = self.verify(&bytes, Some(&exported.head))?;
         let code = row.finding.as_deref().unwrap_or_default();
         let found = |said: &Said| said.exit == 1 && said.found.iter().any(|found| found == code);
         Ok(match expected {
@@ -57,14 +70,14 @@ impl Bundles {
         })
     }
 
-    fn verify(&self, bytes: &[u8], is_anchored: bool) -> Result<Said> {
+    fn verify(&self, bytes: &[u8], head: Option<&str>) -> Result<Said> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("bundle.tar");
         fs::write(&path, bytes)?;
         let path = path.display().to_string();
         let mut args = vec!["evidence", "verify", &path, "--json"];
-        if is_anchored {
-            args.extend(["--expect-head", &self.head]);
+        if let Some(head) = head {
+            args.extend(["--expect-head", head]);
         }
         let said = ctx(folder.path(), &args, None);
         let answer: Value =
@@ -92,6 +105,29 @@ struct Said {
     exit: u8,
     /// The kinds and verdicts of the items that do not hold, or the code of the error.
     found: Vec<String>,
+}
+
+/// The bundle of a document that an attack published past the review, in a copy of a vault; and the
+/// last head. `None` if the vault has no place for the attack.
+fn unreviewed(vault: &Path, folder: &Path, name: &str) -> Result<Option<(Bundle, String)>> {
+    let (root, state) = (folder.join("vault"), folder.join("state"));
+    fs::create_dir_all(&root)?;
+    fs::create_dir_all(&state)?;
+    copy(vault, &root)?;
+    let attack = attacks::all().into_iter().find(|(of, _)| *of == name);
+    let (_, attack) = attack.ok_or("there is no such attack")?;
+    if attack(&mut Target::at(&root)).is_none() {
+        return Ok(None);
+    }
+    let file = folder.join("bundle.tar").display().to_string();
+    let now = "2026-12-31T20:00:00.000Z";
+    let run = |args: &[&str]| ctx(&root, &[args, &["--now", now]].concat(), Some(&state));
+    let said = run(&["evidence", "export", "--document", attacks::PLAIN, "-o", &file]);
+    if said.exit > 1 {
+        return Err(said.complaint().into());
+    }
+    let bundle = Bundle::read(&fs::read(&file)?).ok_or("the bundle is none")?;
+    Ok(Some((bundle, run(&["head"]).stdout.trim().to_owned())))
 }
 
 /// A bundle of what one session read in a copy of a vault, at two checkpoints and after reviews, before

@@ -1,5 +1,7 @@
 //! Bundles of evidence are altered, with hashes that follow and without.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::reworded;
@@ -15,13 +17,49 @@ pub(in crate::e3) struct Exported {
     pub(in crate::e3) bundle: Bundle,
     /// One of another vault of the same kind, for the same session.
     pub(in crate::e3) other: Bundle,
+    /// The head that is expected.
+    pub(in crate::e3) head: String,
+    /// Bundles of what was published past the review, by the attack of [`UNAPPROVED`].
+    pub(in crate::e3) unapproved: BTreeMap<&'static str, (Bundle, String)>,
     pub(in crate::e3) draw: Draw,
 }
+
+/// Attacks that publish a document past the review.
+pub(in crate::e3) const UNAPPROVED: [&str; 4] = [
+    "review-self-by-case",
+    "review-approver-editor",
+    "review-without-submission",
+    "review-published-plainly",
+];
 
 /// Makes an attack; gives the bytes of the bundle, if the bundle has a place for it.
 pub(in crate::e3) type BundleAttack = fn(&mut Exported) -> Option<Vec<u8>>;
 
 pub(in crate::e3) const BUNDLES: &[(&str, BundleAttack)] = &[
+    ("bundle-unmarked-self", |e| unmarked(e, UNAPPROVED[0])),
+    ("bundle-unmarked-editor", |e| unmarked(e, UNAPPROVED[1])),
+    ("bundle-unmarked-without-submission", |e| unmarked(e, UNAPPROVED[2])),
+    ("bundle-unmarked-plain", |e| unmarked(e, UNAPPROVED[3])),
+    ("bundle-log-begins-later", |e| {
+        let versions = e.bundle.manifest["versions"].as_array()?.iter();
+        let approved = versions.filter(|version| version["id"] == "nodes/after");
+        let sealed = approved.flat_map(|version| version["checkpoints"].as_array());
+        let first = sealed.flatten().filter_map(Value::as_u64).max()?;
+        let mut log = e.bundle.lines(CHECKPOINTS)?;
+        let at = log.iter().position(|line| line["checkpoint"] == first).filter(|at| *at > 0)?;
+        let mut maps = serde_json::Map::new();
+        for line in &log[..=at] {
+            for id in line["removed"].as_array()? {
+                maps.remove(id.as_str()?);
+            }
+            maps.extend(line["set"].as_object()?.clone());
+        }
+        e.bundle.manifest["previous"] = log[at - 1]["checkpoint_hash"].clone();
+        (log[at]["set"], log[at]["removed"]) = (maps.into(), json!([]));
+        e.bundle.set_lines(CHECKPOINTS, &log[at..]);
+        without_pages(e);
+        Some(e.bundle.listed())
+    }),
     ("bundle-text-edited", |e| {
         let (_, name) = version(e)?;
         edit(&mut e.bundle, &name)?;
@@ -399,6 +437,19 @@ pub(in crate::e3) const BUNDLES: &[(&str, BundleAttack)] = &[
         Some(bytes)
     }),
 ];
+
+fn without_pages(e: &mut Exported) {
+    e.bundle.files.remove("index.html");
+    e.bundle.files.remove("README.md");
+}
+
+/// The bundle of what an attack published past the review, without the mark of that, listed anew.
+fn unmarked(e: &mut Exported, attack: &str) -> Option<Vec<u8>> {
+    (e.bundle, e.head) = e.unapproved.get(attack)?.clone();
+    e.bundle.manifest.as_object_mut()?.remove("gaps")?;
+    without_pages(e);
+    Some(e.bundle.listed())
+}
 
 fn ended(parts: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = parts.concat();

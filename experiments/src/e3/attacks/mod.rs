@@ -25,7 +25,8 @@ mod texts;
 use super::forge::Target;
 use super::forge::history::{Entry, History};
 use super::place::Place;
-pub(super) use bundles::{BUNDLES, BundleAttack, Exported};
+pub(super) use bundles::{BUNDLES, BundleAttack, Exported, UNAPPROVED};
+pub(super) use reviews::PLAIN;
 pub(super) use rewritten::{REWRITTEN, Rewritten};
 
 /// The configuration of a vault.

@@ -22,7 +22,7 @@ pub(super) use steps::STEPS;
 const CONFIG: &str = ".context/config.yaml";
 const STEWARDS: &str = "stewards.yaml";
 /// Documents of the scope of the vault, of the tag `security`, and of three folders.
-const PLAIN: &str = "nodes/gov/plain";
+pub(in crate::e3) const PLAIN: &str = "nodes/gov/plain";
 const OTHER: &str = "nodes/gov/other";
 const TAGGED: &str = "nodes/gov/tagged";
 const ALPHA: &str = "nodes/alpha/x";
