@@ -111,11 +111,11 @@ impl<T> File<T> {
 
 impl InForce {
     /// Reads the histories of the configuration and of `stewards.yaml`.
-    pub(crate) fn of(from: &dyn Histories, records: &(impl Records + ?Sized)) -> Self {
+    pub(crate) fn of(files: &dyn Histories, records: &(impl Records + ?Sized)) -> Self {
         let ids = [DocumentId::config(), DocumentId::stewards()];
         let records = ids.each_ref().map(|id| records.record(id));
-        let histories = ids.each_ref().map(|id| from.history(id).ok());
-        let reader = |n: usize| Reader::new(from, &ids[n], histories[n].as_ref(), &records[n]);
+        let histories = ids.each_ref().map(|id| files.history(id).ok());
+        let reader = |n: usize| Reader::new(files, &ids[n], histories[n].as_ref(), &records[n]);
         let (mut config, mut stewards) = (reader(0), reader(1));
         let mut numbers: BTreeMap<CheckpointNumber, Timestamp> = BTreeMap::new();
         for events in [&config.events, &stewards.events] {
@@ -267,7 +267,7 @@ struct Reader<'v> {
 
 impl<'v> Reader<'v> {
     fn new(
-        from: &'v dyn Histories,
+        files: &'v dyn Histories,
         id: &'v DocumentId,
         history: Option<&'v History>,
         record: &'v Record,
@@ -282,7 +282,7 @@ impl<'v> Reader<'v> {
                 events.insert(seal.checkpoint, Event { at: seal.at, mark: Some(seal.mark) });
             }
         }
-        let walk = history.map(|history| Walk::new(from, id, history));
+        let walk = history.map(|history| Walk::new(files, id, history));
         let approvals = Approvals::new(id);
         Self { walk, history, record, events, approvals, is_whole: true, last: None }
     }

@@ -97,8 +97,8 @@ impl Moves {
 /// The surroundings of every history of a vault.
 #[derive(Clone, Copy)]
 pub(crate) struct Judge<'j> {
-    /// The histories.
-    pub(crate) from: &'j dyn Histories,
+    /// The files of a vault or of a bundle.
+    pub(crate) files: &'j dyn Histories,
     /// The rules in force.
     pub(crate) in_force: &'j InForce,
     /// What the log records of each artifact.
@@ -115,7 +115,7 @@ impl Judge<'_> {
     pub(crate) fn track(&self, id: &DocumentId, history: &History) -> Result<Track, ChainError> {
         let record = self.records.record(id);
         let mut approvals = Approvals::new(id);
-        let mut walk = Walk::new(self.from, id, history);
+        let mut walk = Walk::new(self.files, id, history);
         while let Some(step) = walk.next() {
             let Some((entry, text, fields)) = step.vouched()? else { continue };
             let fields = Some(fields.as_deref());
@@ -132,10 +132,10 @@ impl Judge<'_> {
         checkpoint: CheckpointNumber,
     ) -> Option<Moved> {
         let rules = self.rules_before(checkpoint)?;
-        let history = self.from.history(source).ok()?;
+        let history = self.files.history(source).ok()?;
         let record = self.records.record(source);
         let mut approvals = Approvals::new(source);
-        let mut walk = Walk::new(self.from, source, &history);
+        let mut walk = Walk::new(self.files, source, &history);
         while let Some(step) = walk.next() {
             let (entry, text, fields) = step.vouched().ok()??;
             let event = record.event_of(entry);

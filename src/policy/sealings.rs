@@ -42,33 +42,33 @@ impl<'c> Sealings<'c> {
     }
 
     /// The rules in force at each checkpoint.
-    pub(crate) fn in_force(&self, from: &dyn Histories) -> &InForce {
-        self.in_force.get_or_init(|| InForce::of(from, &self.records))
+    pub(crate) fn in_force(&self, files: &dyn Histories) -> &InForce {
+        self.in_force.get_or_init(|| InForce::of(files, &self.records))
     }
 
     /// What is wrong with the approval of a version that a checkpoint seals. A version that was
     /// sealed first before the vault was governed needs none.
     pub(crate) fn version(
         &self,
-        from: &dyn Histories,
+        files: &dyn Histories,
         (id, history): (&DocumentId, &History),
         (version, chain_hash): (Version, &Digest),
     ) -> Option<ChainError> {
         let mark = Mark::new(version, *chain_hash);
-        self.versions(from, (id, history), &BTreeMap::from([(version, mark)])).remove(&version)
+        self.versions(files, (id, history), &BTreeMap::from([(version, mark)])).remove(&version)
     }
 
     /// The same of several versions of a history, in one walk.
     pub(crate) fn versions(
         &self,
-        from: &dyn Histories,
+        files: &dyn Histories,
         (id, history): (&DocumentId, &History),
         marks: &BTreeMap<Version, Mark>,
     ) -> BTreeMap<Version, ChainError> {
         let mut found = BTreeMap::new();
         let mut left = BTreeSet::new();
         for (version, mark) in marks {
-            let Some(seal) = self.approved_by(from, id, *mark) else { continue };
+            let Some(seal) = self.approved_by(files, id, *mark) else { continue };
             let recorded = history.entry(*version).and_then(Entry::published_at);
             match recorded.filter(|recorded| *recorded != seal.at) {
                 Some(recorded) => {
@@ -82,9 +82,9 @@ impl<'c> Sealings<'c> {
             return found;
         }
         let record = self.records.record(id);
-        let walked = self.walk(from, (id, history), &record, |entry, taken| {
+        let walked = self.walk(files, (id, history), &record, |entry, taken| {
             if left.remove(&entry.version) {
-                let fault = self.fault_of(from, taken);
+                let fault = self.fault_of(files, taken);
                 found.extend(fault.map(|fault| (entry.version, fault)));
             }
             !left.is_empty()
@@ -102,16 +102,16 @@ impl<'c> Sealings<'c> {
     /// vault was governed before that checkpoint.
     pub(crate) fn approved_by(
         &self,
-        from: &dyn Histories,
+        files: &dyn Histories,
         id: &DocumentId,
         mark: Mark,
     ) -> Option<Seal> {
-        if !self.in_force(from).was_governed() {
+        if !self.in_force(files).was_governed() {
             return None;
         }
         let record = self.records.record(id);
         let first = record.seals.iter().find(|seal| seal.mark == mark)?;
-        self.in_force(from).rules_before(first.checkpoint)?;
+        self.in_force(files).rules_before(first.checkpoint)?;
         Some(*first)
     }
 
@@ -129,12 +129,12 @@ impl<'c> Sealings<'c> {
     /// publishes its first version and retires documents.
     pub(crate) fn moved_by(
         &self,
-        from: &dyn Histories,
+        files: &dyn Histories,
         id: &DocumentId,
     ) -> Option<CheckpointNumber> {
         let record = self.records.record(id);
         let first = record.seals.first().filter(|s| s.mark.version == Some(Version::FIRST))?;
-        self.in_force(from).rules_before(first.checkpoint)?;
+        self.in_force(files).rules_before(first.checkpoint)?;
         (!self.retired_by(first.checkpoint).is_empty()).then_some(first.checkpoint)
     }
 
@@ -150,14 +150,14 @@ impl<'c> Sealings<'c> {
     /// on; each with the event that retired it.
     pub(crate) fn sources(
         &self,
-        from: &dyn Histories,
+        files: &dyn Histories,
         event: CheckpointNumber,
     ) -> Vec<(DocumentId, CheckpointNumber)> {
         let (mut seen, mut waiting) = (BTreeSet::from([event]), vec![event]);
         let mut found = Vec::new();
         while let Some(event) = waiting.pop() {
             for source in self.retired_by(event) {
-                waiting.extend(self.moved_by(from, &source).filter(|at| seen.insert(*at)));
+                waiting.extend(self.moved_by(files, &source).filter(|at| seen.insert(*at)));
                 found.push((source, event));
             }
         }
@@ -167,17 +167,17 @@ impl<'c> Sealings<'c> {
     /// What is wrong with the approval of each event of a history, as far as the chain vouches for it.
     pub(crate) fn events(
         &self,
-        from: &dyn Histories,
+        files: &dyn Histories,
         (id, history): (&DocumentId, &History),
     ) -> BTreeMap<Version, ChainError> {
-        let (mut found, in_force) = (BTreeMap::new(), self.in_force(from));
+        let (mut found, in_force) = (BTreeMap::new(), self.in_force(files));
         if !in_force.was_governed() {
             return found;
         }
         let record = self.records.record(id);
-        let judge = Judge { from, in_force, records: &self.records, moves: &self.moves };
+        let judge = Judge { files, in_force, records: &self.records, moves: &self.moves };
         let mut approvals = Approvals::new(id);
-        let mut walk = Walk::new(from, id, history);
+        let mut walk = Walk::new(files, id, history);
         while let Some(step) = walk.next() {
             let Ok(Some((entry, text, fields))) = step.vouched() else { break };
             let event = record.event_of(entry);
@@ -186,7 +186,7 @@ impl<'c> Sealings<'c> {
             let Some(decided) = taken.decided else { continue };
             let own = taken.faults.into_iter().next();
             let fault = own.or_else(|| {
-                let event = self.event(from, decided.checkpoint());
+                let event = self.event(files, decided.checkpoint());
                 let of = event.get()?.iter().find(|one| one.is_of(&decided))?;
                 Some((of.version, of.fault.clone()))
             });
@@ -212,35 +212,35 @@ impl<'c> Sealings<'c> {
     }
 
     /// What is wrong with the removal of an artifact that no later checkpoint seals.
-    pub(crate) fn removal(&self, from: &dyn Histories, id: &DocumentId) -> Option<ChainError> {
-        if !self.in_force(from).was_governed() {
+    pub(crate) fn removal(&self, files: &dyn Histories, id: &DocumentId) -> Option<ChainError> {
+        if !self.in_force(files).was_governed() {
             return None;
         }
         let record = self.records.record(id);
-        self.removal_of(from, id, &record, record.removed()?)
+        self.removal_of(files, id, &record, record.removed()?)
     }
 
     /// What is wrong with the removal of an artifact by a checkpoint.
     pub(crate) fn removal_by(
         &self,
-        from: &dyn Histories,
+        files: &dyn Histories,
         id: &DocumentId,
         checkpoint: CheckpointNumber,
     ) -> Option<ChainError> {
-        self.in_force(from).rules_before(checkpoint)?;
+        self.in_force(files).rules_before(checkpoint)?;
         let record = self.records.record(id);
         let removal = record.removals.iter().find(|removal| removal.checkpoint == checkpoint)?;
-        self.removal_of(from, id, &record, *removal)
+        self.removal_of(files, id, &record, *removal)
     }
 
     /// Every removal without a valid approval, in byte order of the ids.
-    pub(crate) fn removals(&self, from: &dyn Histories) -> Vec<(DocumentId, ChainError)> {
-        if !self.in_force(from).was_governed() {
+    pub(crate) fn removals(&self, files: &dyn Histories) -> Vec<(DocumentId, ChainError)> {
+        if !self.in_force(files).was_governed() {
             return Vec::new();
         }
         let removed = self.records.removed().into_par_iter();
         let judged = removed.filter_map(|(id, record)| {
-            let found = self.removal_of(from, &id, &record, record.removed()?)?;
+            let found = self.removal_of(files, &id, &record, record.removed()?)?;
             Some((id, found))
         });
         judged.collect()
@@ -248,12 +248,12 @@ impl<'c> Sealings<'c> {
 
     fn removal_of(
         &self,
-        from: &dyn Histories,
+        files: &dyn Histories,
         id: &DocumentId,
         record: &Record,
         Removal { checkpoint, at }: Removal,
     ) -> Option<ChainError> {
-        self.in_force(from).rules_before(checkpoint)?;
+        self.in_force(files).rules_before(checkpoint)?;
         let unrecorded = || {
             let message = "the checkpoint removes it, but its history does not record a retirement"
                 .to_owned();
@@ -261,41 +261,41 @@ impl<'c> Sealings<'c> {
             let version = version.unwrap_or_default();
             Some(Unapproved { code: "unrecorded-removal", version, message }.into())
         };
-        let history = from.history(id).ok();
+        let history = files.history(id).ok();
         let retires = |entry: &Entry| entry.retired_at() == Some(at);
         let Some(history) = history.filter(|history| history.entries().any(&retires)) else {
             return unrecorded();
         };
-        self.judge(from, (id, &history), record, retires)
+        self.judge(files, (id, &history), record, retires)
     }
 
     /// What is wrong with the approval of the first version of a history that is asked for.
     fn judge(
         &self,
-        from: &dyn Histories,
+        files: &dyn Histories,
         (id, history): (&DocumentId, &History),
         record: &Record,
         is_it: impl Fn(&Entry) -> bool,
     ) -> Option<ChainError> {
-        match self.said(from, (id, history), record, is_it) {
-            Ok(taken) => self.fault_of(from, taken),
+        match self.said(files, (id, history), record, is_it) {
+            Ok(taken) => self.fault_of(files, taken),
             Err(why) => Some(why),
         }
     }
 
     /// What is wrong with a version, or with what other versions of its event say of it.
-    fn fault_of(&self, from: &dyn Histories, taken: Taken) -> Option<ChainError> {
+    fn fault_of(&self, files: &dyn Histories, taken: Taken) -> Option<ChainError> {
         if let Some((version, fault)) = taken.faults.into_iter().next() {
             return Some(unapproved(version, fault));
         }
         let Some(decided) = taken.decided else { return Some(ChainError::HistoryMissing) };
-        let event = self.event(from, decided.checkpoint());
+        let event = self.event(files, decided.checkpoint());
         let found = event.get()?.iter().find(|one| one.is_of(&decided))?;
         Some(unapproved(found.version, found.fault.clone()))
     }
 
     /// What the versions of an event say of each other (REV-32).
-    fn event(&self, from: &dyn Histories, checkpoint: CheckpointNumber) -> Event {
+    fn event(&self, files: &dyn Histories, checkpoint: CheckpointNumber) -> Event {
         let event = {
             // A thread that panicked has left whole entries.
             let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
@@ -306,9 +306,9 @@ impl<'c> Sealings<'c> {
             let changed = self.records.changed_by(checkpoint).into_iter();
             // What is wrong with another version alone is said of that one.
             let decided = changed.filter_map(|id| {
-                let (history, record) = (from.history(&id).ok()?, self.records.record(&id));
+                let (history, record) = (files.history(&id).ok()?, self.records.record(&id));
                 let is_it = |entry: &Entry| record.event_of(entry) == Some(checkpoint);
-                self.said(from, (&id, &history), &record, is_it).ok()?.decided
+                self.said(files, (&id, &history), &record, is_it).ok()?.decided
             });
             contradictions(&decided.collect::<Vec<_>>())
         });
@@ -317,13 +317,13 @@ impl<'c> Sealings<'c> {
 
     fn said(
         &self,
-        from: &dyn Histories,
+        files: &dyn Histories,
         of: (&DocumentId, &History),
         record: &Record,
         is_it: impl Fn(&Entry) -> bool,
     ) -> Result<Taken, ChainError> {
         let mut found = None;
-        self.walk(from, of, record, |entry, taken| {
+        self.walk(files, of, record, |entry, taken| {
             found = is_it(entry).then_some(taken);
             found.is_none()
         })?;
@@ -334,15 +334,15 @@ impl<'c> Sealings<'c> {
     /// Judges the versions of a history in order, as long as `goes_on` with them.
     fn walk(
         &self,
-        from: &dyn Histories,
+        files: &dyn Histories,
         (id, history): (&DocumentId, &History),
         record: &Record,
         mut goes_on: impl FnMut(&Entry, Taken) -> bool,
     ) -> Result<(), ChainError> {
-        let in_force = self.in_force(from);
-        let judge = Judge { from, in_force, records: &self.records, moves: &self.moves };
+        let in_force = self.in_force(files);
+        let judge = Judge { files, in_force, records: &self.records, moves: &self.moves };
         let mut approvals = Approvals::new(id);
-        let mut walk = Walk::new(from, id, history);
+        let mut walk = Walk::new(files, id, history);
         while let Some(step) = walk.next() {
             let mut version = match step.version {
                 Ok(version) => version,

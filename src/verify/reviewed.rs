@@ -52,7 +52,7 @@ impl Pass<'_> {
         let before = reviews.approvals.track.pending.as_ref();
         let before = before.map(|p| (p.version, p.change.clone(), p.at));
         let judge = Judge {
-            from: self.vault.files(),
+            files: self.vault.files(),
             in_force: &self.rules.in_force,
             records: &self.view.records,
             moves: self.moves,

@@ -80,7 +80,7 @@ impl Transaction<'_> {
         let base = self.base(id, last_sealed).map_err(refused)?;
         let moves = Moves::default();
         let (files, in_force) = (self.vault.files(), &self.in_force.timeline);
-        let judge = Judge { from: files, in_force, records: self.chronicle, moves: &moves };
+        let judge = Judge { files, in_force, records: self.chronicle, moves: &moves };
         let track = judge.track(id, &base.history);
         let track = track.map_err(|why| refused(self.broken(id, &why)))?;
         Ok(Reviewed { base, track })
