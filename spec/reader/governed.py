@@ -49,7 +49,7 @@ class Governed:
             node = node.get(key) if node and node.kind == "map" else None
         return None if node is None or node.is_null or node.kind == "map" else node.text
 
-    def whole(self, quiet, id):
+    def history_of(self, quiet, id):
         """The history of an artifact, with its texts."""
         artifact = Artifact(quiet, id)
         artifact.open()
@@ -59,7 +59,7 @@ class Governed:
 
     def governance_file(self, quiet, id):
         """The history of a file, before its first version: what each checkpoint does to it first."""
-        artifact = self.whole(quiet, id)
+        artifact = self.history_of(quiet, id)
         artifact.seals, artifact.removals = self.seals.get(id, []), self.removals.get(id, [])
         artifact.first = {}
         for number, version, chain, at in artifact.seals:
@@ -242,7 +242,7 @@ class Governed:
         """The move that a checkpoint's retirement of a document makes, the published text, and what is
         wrong with the approval; none without a move."""
         at = next(at for n, at in self.removals[source] if n == number)
-        artifact = self.whole(self.quiet(), source)
+        artifact = self.history_of(self.quiet(), source)
         if not artifact.history:
             return None
         artifact.track, artifact.submission = Track(source), []
