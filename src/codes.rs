@@ -120,6 +120,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("not-for-use", "a document", "A field such as `status: rejected` says that the text is not to be used. This is a warning."),
     ("source-ignored", "a document", "A `source` mapping has no effect without `type: source`. This is a warning."),
     ("server-unknown", "a document", "The configuration does not declare the server."),
+    ("git-filtered", "a document", "The file contains what a filter of git stores in the place of the text: a pointer of Git LFS or git-annex, or a file that git-crypt or transcrypt encrypted."),
     ("conflict-markers", "a document", "A merge left its conflict markers in the text; inside of a block of code this is a warning."),
     ("hidden-character", "a document", "The text has a character that a page does not show. This is a warning."),
     ("hidden-comment", "a document", "The text has a comment of HTML or MDX. This is a warning."),

@@ -15,6 +15,7 @@ mod targets;
 use crate::model::hint::{Call, Hint, Verb};
 use rayon::prelude::*;
 
+use crate::chain::replay;
 use crate::checkpoint::codec;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::hidden;
@@ -23,7 +24,8 @@ use crate::document::not_for_use::{self, Said};
 use crate::document::obsidian::Markup;
 use crate::document::validate::{Criteria, Problem, Severity, problems};
 use crate::document::validity::Validity;
-use crate::document::{Document, Format, utf8};
+use crate::document::{Document, Format, Unreadable, utf8};
+use crate::model::filtered::filtered;
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
 use crate::model::tag::Tag;
@@ -205,7 +207,7 @@ pub fn read(vault: &Vault, path: &str) -> Option<LiveFile> {
 }
 
 fn parse(bytes: Vec<u8>) -> Result<Text, Problem> {
-    let refused = |why: crate::document::Unreadable| error(why.code(), why.to_string(), why.hint());
+    let refused = |why: Unreadable| error(why.code(), why.to_string(), why.hint());
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(bytes) => utf8(bytes.as_bytes()).map(str::to_owned).map_err(refused)?,
@@ -371,6 +373,10 @@ pub fn governance_problems(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Pr
     if let Some(conflict) = hidden::conflict(text, !hidden_text) {
         return vec![Problem::from_text(conflict, 0)];
     }
+    if let Some(form) = filtered(text.as_bytes()) {
+        let why = Unreadable::Filtered(form);
+        return vec![error(why.code(), why.to_string(), why.hint())];
+    }
     if id.as_str() == layout::CONTEXT {
         let found = if hidden_text { hidden::hidden(text) } else { Vec::new() };
         return found.into_iter().map(|found| Problem::from_text(found, 0)).collect();
@@ -491,6 +497,11 @@ pub(crate) fn why_left_out(
         None if fields.is_marked_draft() => fields.draft_said().map(Reason::MarkedDraft),
         None => fields.says_draft().then_some(Reason::NewDraft),
     }
+}
+
+/// Returns true if the reference implementation erased the texts of a document on purpose.
+pub(crate) fn is_erased(vault: &Vault, id: &DocumentId) -> bool {
+    replay::load(vault.files(), id).is_ok_and(|history| history.is_erased())
 }
 
 /// Why a file is left out because of the folder that it is in (DOC-52).

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use rayon::prelude::*;
 
 use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, EntryState};
+use crate::chain::history::{Entry, EntryState, History};
 use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
@@ -355,10 +355,15 @@ fn row(
         }
         _ if invalid => DocumentState::Invalid,
         _ if row.id.is_none() => DocumentState::LeftOut,
-        (None, _) if row.id.as_ref().is_some_and(|id| is_retired(vault, id)) => {
-            DocumentState::Retired
-        }
-        _ => DocumentState::Unpublished,
+        (None, _) => match row.id.as_ref().and_then(|id| replay::load(vault.files(), id).ok()) {
+            Some(history) if is_retired(&history) => DocumentState::Retired,
+            Some(history) if history.is_erased() => {
+                row.left_out = Some(Reason::Erased);
+                DocumentState::Unpublished
+            }
+            _ => DocumentState::Unpublished,
+        },
+        (Some(_), Err(_)) => DocumentState::Unpublished,
     };
     if row.state == DocumentState::Retired {
         row.left_out = None;
@@ -443,14 +448,11 @@ fn gone_row(vault: &Vault, head: &Snapshot<'_>, state: &PublishedSet, id: &Docum
     }
 }
 
-/// Whether a document that is not published has a history that ends in its retirement.
-fn is_retired(vault: &Vault, id: &DocumentId) -> bool {
-    replay::load(vault.files(), id).is_ok_and(|history| {
-        // Steps of reviews publish and retire nothing.
-        let mut last =
-            history.entries().rev().filter(|entry| entry.state != EntryState::Unpublished);
-        last.next().is_some_and(Entry::is_retirement)
-    })
+/// Returns true if the history of a document that is not published ends in its retirement.
+fn is_retired(history: &History) -> bool {
+    // Steps of reviews publish and retire nothing.
+    let mut last = history.entries().rev().filter(|entry| entry.state != EntryState::Unpublished);
+    last.next().is_some_and(Entry::is_retirement)
 }
 
 fn governance(

@@ -31,10 +31,23 @@ def read_live(text):
     return document, form, before
 
 
+FILTERED = (
+    "version https://git-lfs.github.com/spec/v",
+    "\0GITCRYPT\0",
+    "/annex/objects/",
+    "U2FsdGVkX1",
+)
+OTHER_OPENING = re.compile(
+    r"(---[ \t]*(ya?ml|toml|json5?|hjson|js|javascript|cson|coffee)|;;;)[ \t]*", re.I | re.A
+)
+
+
 def parts(text):  # DOC-28
     text = text.removeprefix("\ufeff")
     lines = re.split(r"(?<=\n)", text)
-    if lines[0].rstrip("\n").rstrip(" \t") in ("---toml", "---json", ";;;"):
+    if text.startswith(FILTERED):  # DOC-53
+        raise Refused("git-filtered")
+    if OTHER_OPENING.fullmatch(lines[0].rstrip("\n")):
         raise FORMAT
     fences = [n for n, line in enumerate(lines) if line.rstrip("\n").rstrip(" \t") == "+++"]
     if fences[:1] == [0]:

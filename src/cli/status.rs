@@ -299,6 +299,7 @@ fn text(
                     Some(Reason::Backup) => " (a backup of Logseq: only by its id)".to_owned(),
                     Some(Reason::MarkedDraft(says)) => format!(" (`{says}`: only by its id)"),
                     Some(Reason::Copy(_)) => copied(row),
+                    Some(Reason::Erased) => " (its texts were erased on purpose)".to_owned(),
                     Some(_) => " (`status: draft`: only by its id)".to_owned(),
                     None if is_new => copied(row),
                     None => String::new(),

@@ -42,6 +42,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("frontmatter-too-large", "Move long texts from the frontmatter into the body."),
     ("frontmatter-unclosed", "Add a line that is exactly `---` after the last field; blanks after the dashes are not allowed. If the first `---` is a thematic break, begin the file with an empty line."),
     ("frontmatter-yaml", "Correct the line that the problem names. Put quotes around a text with `: ` or ` #` in it: `title: 'Returns: rules'`. Of two lines with the same key, delete one."),
+    ("git-filtered", "Run the program that decodes the file: `git lfs pull`, `git-crypt unlock`, `git annex get` or `transcrypt`. Then publish again."),
     ("governance-yaml", "Correct the line that the problem names: the file must be UTF-8, and its top level `key: value` lines. Section 13 of `spec/vault.md` lists the keys."),
     ("governed", "Publication needs a review here: `ctx submit ID` submits a text, and a reviewer publishes it with `ctx approve ID`. If only the live configuration says `governance: governed`, publish that with `ctx govern on`, or remove the line."),
     ("head-fork", "Another branch was checked out, or the log was replaced. Run `ctx verify`, find the missing checkpoints on other branches, and restore the log. Run `ctx head trust` only if you know why the log differs."),

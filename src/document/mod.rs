@@ -25,6 +25,7 @@ pub mod validity;
 use frontmatter::Frontmatter;
 use text::Parts;
 
+use crate::model::filtered::{Filtered, filtered};
 use crate::model::layout::limit;
 use crate::yaml::{self, Dialect, Node};
 
@@ -71,6 +72,9 @@ pub enum Unreadable {
         /// Offset of the first byte that is not UTF-8.
         offset: usize,
     },
+    /// Bytes that a filter of git stores in the place of the text.
+    #[error("it is {}, and not the text", .0.file)]
+    Filtered(&'static Filtered),
     /// The opening `---` is never closed.
     #[error("line 1 opens a frontmatter with `---` that no line `---` closes")]
     Unclosed,
@@ -104,6 +108,7 @@ impl Unreadable {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotUtf8 { .. } => "not-utf8",
+            Self::Filtered(_) => "git-filtered",
             Self::Unclosed => "frontmatter-unclosed",
             Self::FrontmatterTooLarge { .. } => "frontmatter-too-large",
             Self::Yaml(_) => "frontmatter-yaml",
@@ -117,6 +122,7 @@ impl Unreadable {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotUtf8 { .. } => "convert the file to UTF-8",
+            Self::Filtered(form) => form.remedy,
             Self::Unclosed => {
                 "close the block with a line `---`, or begin the file with an empty line if the \
                  dashes are a thematic break"
@@ -138,7 +144,10 @@ impl Unreadable {
 /// # Errors
 /// The offset of the first byte that is not UTF-8.
 pub fn utf8(bytes: &[u8]) -> Result<&str, Unreadable> {
-    std::str::from_utf8(bytes).map_err(|e| Unreadable::NotUtf8 { offset: e.valid_up_to() })
+    std::str::from_utf8(bytes).map_err(|why| match filtered(bytes) {
+        Some(form) => Unreadable::Filtered(form),
+        None => Unreadable::NotUtf8 { offset: why.valid_up_to() },
+    })
 }
 
 impl Document {
@@ -165,6 +174,9 @@ impl Document {
     /// # Errors
     /// The text has a frontmatter that cannot be read.
     pub fn of_live(text: &str) -> Result<Self, Unreadable> {
+        if let Some(form) = filtered(text.as_bytes()) {
+            return Err(Unreadable::Filtered(form));
+        }
         let Some(found) = other::read(text) else { return Self::parse(text) };
         let other::Read { format, parts, yaml } = found?;
         let mut root = fields(&yaml).map_err(|why| match why {

@@ -115,9 +115,18 @@ fn extent(text: &str) -> Option<Result<(Format, Parts), Unreadable>> {
     let mut lines = Lines::of(text);
     let opening = lines.next().map_or("", |line| text[line].trim_end_matches([' ', '\t']));
     // What some programs read as a frontmatter must not be published as text.
-    let refused = match opening {
-        "---toml" => Some((Format::Toml, "it is read between lines `+++`")),
-        "---json" | ";;;" => Some((Format::Json, "it is read as an object before the text")),
+    let named = opening
+        .strip_prefix("---")
+        .unwrap_or(opening)
+        .trim_start_matches([' ', '\t'])
+        .to_ascii_lowercase();
+    let refused = match named.as_str() {
+        _ if !opening.starts_with(['-', ';']) => None,
+        "yaml" | "yml" => Some((Format::Yaml, "it is read between lines `---`")),
+        "toml" => Some((Format::Toml, "it is read between lines `+++`")),
+        "json" | "json5" | "hjson" | "js" | "javascript" | "cson" | "coffee" | ";;;" => {
+            Some((Format::Json, "it is read as an object before the text"))
+        }
         _ => None,
     };
     if let Some((format, why)) = refused {

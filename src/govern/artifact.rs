@@ -23,6 +23,7 @@ use crate::document::validate::problems;
 use crate::document::{Document, utf8};
 use crate::live;
 use crate::model::digest::Digest;
+use crate::model::filtered::filtered;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
@@ -252,9 +253,20 @@ impl Transaction<'_> {
                 Err(why) => return Err(refused_file(&path, &why)),
             },
         };
+        if let Some(form) = filtered(&bytes).filter(|_| !which.is_named()) {
+            return Ok(Prepared::LeftOut(Reason::Filtered(form)));
+        }
         let live = readable(&path, &bytes)?;
         let document = parsed(&path, live)?;
-        let base = self.base(id, last_sealed)?;
+        let base = match self.base(id, last_sealed) {
+            Err(_) if self.state.get(id.as_str()).is_none() && live::is_erased(self.vault, id) => {
+                return match which.is_named() {
+                    true => Err(erased(id)),
+                    false => Ok(Prepared::LeftOut(Reason::Erased)),
+                };
+            }
+            base => base?,
+        };
         let form = base.sealed.as_deref().map(LiveForm::of);
         // What is handed in without fields keeps those that are published (REV-5).
         let kept = fresh.and(form.as_ref()).and_then(|form| form.with_body_of(live, &document));
@@ -534,6 +546,13 @@ pub(super) fn parsed(path: &str, text: &str) -> Result<Document, Refusal> {
 
 pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {
     Refusal { path: path.to_owned(), problems: vec![live::unreadable(why)] }
+}
+
+/// Refuses a document whose texts the reference implementation erased.
+fn erased(id: &DocumentId) -> Refusal {
+    let message = "its texts were erased on purpose, and its history cannot be extended".to_owned();
+    let hint = "publish a new text in a file of another name";
+    Refusal::new(id.live_path(), "history-broken", message, hint)
 }
 
 /// Advice for a published document whose live file is missing.

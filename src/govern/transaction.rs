@@ -440,6 +440,10 @@ impl Transaction<'_> {
         let found = self.vault.documents().documents;
         let ids = found.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
         let new = ids.filter(is_new);
+        let why = |id: &DocumentId| match live::is_erased(self.vault, id) {
+            true => Some(Reason::Erased),
+            false => why(id),
+        };
         new.filter_map(|id| Some(LeftOut::artifact(&id, why(&id)?))).collect()
     }
 

@@ -4,6 +4,7 @@
 
 pub mod digest;
 pub(crate) mod emoji;
+pub mod filtered;
 pub mod hint;
 pub mod id;
 pub mod layout;

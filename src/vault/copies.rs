@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Vault;
+use crate::model::id::DocumentId;
 
 /// Names that are only given to a copy: the text is one, whatever it says. The first group is the name
 /// of the original.
@@ -94,14 +95,23 @@ fn parts(path: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// Returns what a file is a copy of, by its name; `None` if that is not clear, or if the original is
-/// not next to it.
+/// not next to it and has no history.
 pub(crate) fn copied(vault: &Vault, path: &str) -> Option<Copied> {
     let (folder, name, ending) = parts(path)?;
     let found = |(program, pattern): &(&'static str, Regex)| {
         let original = format!("{folder}{}{ending}", pattern.captures(name)?.get(1)?.as_str());
-        vault.files().is_file(&original).then_some(Copied { original, program })
+        is_original(vault, &original).then_some(Copied { original, program })
     };
     PATTERNS.iter().find_map(found).or_else(|| merged(vault, path))
+}
+
+/// Returns true if a file, or the history of its artifact, is there: a sync program also renames the
+/// file of a published document.
+fn is_original(vault: &Vault, path: &str) -> bool {
+    let of_document = DocumentId::of_document_file(path);
+    let id = of_document.or_else(|_| DocumentId::of_governance_file(path));
+    let has_history = |id: DocumentId| vault.files().exists(&id.history_path());
+    vault.files().is_file(path) || id.is_ok_and(has_history)
 }
 
 /// Returns what a file is a copy of that a merge tool wrote.
@@ -109,7 +119,7 @@ fn merged(vault: &Vault, path: &str) -> Option<Copied> {
     let (folder, name, ending) = parts(path)?;
     let (_, [of, own, number]) = SET_NAME.as_ref()?.captures(name)?.extract();
     let original = format!("{folder}{of}{ending}");
-    if !vault.files().is_file(&original) {
+    if !is_original(vault, &original) {
         return None;
     }
     let mut others = SET.iter().filter(|word| **word != own);

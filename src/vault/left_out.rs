@@ -7,6 +7,7 @@ use super::Vault;
 use super::copies::Copied;
 use super::ignored::{self, Ignoring, Rule, Rules};
 use super::walk::{Entry, Kind, Listing, list};
+use crate::model::filtered::Filtered;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::{DocumentId, IdError};
 use crate::model::layout::{self, limit};
@@ -104,6 +105,10 @@ pub enum Reason {
         /// Whether a version of the document is published.
         is_published: bool,
     },
+    /// A filter of git stores these bytes in the place of the text.
+    Filtered(&'static Filtered),
+    /// The reference implementation erased its texts on purpose.
+    Erased,
     /// A retired document, which only its name publishes again.
     Retired,
     /// The document to retire is retired.
@@ -144,6 +149,8 @@ impl Reason {
             Self::DraftsFolder => "drafts-folder",
             Self::Backup => "backup",
             Self::NotForUse { .. } => "not-for-use",
+            Self::Filtered(_) => "git-filtered",
+            Self::Erased => "erased",
             Self::Retired => "retired",
             Self::RetiredBefore => "retired-before",
             Self::MovedBefore => "moved-before",
@@ -219,6 +226,8 @@ impl fmt::Display for Reason {
             Self::NotForUse { says, .. } => {
                 return write!(f, "it says `{says}`; name it to publish it");
             }
+            Self::Filtered(form) => return write!(f, "{}; {}", form.file, form.remedy),
+            Self::Erased => "its texts were erased on purpose; a new text needs a new id",
             Self::Retired => "it is retired",
             Self::RetiredBefore => "it is retired already",
             Self::MovedBefore => "it was moved already",

@@ -273,8 +273,7 @@ impl Pass<'_> {
     fn may_be_erased(&self, history: &History) -> bool {
         self.id.is_document()
             && self.view.head.get(self.id.as_str()).is_none()
-            && history.entries().any(|entry| entry.forget == Forget::Stub)
-            && history.entries().all(|entry| entry.forget != Forget::None)
+            && history.is_erased()
     }
 
     /// Whether an entry is what an erasure leaves.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use contextnest::checkpoint::state::{Mark, PublishedSet};
 use contextnest::model::digest::Digest;
 use contextnest::model::number::{CheckpointNumber, Version};
+use serde_json::Value;
 
 use crate::harness::{Output, Place, repository};
 
@@ -185,6 +186,29 @@ fn forged_records_of_the_reference_implementation_are_damage_in_a_vault_of_ours(
         assert_eq!(findings(&copy), ["unfinished .versions/chain_events.yaml"]);
         names(&copy.ctx("checkpoint adopt").ok(), "needs no adoption");
     }
+}
+
+#[test]
+fn erased_documents_are_left_out_of_later_publications() {
+    let place = vault("forgotten");
+    for at in [NOW, LATER] {
+        place.write(&format!("nodes/new{}.md", at.len()), "# New\n");
+        let report = place.ctx(&format!("publish --all --json {at}")).ok().json("ctx.publish");
+        let left = report["left_out"].as_array().unwrap();
+        let is_erased =
+            |file: &&Value| file["id"] == "nodes/jane" && file["reason_code"] == "erased";
+        assert!(left.iter().any(|file| is_erased(&file)), "{left:?}");
+        if at == NOW {
+            place.ctx("checkpoint adopt --now 2026-11-27T08:00:00.500Z").ok();
+        }
+    }
+    place.ctx("verify --now 2026-11-27T08:00:02.000Z").ok();
+    names(&place.ctx("status").ok(), "nodes/jane.md (its texts were erased on purpose)");
+    names(&place.ctx("publish nodes --now 2026-11-27T08:00:02.000Z").ok(), "erased on purpose");
+    names(
+        &place.ctx("publish nodes/jane --now 2026-11-27T08:00:03.000Z").exits(1),
+        "its texts were erased on purpose",
+    );
 }
 
 #[test]

@@ -164,6 +164,84 @@ fn publish_all_leaves_out_copies_of_sync_programs() {
 }
 
 #[test]
+fn publish_all_leaves_out_a_copy_of_a_document_whose_file_is_gone() {
+    let place = Place::published(&[("nodes/returns", "# Returns\n\nWithin 30 days.\n")]);
+    let pack = "id: p\nlabel: P\nquery: '#ok'\n";
+    place.write("packs/p.yml", pack);
+    place.ctx("publish --changed").ok();
+    place.remove("nodes/returns.md");
+    place.remove("packs/p.yml");
+    let copies = [
+        "nodes/returns (conflicted copy 2024-01-31)",
+        "nodes/returns.sync-conflict-20240131-123456-ABCDEFG",
+    ];
+    for copy in copies {
+        place.write(&format!("{copy}.md"), "# Returns\n\nWithin 45 days.\n");
+    }
+    place.write("packs/p (conflicted copy 2024-01-31).yml", pack);
+    let status = place.ctx("status").ok().stdout;
+    assert!(status.contains("next: merge each copy with its original"), "{status}");
+    let report = place.ctx("publish --all --json").ok().json("ctx.publish");
+    let left = report["left_out"].as_array().unwrap();
+    let left = left.iter().filter(|file| file["reason_code"] == "copy");
+    let left: Vec<_> = left.map(|file| file["id"].as_str().unwrap()).collect();
+    assert_eq!(left, [copies[0], copies[1], "packs/p (conflicted copy 2024-01-31).yml"]);
+    assert!(!place.ctx("resolve type:document --bodies").ok().stdout.contains("45 days"));
+}
+
+const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 12345\n";
+
+#[test]
+fn files_that_a_filter_of_git_stores_are_never_published() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.write("nodes/a.md", POINTER);
+    place.write("nodes/b.md", b"\0GITCRYPT\0\xff\xfe");
+    place.write("nodes/c.md", "/annex/objects/MD5-s1--0\n");
+    place.write("nodes/d.md", "# D\n");
+    assert_snapshot!(place.ctx("publish --all").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 1 version, 2026-11-21T10:00:02.000Z
+      new  nodes/d  v1
+      left out: nodes/a (a pointer of Git LFS; `git lfs pull` writes the text)
+      left out: nodes/b (a file that git-crypt encrypted; `git-crypt unlock` decrypts it)
+      left out: nodes/c (a pointer of git-annex; `git annex get` writes the text)
+    -- stderr
+    ");
+    place.ctx("publish --changed").ok();
+    assert!(place.ctx("read nodes/a").ok().stdout.contains("# A"));
+    assert_snapshot!(place.ctx("publish nodes/a nodes/b").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 2 files refused
+      nodes/a.md
+        error[git-filtered]: it is a pointer of Git LFS, and not the text (`git lfs pull` writes the text)
+      nodes/b.md
+        error[git-filtered]: it is a file that git-crypt encrypted, and not the text (`git-crypt unlock` decrypts it)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
+    ");
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 1
+    -- stdout
+    error[git-filtered]: nodes/a.md: it is a pointer of Git LFS, and not the text
+      hint: `git lfs pull` writes the text
+    error[git-filtered]: nodes/b.md: it is a file that git-crypt encrypted, and not the text
+      hint: `git-crypt unlock` decrypts it
+    error[git-filtered]: nodes/c.md: it is a pointer of git-annex, and not the text
+      hint: `git annex get` writes the text
+    4 documents checked: 3 errors, 0 warnings
+    -- stderr
+    ");
+    place.write("nodes/a.md", "# A\n");
+    place.write("nodes/b.md", "# B\n");
+    place.write("CONTEXT.md", POINTER);
+    let refused = place.ctx("publish --all").exits(1);
+    assert!(refused.stderr.contains("git-filtered"), "{}", refused.stderr);
+}
+
+#[test]
 fn publish_warns_of_names_of_copies_with_nearly_the_same_text() {
     let place = Place::published(&[
         ("nodes/returns", "# Returns\n\nWithin 30 days.\n"),
