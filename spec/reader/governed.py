@@ -167,9 +167,10 @@ class Governed:
 
     @staticmethod
     def take(artifact, entry, text, faults):
+        is_author = bool(faults) and not artifact.track.is_exact_approval(entry, text)
         kind = artifact.track.take(entry, text)
         if kind == "event" and faults:
-            artifact.track.disown(entry)
+            artifact.track.disown(entry, is_author)
         return kind
 
     def review(self, artifact, entry, text):

@@ -241,12 +241,21 @@ class Track:
             self.tail.append(entry)
         return kind
 
-    def disown(self, entry):
+    def is_exact_approval(self, entry, text):
+        pending = self.pending
+        if pending is None or pending["last"][0] + 1 != entry.version:
+            return False
+        fields = None if self.is_rule else Fields(text)
+        if not self.is_rule and fields.state != "approved":
+            return False
+        return self.approvers(entry, text, fields) is not None
+
+    def disown(self, entry, is_author):
         """The event that was taken last has no valid approval: it ends no authorship, and gives no role."""
         if self.published:
             self.is_approved = False
         approved, editors, self.submitters = self.before_event
-        self.distrusted = approved, editors | {key_of(entry.edited_by)}
+        self.distrusted = approved, editors | ({key_of(entry.edited_by)} if is_author else set())
 
     def last_approved(self):
         return self.distrusted[0] if self.distrusted else self.published or self.former

@@ -110,12 +110,13 @@ impl Approvals {
                 }
             }
         }
+        let is_author = !faults.is_empty() && !self.track.is_exact_approval(entry, text);
         let kind = match fields {
             Some(fields) => self.track.take(entry, text, fields),
             None => self.track.step(entry, text),
         };
         if kind == StepKind::Event && !faults.is_empty() {
-            self.track.disown(entry);
+            self.track.disown(is_author.then_some(entry));
         }
         if entry.state == EntryState::Unpublished {
             self.submission = submission;

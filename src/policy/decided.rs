@@ -17,8 +17,10 @@ pub(crate) struct Decided {
     id: DocumentId,
     version: Version,
     by: String,
-    /// The set that it is part of, and whether its editor approved this part.
-    set: Option<(String, bool)>,
+    /// Whether its editor approved it, or retired it in an emergency.
+    is_own: bool,
+    /// The set that it is part of.
+    set: Option<String>,
 }
 
 /// What is wrong with a version for what other versions of its event say.
@@ -43,6 +45,11 @@ impl Decided {
         self.checkpoint
     }
 
+    /// Returns true if its editor approved it: then it needs nothing of the other versions of its event.
+    pub(super) fn is_own(&self) -> bool {
+        self.is_own
+    }
+
     /// What an entry says, before the track takes it.
     pub(crate) fn of(
         track: &Track,
@@ -51,16 +58,20 @@ impl Decided {
     ) -> Self {
         let change = track.pending.as_ref().and_then(|pending| pending.change.clone());
         let key = PrincipalKey::of(&entry.edited_by);
-        let set = change.and_then(|change| {
-            // A retirement in an emergency completes no set.
-            let fields = fields_of(text).filter(|f| f.state == ReviewState::Approved)?;
-            Some((change, fields.approved_by.iter().any(|name| PrincipalKey::of(name) == key)))
+        let fields = track.id().is_document().then(|| fields_of(text)).flatten();
+        let state = fields.as_ref().map(|fields| fields.state);
+        let is_own = fields.as_ref().is_none_or(|fields| {
+            fields.state == ReviewState::Emergency
+                || fields.approved_by.iter().any(|name| PrincipalKey::of(name) == key)
         });
+        // A retirement in an emergency completes no set.
+        let set = change.filter(|_| state == Some(ReviewState::Approved));
         Self {
             checkpoint,
             id: track.id().clone(),
             version: entry.version,
             by: entry.edited_by.clone(),
+            is_own,
             set,
         }
     }
@@ -103,11 +114,11 @@ fn of_event(event: &[&Decided]) -> Vec<Contradiction> {
 
 /// Reports the parts of each set in which the editor of the event approved no part.
 fn completions(event: &[&Decided]) -> Vec<Contradiction> {
-    let parts = || event.iter().filter_map(|one| Some((one, one.set.as_ref()?)));
-    let approved = parts().filter(|(_, (_, approves))| *approves);
-    let approved: HashSet<&str> = approved.map(|(_, (change, _))| change.as_str()).collect();
-    let without = parts().filter(|(_, (change, _))| !approved.contains(change.as_str()));
-    let found = without.map(|(one, (change, _))| {
+    let parts = || event.iter().filter_map(|one| Some((one, one.set.as_deref()?)));
+    let approved: HashSet<&str> =
+        parts().filter(|(one, _)| one.is_own).map(|(_, change)| change).collect();
+    let without = parts().filter(|(_, change)| !approved.contains(change));
+    let found = without.map(|(one, change)| {
         let message =
             format!("`{}` completed the set `{change}`, but approved no part of it", one.by);
         one.contradicted(message)

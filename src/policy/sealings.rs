@@ -183,15 +183,11 @@ impl<'c> Sealings<'c> {
             let event = record.event_of(entry);
             let fields = Some(fields.as_deref());
             let taken = approvals.take_described((entry, text, fields), event, &judge);
-            let Some(decided) = taken.decided else { continue };
-            let own = taken.faults.into_iter().next();
-            let fault = own.or_else(|| {
-                let event = self.event(files, decided.checkpoint());
-                let of = event.get()?.iter().find(|one| one.is_of(&decided))?;
-                Some((of.version, of.fault.clone()))
-            });
-            if let Some((version, fault)) = fault {
-                found.insert(entry.version, unapproved(version, fault));
+            if taken.decided.is_none() {
+                continue;
+            }
+            if let Some(why) = self.fault_of(files, taken) {
+                found.insert(entry.version, why);
             }
         }
         found
@@ -283,12 +279,16 @@ impl<'c> Sealings<'c> {
         }
     }
 
-    /// What is wrong with a version, or with what other versions of its event say of it.
+    /// What is wrong with a version. If its editor is not one of its approvers, the other versions of its
+    /// event have to show what its editor approved; they may be very many.
     fn fault_of(&self, files: &dyn Histories, taken: Taken) -> Option<ChainError> {
         if let Some((version, fault)) = taken.faults.into_iter().next() {
             return Some(unapproved(version, fault));
         }
         let Some(decided) = taken.decided else { return Some(ChainError::HistoryMissing) };
+        if decided.is_own() {
+            return None;
+        }
         let event = self.event(files, decided.checkpoint());
         let found = event.get()?.iter().find(|one| one.is_of(&decided))?;
         Some(unapproved(found.version, found.fault.clone()))

@@ -231,6 +231,13 @@ impl Track {
         faults
     }
 
+    /// Whether a version is byte for byte an approval of what awaits, whoever approved it: then its editor
+    /// wrote nothing.
+    pub(crate) fn is_exact_approval(&self, entry: &Entry, text: &str) -> bool {
+        let pending = self.pending.as_ref().filter(|one| one.last.0.next() == entry.version);
+        pending.is_some_and(|pending| self.approvers(pending, entry, text).is_ok())
+    }
+
     /// Judges a step by the rules in force at its time, before it is taken: who may submit, and who
     /// may ratify. Approvals in part are judged with what they publish; rejections and withdrawals
     /// publish nothing.

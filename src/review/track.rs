@@ -399,16 +399,16 @@ impl Track {
         (self.published, self.pending) = (None, None);
     }
 
-    /// Marks the event of this entry, which was taken last, as one without a valid approval. It ends
-    /// nothing: who submitted before it, and who recorded it, are authors of what follows, and the
-    /// text before it still decides about roles.
-    pub(crate) fn disown(&mut self, entry: &Entry) {
+    /// Marks the event that was taken last as one without a valid approval. It ends nothing: who
+    /// submitted before it stays an author, and the text before it still decides about roles. Of an
+    /// event that is not just an approval, `by` is its entry, whose editor is an author of what follows.
+    pub(crate) fn disown(&mut self, by: Option<&Entry>) {
         if let Some(published) = &mut self.published {
             published.is_approved = false;
         }
         let mut distrusted = std::mem::take(&mut self.before_event);
         self.submitters = std::mem::take(&mut distrusted.submitters);
-        distrusted.editors.push(PrincipalKey::of(&entry.edited_by));
+        distrusted.editors.extend(by.map(|entry| PrincipalKey::of(&entry.edited_by)));
         self.distrusted = Some(distrusted);
     }
 

@@ -150,7 +150,7 @@ pub(super) const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["list"], &["--status", "--drafts", "--draft", "--unpublished"], "`ctx status` lists what is not published"),
     (&["list", "verify", "history", "index", "resolve", "graph"], &["--all", "-a", "-A"], "without this option, `ctx {verb}` takes all"),
     (&["publish"], &["--amend"], "a version is never changed: `ctx publish ID` makes a new one"),
-    (&["submit"], &["--all", "-a", "-A"], "`ctx submit --changed` submits every change to what is published; name new documents or a folder"),
+    (&["submit"], &["--all", "-a", "-A"], "`ctx submit --changed` submits every change to what is published; name each new document"),
     (&["verify", "validate"], &["--fix", "--repair"], "`ctx {verb}` changes nothing; `ctx help CODE` says what to do about a finding, `ctx recover --dry-run` what an interrupted command left"),
     (&[], &["--cached", "--staged"], "`ctx validate --staged` checks what is staged in git"),
     (&["mcp"], &["--port", "-p"], "name an address, too: `ctx mcp --http 127.0.0.1:{port}`"),
