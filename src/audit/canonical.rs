@@ -68,6 +68,10 @@ impl<'l> Members<'l> {
         scan.object(MAX_DEPTH - 1, &mut |member| members.push(member))?;
         match scan.at == bytes.len() {
             true => Ok(Self { text, members }),
+            // Another program may have converted the line ends of the whole file.
+            false if &bytes[scan.at..] == b"\r" => {
+                Err(scan.fault("a line end of CRLF, which a program such as unix2dos writes"))
+            }
             false => Err(scan.fault("bytes after the object")),
         }
     }

@@ -65,6 +65,7 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
         composed = Some(written);
     }
     if body.trim().is_empty() && !args.draft {
+        govern::check_place(&vault, &id)?;
         return Err(Failure::new(Code::Usage, "the document has no body, so it was not published")
             .hint("pass it with `--body TEXT` or `--body -`; `--draft` makes an empty draft"));
     }

@@ -179,7 +179,7 @@ const SECTIONS: [(DocumentState, &str, &str); 11] = [
     (DocumentState::Draft, "Published, with a draft of the next version", "ctx publish ID"),
     (DocumentState::Unpublished, "Never published", "ctx publish ID, or ctx publish --all"),
     (DocumentState::Submitted, "Submitted, and not edited since", "ctx review show ID"),
-    (DocumentState::Retired, "Retired", "ctx restore ID, to bring one back"),
+    (DocumentState::Retired, "Retired", "ctx restore ID, then ctx publish ID, to bring one back"),
     (
         DocumentState::NotCheckedOut,
         "Left out by git here, a sparse checkout",

@@ -21,7 +21,7 @@ use crate::document::{Document, utf8};
 use crate::live;
 use crate::live::inbound::{Leaving, LinksTo};
 use crate::model::digest::Digest;
-use crate::model::emoji::without_joiners;
+use crate::model::emoji::difference;
 use crate::model::id::{DocumentId, fold, folder_of};
 use crate::model::layout::limit;
 use crate::model::number::Version;
@@ -267,12 +267,9 @@ impl<'a> Transaction<'a> {
                 || OF_NAME.to_owned(),
                 |above| format!("move the file to the folder `{above}`, or choose another name"),
             );
-            let is_of_emoji = is_named && without_joiners(name) == without_joiners(other);
+            // What is not named may not be told by its form either.
+            let form = difference(name, if is_named { other } else { "" });
             let other = if is_named { format!("`{other}`") } else { "another id".to_owned() };
-            let form = match is_of_emoji {
-                true => "invisible characters of emoji (U+FE0F, U+200D)",
-                false => "case or Unicode form",
-            };
             let message = format!("`{name}` and {other} differ only in {form}");
             Some(Refusal::new(id.live_path(), "id-collision", message, hint))
         };

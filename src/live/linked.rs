@@ -69,6 +69,16 @@ pub struct Surroundings<'v> {
     sources: RefCell<HashMap<DocumentId, Option<bool>>>,
 }
 
+/// Returns true if an anchor differs from one of these only in how often `-` is repeated: MkDocs makes
+/// `x-y` of the heading `X & Y`, and GitHub `x--y`.
+fn is_of_other_site(anchors: &BTreeSet<String>, anchor: &str) -> bool {
+    let parts = |anchor: &str| -> Vec<String> {
+        anchor.split('-').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    };
+    let named = parts(anchor);
+    !named.is_empty() && anchors.iter().any(|anchor| parts(anchor) == named)
+}
+
 impl<'v> Surroundings<'v> {
     /// The live files of a vault, what is published, and where images are.
     pub fn new(vault: &'v Vault, published: &'v dyn Published, images: ImageFolders) -> Self {
@@ -327,7 +337,7 @@ impl<'v> Surroundings<'v> {
         otherwise: impl FnOnce() -> Hint,
     ) -> Option<Problem> {
         let anchors = self.anchors_of(target);
-        if has_section(&anchors, anchor) {
+        if has_section(&anchors, anchor) || is_of_other_site(&anchors, anchor) {
             return None;
         }
         let message = format!("{what} has no section `#{anchor}`");

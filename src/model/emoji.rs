@@ -41,6 +41,14 @@ pub(crate) fn sequence_at(text: &str) -> usize {
     ends.filter(is_sequence).last().unwrap_or_default()
 }
 
+/// Returns what two colliding names differ in.
+pub(crate) fn difference(a: &str, b: &str) -> &'static str {
+    match without_joiners(a) == without_joiners(b) {
+        true => "invisible characters of emoji (U+FE0F, U+200D)",
+        false => "case or Unicode form",
+    }
+}
+
 /// Returns a name without U+FE0F and U+200D.
 pub(crate) fn without_joiners(name: &str) -> Cow<'_, str> {
     match has_joiner(name) {

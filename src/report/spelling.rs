@@ -6,8 +6,13 @@ use crate::words::argument;
 /// A call as a command to type, without quotes around it.
 pub(crate) fn command_line(call: &Call) -> String {
     let mut line = format!("ctx {}", call.verb.as_str());
-    for part in &call.arguments {
-        line.push(' ');
+    let is_option = |part: &Argument| matches!(part, Argument::Word(word) if word.starts_with('-'));
+    let after_options = call.arguments.iter().rposition(is_option).map_or(0, |last| last + 1);
+    let is_dashed =
+        |part: &Argument| matches!(part, Argument::Value(value) if value.starts_with('-'));
+    let dashed = call.arguments.iter().position(is_dashed).filter(|n| *n >= after_options);
+    for (n, part) in call.arguments.iter().enumerate() {
+        line.push_str(if dashed == Some(n) { " -- " } else { " " });
         match part {
             Argument::Value(value) => line.push_str(&argument(value)),
             Argument::Word(word) => line.push_str(word),

@@ -68,7 +68,7 @@ fn renamed(old: &DocumentId, new: &DocumentId) -> Option<Hint> {
 /// What to do where neither the file nor its published text can be read.
 fn withheld(id: &DocumentId) -> Hint {
     Hint::calls(
-        "its file is missing too; {} names the damage. Put the history back from git or a backup, \
+        "its file is missing too; {} reports what is missing. Put the history back from git or a backup, \
          then run {}",
         [Verb::Verify.into(), call(Verb::Restore, id)],
     )

@@ -6,7 +6,7 @@ use crate::checkpoint::codec::{FORMS, path_of};
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::vault::Vault;
-use crate::vault::history::Gone;
+use crate::vault::history::{Gone, NOT_SPARSE};
 use crate::words::count;
 
 /// Replaces the findings of missing files that git leaves out by one finding that says so. In a
@@ -24,8 +24,8 @@ pub(super) fn explain(vault: &Vault, whole: bool, findings: &mut Vec<Finding>) {
     }
     for finding in findings.iter_mut().filter(|found| found.code == Code::DocumentMissing) {
         if gone.has(&finding.path) {
-            "git leaves the live file out here (a sparse checkout)"
-                .clone_into(&mut finding.message);
+            finding.message =
+                format!("git leaves the live file out here (a sparse checkout): {NOT_SPARSE}");
         }
     }
     let explained: Vec<Finding> = findings.extract_if(.., |found| explains(gone, found)).collect();

@@ -44,6 +44,7 @@ use crate::checkpoint::log::Log;
 use crate::derived;
 use crate::index::Index;
 use crate::model::digest::Digest;
+use crate::model::emoji::difference;
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
@@ -564,11 +565,12 @@ fn collisions(ids: &BTreeSet<DocumentId>) -> Vec<Finding> {
     let duplicates = folded.into_values().filter(|same| same.len() > 1);
     duplicates
         .flat_map(|same| {
-            let message = format!("it differs from `{}` only in case or Unicode form", same[0]);
             let others = same[1..].iter();
             others
                 .map(|id| {
-                    Finding::new(Code::IdCollision, id.history_path(), message.clone()).id(id)
+                    let form = difference(id.as_str(), same[0].as_str());
+                    let message = format!("it differs from `{}` only in {form}", same[0]);
+                    Finding::new(Code::IdCollision, id.history_path(), message).id(id)
                 })
                 .collect::<Vec<_>>()
         })

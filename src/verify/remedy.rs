@@ -332,7 +332,7 @@ impl Code {
                 Call::new(Verb::Publish).word("ID"),
             ),
             Self::DocumentMissing => Hint::calls(
-                "Restore the file with {}, or withdraw the document with {}.",
+                "If git leaves the file out, `git sparse-checkout disable` brings it back. Otherwise restore it with {}, or withdraw the document with {}.",
                 [Call::new(Verb::Restore).word("ID"), Call::new(Verb::Retire).word("ID")],
             ),
             Self::PolicyDrift => Hint::calls(

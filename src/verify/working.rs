@@ -33,7 +33,13 @@ impl Pass<'_> {
             }
             Ok(None) => {
                 let code = if self.id.is_document() { Code::DocumentMissing } else { drift };
-                self.push(Finding::new(code, path, "the live file is missing"));
+                let message = match self.vault.files().exists(&self.id.history_path()) {
+                    true => "the live file is missing",
+                    false => {
+                        "the live file and the history are missing: only git or a backup has the text"
+                    }
+                };
+                self.push(Finding::new(code, path, message));
                 return;
             }
             Err(why) => {

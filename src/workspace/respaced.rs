@@ -24,20 +24,25 @@ const TEXTS: &str = "':(glob)**/.versions/*/v*'";
 type Damaged<'f> = BTreeMap<&'f str, Option<&'f str>>;
 
 impl Workspace<'_> {
-    /// Returns the hint with the command that restores stored texts which lost their hash, and a log
-    /// in which only white space changed. Git is
-    /// asked for the staged files, then for those of commits; it runs no program of the repository.
+    /// Returns the hint with the command that restores stored texts which lost their hash, and logs in
+    /// which only white space changed. Git is asked for the staged files, then for those of commits;
+    /// it runs no program of the repository.
     pub(crate) fn restoring(&self, vault: &Vault, findings: &[Finding]) -> Option<String> {
         let is_lost = |found: &&Finding| {
             matches!(
                 found.code,
-                Code::ContentHashMismatch | Code::CheckpointLogUnreadable | Code::TornTail
+                Code::ContentHashMismatch
+                    | Code::CheckpointLogUnreadable
+                    | Code::TornTail
+                    | Code::AuditMalformed
+                    | Code::StagedMalformed
             )
         };
         let lost = findings.iter().filter(is_lost);
         // No hash of the report is that of such a file: only white space may have changed.
         let is_history = |path: &str| {
-            path.ends_with("/history.yaml") || codec::FORMS.map(codec::path_of).contains(&path)
+            let is_log = codec::FORMS.map(codec::path_of).contains(&path);
+            is_log || path.ends_with("/history.yaml") || path.ends_with(".jsonl")
         };
         let named = lost.map(|found| {
             let hash = found.expected.as_deref().filter(|_| !is_history(&found.path));

@@ -14,6 +14,7 @@ use crate::live::gathered::Gathered;
 use crate::live::images::ImageFolders;
 use crate::live::linked::{Published, Surroundings};
 use crate::live::{self, LiveFile, confusable, hashtags};
+use crate::model::emoji::difference;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
@@ -266,8 +267,8 @@ fn collisions<'f>(live: impl Iterator<Item = (&'f str, &'f DocumentId)>) -> Vec<
     let mut found = Vec::new();
     for same in folded.into_values().filter(|same| same.len() > 1) {
         for path in &same[1..] {
-            let message =
-                format!("its id differs from that of `{}` only in case or Unicode form", same[0]);
+            let form = difference(path, same[0]);
+            let message = format!("its id differs from that of `{}` only in {form}", same[0]);
             let hint = "rename one of the files".into();
             let (code, severity) = ("id-collision", Severity::Error);
             found.push(((*path).to_owned(), Problem { code, severity, line: None, message, hint }));

@@ -142,16 +142,19 @@ fn an_existing_file_is_never_touched() {
     -- stdout
     -- stderr
     error[exists]: `nodes/a.md` exists already
-    hint: edit the file and run `ctx publish`, or choose another id
+    hint: `ctx publish nodes/a` publishes the file as it is; or edit it first, or choose another id
     ");
     assert_snapshot!(place.ctx("add nodes/a --draft --body theirs").whole(), @"
     exit: 1
     -- stdout
     -- stderr
     error[exists]: `nodes/a.md` exists already
-    hint: edit the file and run `ctx publish`, or choose another id
+    hint: `ctx publish nodes/a` publishes the file as it is; or edit it first, or choose another id
     ");
     assert_eq!(place.read("nodes/a.md"), "mine");
+    let refused = place.ctx("add nodes/a.md").exits(1);
+    assert!(refused.stderr.contains("`ctx publish nodes/a` publishes"), "{}", refused.stderr);
+    place.ctx("publish nodes/a").ok();
 }
 
 #[test]

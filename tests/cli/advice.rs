@@ -74,9 +74,20 @@ fn init_counts_the_documents_that_the_next_command_publishes() {
 fn names_that_look_the_same_are_refused_with_the_difference() {
     let place = Place::published(&[("nodes/\u{2764}\u{fe0f} love", "# A\n")]);
     place.write("nodes/\u{2764} love.md", "# B\n");
-    let output = place.ctx("publish --all").exits(1);
-    let said = output.stdout + &output.stderr;
-    assert!(said.contains("differ only in invisible characters of emoji (U+FE0F"), "{said}");
+    for line in ["publish --all", "validate"] {
+        let said = place.ctx(line).exits(1).whole();
+        assert!(said.contains("only in invisible characters of emoji (U+FE0F"), "{said}");
+    }
+}
+
+#[test]
+fn hints_name_ids_that_begin_with_a_dash_so_that_they_can_be_pasted() {
+    let place = Place::new();
+    place.write("-dash.md", "---\ntitle: Dash\n---\n# Dash\n");
+    place.ctx("init").ok();
+    let stderr = place.ctx("read -- -dash").exits(1).stderr;
+    assert!(stderr.contains("`ctx publish -- -dash`"), "{stderr}");
+    place.ctx("publish -- -dash").ok();
 }
 
 #[test]

@@ -220,7 +220,7 @@ fn each_failure_has_text_json_and_an_exit_code() {
     hint: fix the line in .context/config.yaml; `ctx read .context/config.yaml` prints the published version
 
     error[exists]: `nodes/a.md` exists already
-    hint: edit the file and run `ctx publish`, or choose another id
+    hint: `ctx publish nodes/a` publishes the file as it is; or edit it first, or choose another id
 
     error[foreign-vault]: `acme` is another vault, which cannot be resolved yet; it is at `/srv/acme`
     hint: `--vault DIR` runs the command in a vault on this machine
@@ -255,7 +255,7 @@ fn each_failure_has_text_json_and_an_exit_code() {
     hint: pass `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`
 
     error[no-vault]: no vault in `[ROOT]` or any folder above it
-    hint: `ctx init` makes the current folder a vault; `--vault DIR` names another one
+    hint: a vault is in a folder below: `ctx status --vault vault` shows its state
 
     error[not-a-source]: `nodes/a` is not a source
     hint: `ctx source list` lists the sources

@@ -255,7 +255,7 @@ fn links_of_a_recorded_move_are_changed_when_it_is_repeated() {
     -- stdout
     -- stderr
     error[exists]: `nodes/z/new.md` exists already
-    hint: edit the file and run `ctx publish`, or choose another id
+    hint: `ctx publish nodes/z/new` publishes the file as it is; or edit it first, or choose another id
     ");
     assert_eq!(place.tree(), before);
     assert_snapshot!(place.ctx("mv nodes/a nodes/z/new --fix-links").whole(), @"

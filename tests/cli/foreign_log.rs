@@ -95,6 +95,9 @@ fn deletion_that_no_checkpoint_followed_differs_in_the_working_copy_only() {
     let found = findings(&place);
     assert!(found.contains(&"foreign-record nodes/returns".to_owned()), "{found:?}");
     assert!(found.contains(&"document-missing nodes/returns".to_owned()), "{found:?}");
+    names(&place.ctx("status").ok(), "`ctx verify` reports what is missing");
+    let told = "the live file and the history are missing: only git or a backup has the text";
+    names(&place.ctx(&format!("verify {NOW}")).exits(1), told);
     names(&place.ctx(&format!("verify {NOW}")).exits(1), "intact, working copy differs");
     place.ctx(&format!("checkpoint adopt {NOW}")).ok();
     place.ctx(&format!("verify {LATER}")).ok();

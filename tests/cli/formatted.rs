@@ -99,6 +99,23 @@ fn verify_says_if_git_shows_that_words_changed() {
 fn verify_names_the_command_that_restores_a_log_with_other_line_ends() {
     for with in [|text: &str| text.replace('\n', "\r\n"), |text: &str| text.replace('\n', "")] {
         let place = committed();
+        if with("\n") == "\r\n" {
+            let mut logs = std::fs::read_dir(place.path(".context/audit")).unwrap();
+            let log = logs.find_map(|entry| {
+                entry
+                    .unwrap()
+                    .file_name()
+                    .into_string()
+                    .ok()
+                    .filter(|name| name.ends_with(".jsonl"))
+            });
+            let log = format!(".context/audit/{}", log.unwrap());
+            rewrite(&place, &log, with);
+            let verified = place.ctx("verify").exits(1);
+            assert!(verified.stdout.contains("a line end of CRLF"), "{}", verified.whole());
+            assert!(restore(&place).contains(&log));
+            place.ctx("verify").ok();
+        }
         rewrite(&place, ".versions/checkpoints.jsonl", with);
         commit(&place, "rewritten");
         let command = restore(&place);

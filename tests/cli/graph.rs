@@ -282,3 +282,13 @@ fn links_from_the_root_of_a_site_lead_where_the_sealed_configuration_says() {
     let graph = place.ctx("graph --json").ok().json("ctx.graph");
     assert_eq!(graph["unresolved"][0]["to"], "nodes/docs/b");
 }
+
+#[test]
+fn validate_takes_anchors_of_mkdocs_for_those_of_their_headings() {
+    let place = Place::vault();
+    let links = "[1](#x-y) [2](#x--y) [3](#flag) [4](#-) [5](#xy)\n";
+    place.write("nodes/a.md", format!("# A\n\n## X & Y\n\n## `--flag`\n\n{links}"));
+    let warned = place.ctx("validate nodes/a").ok().stdout;
+    assert_eq!(warned.matches("link-anchor").count(), 2, "{warned}");
+    assert!(warned.contains("no section `#-`") && warned.contains("no section `#xy`"), "{warned}");
+}

@@ -125,14 +125,14 @@ fn targets_and_origins_that_do_not_fit_are_refused() {
     -- stdout
     -- stderr
     error[exists]: `nodes/taken.md` exists already
-    hint: edit the file and run `ctx publish`, or choose another id
+    hint: `ctx publish nodes/taken` publishes the file as it is; or edit it first, or choose another id
     ");
     assert_snapshot!(place.ctx("mv nodes/a nodes/a").whole(), @"
     exit: 1
     -- stdout
     -- stderr
     error[exists]: `nodes/a.md` exists already
-    hint: edit the file and run `ctx publish`, or choose another id
+    hint: `ctx publish nodes/a` publishes the file as it is; or edit it first, or choose another id
     ");
     assert_snapshot!(place.ctx("mv nodes/a elsewhere/b").whole(), @"
     exit: 2

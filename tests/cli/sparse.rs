@@ -106,9 +106,13 @@ fn a_live_file_that_git_leaves_out_is_named_as_such() {
     let place = sparse();
     git(&place, "sparse-checkout set --no-cone '/*' '!/nodes/b/*.md'");
     let output = place.ctx("verify --allow-drift").ok().stdout;
-    let told =
-        "[document-missing] nodes/b/y: git leaves the live file out here (a sparse checkout)";
+    let told = "[document-missing] nodes/b/y: git leaves the live file out here (a sparse checkout): \
+                nothing is lost: `git sparse-checkout disable` brings the files back";
     assert!(output.contains(told), "{output}");
+    assert!(
+        output.contains("If git leaves the file out, `git sparse-checkout disable`"),
+        "{output}"
+    );
 }
 
 #[test]

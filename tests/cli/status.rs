@@ -79,7 +79,7 @@ fn status_names_every_standing_and_the_next_command() {
       nodes/new.md
       nodes/warned.md
 
-    Retired (next: ctx restore ID, to bring one back):
+    Retired (next: ctx restore ID, then ctx publish ID, to bring one back):
       nodes/retired.md
 
     Governance files changed (next: ctx publish --changed):
@@ -453,7 +453,7 @@ fn status_offers_no_restore_where_the_history_is_damaged() {
     Withheld, because the history does not verify (next: ctx verify):
       nodes/a.md (v1)
           its history is missing
-          its file is missing too; `ctx verify` names the damage. Put the history back from git or a backup, then run `ctx restore nodes/a`
+          its file is missing too; `ctx verify` reports what is missing. Put the history back from git or a backup, then run `ctx restore nodes/a`
 
     Published, but the live file is missing (next: ctx restore ID, or ctx retire ID):
       nodes/b.md (v1)
@@ -463,7 +463,7 @@ fn status_offers_no_restore_where_the_history_is_damaged() {
     assert_snapshot!(serde_json::to_string_pretty(&json["documents"][0]).unwrap(), @r#"
     {
       "hints": [
-        "its file is missing too; `ctx verify` names the damage. Put the history back from git or a backup, then run `ctx restore nodes/a`"
+        "its file is missing too; `ctx verify` reports what is missing. Put the history back from git or a backup, then run `ctx restore nodes/a`"
       ],
       "id": "nodes/a",
       "path": "nodes/a.md",
@@ -559,4 +559,16 @@ fn a_file_that_publishing_all_leaves_out_is_published_by_its_id() {
       .context/config.yaml (new)
       CONTEXT.md (new)
     ");
+}
+
+#[test]
+fn status_names_the_commands_that_bring_a_retired_document_back() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.ctx("retire nodes/a").ok();
+    let status = place.ctx("status").ok().stdout;
+    let next = "next: ctx restore ID, then ctx publish ID, to bring one back";
+    assert!(status.contains(next), "{status}");
+    place.ctx("restore nodes/a").ok();
+    place.ctx("publish nodes/a").ok();
+    assert!(place.ctx("read nodes/a").ok().stdout.contains("# A"));
 }

@@ -118,7 +118,7 @@ fn drift_is_reported_and_may_be_allowed() {
       [drift] A live file differs from the published text and is not a draft.
           `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version, or one that says that it is not for use, `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
       [document-missing] The live file of a published document is missing.
-          Restore the file with `ctx restore ID`, or withdraw the document with `ctx retire ID`.
+          If git leaves the file out, `git sparse-checkout disable` brings it back. Otherwise restore it with `ctx restore ID`, or withdraw the document with `ctx retire ID`.
       [published-without-history] A live file has the status published, but no checkpoint holds the document.
           If it is a copy of another file, merge the two and delete it. Otherwise run `ctx publish ID`, or set `status: draft` in the file, or delete it.
     -- stderr

@@ -10,6 +10,7 @@ use crate::govern::review::ReviewError;
 use crate::govern::{PublishError, RestoreError};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
+use crate::model::layout;
 use crate::model::number::Version;
 use crate::program::configured::ConfiguredError;
 use crate::recover::{RebuildError, RecoverError, Refused, Unreliable};
@@ -60,10 +61,12 @@ impl From<PublishError> for Failure {
             PublishError::ClockBehind { .. } => Self::new(Code::ClockBehind, message)
                 .hint("set the clock: a checkpoint is never older than the one before")
                 .hint("if the clock of the last publication was wrong and its checkpoint is not in use yet, restore `.versions` from before it and publish again"),
-            PublishError::Exists(_) => Self::new(Code::Exists, message).hint(Hint::call(
-                "edit the file and run {}, or choose another id",
-                Verb::Publish,
-            )),
+            PublishError::Exists(place) => {
+                let id = place.strip_suffix(layout::ENDING).unwrap_or(&place);
+                let publish = Call::new(Verb::Publish).value(id);
+                let hint = "{} publishes the file as it is; or edit it first, or choose another id";
+                Self::new(Code::Exists, message).hint(Hint::call(hint, publish))
+            }
             PublishError::Unread { .. } => Self::new(Code::UnpublishedChanges, message)
                 .hint("name the hash of the file that the last answer about your draft has")
                 .hint("changes of another principal are not overwritten: submit the text instead"),
@@ -351,7 +354,7 @@ impl From<ConvertError> for Failure {
             ConvertError::Publish(why @ PublishError::Governed) => {
                 Self::new(Code::Governed, why.to_string()).hint(Hint::call(
                     "set `checkpoint_log` under `versions` in .context/config.yaml, run {}, and convert the log once that is approved",
-                    Call::new(Verb::Submit).value(crate::model::layout::CONFIG),
+                    Call::new(Verb::Submit).value(layout::CONFIG),
                 ))
             }
             ConvertError::Publish(why) => why.into(),
