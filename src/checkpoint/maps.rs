@@ -30,6 +30,9 @@ const MOST_FAULTY: usize = 100;
 /// So many bytes of maps are hashed for a log that seals artifacts without a history, which no
 /// writer leaves. A log that the histories back is hashed whole, whatever it costs.
 const UNBACKED: u64 = 4 << 30;
+/// The same for a bundle, whose histories say nothing of most artifacts: the maps of a vault of 10,000
+/// documents for 20,000 events.
+const BUNDLED: u64 = 32 << 30;
 
 /// The recorded hashes of some checkpoints, compared with what follows from their maps.
 #[derive(Debug, Default)]
@@ -47,15 +50,15 @@ pub(crate) fn compare(
     checkpoints: &[&Checkpoint],
     has_history: &dyn Fn(&DocumentId) -> bool,
 ) -> Compared {
-    let end = affordable(checkpoints, has_history);
+    let end = affordable(checkpoints, UNBACKED, has_history);
     let compared = compare_until(None, &checkpoints[..end], MOST_FAULTY);
     Compared { end: compared.end.or((end < checkpoints.len()).then_some(end)), ..compared }
 }
 
 /// The same for checkpoints whose first sets the complete maps, and follows one that has this hash.
-/// Nothing is known of the histories, so that the maps have the bound of [`UNBACKED`].
+/// Nothing is known of the histories, so that the maps have the bound of [`BUNDLED`].
 pub(crate) fn compare_after(previous: Option<&Digest>, checkpoints: &[&Checkpoint]) -> Compared {
-    let end = affordable(checkpoints, &|_| false);
+    let end = affordable(checkpoints, BUNDLED, &|_| false);
     let compared = compare_until(previous, &checkpoints[..end], usize::MAX);
     Compared { end: (end < checkpoints.len()).then_some(end), ..compared }
 }
@@ -66,7 +69,11 @@ pub(crate) fn first_fault(checkpoints: &[&Checkpoint]) -> Option<usize> {
 }
 
 /// How many checkpoints may be recomputed.
-fn affordable(checkpoints: &[&Checkpoint], has_history: &dyn Fn(&DocumentId) -> bool) -> usize {
+fn affordable(
+    checkpoints: &[&Checkpoint],
+    most: u64,
+    has_history: &dyn Fn(&DocumentId) -> bool,
+) -> usize {
     let (mut maps, mut work) = (HashMap::new(), 0);
     let mut size = 0;
     let spelled = |id: &DocumentId| 2 * id.as_str().len() as u64 + Digest::TEXT_LENGTH as u64;
@@ -84,7 +91,7 @@ fn affordable(checkpoints: &[&Checkpoint], has_history: &dyn Fn(&DocumentId) -> 
             size += spelled(id) - maps.insert(id, spelled(id)).unwrap_or(0);
         }
         work += size;
-        if work > UNBACKED {
+        if work > most {
             let is_backed = maps.keys().all(|id| has_history(id));
             return if is_backed { checkpoints.len() } else { n };
         }
@@ -433,9 +440,9 @@ mod tests {
         let all: Vec<&Checkpoint> = all.iter().collect();
         // 60,000 ids of 500 bytes, twice, and as many hashes.
         let each = 60_000 * (1000 + Digest::TEXT_LENGTH as u64);
-        assert_eq!(affordable(&all, &|_| false) as u64, UNBACKED / each);
-        assert_eq!(affordable(&all, &|_| true), all.len());
-        assert_eq!(affordable(&all, &|id| *id != set[7].0) as u64, UNBACKED / each);
+        assert_eq!(affordable(&all, UNBACKED, &|_| false) as u64, UNBACKED / each);
+        assert_eq!(affordable(&all, UNBACKED, &|_| true), all.len());
+        assert_eq!(affordable(&all, UNBACKED, &|id| *id != set[7].0) as u64, UNBACKED / each);
     }
 
     #[test]
