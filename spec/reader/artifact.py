@@ -142,7 +142,7 @@ class Artifact:
                     self.v.review(self, entry, text)
                     self.check_text(entry, text, old)
                 elif self.track:
-                    self.track.lose()
+                    self.track.lose(entry)
                 is_next = entry.keyframe or (is_sound and entry.version == previous.version + 1)
                 is_sound = text is not None and follows and is_right and is_next
                 if not (follows and is_right) and not entry.erased:

@@ -85,7 +85,7 @@ class Governed:
             artifact.is_whole &= not entry.faults and entry.version not in artifact.wrong
             faults = None
             if text is None:
-                artifact.track.lose()
+                artifact.track.lose(None if entry.faults else entry)
             else:
                 faults = self.judge_entry(artifact, entry, text, self.event_of(artifact, entry))
                 self.take(artifact, entry, text, faults)

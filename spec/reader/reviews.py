@@ -194,6 +194,7 @@ class Track:
         self.id, self.is_rule = id, f.is_governance(id)
         self.published = self.former = self.pending = self.emergency = None
         self.submitters, self.bodies, self.written, self.tail = set(), {}, {}, []
+        self.latest = None  # the latest time of an entry so far
         self.is_approved = True  # whether what was published last was approved, or needed no approval
         # The text before events without a valid approval, and who recorded these; none if the last event has one.
         self.distrusted, self.before_event = None, (None, set(), set())
@@ -210,11 +211,20 @@ class Track:
             return "approved-in-part" if fields.approved_by else "submitted"
         return fields.state if fields.state in STEPS else OTHER
 
-    def lose(self):
+    def lose(self, entry=None):
         self.published = self.pending = None
+        self.note_time(entry)
+
+    def is_backdated(self, entry):  # REV-31
+        return self.latest is not None and millis(entry.edited_at) < self.latest
+
+    def note_time(self, entry):
+        if entry and not self.is_backdated(entry):
+            self.latest = millis(entry.edited_at)
 
     def take(self, entry, text):
-        kind = self.kind(entry, text)
+        kind, is_backdated = self.kind(entry, text), self.is_backdated(entry)
+        self.note_time(entry)
         if kind == EVENT:
             editors = self.distrusted[1] if self.distrusted else set()
             self.before_event = self.last_approved(), editors, self.submitters
@@ -235,6 +245,8 @@ class Track:
             self.emergency = None
         elif kind == OTHER:
             self.pending = None
+        if self.pending and is_backdated:
+            self.pending["backdated"] = True
         if kind in (EVENT, OTHER, "submitted"):
             self.tail = []
         if kind in STEPS:
@@ -313,7 +325,7 @@ class Track:
         self.submitters.add(by)
         self.pending = new | {
             "version": entry.version, "at": entry.edited_at, "text": text, "approvers": [],
-            "last": (entry.version, text), "altered": False,
+            "last": (entry.version, text), "altered": False, "backdated": False,
         }  # fmt: skip
 
     def part(self, entry, text):
@@ -371,7 +383,8 @@ class Track:
         if self.emergency is None:
             return ["approval-missing"]
         by, retired = self.emergency
-        found = ["approval-self"] if key_of(by) == key_of(entry.edited_by) else []
+        found = ["approval-unauthorised"] * self.is_backdated(entry)
+        found += ["approval-self"] if key_of(by) == key_of(entry.edited_by) else []
         if not rules.has_role(entry.edited_by, "reviewer", self.retired(retired)):
             found.append("approval-unauthorised")
         if step_edit(retired, entry.version, entry.edited_at, "ratified", by=[entry.edited_by]) != text:
@@ -379,6 +392,9 @@ class Track:
         return found
 
     def judge(self, entry, text, rules):
+        return self.judge_event(entry, text, rules) + ["approval-unauthorised"] * self.is_backdated(entry)
+
+    def judge_event(self, entry, text, rules):
         fields = None if self.is_rule else Fields(text)
         if entry.retired_at and fields and fields.state == "emergency":
             subjects = self.retired(self.published[1] if self.published else "")
@@ -388,7 +404,10 @@ class Track:
         pending = self.pending
         if pending is None or pending["last"][0] + 1 != entry.version:
             return ["approval-missing"]
-        found = ["approval-altered"] if self.is_no_submission() else []
+        if pending["backdated"]:
+            found = ["approval-unauthorised"]
+        else:
+            found = ["approval-altered"] if self.is_no_submission() else []
         if not self.is_rule and fields.state != "approved" and self.fits_action(entry):
             return [*found, "approval-missing"]
         approvers = self.approvers(entry, text, fields)

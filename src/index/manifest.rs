@@ -18,7 +18,7 @@ use crate::vault::files::Stamp;
 /// How the name of a segment ends.
 pub(super) const SEGMENT: &str = ".segment";
 /// The file that names the segments.
-const CURRENT: Current = Current { name: "index", magic: b"ctxman\x00\x09", limit: 64 << 10 };
+const CURRENT: Current = Current { name: "index", magic: b"ctxman\x00\x0a", limit: 64 << 10 };
 
 /// The index in a vault's folder of the caches.
 pub(super) fn cache(dir: &Path) -> Cache {

@@ -57,9 +57,9 @@ impl Approvals {
         Self { track: Track::new(id), submission: Vec::new() }
     }
 
-    /// Passes over a version whose text is lost.
-    pub(crate) fn lose(&mut self) {
-        self.track.lose();
+    /// Passes over a version whose text is lost; without an entry if that cannot be read.
+    pub(crate) fn lose(&mut self, entry: Option<&Entry>) {
+        self.track.lose(entry);
     }
 
     /// Takes the next version, and judges it if the vault was governed. `checkpoint` is the one

@@ -316,7 +316,7 @@ impl<'v> Reader<'v> {
         let walk = self.walk.as_mut()?;
         while let Some(step) = walk.next() {
             let Ok(version) = step.version else {
-                self.approvals.lose();
+                self.approvals.lose(None);
                 self.is_whole = false;
                 continue;
             };
@@ -327,7 +327,7 @@ impl<'v> Reader<'v> {
                 self.approvals.take((entry, text), checkpoint, around)
             });
             if taken.is_none() {
-                self.approvals.lose();
+                self.approvals.lose(Some(entry));
             }
             if is_it(entry) {
                 let is_approved = taken.as_ref()?.faults.is_empty();

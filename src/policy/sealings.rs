@@ -353,7 +353,7 @@ impl<'c> Sealings<'c> {
                 return Err(version.wrong.swap_remove(0));
             }
             let Some(text) = version.text else {
-                approvals.lose();
+                approvals.lose(Some(version.entry));
                 continue;
             };
             let entry = version.entry;

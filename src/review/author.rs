@@ -188,6 +188,7 @@ mod tests {
                 approvals: Vec::new(),
                 last: (Version(3), text_of(text)),
                 altered: None,
+                backdated: None,
             };
             track.bars(&pending, &who, &Rules::default())
         };

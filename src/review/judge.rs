@@ -147,6 +147,9 @@ impl Track {
         let altered = |message: &str| Some(Fault::new(FaultKind::Altered, message));
         let published = self.published.as_ref();
         let base = published.map_or(Version::NONE, |last| last.version);
+        if pending.backdated.is_some() {
+            return pending.backdated.clone();
+        }
         if pending.base != Some(base) {
             return altered("its `review_base` is not the version that was published");
         }
@@ -194,8 +197,26 @@ impl Track {
         edit.apply(&published.text).as_deref() == Ok(text)
     }
 
+    /// Returns what is wrong with the time of a version, before it is taken: if an earlier version is
+    /// later, no roles are known for it (REV-31).
+    pub(super) fn backdated(&self, entry: &Entry) -> Option<Fault> {
+        let Entry { version, edited_at: at, .. } = entry;
+        let message = || {
+            format!(
+                "version {version} is from {at}, earlier than a version before it, so no role is known"
+            )
+        };
+        (*at < self.latest).then(|| Fault::new(FaultKind::Unauthorised, message()))
+    }
+
     /// Judges a version that is published or retired by this entry and text, before it is taken.
     pub fn judge(&self, entry: &Entry, text: &str, rules: &Rules) -> Vec<Fault> {
+        let mut faults = self.judge_event(entry, text, rules);
+        faults.extend(self.backdated(entry));
+        faults
+    }
+
+    fn judge_event(&self, entry: &Entry, text: &str, rules: &Rules) -> Vec<Fault> {
         let fields = self.id().is_document().then(|| fields_of(text)).flatten();
         let state = fields.as_ref().map(|fields| fields.state);
         if entry.is_retirement() && state == Some(ReviewState::Emergency) {
@@ -265,7 +286,8 @@ impl Track {
             let message = "it ratifies an emergency retirement, but none awaits that";
             return vec![Fault::new(FaultKind::Missing, message)];
         };
-        let (who, mut faults) = (&entry.edited_by, Vec::new());
+        let who = &entry.edited_by;
+        let mut faults: Vec<Fault> = self.backdated(entry).into_iter().collect();
         if PrincipalKey::of(who) == PrincipalKey::of(&emergency.by) {
             let message = format!("`{who}` ratified the retirement, but made it");
             faults.push(Fault::new(FaultKind::SelfApproval, message));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::content::Content;
+use super::judge::Fault;
 use crate::chain::diff;
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, EntryState, Forget, History, TextStorage};
@@ -49,6 +50,8 @@ pub struct Track {
     pub(super) lost_elsewhere: Vec<PrincipalKey>,
     /// The document that each version with a review names first as what it was derived from.
     origins: BTreeSet<DocumentId>,
+    /// The latest time of a version so far.
+    pub(super) latest: Timestamp,
 }
 
 /// So many bytes of submitted texts are kept; of further ones the hashes are taken at once.
@@ -135,6 +138,8 @@ pub struct Pending {
     pub last: (Version, String),
     /// The first approval that changed more of the text than an approval changes.
     pub altered: Option<Version>,
+    /// Its first version that is dated before an earlier version of the history.
+    pub(super) backdated: Option<Fault>,
 }
 
 /// An approval of a submission that did not publish it.
@@ -213,6 +218,7 @@ impl Track {
             lost: Vec::new(),
             lost_elsewhere: Vec::new(),
             origins: BTreeSet::new(),
+            latest: Timestamp::MIN,
         }
     }
 
@@ -361,6 +367,8 @@ impl Track {
         self.follow(kind, entry);
         let origin = fields.and_then(|fields| fields.origin.clone());
         self.origins.extend(origin.filter(|origin| *origin != self.id));
+        let backdated = self.backdated(entry);
+        self.latest = self.latest.max(entry.edited_at);
         match kind {
             StepKind::Event => self.event(entry, text, fields),
             StepKind::Submitted => self.submitted(entry, text, fields),
@@ -372,6 +380,9 @@ impl Track {
             StepKind::Ratified => self.emergency = None,
             // Nothing is approved across a version that is no step.
             StepKind::Other => self.pending = None,
+        }
+        if let (Some(pending), Some(fault)) = (&mut self.pending, backdated) {
+            pending.backdated.get_or_insert(fault);
         }
         kind
     }
@@ -394,9 +405,10 @@ impl Track {
         }
     }
 
-    /// Takes a version whose text is lost.
-    pub fn lose(&mut self) {
+    /// Takes a version whose text is lost; without an entry if that cannot be read.
+    pub fn lose(&mut self, entry: Option<&Entry>) {
         (self.published, self.pending) = (None, None);
+        self.latest = self.latest.max(entry.map_or(Timestamp::MIN, |entry| entry.edited_at));
     }
 
     /// Marks the event that was taken last as one without a valid approval. It ends nothing: who
@@ -476,6 +488,7 @@ impl Track {
             approvals: Vec::new(),
             last: (entry.version, text.to_owned()),
             altered: None,
+            backdated: None,
         });
     }
 

@@ -392,7 +392,7 @@ impl Pass<'_> {
                         self.push(Finding { version: slot.version, ..finding.line(line) });
                     }
                     before = slot.version.map(|v| (v, before.map_or(EPOCH, |(_, at)| at)));
-                    self.lose_review();
+                    self.lose_review(None);
                     continue;
                 }
             };
@@ -430,7 +430,7 @@ impl Pass<'_> {
                 self.push(finding.version(entry.version));
             }
             let Some(text) = recomputed.text else {
-                self.lose_review();
+                self.lose_review(Some(entry));
                 continue;
             };
             self.review(entry, text);

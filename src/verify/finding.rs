@@ -81,7 +81,7 @@ codes! {
     StagedRollback "staged-rollback" Class::Damage, "A staging chain lacks the last line that this user wrote to it, or a line that a checkpoint binds.";
     ApprovalMissing "approval-missing" Class::Damage, "A version was published or retired in a governed vault without the approvals that its scope requires.";
     ApprovalSelf "approval-self" Class::Damage, "An author of a submission approved it.";
-    ApprovalUnauthorised "approval-unauthorised" Class::Damage, "A principal submitted, approved or completed a change without the role that this needs.";
+    ApprovalUnauthorised "approval-unauthorised" Class::Damage, "A principal submitted, approved or completed a change without the role that this needs, or a step of it is dated before an earlier version.";
     ApprovalAltered "approval-altered" Class::Damage, "What was published or retired is not what was submitted and approved.";
     PublishedUnsealed "published-unsealed" Class::Unsettled, "A history records a publication or retirement that no checkpoint has.";
     UnrecordedRemoval "unrecorded-removal" Class::Unsettled, "A checkpoint removes a document that its history does not record as retired.";

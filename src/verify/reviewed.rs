@@ -93,10 +93,10 @@ impl Pass<'_> {
         }
     }
 
-    /// Passes over a version whose text is lost.
-    pub(super) fn lose_review(&mut self) {
+    /// Passes over a version whose text is lost; without an entry if that cannot be read.
+    pub(super) fn lose_review(&mut self, entry: Option<&Entry>) {
         if let Some(reviews) = &mut self.reviews {
-            reviews.approvals.lose();
+            reviews.approvals.lose(entry);
         }
     }
 

@@ -147,6 +147,11 @@ impl<'p> Forger<'p> {
         self.place.write(&path, before + &history.append(&entry, 10).unwrap());
     }
 
+    /// Dates what follows this much earlier.
+    pub(crate) fn earlier(&mut self, millis: i64) {
+        self.at = Timestamp::from_millis(self.at.millis() - millis);
+    }
+
     /// Lets time pass, so that what follows is another step.
     pub(crate) fn later(&mut self) {
         self.at = Timestamp::from_millis(self.at.millis() + 10);

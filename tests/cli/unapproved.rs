@@ -173,6 +173,32 @@ fn readers_leave_out_what_was_published_past_the_review() {
 }
 
 #[test]
+fn readers_leave_out_what_is_dated_before_an_earlier_version() {
+    let place = governed();
+    let then = Forger::new(&place);
+    let without = STEWARDS.replace("  - {principal: ana@x.com, role: editor}\n", "");
+    place.write("stewards.yaml", without);
+    by(&place, "bo", "submit stewards.yaml").ok();
+    by(&place, "kim", "approve stewards.yaml").ok();
+    place.edit("nodes/a.md", "one", "1");
+    by(&place, "bo", "submit nodes/a").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    // Ana is no longer an editor, and dates her submission to the time when she was.
+    let mut forger = then;
+    forger.submit("nodes/a", ANA, SECRET);
+    let mut forger = Forger::new(&place);
+    forger.approve("nodes/a", "kim@x.com", "kim@x.com");
+    is_left_out(&place, "nodes/a", "approval-unauthorised");
+
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    forger.submit("nodes/a", ANA, SECRET);
+    forger.earlier(15);
+    forger.approve("nodes/a", BO, BO);
+    is_left_out(&place, "nodes/a", "approval-unauthorised");
+}
+
+#[test]
 fn a_later_approval_makes_an_unapproved_document_available_again() {
     let place = governed();
     let mut forger = Forger::new(&place);

@@ -212,6 +212,25 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
         vault.run(ANA, &["govern", "on"])?;
         submitted_anew(t, &moved(&pause, 1_000))
     }),
+    ("review-submitted-before-a-version", |t| {
+        let mut vault = Governed::begin(t)?;
+        let then = moved(&t.log().checkpoints.last()?.at, 1_000);
+        let without = ASSIGNED.replace("  - {principal: ana@example.com, role: editor}\n", "");
+        t.write(super::STEWARDS, without);
+        vault.run(ANA, &["submit", super::STEWARDS])?;
+        vault.run(BO, &["approve", super::STEWARDS])?;
+        vault.submit(KIM, PLAIN)?;
+        vault.run(BO, &["approve", PLAIN])?;
+        submitted(t, (ANA, &then), PLAIN, t.last(PLAIN).1, &more)?;
+        t.approve(PLAIN, (BO, LATER), &[BO])?;
+        sealed(t, PLAIN)
+    }),
+    ("review-approved-before-the-submission", |t| {
+        Governed::begin(t)?;
+        submitted(t, (ANA, LATER_STILL), PLAIN, t.last(PLAIN).1, &more)?;
+        t.approve(PLAIN, (BO, LATER), &[BO])?;
+        sealed(t, PLAIN)
+    }),
     ("review-tags-removed", |t| {
         let untagged = |text: &str| more(text).replacen("'#security'", "'#other'", 1);
         Governed::begin(t)?.submit_as(ANA, TAGGED, &[], &untagged)?;
