@@ -1,7 +1,7 @@
 //! Replacing the log by one that is derived from the histories, or by its other form.
 
 use super::rebuild::{Rebuilt, Unsound, rebuild};
-use super::unapproved::Unapproved;
+use super::unapproved::{Unapproved, contradicted};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::codec::path_of;
 use crate::checkpoint::fault::{Duplicate, LogError};
@@ -66,6 +66,9 @@ pub(crate) enum Refused {
     /// No checkpoint of the rebuilt log would say that the vault was governed.
     #[error("the rebuilt log would make the vault ungoverned: {0}")]
     Forgotten(String),
+    /// A change log names checkpoints that the rebuilt log does not hold.
+    #[error("the rebuilt log contradicts the change log: {0}")]
+    Contradicted(String),
     /// The rebuilt log does not hold the trusted head.
     #[error(transparent)]
     Head(#[from] HeadError),
@@ -143,7 +146,7 @@ pub(crate) fn rebuild_log(
             let records_enough = !old.is_blank() || trust::interrupted(vault, &end).is_some();
             records_enough && trust::check(vault, &chronicle).is_ok()
         });
-        refused = check(vault, &rebuilt, is_sound && is_complete)?;
+        refused = check(vault, &rebuilt, is_sound && is_complete, request.now)?;
     }
     let replaced_first =
         rebuilt.replaced_first(&old, &trust::trusted_heads(vault).unwrap_or_default());
@@ -169,6 +172,7 @@ fn check(
     vault: &Vault,
     rebuilt: &Rebuilt,
     was_whole: bool,
+    now: Timestamp,
 ) -> Result<Option<Refused>, RebuildError> {
     if !rebuilt.unsound.is_empty() {
         let line =
@@ -185,6 +189,9 @@ fn check(
     }
     if let Err(why) = trust::check(vault, &rebuilt.log.sound()?) {
         return Ok(Some(why.into()));
+    }
+    if let Some(why) = contradicted(vault, &rebuilt.log, now)? {
+        return Ok(Some(Refused::Contradicted(why)));
     }
     let last = trust::trusted_heads(vault)?.last().unwrap_or(usize::MAX);
     let beyond = rebuilt.log.entries.len().saturating_sub(last);

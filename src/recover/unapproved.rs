@@ -53,6 +53,22 @@ pub(super) fn unapproved(
     Ok(found.into_iter().map(|(_, one)| one).collect())
 }
 
+/// What a line of a change log says against a log that would replace the one that is there: the line
+/// names a checkpoint that this log lacks, or has with another hash, and no line gave that up.
+///
+/// # Errors
+/// A file cannot be read.
+pub(super) fn contradicted(
+    vault: &Vault,
+    log: &Log,
+    now: Timestamp,
+) -> Result<Option<String>, FileError> {
+    let report = verify::verify_as(vault, &verify::Request::whole(now), log.clone())?;
+    let is_it =
+        |finding: &Finding| finding.code == Code::AuditContradicts && finding.checkpoint.is_some();
+    Ok(report.findings.into_iter().find(is_it).map(|finding| finding.message))
+}
+
 fn is_of_review(code: Code) -> bool {
     matches!(
         code,

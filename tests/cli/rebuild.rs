@@ -280,3 +280,35 @@ fn a_rebuild_publishes_nothing_in_a_governed_vault_that_no_approval_vouches_for(
     let refused = place.ctx("submit nodes/b --as bo@x.com").exits(1).stderr;
     assert!(refused.contains("error[history-unsealed]"), "{refused}");
 }
+
+#[test]
+fn a_rebuild_against_the_change_log_needs_force() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let copy = place.duplicate();
+    copy.write("nodes/zz.md", "# Z\n");
+    copy.ctx("publish nodes/zz").ok();
+    (0..3).for_each(|_| drop(place.ctx("list").ok()));
+    place.write("nodes/b.md", "# B\n");
+    place.ctx("publish nodes/b").ok();
+    // A history that is dated before the last event is planted, and the log deleted.
+    for (path, bytes) in files_in(&copy.path("nodes/.versions/zz")) {
+        place.write(&format!("nodes/.versions/zz/{path}"), bytes);
+    }
+    place.remove(LOG);
+    place.ctx("head forget").ok();
+    let before = place.tree();
+    let refused = place.ctx("checkpoint rebuild").exits(1).stderr;
+    let expected = "error[log-broken]: the rebuilt log contradicts the change log: line ";
+    assert!(refused.contains(expected), "{refused}");
+    assert!(refused.contains("names checkpoint 2, which the log has with another hash"));
+    assert_eq!(place.tree(), before);
+    let shown = place.ctx("checkpoint rebuild --dry-run");
+    assert!(shown.stderr.contains("refused without `--force`"), "{}", shown.whole());
+    place.ctx("read nodes/zz").exits(1);
+    place.ctx("checkpoint rebuild --force").ok();
+    place.ctx("read nodes/zz").ok();
+    let verified = place.ctx("verify --json").exits(1);
+    assert!(
+        verified.stdout.contains("audit-contradicts") || verified.stdout.contains("audit-replaced")
+    );
+}

@@ -486,6 +486,11 @@ impl From<Refused> for Failure {
                     "nothing was written; restore the histories of `stewards.yaml` and of the configuration first, from git or a backup",
                 )
                 .hint("`--force` makes a log by which documents are published without a review"),
+            Refused::Contradicted(_) => Self::new(Code::LogBroken, message)
+                .hint(
+                    "nothing was written; the histories may be forged or incomplete: restore them and the log from git or a backup",
+                )
+                .hint(forced),
             Refused::Beyond(_) => Self::new(Code::Unremembered, message)
                 .hint(Hint::call(
                     "nothing was written; check with {} what they hold: an interrupted command or an attacker may have left it",
