@@ -98,6 +98,14 @@ impl<T> File<T> {
         }
     }
 
+    /// The version that was sealed last, if the chain does not vouch for it.
+    pub(crate) fn lost(&self) -> Option<Sealed> {
+        match self {
+            Self::Lost(sealed) => Some(*sealed),
+            Self::Read(..) | Self::Retired(_) | Self::Invalid(_) => None,
+        }
+    }
+
     /// The version that was sealed last, retired or not.
     pub(crate) fn sealed(&self) -> Sealed {
         match self {
@@ -440,7 +448,11 @@ impl<T> File<T> {
 }
 
 impl Sealed {
-    fn text(&self, files: &Files, id: &DocumentId) -> Result<String, ChainError> {
+    /// Its text.
+    ///
+    /// # Errors
+    /// The chain does not vouch for it.
+    pub(crate) fn text(&self, files: &Files, id: &DocumentId) -> Result<String, ChainError> {
         let (version, chain_hash) = self.mark.sealed().ok_or(ChainError::HalfSealed)?;
         let history = replay::load(files, id)?;
         let sealed = vouched::sealed(files, id, &history, version, &chain_hash)?;

@@ -144,18 +144,20 @@ impl Snapshot<'_> {
         }
     }
 
-    /// The documents that left the maps without a valid approval, in byte order of their ids.
+    /// The documents that left the maps without a valid approval, in byte order of their ids, after the
+    /// governance files without which nothing is known about the reader.
     pub(crate) fn lost_documents(&self) -> Vec<Withheld> {
-        let files = self.vault.files();
+        let (files, mut lost) = (self.vault.files(), self.lost_rules());
         let found = match self.map.index() {
-            Some(at) if at.lost().is_empty() => return Vec::new(),
+            Some(at) if at.lost().is_empty() => return lost,
             _ => match self.sealings() {
                 Ok(sealings) => sealings.removals(files),
-                Err(_) => return Vec::new(),
+                Err(_) => return lost,
             },
         };
         let found = found.into_iter().filter(|(id, _)| id.is_document() && self.may_name(id));
-        found.map(|(id, why)| Withheld { id, why }).collect()
+        lost.extend(found.map(|(id, why)| Withheld { id, why }));
+        lost
     }
 
     /// Those of them that a selector may cover. Their fields are unknown, as those of a document
@@ -173,7 +175,7 @@ impl Snapshot<'_> {
                 | Atom::Transport(_)
                 | Atom::Server(_) => None,
             };
-            expr.may_hold(&covers)
+            !withheld.id.is_document() || expr.may_hold(&covers)
         });
         lost
     }

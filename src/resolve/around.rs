@@ -52,6 +52,7 @@ impl Snapshot<'_> {
         self.sites().unwrap_or_else(|why| {
             withheld.push(why);
             withheld.sort_by(|a, b| a.id.cmp(&b.id));
+            withheld.dedup_by(|a, b| a.id == b.id);
             SiteLinks::default()
         })
     }

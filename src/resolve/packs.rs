@@ -100,7 +100,7 @@ impl Snapshot<'_> {
     /// The configuration, which says how their URIs are read, is withheld.
     pub fn packs(&self) -> Result<Packs, Withheld> {
         let files = self.pack_files()?;
-        let mut packs = Packs::default();
+        let mut packs = Packs { withheld: self.lost_rules(), ..Packs::default() };
         if files.is_empty() {
             return Ok(packs);
         }

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use rayon::prelude::*;
 
 use super::map::{Map, Recorded};
-use super::{CheckpointSource, Served, Snapshot};
+use super::{CheckpointSource, Served, Snapshot, Withheld};
 use crate::chain::replay;
 use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
@@ -18,7 +18,7 @@ use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
 use crate::model::principal::PrincipalKey;
 use crate::model::tag::Tag;
-use crate::policy::{File, InForce};
+use crate::policy::{File, InForce, Sealed};
 use crate::review::Rules;
 use crate::stewards::{Scope, ScopeKind, Stewards, Stewardship};
 use crate::vault::Vault;
@@ -34,6 +34,8 @@ pub(crate) struct Readers {
     markup: Markup,
     /// Whether tags decide about any document.
     by_tags: bool,
+    /// The governance files that the chain does not vouch for, so that it is unknown who may read.
+    lost: Vec<(DocumentId, Sealed)>,
 }
 
 /// What of a checkpoint may not be read.
@@ -100,7 +102,12 @@ impl Readers {
         };
         let (who, _) = vault.reader().principal().ok_or(LogError::NoReader)?;
         let by_tags = stewards.scopes().any(|one| one.scope.kind() == ScopeKind::Tag);
-        Ok(Some(Self { who: who.key(), stewards, markup, by_tags }))
+        let lost = [
+            (DocumentId::config(), in_force.config_at(head).and_then(File::lost)),
+            (DocumentId::stewards(), in_force.stewards_at(head).and_then(File::lost)),
+        ];
+        let lost = lost.into_iter().filter_map(|(id, sealed)| Some((id, sealed?))).collect();
+        Ok(Some(Self { who: who.key(), stewards, markup, by_tags, lost }))
     }
 
     /// Whether this may be read, which has these tags.
@@ -252,6 +259,17 @@ impl<'v> Snapshot<'v> {
             return held.metadata.is_some_and(|metadata| readers.may(id, &metadata.tags));
         }
         matches!(self.get(id), Some(Ok(served)) if readers.may(id, &served.fields.tags))
+    }
+
+    /// The governance files whose damage hides everything from this reader. Every answer names them:
+    /// the reader has no role because the roles are unknown.
+    pub(crate) fn lost_rules(&self) -> Vec<Withheld> {
+        let lost = self.limits.iter().flat_map(|limits| &limits.readers.lost);
+        let withheld = lost.filter_map(|(id, sealed)| {
+            let why = sealed.text(self.vault.files(), id).err()?;
+            Some(Withheld::new(self.vault, id, why))
+        });
+        withheld.collect()
     }
 
     /// Whether some documents may not be read.

@@ -244,6 +244,9 @@ pub(crate) fn published(
         Some(Ok(served)) => Ok(served),
         Some(Err(withheld)) => Err(withheld.into()),
         None => {
+            if let Some(withheld) = snapshot.lost_rules().into_iter().next() {
+                return Err(withheld.into());
+            }
             let at = snapshot.checkpoint();
             let message = format!("`{id}` is not published at checkpoint {at}");
             let call = |verb| Call::new(verb).value(id.as_str());

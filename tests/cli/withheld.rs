@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 
+use crate::harness::Place;
 use crate::resolve::vault;
 
 #[test]
@@ -100,4 +101,46 @@ fn one_damaged_document_is_withheld_and_the_others_served() {
     assert_eq!(by_log.stderr.lines().count(), 5);
     // What no tampered document can belong to is served without a word.
     place.ctx("resolve contextnest://sources/").ok();
+}
+
+#[test]
+fn damaged_rules_of_reading_are_named_in_every_answer_that_they_empty() {
+    for lost in [".context/.versions/config.yaml", ".versions/stewards.yaml"] {
+        let place = Place::vault();
+        place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
+        place.write("nodes/a.md", "---\ntags: ['#t']\n---\n# A\n\none\n");
+        place.write("packs/p.yml", "id: p\nlabel: P\nquery: '#t'\n");
+        place.ctx("publish --all --as bo@x.com").ok();
+        place.write(
+            "stewards.yaml",
+            "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  - {principal: kim@x.com, \
+             role: reviewer}\n",
+        );
+        place.ctx("govern on --as bo@x.com").ok();
+        std::fs::remove_dir_all(place.path(lost)).unwrap();
+        let id = lost.replace(".versions/", "");
+        for line in [
+            "list",
+            "list nodes/",
+            "list --snippets",
+            "search one",
+            "context",
+            "owners",
+            "pack list",
+            "read nodes/a",
+            "read nodes/absent",
+            "resolve nodes/",
+            "resolve contextnest://nodes/a",
+            "resolve '#t' --bodies",
+            "resolve pack:p",
+            "graph",
+            "neighbors nodes/a",
+        ] {
+            let answer = place.ctx(&format!("{line} --as bo@x.com"));
+            assert_eq!(answer.exit, 1, "{lost}, {line}: {}", answer.whole());
+            let is_named = answer.stderr.contains(&format!("`{id}` is withheld"))
+                && answer.stderr.contains("its history is missing");
+            assert!(is_named, "{lost}, {line}: {}", answer.whole());
+        }
+    }
 }

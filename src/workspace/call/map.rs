@@ -56,6 +56,8 @@ impl Call<'_> {
             }
             None => None,
         };
+        overview.withheld.sort_by(|a, b| a.id.cmp(&b.id));
+        overview.withheld.dedup_by(|a, b| a.id == b.id);
         Ok(Mapped { snapshot, overview, packs, instructions })
     }
 

@@ -45,7 +45,8 @@ impl Call<'_> {
         let snapshot = Snapshot::of(vault, source, named.checkpoint)?;
         let walk = Walk { limit: walk.limit.saturating_add(skipped), ..*walk };
         let Some(mut around) = snapshot.around(&named.id, &walk)? else {
-            if let Some(Err(withheld)) = snapshot.get(&named.id) {
+            let lost = snapshot.lost_rules().into_iter().next();
+            if let Some(withheld) = lost.or_else(|| snapshot.get(&named.id)?.err()) {
                 return Err(withheld.into());
             }
             let published = snapshot.documents()?.map(DocumentId::as_str);
