@@ -76,7 +76,7 @@ pub fn draft(
     let what = Event { author, mode, subjects: &subjects, includes, gate };
     let written = std::cell::RefCell::new(None);
     let mut outcome = event(vault, &what, |transaction, outcome| {
-        transaction.check_editable(std::slice::from_ref(id))?;
+        transaction.check_editable(std::slice::from_ref(id), None)?;
         let file = transaction.drafted(id, upon, &compose).map_err(|why| match why {
             // Who makes no draft is not told whether another one has.
             PublishError::Unread { .. } | PublishError::UnknownId { .. } => {

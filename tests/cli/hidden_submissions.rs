@@ -100,3 +100,33 @@ fn no_verb_names_a_submission_that_its_reader_may_not_read() {
     assert!(!nobody.stdout.contains("zebra"), "{}", nobody.whole());
     assert!(nobody.stderr.contains("no principal is configured"), "{}", nobody.whole());
 }
+
+#[test]
+fn a_principal_without_a_role_cannot_tell_a_taken_id_from_a_free_one() {
+    let place = vault();
+    for id in ["terms", "gone"] {
+        place.write(&format!("nodes/legal/{id}.md"), "# Terms\n\nmore\n");
+    }
+    place.ctx("submit nodes/legal/gone --as sam@x.com").ok();
+    place.ctx("approve nodes/legal/gone --as lee@x.com").ok();
+    place.ctx("retire nodes/legal/gone --emergency --reason old --as lee@x.com").ok();
+    place.remove("nodes/legal/terms.md");
+    place.write("text.md", "# Text\n\nwords\n");
+    for line in [
+        "submit ID --from text.md",
+        "submit ID.md --from text.md --expect-version 1",
+        "mv nodes/open ID",
+    ] {
+        let answer = |id: &str| {
+            let line = line.replace("ID", &format!("nodes/legal/{id}"));
+            let output = place.ctx(&format!("{line} --dry-run --as vi@x.com")).exits(3);
+            assert!(output.stderr.contains("error[not-a-steward]"), "{}", output.whole());
+            output.whole().replace(&format!("nodes/legal/{id}"), "ID")
+        };
+        let absent = answer("absent");
+        // Published, retired, and submitted only.
+        for id in ["terms", "gone", "zebra"] {
+            assert_eq!(answer(id), absent, "{line}, {id}");
+        }
+    }
+}

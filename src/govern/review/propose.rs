@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::super::governance::Includes;
 use super::super::transaction::Transaction;
 use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, check_place, event};
+use super::ReviewError;
 use super::admissible::Checks;
 use crate::chain::replay;
 use crate::document::edit::Edit;
@@ -17,6 +18,7 @@ use crate::live;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::stewards::Role;
 use crate::txn::{Change, Step};
 use crate::vault::Vault;
 
@@ -144,6 +146,13 @@ impl Transaction<'_> {
                 }
             };
         }
+        // Only an editor of the new id learns that it is taken.
+        let reviewed = self.reviewed(old)?;
+        let sealed = reviewed.base.sealed.clone().unwrap_or_default();
+        let action = Action::Move(new.clone());
+        let subjects = reviewed.track.texts_of(&sealed, Some(&action));
+        let me = self.author.principal.as_str();
+        self.rules().require(me, Role::Editor, subjects).map_err(ReviewError::from)?;
         if replay::has_files(self.vault.files(), new) {
             let hint = "choose an id that was never used: histories stay".into();
             return refuse("id-taken", format!("`{new}` has a history already"), hint);
@@ -160,7 +169,6 @@ impl Transaction<'_> {
         let path = if is_moved { new.live_path() } else { old.live_path() };
         let live = files.read_optional(&path, limit::DOCUMENT)?.unwrap_or_default();
         let live = utf8(&live).unwrap_or_default();
-        let sealed = self.reviewed(old)?.base.sealed.unwrap_or_default();
         let form = LiveForm::of(&sealed);
         if form.text() != &*normalise(live) {
             let hint = "submit the change first, or undo it".into();

@@ -53,7 +53,7 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
     let choose = |transaction: &mut Transaction<'_>,
                   outcome: &mut Outcome|
      -> Result<(), PublishError> {
-        transaction.check_editable(&ids)?;
+        transaction.check_editable(&ids, from.as_ref())?;
         transaction.check_read(which)?;
         let waits = transaction.begin_change(*change, outcome)?;
         let new: &[NewDocument] = from.as_slice();
@@ -185,20 +185,35 @@ impl Transaction<'_> {
         Some((first, known))
     }
 
-    /// Refuses documents that the principal may not know of as it refuses those that do not exist.
-    pub(in crate::govern) fn check_editable(&self, ids: &[DocumentId]) -> Result<(), PublishError> {
+    /// Refuses documents that the principal may not know of as it refuses those that do not exist. If
+    /// no live file exists, the roles for a text that is handed in decide first, so that the answer does
+    /// not depend on whether the id is taken.
+    pub(in crate::govern) fn check_editable(
+        &self,
+        ids: &[DocumentId],
+        from: Option<&NewDocument>,
+    ) -> Result<(), PublishError> {
         let Some(readers) = Readers::of_log(self.vault, self.chronicle)? else { return Ok(()) };
-        for id in ids.iter().filter(|id| self.vault.files().exists(&id.history_path())) {
-            if is_readable(self.vault, &readers, id) {
+        let (files, me) = (self.vault.files(), self.author.principal.as_str());
+        let may_edit = |id: &DocumentId, text: &str| {
+            let fit = self.rules().require(me, Role::Editor, [(id, text)]);
+            fit.map_err(|why| PublishError::from(ReviewError::from(why)))
+        };
+        for id in ids {
+            let has_history = files.exists(&id.history_path());
+            if has_history && is_readable(self.vault, &readers, id) {
                 continue;
             }
-            let live = self.vault.files().read_optional(&id.live_path(), limit::DOCUMENT)?;
-            let Some(live) = live else {
-                return Err(PublishError::UnknownId { id: id.clone(), near: None });
-            };
-            let text = utf8(&live).unwrap_or_default();
-            let me = self.author.principal.as_str();
-            self.rules().require(me, Role::Editor, [(id, text)]).map_err(ReviewError::from)?;
+            let live = files.read_optional(&id.live_path(), limit::DOCUMENT)?;
+            let new = from.filter(|new| new.id == *id && live.is_none());
+            if let Some(new) = new {
+                may_edit(id, &new.text)?;
+            }
+            match live {
+                _ if !has_history => {}
+                Some(live) => may_edit(id, utf8(&live).unwrap_or_default())?,
+                None => return Err(PublishError::UnknownId { id: id.clone(), near: None }),
+            }
         }
         Ok(())
     }
