@@ -26,6 +26,7 @@ use crate::graph::{name_key, order};
 use crate::model::id::{DocumentId, fold};
 use crate::model::layout;
 use crate::vault::Vault;
+use crate::vault::site::SiteLinks;
 use crate::words::Nearest;
 
 /// The documents of the head.
@@ -187,7 +188,8 @@ impl<'v> Surroundings<'v> {
             LinkTarget::Site(path) => {
                 let targets = site_targets(path, &self.vault.config().links);
                 let found = targets.iter().find(|id| self.holds(id, link)).cloned();
-                match found.or_else(|| self.in_another_case(&targets)) {
+                let of_hugo = || self.page_of_hugo(&self.vault.config().links.map(path));
+                match found.or_else(|| self.in_another_case(&targets)).or_else(of_hugo) {
                     Some(id) => Ok(Some(id)),
                     None if let Some(found) = self.on_site(&format!("@site/{path}")) => Ok(found),
                     None if is_site_folder(path) && !self.lacks_folder(path) => Ok(None),
@@ -261,8 +263,8 @@ impl<'v> Surroundings<'v> {
     }
 
     /// What a path means that only the generator of a site knows: a page of MDX, which is not a document
-    /// (`None`); a path from the root of a site of Docusaurus, above the vault or not; and another case
-    /// in a site of Hugo. `None` if it means nothing.
+    /// (`None`); a path from the root of a site of Docusaurus, above the vault or not; and in a site of
+    /// Hugo another case, or the folder of a page. `None` if it means nothing.
     fn on_site(&self, path: &str) -> Option<Option<DocumentId>> {
         let from_root = path.rsplit_once("@site/").map(|(_, path)| path);
         let folder = self.vault.root().file_name().and_then(|name| name.to_str());
@@ -273,11 +275,16 @@ impl<'v> Surroundings<'v> {
         let paths = [Some(from_root.unwrap_or(path)), below].into_iter().flatten();
         paths.filter(|path| !path.is_empty()).find_map(|path| {
             let id = path.parse::<DocumentId>().ok();
-            let of_hugo =
-                || self.in_another_case(id.as_slice()).filter(|_| self.vault.is_in_hugo());
+            let of_hugo = || self.page_of_hugo(path);
             let found = id.clone().filter(|id| self.ids.contains(id)).or_else(of_hugo);
             found.map(Some).or_else(|| is_page(path).then_some(None))
         })
+    }
+
+    /// The document that a path means in a site of Hugo: in another case, or the page of that folder.
+    fn page_of_hugo(&self, path: &str) -> Option<DocumentId> {
+        let pages = site_targets(&format!("{path}/"), &SiteLinks::default());
+        self.in_another_case(&pages).filter(|_| self.vault.is_in_hugo())
     }
 
     /// The first of some documents that exists under an id that differs in case. Generators of sites,

@@ -97,6 +97,12 @@ impl Workspace<'_> {
                 layout::STEWARDS,
                 layout::CONTEXT_YAML
             ));
+            if exclusion == HUGO && files.root().join("content").is_dir() {
+                notes.push(format!(
+                    "hint: with `links: {{/: content/}}` in {}, paths from the root of the site lead to its pages",
+                    layout::CONFIG
+                ));
+            }
         }
         let created = self.write_vault(&begun, &wanted, &config, form, &mut notes)?;
         let vault = Vault::open(files.root())?;
@@ -297,7 +303,7 @@ fn is_begun(vault: &Vault) -> bool {
 }
 
 /// Files of site generators, each with what keeps YAML files of the vault out of the site.
-const SITES: [(&str, &str); 22] = [
+const SITES: [(&str, &str); 23] = [
     (
         "mkdocs.yml",
         "`exclude_docs: |` in mkdocs.yml, with the lines `stewards.yaml` and `context.yaml`",
@@ -308,6 +314,7 @@ const SITES: [(&str, &str); 22] = [
     ),
     ("hugo.toml", HUGO),
     ("hugo.yaml", HUGO),
+    ("hugo.yml", HUGO),
     ("hugo.json", HUGO),
     ("_config.yml", "`exclude: [stewards.yaml, context.yaml]` in _config.yml"),
     ("zola.toml", "`ignored_content = [\"**/stewards.yaml\", \"**/context.yaml\"]` in zola.toml"),

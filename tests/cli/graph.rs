@@ -292,3 +292,23 @@ fn validate_takes_anchors_of_mkdocs_for_those_of_their_headings() {
     assert_eq!(warned.matches("link-anchor").count(), 2, "{warned}");
     assert!(warned.contains("no section `#-`") && warned.contains("no section `#xy`"), "{warned}");
 }
+
+#[test]
+fn validate_takes_paths_of_folders_of_pages_in_a_site_of_hugo() {
+    let place = Place::new();
+    place.write("hugo.toml", "baseURL = '/'\n");
+    place.write("content/docs/page/index.md", "# P\n");
+    place.write("content/docs/_index.md", "# S\n");
+    place.write("content/Blog/Post.md", "# B\n");
+    let links =
+        "[1](/docs/page) [2](/docs) [3](/blog/post) [4](/Blog/Post)\n[5](/nope/) [6](/gone)\n";
+    place.write("content/a.md", format!("# A\n\n{links}"));
+    let setting = "links: {/: content/}";
+    let said = place.ctx("init").ok().stderr;
+    assert!(said.contains(&format!("with `{setting}` in .context/config.yaml")), "{said}");
+    let config = place.read(".context/config.yaml");
+    place.write(".context/config.yaml", format!("{config}\n{setting}\n"));
+    let warned = place.ctx("validate").ok().stdout;
+    assert_eq!(warned.matches("link-broken").count(), 2, "{warned}");
+    assert_eq!(warned.matches("content/a.md:4: ").count(), 2, "{warned}");
+}
