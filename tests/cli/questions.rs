@@ -514,3 +514,13 @@ fn a_folder_of_accesses_that_is_none_is_a_fault_and_hides_no_other_log() {
         place.ctx("trace show 00000000-1").exits(5);
     }
 }
+
+#[test]
+fn help_names_words_that_are_not_a_command() {
+    let place = Place::new();
+    for (words, named) in [("-", "-"), ("publish -", "publish -")] {
+        let refused = place.ctx(&format!("help {words}")).exits(2).stderr;
+        assert!(refused.contains(&format!("error[usage]: unknown command `{named}`")), "{refused}");
+        assert!(refused.contains("hint: `ctx help` lists all commands"), "{refused}");
+    }
+}

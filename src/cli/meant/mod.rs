@@ -89,7 +89,13 @@ pub(super) fn of_help(words: &[String]) -> Meant {
     root.build();
     let line = Line::read(&root, words, None);
     match (line.path.is_empty(), line.rest) {
-        (_, []) => Meant::default(),
+        // An option is not a command and not a code.
+        (_, []) => Meant {
+            message: Some(format!("unknown command `{}`", words.join(" "))),
+            hints: vec![
+                "`ctx help` lists all commands, `ctx help CODE` explains a code".to_owned(),
+            ],
+        },
         (true, [word, rest @ ..]) => unknown_command(&root, word, rest.first().map(String::as_str)),
         (false, [word, ..]) => Meant {
             message: Some(format!("unknown command `{} {word}`", line.verb())),
