@@ -95,7 +95,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("scope-stuck", "a document or its history", "What is submitted at a scope of stewards.yaml cannot be approved by enough reviewers. This is a warning."),
     ("stale", "a document or its history", "The file was edited from another version than the published one."),
     ("symbolic-link", "a document or its history", "Symbolic links are not followed."),
-    ("too-large", "a document or its history", "The text is larger than 16 MiB."),
+    ("too-large", "a document or its history", "The text is larger than 16 MiB, or what awaits a decision would have more than 64 MiB together."),
     ("two-marks", "a document or its history", "The text begins with two byte order marks (U+FEFF)."),
     ("unpublished-changes", "a document or its history", "The live file differs from the published text."),
     ("unreadable", "a document or its history", "The file, or the rules of what git ignores, cannot be read."),

@@ -146,7 +146,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("title-invalid", "Write one text of 1 to 200 characters: `title: 'Returns'`. Without the key, publishing uses the first heading."),
     ("tokens-invalid", "Keep the file outside of every vault, with mode 600 and owned by the user of the server. `ctx mcp token add PRINCIPAL --tokens FILE` makes one."),
     ("too-few-reviewers", "Run `ctx steward assign PRINCIPAL reviewer --whole-vault` for two people, then `ctx govern on`. `--alone` accepts one reviewer, who can approve nothing of their own, beside an editor of the whole vault. Where `review: {vault: {required: N}}` asks for more approvals, N reviewers are needed beside the principal who submits: assign another editor or reviewer, or lower `required`."),
-    ("too-large", "Split the document, and link the parts."),
+    ("too-large", "Split the document, and link the parts. If too much awaits a decision, have submissions decided or withdrawn first."),
     ("two-marks", "An editor or converter added a byte order mark twice. Save the file as UTF-8 without a byte order mark."),
     ("type-unknown", "Correct `type`, or remove it: `type: document`. `ctx help add` lists the types that have a meaning; every other word is a type, too."),
     ("unknown-anchor", "Correct the part after `#`. `ctx read ID --outline` lists the sections with their anchors."),

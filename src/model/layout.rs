@@ -199,6 +199,8 @@ pub const STAGING_ATTRIBUTES: &str = ".context/staging/.gitattributes";
 pub mod limit {
     /// A document.
     pub const DOCUMENT: u64 = 16 << 20;
+    /// The texts that await a decision, together: a list of them reads them all.
+    pub const AWAITING: usize = 64 << 20;
     /// The frontmatter of a document, a configuration, a pack.
     pub const FRONTMATTER: usize = 64 << 10;
     /// The assignments of stewards.

@@ -1161,3 +1161,22 @@ fn an_approval_that_lapsed_is_said_before_the_decision() {
     );
     assert!(shown.stdout.contains("No steward may approve it"), "{}", shown.whole());
 }
+
+#[test]
+fn what_awaits_a_decision_is_bounded() {
+    let place = governed();
+    let long = format!("# A\n\n{}\n", "word ".repeat(3 << 20));
+    let ids = ["nodes/l1", "nodes/l2", "nodes/l3", "nodes/l4", "nodes/l5"];
+    for id in ids {
+        place.write(&format!("{id}.md"), &long);
+    }
+    place.ctx("submit nodes/l1 nodes/l2 nodes/l3 nodes/l4 --as ana@x.com").ok();
+    let before = place.chained();
+    let refused = place.ctx("submit nodes/l5 --as ana@x.com").exits(1).stderr;
+    let message =
+        "the texts that await a decision would have 76 MiB together, but at most 64 are allowed";
+    assert!(refused.contains("error[too-large]") && refused.contains(message), "{refused}");
+    assert_eq!(place.chained(), before);
+    place.ctx("withdraw nodes/l1 --as ana@x.com").ok();
+    place.ctx("submit nodes/l5 --as ana@x.com").ok();
+}

@@ -1,6 +1,8 @@
 //! Which of the prepared submissions this principal may make, and which take the place of what awaits
 //! a decision already.
 
+use std::collections::HashSet;
+
 use super::super::transaction::Transaction;
 use super::super::{NewDocument, Outcome, PublishError, Refusal, Unapprovable};
 use super::publication::check_reviewers;
@@ -92,6 +94,7 @@ impl Transaction<'_> {
                 }
             }
         }
+        check_awaiting(outcome, how.waits)?;
         match unfit.filter(|_| outcome.items.is_empty() && outcome.awaiting.is_empty()) {
             Some(why) => Err(why),
             None => Ok(()),
@@ -250,4 +253,24 @@ impl Transaction<'_> {
 fn action_of(id: &DocumentId, text: &str) -> Option<Action> {
     let document = id.is_document().then(|| Document::parse(text).ok()).flatten()?;
     ReviewFields::of(&document.frontmatter)?.action
+}
+
+/// Refuses submissions by which more texts would await a decision than a list of them may read.
+fn check_awaiting(outcome: &Outcome, waits: &Waits) -> Result<(), PublishError> {
+    let new: HashSet<&DocumentId> = outcome.items.iter().map(|item| &item.id).collect();
+    let others = waits.tracks().filter(|track| !new.contains(track.id()));
+    let awaiting = others.filter_map(|track| Some(track.pending.as_ref()?.text.len()));
+    let submitted = outcome.items.iter().filter_map(|item| Some(item.submitted.as_ref()?.len()));
+    let bytes: usize = awaiting.chain(submitted).sum();
+    let Some(first) = outcome.items.first().filter(|_| bytes > limit::AWAITING) else {
+        return Ok(());
+    };
+    let most = limit::AWAITING >> 20;
+    let message = format!(
+        "the texts that await a decision would have {} MiB together, but at most {most} are allowed",
+        bytes.div_ceil(1 << 20)
+    );
+    let hint = "let what awaits be decided or withdrawn first, or submit fewer documents";
+    let refusal = Refusal::new(first.id.live_path(), "too-large", message, hint);
+    Err(PublishError::Refused(vec![refusal]))
 }
