@@ -216,11 +216,11 @@ class Track:
         self.note_time(entry)
 
     def is_backdated(self, entry):  # REV-31
-        return self.latest is not None and millis(entry.edited_at) < self.latest
+        return self.latest is not None and f.millis(entry.edited_at) < self.latest
 
     def note_time(self, entry):
         if entry and not self.is_backdated(entry):
-            self.latest = millis(entry.edited_at)
+            self.latest = f.millis(entry.edited_at)
 
     def take(self, entry, text):
         kind, is_backdated = self.kind(entry, text), self.is_backdated(entry)
