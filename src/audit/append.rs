@@ -126,7 +126,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::audit::{Access, Arguments, Labels, Line, Logs, MAX_DOCUMENTS, Text, Verified};
+    use crate::audit::{
+        Access, Arguments, Labels, Line, Logs, MAX_DOCUMENTS, Output, Text, Verified,
+    };
+    use crate::model::digest::Digest;
     use crate::vault::outside::{self, StateFolder};
 
     /// An answer with so many documents.
@@ -136,20 +139,21 @@ mod tests {
             id: Some("nodes/a".to_owned()),
             version: 1,
             checkpoint: None,
-            chain_hash: "c".to_owned(),
+            chain_hash: Digest::of(b"chain").to_string(),
             range: None,
             part: None,
             author: None,
             edited_by: "e".to_owned(),
-            edited_at: "t".to_owned(),
+            edited_at: Timestamp::from_millis(0).to_string(),
             approved_by: Vec::new(),
             approved_at: None,
             steward: None,
             review_due: None,
             bytes: 1,
-            sha256: "s".to_owned(),
+            sha256: Digest::of(b"x").to_string(),
         };
-        Event::Access(Access { documents: vec![text; documents], ..Access::default() })
+        let output = Output { bytes: 1, sha256: text.sha256.clone(), elapsed_us: 0 };
+        Event::Access(Access { output, documents: vec![text; documents], ..Access::default() })
     }
 
     fn request(verb: String) -> Request {

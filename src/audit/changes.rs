@@ -45,7 +45,9 @@ pub struct Recorder {
 impl Default for Recorder {
     /// A program that says nothing of itself.
     fn default() -> Self {
-        Self { random: outside::random, request: Request::default() }
+        let principal_source = "none".to_owned();
+        let request = Request { principal_source, ..Request::default() };
+        Self { random: outside::random, request }
     }
 }
 
