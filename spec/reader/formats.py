@@ -8,6 +8,7 @@ import string
 import unicodedata
 from copy import copy
 from datetime import datetime, timezone
+from functools import lru_cache
 from pathlib import Path
 
 import yaml
@@ -274,6 +275,7 @@ class Builder:
         return node
 
 
+@lru_cache(maxsize=8192)  # nothing changes what it returns
 def read_yaml(text, dialect="format"):  # YAML-1 to YAML-7, YAML-9
     if "\0" in text or any(stand_in in text for stand_in in STAND_INS):
         raise Refused("a character that is not read")
