@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::disk::Disk as Overseen;
 use serde_json::Value;
 
@@ -154,8 +155,11 @@ impl Ready {
         if !watch.was_killed() {
             return Ok(());
         }
+        // The command may have a clock of its own.
         let mut later = self.person.clone();
-        later.now += 60_000;
+        let named = self.args.iter().skip_while(|arg| *arg != "--now").nth(1);
+        let named = named.and_then(|now| now.parse::<Timestamp>().ok());
+        later.now = named.map_or(later.now, Timestamp::millis) + 60_000;
         let recover = |more: &[&str]| -> Result<Value> {
             let args = [&["recover", "--json"], more].concat();
             let mut report = later.done(&self.root, &args)?.json();
