@@ -83,15 +83,12 @@ impl Readers {
             }
         };
         let stewards = in_force.stewards_at(head);
+        // Where the last version cannot be read, a vault with stewards is governed (REV-1).
+        let is_supposed = |config: &Config| {
+            !is_readable && stewards.is_some() && config.review.reads == Reads::Stewards
+        };
         let (markup, stewards) = match config {
-            Some(config) if is_readable && !is_limited(config) => return Ok(None),
-            // A vault with stewards is governed, whatever the version before says (REV-1).
-            Some(config)
-                if config.review.reads != Reads::Stewards
-                    || !(is_limited(config) || stewards.is_some()) =>
-            {
-                return Ok(None);
-            }
+            Some(config) if !(is_limited(config) || is_supposed(config)) => return Ok(None),
             Some(config) if is_readable => {
                 (Markup::of(config), stewards.and_then(File::read).cloned().unwrap_or_default())
             }

@@ -427,21 +427,23 @@ impl Track {
     fn event(&mut self, entry: &Entry, text: &str, fields: Option<&ReviewFields>) {
         self.pending = None;
         self.emergency = None;
-        let approved = self.last_approved().cloned();
-        let editors = self.distrusted.take().map(|one| one.editors).unwrap_or_default();
-        let submitters = std::mem::take(&mut self.submitters);
-        self.before_event = Distrusted { approved, editors, submitters };
-        let before = self.published.take();
-        match entry.state {
+        let last = self.published.take().or(self.former.take());
+        let last = match entry.state {
             EntryState::Published(_) => {
                 let (version, text) = (entry.version, text.to_owned());
                 self.published = Some(Published { version, text, is_approved: true });
-                self.former = None;
+                last
             }
             EntryState::Retired(_) | EntryState::Unpublished => {
-                self.former = before.or(self.former.take());
+                self.former = last;
+                self.former.clone()
             }
-        }
+        };
+        // Without distrusted events the text before this one was approved.
+        let before = self.distrusted.take();
+        let before = before.unwrap_or_else(|| Distrusted { approved: last, ..Default::default() });
+        let submitters = std::mem::take(&mut self.submitters);
+        self.before_event = Distrusted { submitters, ..before };
         if let EntryState::Retired(at) = entry.state {
             let fields = fields.filter(|fields| fields.state == ReviewState::Emergency);
             self.emergency = fields.map(|fields| EmergencyRetirement {
