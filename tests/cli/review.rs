@@ -1163,7 +1163,7 @@ fn an_approval_that_lapsed_is_said_before_the_decision() {
 }
 
 #[test]
-fn what_awaits_a_decision_is_bounded() {
+fn submissions_that_await_a_decision_are_bounded() {
     let place = governed();
     let long = format!("# A\n\n{}\n", "word ".repeat(3 << 20));
     let ids = ["nodes/l1", "nodes/l2", "nodes/l3", "nodes/l4", "nodes/l5"];

@@ -73,17 +73,7 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
         log.write(t);
         Some(Place::at(sealed))
     }),
-    ("change-excused", |t| {
-        let mut log = recorded(t)?;
-        let invented = invented(&log)?;
-        let sealed = invented["sealed"]["checkpoint"].as_u64()?;
-        let last = log.lines.last()?;
-        let excuse = other(last, "head-trust", "to", last["sealed"].clone())?;
-        log.lines.extend([invented, excuse]);
-        log.renew();
-        log.write(t);
-        Some(Place::at(sealed))
-    }),
+    ("change-excused", |t| excused(t, None)),
     ("change-acknowledged", |t| {
         let mut log = recorded(t)?;
         let sealed = log.sealed(log.lines.len() - 1)?;
@@ -115,18 +105,7 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
     ("change-pruned-in-the-future", |t| {
         pruned(t, "2099-12-31T20:00:00.000Z", "2098-12-31T20:00:00.000Z")
     }),
-    ("change-excused-in-the-future", |t| {
-        let mut log = recorded(t)?;
-        let invented = invented(&log)?;
-        let sealed = invented["sealed"]["checkpoint"].as_u64()?;
-        let last = log.lines.last()?;
-        let excuse = other(last, "head-trust", "to", last["sealed"].clone())?;
-        log.lines.extend([invented, excuse]);
-        log.lines.last_mut()?["at"] = "2099-12-31T12:00:00.000Z".into();
-        log.renew();
-        log.write(t);
-        Some(Place::at(sealed))
-    }),
+    ("change-excused-in-the-future", |t| excused(t, Some("2099-12-31T12:00:00.000Z"))),
     ("changes-rewritten", |t| edits::rewritten(t, recorded)),
     ("change-claimed", |t| {
         let (mut log, at) = any(t, recorded, 0)?;
@@ -244,6 +223,22 @@ fn pruned(target: &mut Target, at: &str, before: &str) -> Option<Place> {
     log.lines = vec![line];
     log.renew();
     log.written(target)
+}
+
+/// An invented line stands before one of this time, or of its own, that gives up what the log lacks.
+fn excused(target: &mut Target, at: Option<&str>) -> Option<Place> {
+    let mut log = recorded(target)?;
+    let invented = invented(&log)?;
+    let sealed = invented["sealed"]["checkpoint"].as_u64()?;
+    let last = log.lines.last()?;
+    let mut excuse = other(last, "head-trust", "to", last["sealed"].clone())?;
+    if let Some(at) = at {
+        excuse["at"] = at.into();
+    }
+    log.lines.extend([invented, excuse]);
+    log.renew();
+    log.write(target);
+    Some(Place::at(sealed))
 }
 
 /// A line that gives the last event another hash.

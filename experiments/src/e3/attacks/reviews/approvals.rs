@@ -364,7 +364,7 @@ fn published_past(
     Some(())
 }
 
-/// What awaits a decision is approved and sealed at the end.
+/// Approves what awaits a decision, and seals it, at the last of the times.
 fn approved_last(target: &Target, id: &str, by: &str) -> Option<Place> {
     target.approve(id, (by, LAST), &[by])?;
     target.seal(LAST, &[id], &[])?;
