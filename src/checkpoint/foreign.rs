@@ -18,7 +18,7 @@ use crate::chain::{replay, vouched};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
-use crate::vault::config::{Config, Governance, LogForm};
+use crate::vault::config::{Config, LogForm};
 use crate::vault::files::Files;
 
 /// The foreign part of a log (CKPT-40): the checkpoints before the first strict one.
@@ -301,7 +301,7 @@ fn part(entries: &[Result<Checkpoint, EntryFault>], form: LogForm, files: &Files
         let Some(sealed) = text.ok().and_then(|sealed| Config::parse(&sealed.text).ok()) else {
             return Part::None;
         };
-        if sealed.governance == Governance::Governed {
+        if sealed.is_governed() {
             return Part::None;
         }
         if form == LogForm::Delta && sealed.checkpoint_log == Some(LogForm::Delta) {

@@ -11,7 +11,7 @@ use crate::model::layout;
 use crate::trust::{self, Head};
 use crate::txn::StepFailure;
 use crate::txn::after::Commit;
-use crate::vault::config::{Config, Governance};
+use crate::vault::config::Config;
 
 /// The name of the step that records the event: without it the vault is incomplete.
 pub(crate) const RECORD_CHANGE: &str = "change-log";
@@ -24,8 +24,8 @@ pub(super) fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
     }
     let sealed = sealed_config(vault, before);
     let recorder = recorder.under(sealed.as_ref().ok().map(Option::as_ref));
-    let is_governed = |config: &Config| config.governance == Governance::Governed;
-    let is_governed = sealed.as_ref().is_ok_and(|config| config.as_ref().is_some_and(is_governed));
+    let is_governed =
+        sealed.as_ref().is_ok_and(|config| config.as_ref().is_some_and(Config::is_governed));
     let beside = is_governed.then(|| review::beside(vault, checkpoint)).flatten();
     let head = Head::of(before);
     let recorded = beside

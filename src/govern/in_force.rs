@@ -13,7 +13,7 @@ use crate::review::Rules;
 use crate::stewards;
 use crate::txn::Beyond;
 use crate::vault::Vault;
-use crate::vault::config::{Config, Governance};
+use crate::vault::config::Config;
 use crate::vault::review::Reads;
 
 /// What is in force before an event.
@@ -38,8 +38,7 @@ impl InForce {
     pub(crate) fn of(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Self, PublishError> {
         let timeline = policy::InForce::of(vault.files(), chronicle);
         let config = config_in_force(vault, chronicle, &timeline)?;
-        let says_governed =
-            config.as_ref().is_some_and(|config| config.governance == Governance::Governed);
+        let says_governed = config.as_ref().is_some_and(Config::is_governed);
         let id = DocumentId::config();
         let (head, files) = (chronicle.head_number(), vault.files());
         // A governed vault cannot lose its mode with the file that states it. What it retires of it
@@ -60,8 +59,7 @@ impl InForce {
         let text = |id: &DocumentId| head.governance_text(id);
         let config = Config::parse(&text(&DocumentId::config())?).ok()?;
         let stewards = stewards::read(&text(&DocumentId::stewards())?).stewards;
-        let is_governed = config.governance == Governance::Governed;
-        Some((is_governed, Rules::of(&config, stewards.unwrap_or_default())))
+        Some((config.is_governed(), Rules::of(&config, stewards.unwrap_or_default())))
     }
 
     /// Refuses an operation that this mode has not, or that the live configuration would not have.
@@ -71,9 +69,7 @@ impl InForce {
     pub(super) fn admit(&self, gate: Gate, live: &Config) -> Result<(), PublishError> {
         match (gate, self.is_governed) {
             // Nothing is published past a review that the user asks for.
-            (Gate::Ungoverned, false) if live.governance == Governance::Governed => {
-                Err(PublishError::GovernedLive)
-            }
+            (Gate::Ungoverned, false) if live.is_governed() => Err(PublishError::GovernedLive),
             (Gate::Ungoverned | Gate::Begins, true) => Err(PublishError::Governed),
             (Gate::Decides | Gate::Steps, false) => Err(PublishError::Ungoverned),
             _ => Ok(()),

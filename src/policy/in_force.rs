@@ -16,7 +16,7 @@ use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::review::{Fault, Rules};
 use crate::stewards::{self, Basis, Stewards};
-use crate::vault::config::{Config, Governance};
+use crate::vault::config::Config;
 use crate::vault::files::Files;
 
 /// The rules in force at every checkpoint of a log.
@@ -155,9 +155,7 @@ impl InForce {
                 Some(Mode::Unreadable { .. }) => before.cloned().unwrap_or(Mode::Ungoverned),
                 _ => Mode::Ungoverned,
             },
-            Some(File::Read(_, config)) if config.governance != Governance::Governed => {
-                Mode::Ungoverned
-            }
+            Some(File::Read(_, config)) if !config.is_governed() => Mode::Ungoverned,
             Some(File::Read(_, config)) => {
                 let found = stewards.and_then(File::read).cloned().unwrap_or_default();
                 let rules = Rules::of(config, found);

@@ -2,20 +2,23 @@
 //! histories of its governance files it would publish everything without a review
 //! (`spec/transactions.md`, TXN-33).
 
+use std::collections::HashMap;
+
 use memchr::memmem;
 use rayon::prelude::*;
 
 use crate::audit::{Event, Logs};
 use crate::chain::history::EntryState;
 use crate::chain::replay;
-use crate::chain::vouched;
 use crate::chain::walk::Walk;
+use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::log::Log;
+use crate::checkpoint::record::Record;
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
+use crate::policy::InForce;
 use crate::review::{Reviewed, fields_of, is_act};
 use crate::vault::Vault;
-use crate::vault::config::{Config, Governance};
 use crate::vault::files::FileError;
 
 /// What shows that a vault was governed, where no checkpoint of a log says so.
@@ -44,17 +47,12 @@ pub(super) fn forgotten(
     Ok(are_orphans.then(|| why.to_owned()))
 }
 
-/// Whether some checkpoint seals a configuration that says so.
+/// Whether the rules in force at some checkpoint govern the vault.
 fn was_governed(vault: &Vault, log: &Log) -> bool {
-    let id = DocumentId::config();
-    let Ok(history) = replay::load(vault.files(), &id) else { return false };
-    let checkpoints = log.entries.iter().flatten();
-    let mut sealed = checkpoints.flat_map(|checkpoint| &checkpoint.set).filter(|(of, _)| *of == id);
-    sealed.any(|(_, mark)| {
-        let text = mark.version.map(|n| vouched::vouched(vault.files(), &id, &history, n));
-        let config = text.and_then(Result::ok).and_then(|text| Config::parse(&text).ok());
-        config.is_some_and(|config| config.governance == Governance::Governed)
-    })
+    let checkpoints: Vec<&Checkpoint> = log.entries.iter().flatten().collect();
+    let of = |id: DocumentId| (id.clone(), Record::of(&checkpoints, &id));
+    let records = HashMap::from([of(DocumentId::config()), of(DocumentId::stewards())]);
+    InForce::of(vault.files(), &records).was_governed()
 }
 
 /// The first artifact that a line of a step of a review names.

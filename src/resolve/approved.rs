@@ -16,7 +16,7 @@ use crate::model::number::Version;
 use crate::policy::{File, Sealings, TextInForce};
 use crate::review::Track;
 use crate::selector::{Atom, Expr, StatusFilter};
-use crate::vault::config::{Config, Governance};
+use crate::vault::config::Config;
 
 /// The approvals of a checkpoint, judged when they are first asked for.
 #[derive(Debug, Default)]
@@ -117,8 +117,7 @@ impl Snapshot<'_> {
         id: &DocumentId,
         history: &History,
     ) -> BTreeMap<Version, ChainError> {
-        let is_governed =
-            || self.config().is_some_and(|config| config.governance == Governance::Governed);
+        let is_governed = || self.config().is_some_and(Config::is_governed);
         // With an index the log is not read for a vault that is not governed.
         if self.map.index().is_some() && !is_governed() {
             return BTreeMap::new();

@@ -11,7 +11,7 @@ use crate::model::tag::Tag;
 use crate::model::timestamp::Timestamp;
 use crate::review::Reviewed;
 use crate::stewards::{self, Stewards};
-use crate::vault::config::{Config, Governance};
+use crate::vault::config::Config;
 use crate::vault::files::Files;
 
 /// The milliseconds of a day.
@@ -49,8 +49,7 @@ impl Settings {
     /// which are asked for only where they count.
     pub(crate) fn read(config: Option<&Config>, found: impl FnOnce() -> Option<Stewards>) -> Self {
         let markup = config.map(Markup::of).unwrap_or_default();
-        let is_governed = |config: &&Config| config.governance == Governance::Governed;
-        let stewards = config.filter(is_governed).and_then(|_| found());
+        let stewards = config.filter(|config| config.is_governed()).and_then(|_| found());
         Self { markup, stewards }
     }
 

@@ -22,7 +22,7 @@ use crate::policy::{File, InForce, Sealed};
 use crate::review::Rules;
 use crate::stewards::{Scope, ScopeKind, Stewards, Stewardship};
 use crate::vault::Vault;
-use crate::vault::config::{Config, Governance};
+use crate::vault::config::Config;
 use crate::vault::review::Reads;
 
 /// Who reads, and what stewards allow.
@@ -55,7 +55,7 @@ impl Readers {
         let id = DocumentId::config();
         let is_open = match source.head_config(vault)? {
             // Most vaults: what is in force is what the head holds.
-            Some(config) => !is_limited(config),
+            Some(config) => !config.is_limited(),
             None => source.lives(&id).is_some_and(|lives| lives.is_empty()),
         };
         if is_open {
@@ -88,7 +88,7 @@ impl Readers {
             !is_readable && stewards.is_some() && config.review.reads == Reads::Stewards
         };
         let (markup, stewards) = match config {
-            Some(config) if !(is_limited(config) || is_supposed(config)) => return Ok(None),
+            Some(config) if !(config.is_limited() || is_supposed(config)) => return Ok(None),
             Some(config) if is_readable => {
                 (Markup::of(config), stewards.and_then(File::read).cloned().unwrap_or_default())
             }
@@ -192,12 +192,7 @@ impl Told {
 
 /// Whether only stewards read a vault whose log or configuration cannot be relied on.
 pub(crate) fn is_limited_at_last(vault: &Vault) -> bool {
-    last_readable(vault).is_some_and(|config| is_limited(&config))
-}
-
-/// Whether a configuration lets only stewards read.
-fn is_limited(config: &Config) -> bool {
-    config.governance == Governance::Governed && config.review.reads == Reads::Stewards
+    last_readable(vault).is_some_and(|config| config.is_limited())
 }
 
 /// The last version of the configuration that the chain vouches for.

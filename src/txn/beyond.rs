@@ -17,7 +17,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::trust::{self, EventKey, Head};
 use crate::vault::Vault;
-use crate::vault::config::{Config, Governance, LogForm};
+use crate::vault::config::{Config, LogForm};
 
 /// Which entries may follow the sealed versions of a history.
 #[derive(Clone, Debug)]
@@ -146,8 +146,7 @@ fn was_governed(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
             continue;
         }
         let config = version.text.map(Config::parse);
-        let is_ungoverned = |config: &Config| config.governance == Governance::Ungoverned;
-        if !config.is_some_and(|config| config.as_ref().is_ok_and(is_ungoverned)) {
+        if !config.is_some_and(|config| config.is_ok_and(|config| !config.is_governed())) {
             return true;
         }
     }

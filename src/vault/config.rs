@@ -232,6 +232,16 @@ const KEYS: [&str; 24] = [
 ];
 
 impl Config {
+    /// Whether it says that the vault is governed.
+    pub(crate) fn is_governed(&self) -> bool {
+        self.governance == Governance::Governed
+    }
+
+    /// Whether it says that only stewards read (REV-21).
+    pub(crate) fn is_limited(&self) -> bool {
+        self.is_governed() && self.review.reads == Reads::Stewards
+    }
+
     /// Whether checkpoints bind the change log of who makes them (AUDIT-25): it says what else they
     /// bind (STAGE-21).
     pub(crate) fn binds_changes(&self) -> bool {
@@ -332,8 +342,7 @@ impl Config {
             }
         }
         config.warnings.extend(config.authorities.warnings(&root));
-        let protects =
-            config.governance == Governance::Governed || config.review.reads == Reads::Stewards;
+        let protects = config.is_governed() || config.review.reads == Reads::Stewards;
         match config.foreign_review.take() {
             // A setting that protects fails closed.
             Some(why) if protects => Err(why),

@@ -1,7 +1,7 @@
 //! `staging:` in the configuration: whether results of sources are kept (STAGE-9).
 
 use super::audit::days;
-use super::config::{Config, Governance, unknown_key, word};
+use super::config::{Config, unknown_key, word};
 use crate::yaml::{self, Node};
 
 /// For how many days results are kept, unless the configuration says otherwise.
@@ -48,8 +48,7 @@ impl Staging {
 
     /// What a configuration asks for, said or not.
     pub fn of(config: &Config) -> Self {
-        let is_governed = config.governance == Governance::Governed;
-        Self { enabled: config.staging.enabled.or(Some(is_governed)), ..config.staging }
+        Self { enabled: config.staging.enabled.or(Some(config.is_governed())), ..config.staging }
     }
 
     /// Whether results are kept.

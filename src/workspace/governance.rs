@@ -92,8 +92,7 @@ pub(crate) fn asks_for_reviews(vault: &Vault) -> bool {
     // history may be, too.
     let is_bare = !vault.files().exists(&DocumentId::config().live_path());
     let may_be = is_bare || vault.files().exists(&DocumentId::stewards().history_path());
-    vault.config().governance == Governance::Governed
-        || may_be && is_governed(vault).unwrap_or(is_bare)
+    vault.config().is_governed() || may_be && is_governed(vault).unwrap_or(is_bare)
 }
 
 /// Whether the reference implementation may write to the log of a vault too, which knows no reviews.

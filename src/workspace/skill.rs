@@ -10,7 +10,7 @@ use crate::derived::skill::{self, About, Change, PackLine, Taught};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::portion::Portion;
 use crate::vault::Vault;
-use crate::vault::config::Governance;
+use crate::vault::config::Config;
 use crate::vault::files::Files;
 
 /// The project that agents work in.
@@ -117,7 +117,7 @@ impl Call<'_> {
         let packs: Vec<PackLine> = packs.map(|sealed| PackLine::of(&sealed.pack)).collect();
         self.recording.listed = Some(packs.len());
         let config = mapped.snapshot.config();
-        let is_governed = config.is_some_and(|config| config.governance == Governance::Governed);
+        let is_governed = config.is_some_and(Config::is_governed);
         let name = mapped.snapshot.name();
         let about = |instructions| About { name, folder, is_governed, packs, instructions };
         Ok(match instructions {

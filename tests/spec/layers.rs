@@ -67,3 +67,29 @@ fn a_module_imports_from_lower_modules_only() {
     }
     assert!(higher.is_empty(), "imports from higher modules: {higher:?}");
 }
+
+#[test]
+fn every_source_file_is_compiled() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+    let mut left_over = Vec::new();
+    for file in &files {
+        let (name, folder) = (file.file_stem().unwrap().to_str().unwrap(), file.parent().unwrap());
+        let module = match name {
+            "lib" | "main" => continue,
+            "mod" => folder.file_name().unwrap().to_str().unwrap(),
+            name => name,
+        };
+        let parents = if name == "mod" { folder.parent().unwrap() } else { folder };
+        let declaring = ["mod.rs", "lib.rs", "main.rs"].map(|name| parents.join(name));
+        let declared = [format!("mod {module};"), format!("path = \"{name}.rs\"")];
+        let names_it = |path: &Path| declared.iter().any(|words| read(path).contains(words));
+        let beside = parents.with_extension("rs");
+        if !declaring.iter().chain([&beside]).any(|path| names_it(path)) {
+            left_over.push(file.strip_prefix(&root).unwrap());
+        }
+    }
+    assert!(left_over.is_empty(), "no module declares these files: {left_over:?}");
+}

@@ -12,7 +12,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::policy::Sealings;
 use crate::resolve::Snapshot;
-use crate::vault::config::{Config, Governance};
+use crate::vault::config::Config;
 use crate::vault::files::Files;
 
 /// Adds the histories by which the approvals of all versions that are needed so far are judged. Returns
@@ -91,7 +91,7 @@ pub(super) fn never_governed(from: &dyn Histories, history: &History) -> bool {
     while let Some(step) = walk.next() {
         let text = step.version.ok().and_then(|version| version.text);
         let config = text.and_then(|text| Config::parse(text).ok());
-        if config.is_none_or(|config| config.governance == Governance::Governed) {
+        if config.is_none_or(|config| config.is_governed()) {
             return false;
         }
     }

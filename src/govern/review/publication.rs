@@ -22,7 +22,7 @@ use crate::review::{ApprovedMove, Pending, Rules};
 use crate::stewards::{self, Stewards, Stuck};
 use crate::txn::stamp::{NextText, retired_live, submitted_live};
 use crate::txn::{Change, Item, Live};
-use crate::vault::config::{Config, Governance};
+use crate::vault::config::Config;
 use crate::vault::replace::Fingerprint;
 
 impl Transaction<'_> {
@@ -218,8 +218,7 @@ impl Transaction<'_> {
         text: &str,
         pending: usize,
     ) -> Result<(), PublishError> {
-        let ends =
-            || Config::parse(text).is_ok_and(|config| config.governance == Governance::Ungoverned);
+        let ends = || Config::parse(text).is_ok_and(|config| !config.is_governed());
         match *id == DocumentId::config() && pending > 0 && ends() {
             true => {
                 let what = crate::words::count(pending, "submission");
