@@ -1,32 +1,75 @@
 //! The steps that follow the commit of an event: the change log, the trusted head, the index,
-//! derived files.
+//! derived files (`spec/transactions.md`, TXN-11). The event has happened; a step that fails is
+//! reported, and the event stands.
 
-use super::governance::sealed_config;
-use super::review;
+use super::in_force::InForce;
+use super::{Author, review};
 use crate::audit::changes;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::record::Searched;
 use crate::derived;
 use crate::index;
 use crate::model::id::DocumentId;
 use crate::model::layout;
+use crate::policy::Sealings;
 use crate::trust::{self, Head};
 use crate::txn::StepFailure;
-use crate::txn::after::Commit;
-use crate::vault::config::Config;
+use crate::vault::Vault;
+
+/// A commit that its steps follow.
+pub(super) struct Commit<'c> {
+    pub(super) vault: &'c Vault,
+    /// The log before it.
+    pub(super) before: &'c Chronicle<'c>,
+    /// The checkpoint that it made.
+    pub(super) checkpoint: &'c Checkpoint,
+    /// The rules in force before it.
+    pub(super) in_force: &'c InForce,
+    /// How many documents the checkpoint holds.
+    pub(super) documents: usize,
+    /// Its writer.
+    pub(super) author: &'c Author,
+}
+
+impl Commit<'_> {
+    /// Judges the approvals of the log with the checkpoint.
+    fn judge(&self) -> Sealings<'_> {
+        let checkpoints = self.before.checkpoints().iter().copied().chain([self.checkpoint]);
+        let sealings = Sealings::new(Searched::new(checkpoints.collect()));
+        let rules = [DocumentId::config(), DocumentId::stewards()];
+        let is_changed = |id: &DocumentId| {
+            self.checkpoint.mark_of(id).is_some() || self.checkpoint.removed.contains(id)
+        };
+        match rules.iter().any(is_changed) {
+            true => sealings,
+            false => sealings.under(self.in_force.timeline.clone()),
+        }
+    }
+}
+
+/// A step, which gives what it could not do.
+type Step = fn(&Commit<'_>) -> Vec<StepFailure>;
+
+/// The steps in their order.
+const STEPS: [Step; 4] = [record_change, trust_head, follow_index, write_derived];
+
+/// Runs the steps in their order, each whether or not those before it failed.
+pub(super) fn run(commit: &Commit<'_>) -> Vec<StepFailure> {
+    STEPS.iter().flat_map(|step| step(commit)).collect()
+}
 
 /// The name of the step that records the event: without it the vault is incomplete.
 pub(crate) const RECORD_CHANGE: &str = "change-log";
 
 /// Records the event in the change log, where changes are recorded.
-pub(super) fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
-    let Commit { vault, before, checkpoint, now, recorder, .. } = *commit;
+fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
+    let Commit { vault, before, checkpoint, in_force, author, .. } = *commit;
     if !changes::is_begun(vault) {
         return Vec::new();
     }
-    let sealed = sealed_config(vault, before);
-    let recorder = recorder.under(sealed.as_ref().ok().map(Option::as_ref));
-    let is_governed =
-        sealed.as_ref().is_ok_and(|config| config.as_ref().is_some_and(Config::is_governed));
-    let beside = is_governed.then(|| review::beside(vault, checkpoint)).flatten();
+    let (recorder, now) = (in_force.recorder(author), author.now);
+    let beside = in_force.is_governed.then(|| review::beside(vault, checkpoint)).flatten();
     let head = Head::of(before);
     let recorded = beside
         .into_iter()
@@ -37,9 +80,11 @@ pub(super) fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
 }
 
 /// Makes the new head the trusted one.
-pub(super) fn trust_head(commit: &Commit<'_>) -> Vec<StepFailure> {
+fn trust_head(commit: &Commit<'_>) -> Vec<StepFailure> {
     let head = Head::after(commit.before, commit.checkpoint);
-    let Err(why) = trust::advance(commit.vault, &head, commit.now) else { return Vec::new() };
+    let Err(why) = trust::advance(commit.vault, &head, commit.author.now) else {
+        return Vec::new();
+    };
     // Else the log could be cut back to where it was, and what it lost pass for uncommitted files.
     let upon = Head::of(commit.before);
     trust::withdraw(commit.vault, |intent| {
@@ -49,14 +94,15 @@ pub(super) fn trust_head(commit: &Commit<'_>) -> Vec<StepFailure> {
 }
 
 /// Brings the posting index up to the new checkpoint.
-pub(super) fn follow_index(commit: &Commit<'_>) -> Vec<StepFailure> {
+fn follow_index(commit: &Commit<'_>) -> Vec<StepFailure> {
     let Some(dir) = commit.vault.cache() else { return Vec::new() };
-    let followed = index::follow(dir, commit.vault, commit.before, commit.checkpoint);
+    let judge = commit.judge();
+    let followed = index::follow(dir, commit.vault, commit.before, commit.checkpoint, &judge);
     followed.err().map(|why| failure("index", None, why.to_string())).into_iter().collect()
 }
 
 /// Writes the derived files again that follow an event (DERIV-9).
-pub(super) fn write_derived(commit: &Commit<'_>) -> Vec<StepFailure> {
+fn write_derived(commit: &Commit<'_>) -> Vec<StepFailure> {
     let removed: Vec<DocumentId> =
         commit.checkpoint.removed.iter().filter(|id| id.is_document()).cloned().collect();
     let followed = derived::follow(commit.vault, commit.documents, &removed, false);

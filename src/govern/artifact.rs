@@ -51,7 +51,7 @@ pub(super) enum Prepared {
 
 /// What a new version follows.
 pub(super) struct Base {
-    pub(super) history: History,
+    pub(super) history: Arc<History>,
     /// The last version, its chain hash, its text.
     pub(super) last: Option<(Version, Digest, String)>,
     /// The text that the head seals.
@@ -63,7 +63,7 @@ pub(super) struct Base {
 impl Base {
     /// What a first version follows.
     pub(super) fn nothing() -> Self {
-        Self { history: History::new(), last: None, sealed: None, retired: false }
+        Self { history: Arc::default(), last: None, sealed: None, retired: false }
     }
 
     /// The number of the version that follows.
@@ -97,7 +97,9 @@ impl Transaction<'_> {
         let refuse = |why: &ChainError| self.broken(id, why);
         let files = self.vault.files();
         let mark = self.state.get(id.as_str());
-        let history = match replay::load(files, id) {
+        let held = self.in_force.timeline.history(id);
+        let read = held.map_or_else(|| replay::load(files, id).map(Arc::new), Ok);
+        let history = match read {
             Ok(history) => history,
             Err(ChainError::HistoryMissing) if last_sealed.is_none() => {
                 return Ok(Base::nothing());

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::artifact::{readable, refused_file};
 use super::transaction::Transaction;
 use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
-use crate::audit::Recorder;
 use crate::chain::diff;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::Mark;
@@ -57,12 +56,6 @@ pub(super) fn was_recorded(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
         sealed.is_ok_and(|config| config.is_some_and(|config| config.audit.is_some()))
     };
     vault.files().exists(AUDIT_DIR) || vault.config().audit.is_some() && asks()
-}
-
-/// How the change log says who acts, under the configuration in force.
-pub(super) fn recorder_of(vault: &Vault, chronicle: &Chronicle<'_>, author: &Author) -> Recorder {
-    let sealed = sealed_config(vault, chronicle);
-    author.recorder.under(sealed.as_ref().ok().map(Option::as_ref))
 }
 
 /// The configuration that a checkpoint sealed last, whether or not the head still has it; none

@@ -2,16 +2,15 @@
 //! (`spec/review.md`, section 1).
 
 use super::governance::{Includes, config_in_force};
-use super::{Gate, PublishError};
-use crate::audit::Line;
+use super::{Author, Gate, PublishError};
+use crate::audit::{Line, Recorder};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
-use crate::policy::{self, File, Mode, TextInForce};
+use crate::policy::{self, File, Mode};
 use crate::resolve::Snapshot;
 use crate::review::Rules;
 use crate::stewards;
-use crate::txn::Beyond;
 use crate::vault::Vault;
 use crate::vault::config::Config;
 use crate::vault::review::Reads;
@@ -43,13 +42,14 @@ impl InForce {
         let (head, files) = (chronicle.head_number(), vault.files());
         // A governed vault cannot lose its mode with the file that states it. What it retires of it
         // stays in force; only a text that cannot be read does not say that it was governed.
-        let was_unreadable = match timeline.text(files, head, &id) {
-            Ok(TextInForce::Retired { before }) => {
-                before.and_then(|text| Config::parse(&text).ok()).is_none()
+        let was_unreadable = match timeline.config_at(head) {
+            Some(File::Retired(sealed)) => {
+                let before = sealed.text(files, &id);
+                before.ok().and_then(|text| Config::parse(&text).ok()).is_none()
             }
             _ => false,
         };
-        let is_lost = was_unreadable && Beyond::of(vault, chronicle).is_reviewed();
+        let is_lost = was_unreadable && timeline.may_have_governed();
         Ok(Self { is_governed: says_governed || is_lost, is_lost, config, timeline })
     }
 
@@ -60,6 +60,11 @@ impl InForce {
         let config = Config::parse(&text(&DocumentId::config())?).ok()?;
         let stewards = stewards::read(&text(&DocumentId::stewards())?).stewards;
         Some((config.is_governed(), Rules::of(&config, stewards.unwrap_or_default())))
+    }
+
+    /// How the change log says who acts, under the configuration in force.
+    pub(super) fn recorder(&self, author: &Author) -> Recorder {
+        author.recorder.under(Some(self.config.as_ref()))
     }
 
     /// Refuses an operation that this mode has not, or that the live configuration would not have.

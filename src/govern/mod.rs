@@ -23,6 +23,8 @@ pub mod review;
 mod step;
 mod transaction;
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 pub(crate) use after::RECORD_CHANGE;
@@ -44,7 +46,6 @@ use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::trust::{self, EventKey, Head, HeadError, Intent};
-use crate::txn::after::{Commit, Step};
 use crate::txn::expect::{self, ExpectError};
 use crate::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
 use crate::vault::files::FileError;
@@ -55,6 +56,7 @@ use crate::vault::progress::Stage;
 use crate::vault::{OpenError, Vault};
 use crate::words::count;
 
+use after::Commit;
 use bound::Binds;
 use governance::Includes;
 use in_force::InForce;
@@ -276,23 +278,26 @@ fn event(
         false => txn::settled_log(vault)?,
     };
     let chronicle = log.sound()?;
+    let in_force = InForce::of(vault, &chronicle);
     if !event.mode.dry_run {
         // Whatever becomes of this command: what awaits a decision is found by these lines.
-        let recorder = governance::recorder_of(vault, &chronicle, event.author);
+        let in_force = in_force.as_ref().ok();
+        let recorder = in_force
+            .map_or_else(|| event.author.recorder.under(None), |of| of.recorder(event.author));
         review::catch_up(vault, &chronicle, &recorder, event.author.now)
             .map_err(PublishError::Unbound)?;
     }
     if !matches!(event.gate, Gate::Decides | Gate::Steps) {
         check_expected(vault, &chronicle, event)?;
     }
-    let in_force = InForce::of(vault, &chronicle)?;
+    let in_force = in_force?;
     in_force.admit(event.gate, vault.config())?;
     let sealed = in_force.vault(vault, &chronicle, event.includes)?;
     if !event.mode.dry_run {
         match changes::is_begun(vault) {
             // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.
             true => {
-                let recorder = governance::recorder_of(vault, &chronicle, event.author);
+                let recorder = in_force.recorder(event.author);
                 let _ = review::catch_up_event(vault, &chronicle, &recorder, event.author.now);
             }
             false => txn::complete(vault, &chronicle),
@@ -303,7 +308,7 @@ fn event(
     let binds = binds.or(sealed.as_ref().map(|vault| Binds::of(vault.config())));
     let vault = sealed.as_ref().unwrap_or(vault);
     let unpublished_mode = Some(live_mode).filter(|mode| *mode != vault.config().frontmatter);
-    let mut transaction = Transaction::open(vault, &chronicle, event, in_force)?;
+    let mut transaction = Transaction::open(vault, &chronicle, event, Arc::new(in_force))?;
     transaction.binds = binds;
     let mut outcome = Outcome { recovered, unpublished_mode, ..Outcome::default() };
     choose(&mut transaction, &mut outcome)?;
@@ -329,10 +334,6 @@ fn check_expected(
     expect::check((vault, chronicle), event.subjects, event.mode.expect, may_name)
 }
 
-/// What follows the commit of an event, in this order.
-const AFTER_COMMIT: [Step; 4] =
-    [after::record_change, after::trust_head, after::follow_index, after::write_derived];
-
 /// Writes an event that is complete, unless it is refused or nothing but a trial.
 fn write(
     transaction: Transaction<'_>,
@@ -345,10 +346,10 @@ fn write(
     let (vault, before, now) = (transaction.vault, transaction.chronicle, event.author.now);
     let lives = outcome.other_lives();
     let documents = transaction.documents_after(&outcome.items);
-    let recorder = &event.author.recorder;
+    let (author, in_force) = (event.author, Arc::clone(&transaction.in_force));
     let sealed = transaction.seal(&outcome.items, |transaction| match event.mode.dry_run {
         true => Ok(Vec::new()),
-        false => transaction.bind(recorder, now),
+        false => transaction.bind(&author.recorder, now),
     })?;
     if !event.mode.dry_run {
         let mut committed = match &sealed {
@@ -356,11 +357,12 @@ fn write(
             None => commit::commit(vault, &outcome.items, &lives, None)?,
         };
         if let Some((checkpoint, _)) = &sealed {
-            let commit = Commit { vault, before, checkpoint, documents, now, recorder };
+            let commit =
+                Commit { vault, before, checkpoint, in_force: &in_force, documents, author };
             let lives = commit::lives(&outcome.items, &lives);
             // Both wait for the disk, and side by side they wait once.
             let (failures, named) = rayon::join(
-                || txn::after::run(&AFTER_COMMIT, &commit),
+                || after::run(&commit),
                 || vault.files().sync(&commit::names_of(&lives)),
             );
             committed.after = failures;

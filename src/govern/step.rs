@@ -1,6 +1,5 @@
 //! Writing a step of a review: versions that no checkpoint seals (`spec/review.md`, REV-10).
 
-use super::governance::recorder_of;
 use super::review;
 use super::transaction::Transaction;
 use super::{Event, Outcome, PublishError, intend, taken_back};
@@ -36,7 +35,7 @@ pub(super) fn write(
     })?;
     let head = Head::of(before);
     let steps = review::changes_of(&outcome.items);
-    let recorder = recorder_of(vault, before, author);
+    let recorder = transaction.in_force.recorder(author);
     let recorded = steps
         .into_iter()
         .try_for_each(|change| changes::other(vault, Some(&head), &recorder, author.now, change));

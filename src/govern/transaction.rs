@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
@@ -50,7 +50,7 @@ pub(super) struct Transaction<'a> {
     /// Whether an event of all documents includes drafts.
     pub(super) drafts: bool,
     /// The rules in force before the event.
-    pub(super) in_force: InForce,
+    pub(super) in_force: Arc<InForce>,
     /// What may follow the sealed versions of a history.
     pub(super) beyond: Beyond,
     /// What is submitted instead of published.
@@ -95,7 +95,7 @@ impl<'a> Transaction<'a> {
         vault: &'a Vault,
         chronicle: &'a Chronicle<'a>,
         event: &Event<'a>,
-        in_force: InForce,
+        in_force: Arc<InForce>,
     ) -> Result<Self, PublishError> {
         let (author, expect, drafts) = (event.author, event.mode.expect, event.mode.drafts);
         chronicle.check_appendable()?;
@@ -111,7 +111,8 @@ impl<'a> Transaction<'a> {
         if config.frontmatter == FrontmatterMode::Untouched && chronicle.form().is_shared() {
             return Err(PublishError::SharedUntouched);
         }
-        let beyond = Beyond::of(vault, chronicle);
+        let is_reviewed = in_force.timeline.may_have_governed();
+        let beyond = Beyond::known(vault, chronicle, is_reviewed);
         if beyond.is_reviewed() {
             at = at.max(after_steps(vault, event.subjects));
         }

@@ -89,6 +89,7 @@ pub(crate) fn follow(
     vault: &Vault,
     log: &Chronicle<'_>,
     checkpoint: &Checkpoint,
+    judge: &Sealings<'_>,
 ) -> io::Result<()> {
     let Some(_lock) = lock(dir)? else { return Ok(()) };
     let of_before = |end: LogEnd| {
@@ -98,9 +99,7 @@ pub(crate) fn follow(
     let Some((before, index)) = end_of(log).and_then(of_before) else { return Ok(()) };
     let Some(end) = end_after(vault, &index, &before, checkpoint) else { return Ok(()) };
     let checked_from = index.manifest.checked_from;
-    let checkpoints = log.checkpoints().iter().copied().chain([checkpoint]).collect();
-    let judge = Sealings::new(Searched::new(checkpoints));
-    let of = Of { dir, vault, end: &end, checked_from, judge: &judge };
+    let of = Of { dir, vault, end: &end, checked_from, judge };
     let appended = append(&of, &index, &[checkpoint], &mut |_, _| ());
     let manifest = appended.ok_or_else(|| io::Error::other("the index is damaged"))?;
     install(dir, &manifest)

@@ -1,6 +1,7 @@
 //! The rules in force at every checkpoint of a log (REV-1).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::approvals::{Approvals, Around};
 use crate::chain::error::ChainError;
@@ -23,17 +24,19 @@ use crate::vault::files::Files;
 ///
 /// A version of the configuration or of `stewards.yaml` that a governed vault published without a
 /// valid approval never comes into force: the versions before it stay.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct InForce {
     /// The configuration, from each checkpoint on that changed it.
     config: Vec<(CheckpointNumber, File<Config>)>,
     /// The stewards, likewise.
     stewards: Vec<(CheckpointNumber, File<Stewards>)>,
     eras: Vec<Era>,
+    /// The histories that this was read from.
+    histories: BTreeMap<DocumentId, Arc<History>>,
 }
 
 /// The rules from a checkpoint on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Era {
     from: CheckpointNumber,
     at: Timestamp,
@@ -140,6 +143,10 @@ impl InForce {
             let mode = in_force.next_mode();
             in_force.eras.push(Era { from: number, at, mode });
         }
+        drop((config, stewards));
+        let read = ids.into_iter().zip(histories);
+        in_force.histories =
+            read.filter_map(|(id, history)| Some((id, Arc::new(history?)))).collect();
         in_force
     }
 
@@ -175,6 +182,22 @@ impl InForce {
     /// Whether the vault was governed at some checkpoint.
     pub(crate) fn was_governed(&self) -> bool {
         self.eras.iter().any(|era| era.mode.rules().is_some())
+    }
+
+    /// Whether the vault may have been governed at some checkpoint: its configuration said so, or
+    /// could not be read.
+    pub(crate) fn may_have_governed(&self) -> bool {
+        self.config.iter().any(|(_, file)| match file {
+            File::Read(_, config) => config.is_governed(),
+            File::Retired(_) => false,
+            File::Invalid(_) | File::Lost(_) => true,
+        })
+    }
+
+    /// The history of a governance file as it was when the rules were read; `None` if there was none
+    /// that can be read, and of every other artifact.
+    pub(crate) fn history(&self, id: &DocumentId) -> Option<Arc<History>> {
+        self.histories.get(id).cloned()
     }
 
     /// The mode from each checkpoint on that changed it, with the time of the checkpoint.

@@ -41,6 +41,11 @@ impl<'c> Sealings<'c> {
         Self { records, in_force, moves, events }
     }
 
+    /// The same by rules in force that are known for every checkpoint.
+    pub(crate) fn under(self, in_force: InForce) -> Self {
+        Self { in_force: OnceLock::from(in_force), ..self }
+    }
+
     /// The rules in force at each checkpoint.
     pub(crate) fn in_force(&self, files: &dyn Histories) -> &InForce {
         self.in_force.get_or_init(|| InForce::of(files, &self.records))

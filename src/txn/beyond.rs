@@ -39,7 +39,11 @@ impl Beyond {
 
     /// In the histories of a vault.
     pub(crate) fn of(vault: &Vault, chronicle: &Chronicle<'_>) -> Self {
-        let is_reviewed = was_governed(vault, chronicle);
+        Self::known(vault, chronicle, was_governed(vault, chronicle))
+    }
+
+    /// The same where it is known whether the vault may have been governed at some checkpoint.
+    pub(crate) fn known(vault: &Vault, chronicle: &Chronicle<'_>, is_reviewed: bool) -> Self {
         let step = trust::interrupted(vault, &Head::of(chronicle)).filter(|_| is_reviewed);
         let undone = step.filter(|step| !is_whole(vault, step));
         let foreign = chronicle.foreign_part();

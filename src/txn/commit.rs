@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use super::after::StepFailure;
 use super::hint;
 use super::item::{Item, Live};
 use crate::checkpoint::chronicle::Append;
@@ -29,6 +28,17 @@ pub struct Committed {
     pub left_alone: Vec<(String, FileError)>,
     /// What the steps after the commit could not do.
     pub after: Vec<StepFailure>,
+}
+
+/// What a step after a commit could not do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepFailure {
+    /// The name of the step.
+    pub step: &'static str,
+    /// The file in the vault that it could not write, if it is about one.
+    pub path: Option<String>,
+    /// Why.
+    pub why: String,
 }
 
 /// Writes an event, if there is one, and brings live files up to date.

@@ -8,7 +8,6 @@
 //! behind: `behind` brings them up to date. `hint` names the places to look at; nothing in the
 //! vault is trusted about what happened there.
 
-pub(crate) mod after;
 mod behind;
 mod beyond;
 pub(crate) mod commit;
@@ -21,8 +20,7 @@ pub(crate) mod stale;
 pub(crate) mod stamp;
 pub(crate) mod uncommitted;
 
-pub use after::StepFailure;
-pub use commit::Committed;
+pub use commit::{Committed, StepFailure};
 pub use item::{Change, Item, Live, Step};
 pub use settle::{CleanupPlan, Recovered, Scope, SettleError, carry_out, plan};
 pub use uncommitted::{Uncleared, UncommittedFile, UncommittedKind};

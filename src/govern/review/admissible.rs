@@ -64,7 +64,7 @@ impl Transaction<'_> {
                 }
                 target => target?,
             };
-            let history = reviewed.as_ref().map(|reviewed| &reviewed.base.history);
+            let history = reviewed.as_ref().map(|reviewed| &*reviewed.base.history);
             let (reviewers, unapprovable) =
                 self.reviewers_of(&item, (track, history), how.waits, &rules);
             outcome.unapprovable.extend(unapprovable);

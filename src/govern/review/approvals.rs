@@ -67,7 +67,7 @@ impl Transaction<'_> {
         for id in concerned {
             let is_named = decision.ids.contains(&id);
             let mut reviewed = self.reviewed(&id)?;
-            let history = Some(&reviewed.base.history);
+            let history = Some(&*reviewed.base.history);
             waits.lines.bar_lost((self.vault, &self.maps()), history, &mut reviewed.track);
             waits.unrecorded(&reviewed.track).map_or(Ok(()), Err)?;
             let Some(pending) = &reviewed.track.pending else {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::governance::{Includes, recorder_of};
+use super::super::governance::Includes;
 use super::super::transaction::Transaction;
 use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, event};
 use super::approvals::{Approvals, Member};
@@ -193,7 +193,7 @@ pub fn comment(
         let change = Recorded::Comment { version, text: text.to_owned() };
         let head = Head::of(transaction.chronicle);
         let _lock = vault.lock(&author.holder())?;
-        let recorder = recorder_of(vault, transaction.chronicle, author);
+        let recorder = transaction.in_force.recorder(author);
         let recorded = changes::other(vault, Some(&head), &recorder, author.now, change);
         recorded.map_err(PublishError::Comment)
     })?;
