@@ -167,17 +167,6 @@ impl<'w, 'v> Step<'w, 'v> {
 }
 
 impl Recomputed<'_, '_> {
-    /// Returns true if nothing is wrong with the version, or only its text is missing, because it was
-    /// erased on purpose.
-    pub(crate) fn lacks_nothing(&self) -> bool {
-        let is_erased = |why: &ChainError| match why {
-            ChainError::Forgotten => true,
-            ChainError::NoBase => self.is_base_lost,
-            _ => false,
-        };
-        self.wrong.iter().all(is_erased)
-    }
-
     /// What the text says of itself; none without a text, and of a governance file.
     ///
     /// # Errors

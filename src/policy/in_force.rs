@@ -349,7 +349,7 @@ impl<'v> Reader<'v> {
                 self.is_whole = false;
                 continue;
             };
-            self.is_whole &= version.lacks_nothing();
+            self.is_whole &= version.wrong.is_empty();
             let (entry, is_sound) = (version.entry, version.is_sound);
             let taken = version.text.map(|text| {
                 let checkpoint = self.record.event_of(entry);

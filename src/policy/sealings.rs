@@ -354,13 +354,10 @@ impl<'c> Sealings<'c> {
                 Err(faults) => return Err(ChainError::Malformed(step.slot.line, faults.to_vec())),
             };
             // An approval is only as good as the steps that it is read from.
-            if !version.lacks_nothing() {
+            if !version.wrong.is_empty() {
                 return Err(version.wrong.swap_remove(0));
             }
-            let Some(text) = version.text else {
-                approvals.lose(Some(version.entry));
-                continue;
-            };
+            let Some(text) = version.text else { continue };
             let entry = version.entry;
             let taken = approvals.take((entry, text), record.event_of(entry), &judge);
             if !goes_on(entry, taken) {

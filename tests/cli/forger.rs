@@ -104,22 +104,21 @@ impl<'p> Forger<'p> {
 
     /// Adds a version.
     pub(crate) fn add(&self, id: &str, by: &str, becomes: Becomes, text: &str) {
+        let (last, before) = self.last(id);
+        if last == 0 {
+            return self.add_keyframe(id, by, becomes, text);
+        }
+        let version = Version(last + 1);
+        let diff = diff::print(&before, text, version.previous(), version);
+        let content = Digest::of(diff.as_bytes());
+        self.push(id, by, becomes, (TextStorage::Diff(diff), content));
+    }
+
+    /// Adds a version that is stored as a full text.
+    pub(crate) fn add_keyframe(&self, id: &str, by: &str, becomes: Becomes, text: &str) {
         let version = Version(self.last(id).0 + 1);
-        let stored = match version {
-            Version::FIRST => {
-                let path = id.parse::<DocumentId>().unwrap().keyframe_path(version);
-                self.place.write(&path, text);
-                TextStorage::Keyframe
-            }
-            _ => {
-                TextStorage::Diff(diff::print(&self.last(id).1, text, version.previous(), version))
-            }
-        };
-        let content = match &stored {
-            TextStorage::Diff(diff) => Digest::of(diff.as_bytes()),
-            _ => Digest::of(text.as_bytes()),
-        };
-        self.push(id, by, becomes, (stored, content));
+        self.place.write(&id.parse::<DocumentId>().unwrap().keyframe_path(version), text);
+        self.push(id, by, becomes, (TextStorage::Keyframe, Digest::of(text.as_bytes())));
     }
 
     fn push(&self, id: &str, by: &str, becomes: Becomes, (stored, content): (TextStorage, Digest)) {

@@ -7,12 +7,13 @@ use crate::forger::{Becomes, Forger};
 use crate::harness::{Output, Place};
 use crate::mcp_resources::asked;
 
-const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  - \
+pub(crate) const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  - \
     {principal: kim@x.com, role: reviewer}\n  - {principal: ana@x.com, role: editor}\nreview:\n  \
     folders:\n    nodes/two/: {required: 2}\n";
 
 pub(crate) const BO: &str = "bo@x.com";
 pub(crate) const ANA: &str = "ana@x.com";
+pub(crate) const KIM: &str = "kim@x.com";
 pub(crate) const EVE: &str = "eve@x.com";
 pub(crate) const SECRET: &str = "unreviewed words";
 

@@ -7,10 +7,10 @@ use contextnest::evidence::bundle::verify::{Item, Kind, Verdict, verify};
 use serde_json::{Value, json};
 
 use crate::evidence::{failures, files, rebuilt};
-use crate::forger::Forger;
+use crate::forger::{Becomes, Forger};
 use crate::harness::{Place, repository};
 use crate::unapproved::{
-    ANA, BO, EVE, FORGERIES, SECRET, by, governed, moved_unapproved, replaced,
+    ANA, BO, EVE, FORGERIES, KIM, SECRET, STEWARDS, by, governed, moved_unapproved, replaced,
 };
 
 /// The bundle of a document, whatever the export says of it.
@@ -103,7 +103,7 @@ fn a_verifier_judges_by_the_last_approved_rules_of_a_bundle() {
     let text = config.replace("governance: governed\n", "");
     replaced(&mut forger, ".context/config.yaml", BO, &text);
     let plain = forger.stamped("nodes/a", "published", &[]) + SECRET;
-    forger.add("nodes/a", EVE, crate::forger::Becomes::Published, &plain);
+    forger.add("nodes/a", EVE, Becomes::Published, &plain);
     forger.seal(&["nodes/a"], &[]);
     is_found(&place, "nodes/a", ("nodes/a v2", "approval-missing"), "governance was ended");
     is_found(&place, "nodes/a", (".context/config.yaml v3", "approval-missing"), "ended");
@@ -247,4 +247,97 @@ fn a_bundle_that_begins_later_hides_no_governance() {
         name == "nodes/a v3" && why.starts_with("approval not checked: the checkpoints")
     };
     assert!(found.iter().any(is_it), "{found:?} {:?}", failures(&bundle));
+}
+
+/// Kim's text was rejected, and Ana submits it again for Kim. What says so is marked as erased.
+fn erased_author() -> Place {
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    forger.submit("nodes/b", KIM, SECRET);
+    let fields = [("review", "rejected"), ("rejected_by", BO), ("review_reason", "no")];
+    let rejected = forger.stamped("nodes/b", "draft", &fields);
+    forger.add("nodes/b", BO, Becomes::Step, &rejected);
+    forger.later();
+    let fields = [("review", "submitted"), ("review_base", "0")];
+    let again = forger.stamped("nodes/b", "draft", &fields);
+    forger.add_keyframe("nodes/b", ANA, Becomes::Step, &again);
+    forger.later();
+    forger.approve("nodes/b", KIM, KIM);
+    let history = "nodes/.versions/b/history.yaml";
+    let (before, after) = {
+        let text = place.read(history);
+        let (before, after) = text.split_once("  - version: 2\n").unwrap();
+        (before.to_owned(), after.to_owned())
+    };
+    let erased = after.replacen("    content_hash", "    tombstone: true\n    content_hash", 1);
+    place.write(history, format!("{before}  - version: 2\n{erased}"));
+    place
+}
+
+#[test]
+fn an_erased_text_hides_no_author() {
+    let place = erased_author();
+    let report = place.ctx("verify --json").exits(1).json("ctx.verify");
+    assert!(report.to_string().contains("marked as forgotten"), "{report}");
+    for line in ["read nodes/b", "resolve nodes/b --bodies"] {
+        let withheld = place.ctx(line).exits(1);
+        assert!(withheld.stderr.contains("marked as forgotten"), "{line}: {}", withheld.whole());
+        assert!(!withheld.whole().contains(SECRET), "{line}: {}", withheld.whole());
+    }
+    let whole = exported(&place, "nodes/b");
+    let unjudged = |bundle: &[u8]| {
+        let found = unproved(&place, bundle);
+        let is_it = |(name, why): &(String, String)| {
+            name == "nodes/b v5" && why.starts_with("approval not checked: ")
+        };
+        assert!(found.iter().any(is_it), "{found:?}");
+    };
+    unjudged(&stripped(&whole, |_, _| {}));
+    // The later part cannot be given as the whole history: its first hash names the version before.
+    let bundle = stripped(&whole, |files, _| {
+        let is_later = |text: &Value| text["id"] == "nodes/b" && text["entries"][0]["version"] == 4;
+        let mut chains = files.values_mut().filter_map(|bytes| {
+            let chain: Value = serde_json::from_slice(bytes).ok()?;
+            is_later(&chain).then_some((bytes, chain))
+        });
+        let (bytes, mut chain) = chains.next().unwrap();
+        chain.as_object_mut().unwrap().remove("previous").unwrap();
+        *bytes = serde_jcs::to_vec(&chain).unwrap();
+    });
+    let found = failures(&bundle);
+    assert!(
+        found.iter().any(|why| why.starts_with("version nodes/b v5 contradicted: version 4")),
+        "{found:?}"
+    );
+}
+
+/// The reference implementation begins a history with version 2, and erased another document.
+#[test]
+fn a_bundle_of_an_adopted_vault_proves_every_approval() {
+    let place = Place::copy_of(&repository().join("fixtures/interop/forgotten"));
+    let mut second = 0;
+    let mut run = |line: &str| {
+        second += 1;
+        place.ctx(&format!("{line} --now 2026-11-27T08:00:{second:02}.000Z")).ok()
+    };
+    run("checkpoint adopt --as ana@x.com");
+    place.write("stewards.yaml", STEWARDS);
+    run("govern on --as ana@x.com");
+    place.write("nodes/returns.md", place.read("nodes/returns.md") + "More.\n");
+    run("submit nodes/returns --as ana@x.com");
+    run("approve nodes/returns --as bo@x.com");
+    run("read nodes/returns --session s");
+    run("verify");
+    for scope in ["--session s", "--document nodes/returns"] {
+        let bundle = run(&format!("evidence export {scope}")).stdout.into_bytes();
+        assert_eq!(failures(&bundle), Vec::<String>::new(), "{scope}");
+        assert_eq!(unproved(&place, &bundle), []);
+        let items = verify(&bundle, None).unwrap().items;
+        let is_it = |item: &Item| {
+            item.kind == Kind::Approval
+                && item.name == "nodes/returns v4"
+                && item.verdict == Verdict::Proved
+        };
+        assert!(items.iter().any(is_it), "{scope}: {items:?}");
+    }
 }

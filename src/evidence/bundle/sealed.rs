@@ -98,9 +98,9 @@ impl Needed {
     /// no checkpoint.
     pub(super) fn add_history(&mut self, (id, history): (&DocumentId, &History), last: Version) {
         let upon = history.entries().filter(|entry| entry.version <= last);
-        let keyframes = upon.filter(|entry| entry.stored == TextStorage::Keyframe);
-        let keyframes = keyframes.filter(|keyframe| keyframe.version > Version::FIRST);
-        let before = keyframes.map(|keyframe| Version(keyframe.version.0 - 1));
+        let later = upon.skip(1);
+        let keyframes = later.filter(|entry| entry.stored == TextStorage::Keyframe);
+        let before = keyframes.map(|keyframe| keyframe.version.previous());
         for version in before.chain([last]) {
             self.versions.entry((id.clone(), version)).or_default();
         }

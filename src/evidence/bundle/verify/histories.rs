@@ -27,7 +27,7 @@ pub(super) struct Part {
     pub(super) entries: Vec<Entry>,
 }
 
-/// The histories that begin with version 1.
+/// The histories that a bundle has from their first entry on.
 #[derive(Debug, Default)]
 pub(super) struct Histories<'b> {
     whole: BTreeMap<DocumentId, Whole>,
@@ -66,7 +66,7 @@ impl<'b> Histories<'b> {
         histories
     }
 
-    /// The history of an artifact, if the bundle has it from version 1 on.
+    /// The history of an artifact, if the bundle has it from its first entry on.
     pub(super) fn get(&self, id: &DocumentId) -> Option<&History> {
         self.whole.get(id).map(|whole| &whole.history)
     }
@@ -87,7 +87,8 @@ impl replay::Histories for Histories<'_> {
     }
 }
 
-/// The chains that lead to the last version of any, from version 1 on; `None` if one is missing.
+/// The chains that lead to the last version of any, from the first entry on; `None` if one is missing.
+/// A history may begin with a later version than 1: the chain hash of its first entry names none before.
 fn joined<'p>(parts: &[&'p Part]) -> Option<Vec<&'p Part>> {
     let end = |part: &Part| part.entries.last().map(|entry| (entry.version, entry.chain_hash));
     let mut ends: BTreeMap<Digest, &Part> = BTreeMap::new();
@@ -105,9 +106,8 @@ fn joined<'p>(parts: &[&'p Part]) -> Option<Vec<&'p Part>> {
         }
         joined.push(part);
     }
-    let is_first = part.entries.first()?.version == Version::FIRST;
     joined.reverse();
-    is_first.then_some(joined)
+    Some(joined)
 }
 
 /// The entries of chains, with the states that the checkpoints give them, because no hash covers a
