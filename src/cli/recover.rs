@@ -18,9 +18,10 @@ use crate::words::count;
 /// Every writing command does this first if an intent record on this machine names an interrupted
 /// command. What no checkpoint seals is moved to .context/local/recovered/, never deleted. Live
 /// files that a publication did not update are updated, and so are `context.yaml` and INDEX.md. An
-/// event of your own, or a step of a review, that the change log lacks is added to it. Contents of
-/// staged entries that an interrupted command left, and that no entry claims, are removed. Damage to sealed versions is
-/// reported and not changed: restore those files from git or a backup.
+/// event of your own, or a step of a review, that the change log lacks is added to it. A promotion
+/// whose document was made is completed. Contents of staged entries that an interrupted command
+/// left, and that no entry claims, are removed. Damage to sealed versions is reported and not
+/// changed: restore those files from git or a backup.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx recover --dry-run\n  ctx recover")]
 pub(super) struct Recover {
@@ -57,6 +58,8 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         recovery.owed = added.unwrap_or_default();
     }
     if recovery.unreliable.is_none() {
+        let kept = &recovery.recovered.kept;
+        recovery.promotions = session.workspace.settle_promotions(&vault, kept, !args.dry_run)?;
         recovery.unclaimed = session.workspace.settle_staged(&vault, !args.dry_run)?;
     }
     let (recovered, broken, lost) = (&recovery.recovered, &recovery.broken, &recovery.lost);
@@ -164,6 +167,15 @@ fn print(session: &mut Session<'_>, recovery: &Recovery, dry_run: bool) {
         let rows = recovery.steps.iter();
         rows.for_each(|step| {
             session.ui.line(&format!("  {}  v{}", shown(&step.id), step.version));
+        });
+    }
+    if !recovery.promotions.is_empty() {
+        let promotions = count(recovery.promotions.len(), "promotion");
+        session.ui.line(&format!("{promotions} {would}completed"));
+        let rows = recovery.promotions.iter();
+        rows.for_each(|one| {
+            let (entry, document) = (shown(&one.entry), shown(one.document.as_str()));
+            session.ui.line(&format!("  {entry} to {document} v{}", one.version));
         });
     }
     if !recovery.torn.is_empty() {

@@ -192,6 +192,9 @@ pub const STAGING_CHAINS: &str = ".context/staging/chains";
 pub const STAGING_OBJECTS: &str = ".context/staging/objects";
 /// Marks that a command may have left a payload that no entry claims.
 pub const STAGING_UNFINISHED: &str = ".context/local/staging-unfinished";
+/// Begins the names of files in the folder of local state that each mark a promotion that a command
+/// began: the document may be there without the act upon its entry.
+pub const PROMOTING: &str = "promoting-";
 /// What keeps git from converting line ends of chains and payloads.
 pub const STAGING_ATTRIBUTES: &str = ".context/staging/.gitattributes";
 

@@ -10,7 +10,9 @@ mod replace;
 mod unapproved;
 
 pub(crate) use lost::{Lost, LostVersion};
-pub(crate) use recovery::{RecoverError, Recovery, Request, Unreliable, recover};
+pub(crate) use recovery::{
+    CompletedPromotion, RecoverError, Recovery, Request, Unreliable, recover,
+};
 pub(crate) use replace::{
     RebuildError, RebuildRequest, Refused, Replacement, exchange_log, rebuild_log,
 };

@@ -12,7 +12,7 @@ use crate::derived::{self, Followed};
 use crate::govern::review;
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
-use crate::model::number::CheckpointNumber;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::staging;
 use crate::trust::{self, Head, HeadError};
 use crate::txn::expect::{self, Expect, ExpectError};
@@ -49,6 +49,9 @@ pub(crate) struct Recovery {
     /// The versions of an interrupted step of a review that stands, and whose lines are added like
     /// those of the events.
     pub(crate) steps: Vec<VersionRef>,
+    /// The promotions that were interrupted between their document and their act: the caller completes
+    /// them.
+    pub(crate) promotions: Vec<CompletedPromotion>,
     /// The contents of staged entries that an interrupted command left, and that no entry claims: the
     /// caller removes them.
     pub(crate) unclaimed: Vec<String>,
@@ -61,6 +64,17 @@ pub(crate) struct Recovery {
     pub(crate) lost: Lost,
     /// Why nothing was touched: the log cannot be relied on.
     pub(crate) unreliable: Option<Unreliable>,
+}
+
+/// A promotion that was interrupted after its document was made, and was completed.
+#[derive(Debug)]
+pub(crate) struct CompletedPromotion {
+    /// The URI of the staged entry.
+    pub(crate) entry: String,
+    /// The document.
+    pub(crate) document: DocumentId,
+    /// The version that was made of the entry.
+    pub(crate) version: Version,
 }
 
 /// Why a log cannot be relied on.
@@ -154,7 +168,7 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         true => write_derived(vault, &chronicle, request.dry_run),
         false => Followed::default(),
     };
-    let (unclaimed, unreliable) = (Vec::new(), None);
+    let (promotions, unclaimed, unreliable) = Default::default();
     let torn = torn.into_iter().map(|line| line.path).collect();
     Ok(Recovery {
         is_explained,
@@ -162,6 +176,7 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         broken,
         owed,
         steps,
+        promotions,
         unclaimed,
         torn,
         derived,
@@ -202,7 +217,8 @@ fn planned(plan: CleanupPlan) -> Recovered {
 impl Recovery {
     /// Whether nothing was done, or would be.
     pub(crate) fn is_empty(&self) -> bool {
-        let is_settled = self.owed.is_empty() && self.steps.is_empty();
+        let is_settled =
+            self.owed.is_empty() && self.steps.is_empty() && self.promotions.is_empty();
         let is_settled = is_settled && self.unclaimed.is_empty() && self.torn.is_empty();
         self.recovered.is_empty() && is_settled && self.derived.written.is_empty()
     }
@@ -210,7 +226,7 @@ impl Recovery {
     fn untouched(lost: Lost, why: Unreliable) -> Self {
         let recovered = Recovered::default();
         let unreliable = Some(why);
-        let (broken, owed, steps, unclaimed, torn) = Default::default();
+        let (broken, owed, steps, promotions, unclaimed, torn) = Default::default();
         let derived = Followed::default();
         Self {
             is_explained: true,
@@ -218,6 +234,7 @@ impl Recovery {
             broken,
             owed,
             steps,
+            promotions,
             unclaimed,
             torn,
             derived,

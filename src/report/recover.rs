@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Report;
 use super::checkpoint::VersionReason;
 use crate::model::number::CheckpointNumber;
-use crate::recover::{LostVersion, Recovery};
+use crate::recover::{CompletedPromotion, LostVersion, Recovery};
 use crate::trust::EventKey;
 use crate::txn::{Recovered, UncommittedFile, UncommittedKind};
 
@@ -23,6 +23,8 @@ pub struct RecoverReport<'r> {
     added_to_change_log: &'r [CheckpointNumber],
     /// The versions of an interrupted step of a review whose lines were added to it.
     completed_steps: Vec<StepReport<'r>>,
+    /// The promotions of staged entries that were completed.
+    completed_promotions: Vec<PromotionReport<'r>>,
     /// The contents of staged entries that no entry claims, and that were removed.
     removed_contents: &'r [String],
     /// The files of logs and chains that ended in a torn line, which was removed.
@@ -77,6 +79,14 @@ struct StepReport<'r> {
 }
 
 #[derive(Debug, Serialize)]
+struct PromotionReport<'r> {
+    /// The URI of the entry.
+    staged: &'r str,
+    document: &'r str,
+    version: u64,
+}
+
+#[derive(Debug, Serialize)]
 struct BrokenReport<'r> {
     id: &'r str,
     reason: String,
@@ -104,6 +114,11 @@ impl<'r> RecoverReport<'r> {
             checkpoint: *checkpoint,
             reason,
         };
+        let promotion = |one: &'r CompletedPromotion| PromotionReport {
+            staged: &one.entry,
+            document: one.document.as_str(),
+            version: one.version.0,
+        };
         let broken = recovery.broken.iter();
         Self {
             dry_run,
@@ -115,6 +130,7 @@ impl<'r> RecoverReport<'r> {
                 .iter()
                 .map(|step| StepReport { id: &step.id, version: step.version })
                 .collect(),
+            completed_promotions: recovery.promotions.iter().map(promotion).collect(),
             removed_contents: &recovery.unclaimed,
             torn_lines: &recovery.torn,
             derived: &recovery.derived.written,

@@ -77,6 +77,20 @@ impl Workspace<'_> {
         vault: &Vault,
         change: Option<Change>,
     ) -> Result<Vec<CheckpointNumber>, NoChange> {
+        self.record_made_by(vault, change, None)
+    }
+
+    /// The same for a change of an interrupted command: `made_by` is the principal whom a history
+    /// names for it.
+    ///
+    /// # Errors
+    /// Something was not recorded.
+    pub(super) fn record_made_by(
+        &self,
+        vault: &Vault,
+        change: Option<Change>,
+        made_by: Option<&str>,
+    ) -> Result<Vec<CheckpointNumber>, NoChange> {
         let asked = |why: Failure| NoChange::Asked(Box::new(why));
         let principal = self.principal(vault.root(), None).ok();
         let recorder = self.recorder(vault, principal).map_err(asked)?;
@@ -99,6 +113,7 @@ impl Workspace<'_> {
         };
         let Some(change) = change else { return Ok(added) };
         let head = chronicle.as_ref().map(Head::of);
+        let recorder = made_by.map_or_else(|| recorder.clone(), |by| recorder.of_interrupted(by));
         changes::other(vault, head.as_ref(), &recorder, now, change)?;
         Ok(added)
     }

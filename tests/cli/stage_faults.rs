@@ -221,3 +221,68 @@ fn promoting_happens_whole_or_not_at_all() {
     let world = World::new();
     world.suffers(&format!("stage promote {} --to nodes/p", world.uris[2]), 0);
 }
+
+#[test]
+fn recover_completes_or_withdraws_an_interrupted_promotion() {
+    for governed in [false, true] {
+        let mut world = World::new();
+        if governed {
+            let stewards = format!(
+                "version: 1\nvault:\n  - {{principal: {ANA}, role: reviewer}}\n  - {{principal: {BO}, \
+                 role: reviewer}}\n"
+            );
+            world.place.write("stewards.yaml", stewards);
+            world.run("govern on").here().ok();
+            world.before = files_in(world.place.home());
+        }
+        let line = format!("stage promote {} --to nodes/p", world.uris[2]);
+        let recover = |more: &str| {
+            let run = world.run(&format!("recover --json --as {BO} {more}"));
+            let mut report = run.here().ok().json("ctx.recover");
+            for key in ["dry_run", "folder"] {
+                report.as_object_mut().unwrap().remove(key);
+            }
+            report
+        };
+        let stride = if std::env::var_os("CTX_STAGE_FAULTS").is_some() { 1 } else { 3 };
+        let mut seen = BTreeSet::new();
+        for fault in [Fault::Dies, Fault::Tears] {
+            for n in (fault as usize % stride..MOST).step_by(stride) {
+                world.put_back();
+                let watch = Watch::new(n, fault);
+                let said = world.run(&line).on(watch.clone()).stderr;
+                let what = format!("governed {governed}, {fault:?} at {n}");
+                let listed = recover("--dry-run");
+                let made = recover("");
+                assert_eq!(listed, made, "{what}");
+                let completed = made["completed_promotions"].as_array().unwrap().len();
+                assert!(recover("")["completed_promotions"].as_array().unwrap().is_empty());
+                let verify = world.run("verify --json --allow-drift").here().ok().stdout;
+                assert!(!verify.contains("\"staged-"), "{what}: {verify}");
+                assert!(!verify.contains("unfinished"), "{what}: {verify}");
+                // The entry is promoted if and only if the document was made.
+                let is_made = world.place.has("nodes/.versions/p/history.yaml");
+                let shown = world.run(&format!("stage show {} --json", world.uris[2])).here().ok();
+                let shown = shown.json("ctx.stage.show");
+                let promoted = shown["promoted"].as_array().unwrap();
+                assert_eq!(promoted.len(), usize::from(is_made), "{what}: {shown}");
+                // The act is of the principal who made the document, and has its line.
+                assert!(promoted.iter().all(|one| one["by"] == ANA), "{what}: {shown}");
+                let tree = world.place.tree();
+                let logs = tree.iter().filter(|(path, _)| path.starts_with(".context/audit/"));
+                let logs = logs.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
+                let lines = logs.map(|log| log.matches("\"action\":\"promote\"").count());
+                let lines: usize = lines.sum();
+                assert_eq!(lines, usize::from(is_made), "{what}: {said}");
+                let marks = files_in(world.place.home());
+                let mark = marks.keys().find(|path| path.contains("/.context/local/promoting-"));
+                assert!(mark.is_none(), "{what}: {mark:?}");
+                seen.insert(completed);
+                if !watch.struck() {
+                    break;
+                }
+            }
+        }
+        assert_eq!(seen.len(), 2, "governed {governed}");
+    }
+}

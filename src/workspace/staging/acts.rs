@@ -106,17 +106,7 @@ impl<'d> Desk<'d> {
     ) -> Result<(), Failure> {
         let mut by_source: BTreeMap<&DocumentId, Vec<_>> = BTreeMap::new();
         for entry in entries {
-            let act = Act {
-                entry: EntryRef {
-                    writer: entry.writer.to_string(),
-                    seq: entry.seq,
-                    hash: entry.hash.to_string(),
-                },
-                principal: Some(self.principal.to_string()),
-                document: step.document.clone(),
-                version: step.document_version,
-                reason: step.reason.clone(),
-            };
+            let act = act_upon(entry, self.principal.as_str(), step);
             by_source.entry(&entry.source).or_default().push(kind.line(act));
         }
         let random = workspace.environment.random;
@@ -208,6 +198,21 @@ impl Workspace<'_> {
             true => Ok(self.record_under_lock(vault, Some(change)).map(|_| ())?),
             false => Ok(()),
         }
+    }
+}
+
+/// An act of a principal upon an entry.
+pub(super) fn act_upon(entry: &StagedEntry, principal: &str, step: &StagedStep) -> Act {
+    Act {
+        entry: EntryRef {
+            writer: entry.writer.to_string(),
+            seq: entry.seq,
+            hash: entry.hash.to_string(),
+        },
+        principal: Some(principal.to_owned()),
+        document: step.document.clone(),
+        version: step.document_version,
+        reason: step.reason.clone(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Making a document of a staged entry (STAGE-16).
 
-use super::acts::Desk;
-use super::view::content;
-use crate::audit::{Change, StagedStep};
+use super::acts::{Desk, act_upon};
+use super::view::{Judged, chains_of, content, judged};
+use crate::audit::{Change, Event, Logs, StagedStep, changes};
+use crate::chain::replay;
 use crate::document::Document;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::NodeType;
@@ -10,17 +11,21 @@ use crate::document::not_for_use;
 use crate::document::text::normalise;
 use crate::govern::review::{ReviewError, Submission, rules_in_force, submit};
 use crate::govern::{self, Author, Mode, NewDocument, Outcome, Request, Which};
-use crate::index::staged::Sharing;
+use crate::index::staged::{KnownEntry, Sharing};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
+use crate::model::layout::AUDIT_DIR;
 use crate::model::number::Version;
 use crate::model::tag::Tag;
 use crate::policy::{NotMade, version_made};
+use crate::recover::CompletedPromotion;
 use crate::report::failure::{Code, Failure};
-use crate::staging::{ActKind, StagedEntry, StagedName};
+use crate::staging::{self, ActKind, Promoting, StagedEntry, StagedName};
 use crate::stewards::Role;
 use crate::trust;
+use crate::txn::UncommittedFile;
 use crate::vault::Vault;
+use crate::vault::files::FileError;
 use crate::workspace::Workspace;
 use crate::workspace::governance::is_governed;
 
@@ -73,10 +78,20 @@ impl Workspace<'_> {
         if submitted {
             require_editor(vault, (target, &text))?;
         }
+        let mark = Promoting::of(&name, target.id);
         let (outcome, version) = match self.made_before(vault, target.id, entry)? {
             Some(version) => (None, version),
             None => {
-                let outcome = make(vault, (target, text), submitted)?;
+                if !target.mode.dry_run {
+                    let _lock = vault.lock(&self.holder()?)?;
+                    mark.begin(vault.files())?;
+                }
+                let outcome = make(vault, (target, text), submitted).inspect_err(|_| {
+                    // An event that failed after its commit stands.
+                    if !vault.files().exists(&target.id.history_path()) {
+                        mark.end(vault.files());
+                    }
+                })?;
                 let version = outcome.items.iter().find(|item| item.id == *target.id);
                 let version = version.map(|item| item.version);
                 let version = version.ok_or_else(|| {
@@ -87,6 +102,7 @@ impl Workspace<'_> {
         };
         if !target.mode.dry_run {
             self.record_promotion(vault, &name, (target.id, version))?;
+            mark.end(vault.files());
         }
         let (entry, document) = (entry.clone(), target.id.clone());
         Ok(Promoted { entry, document, outcome, version, submitted })
@@ -152,18 +168,135 @@ impl Workspace<'_> {
             let message = format!("the entry `{name}` went away meanwhile");
             return Err(unfinished(Failure::new(Code::UnknownStaged, message)));
         };
-        if entry.promoted.iter().any(|promotion| promotion.document == *id) {
-            return Ok(());
+        let lacks = Lacks::of(vault, &entry, id).map_err(unfinished)?;
+        self.complete_promotion(vault, &entry, ((id, version), None, lacks)).map_err(unfinished)
+    }
+
+    /// Completes the promotions that were interrupted after their document was made, as acts of the
+    /// principals whom the histories name, and withdraws the others; returns those that it
+    /// completes. With `is_done` false it writes nothing. `kept` are the files that the recovery
+    /// moves away.
+    ///
+    /// # Errors
+    /// Something could not be read or recorded.
+    pub(crate) fn settle_promotions(
+        &self,
+        vault: &Vault,
+        kept: &[UncommittedFile],
+        is_done: bool,
+    ) -> Result<Vec<CompletedPromotion>, Failure> {
+        let marks = Promoting::interrupted(vault.files());
+        if marks.is_empty() {
+            return Ok(Vec::new());
         }
+        let _lock = match is_done {
+            true => Some(vault.lock(&self.holder()?)?),
+            false => None,
+        };
+        let mut settled = Vec::new();
+        for mark in marks {
+            let names = mark.names().filter(|(_, id)| {
+                let history = id.history_path();
+                let is_it = |file: &UncommittedFile| file.path == history && file.from == 0;
+                !kept.iter().any(is_it)
+            });
+            if let Some((name, document)) = names
+                && let Some((entry, version, who)) = made(vault, &name, &document)?
+            {
+                let lacks = Lacks::of(vault, &entry, &document)?;
+                if is_done {
+                    let made = ((&document, version), Some(who.as_str()), lacks);
+                    self.complete_promotion(vault, &entry, made)?;
+                }
+                let entry = entry.name().to_string();
+                let is_open = lacks.act || lacks.line;
+                settled.extend(is_open.then_some(CompletedPromotion { entry, document, version }));
+            }
+            if is_done {
+                mark.end(vault.files());
+            }
+        }
+        Ok(settled)
+    }
+
+    /// Records what the record of a promotion lacks, for the holder of the write lock. `made_by` is the
+    /// principal of an interrupted command.
+    fn complete_promotion(
+        &self,
+        vault: &Vault,
+        entry: &StagedEntry,
+        ((id, version), made_by, lacks): ((&DocumentId, Version), Option<&str>, Lacks),
+    ) -> Result<(), Failure> {
         let step = StagedStep {
-            staged: vec![name.to_string()],
+            staged: vec![entry.name().to_string()],
             document: Some(id.to_string()),
             document_version: Some(version.0),
             reason: None,
         };
-        let done = desk.append(self, &[&entry], self.now()?, (ActKind::Promote, &step));
-        done.and_then(|()| self.record_act(vault, Change::Promote(step))).map_err(unfinished)
+        if lacks.act {
+            let who = match made_by {
+                Some(who) => who.to_owned(),
+                None => self.principal(vault.root(), None)?.0.to_string(),
+            };
+            let lines = vec![ActKind::Promote.line(act_upon(entry, &who, &step))];
+            let random = self.environment.random;
+            staging::append((vault, random), &entry.source, self.now()?, lines)?;
+        }
+        if lacks.line {
+            self.record_made_by(vault, Some(Change::Promote(step)), made_by)?;
+        }
+        Ok(())
     }
+}
+
+/// What the record of a promotion lacks.
+#[derive(Clone, Copy)]
+struct Lacks {
+    act: bool,
+    /// The line of the change log, if changes are recorded.
+    line: bool,
+}
+
+impl Lacks {
+    fn of(vault: &Vault, entry: &StagedEntry, id: &DocumentId) -> Result<Self, Failure> {
+        let act = !entry.promoted.iter().any(|promotion| promotion.document == *id);
+        let mut line = changes::is_begun(vault);
+        // A line follows its act.
+        if !act && line {
+            let name = entry.name().to_string();
+            let read = Logs::of_changes(vault).and_then(|logs| {
+                logs.each(&mut |found| {
+                    if let Event::Change(Change::Promote(step)) = &found.event {
+                        line &= step.document.as_deref() != Some(id.as_str())
+                            || !step.staged.contains(&name);
+                    }
+                })
+            });
+            read.map_err(FileError::io("read", AUDIT_DIR))?;
+        }
+        Ok(Self { act, line })
+    }
+}
+
+/// The entry of a name, the version of a document that was made of it, and the principal who made
+/// that; `None` if there is no such entry or version.
+fn made(
+    vault: &Vault,
+    name: &StagedName,
+    id: &DocumentId,
+) -> Result<Option<(StagedEntry, Version, String)>, Failure> {
+    let is_named = |entry: &KnownEntry<'_>| entry.is_named(name);
+    let Judged { staged, .. } = judged(vault, true, &|in_force| {
+        chains_of((vault, in_force), name.source.as_ref(), (&is_named, Sharing::Unasked))
+    })?;
+    let named = staged.all_named(name);
+    let ([entry], Ok(history)) = (&named[..], replay::load(vault.files(), id)) else {
+        return Ok(None);
+    };
+    let Ok(version) = version_made(vault.files(), id, entry) else { return Ok(None) };
+    let mut entries = history.entries();
+    let found = entries.find(|found| found.version == version);
+    Ok(found.map(|found| ((*entry).clone(), version, found.edited_by.clone())))
 }
 
 /// Refuses who makes no document with this text: they are not told either which ids are taken
