@@ -15,6 +15,7 @@ use crate::chain::history::History;
 use crate::chain::replay;
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
+use crate::checkpoint::fault::LogError;
 use crate::checkpoint::moved::MissingHistories;
 use crate::checkpoint::state::{Bound, Mark, PublishedSet};
 use crate::document::{Document, utf8};
@@ -63,6 +64,8 @@ pub(super) struct Transaction<'a> {
     pub(super) binds: Binds,
     /// The artifacts whose histories are missing.
     gone: OnceLock<MissingHistories>,
+    /// Who may read upon the head, once that was asked.
+    readers: OnceLock<Option<Readers>>,
 }
 
 /// The first instant after the last entry of each of these histories: a step has one of its own.
@@ -132,6 +135,7 @@ impl<'a> Transaction<'a> {
             dropped,
             binds: Binds::default(),
             gone: OnceLock::new(),
+            readers: OnceLock::new(),
         })
     }
 
@@ -140,6 +144,19 @@ impl<'a> Transaction<'a> {
         let gone = self.gone.get_or_init(|| MissingHistories::of(self.vault.files(), &self.state));
         let found = gone.found_in(history);
         found.filter(|id| self.may_name(id))
+    }
+
+    /// Returns who may read upon the head; `None` if everybody may.
+    ///
+    /// # Errors
+    /// No principal is configured.
+    pub(super) fn readers(&self) -> Result<Option<&Readers>, LogError> {
+        if let Some(known) = self.readers.get() {
+            return Ok(known.as_ref());
+        }
+        let (head, in_force) = (self.chronicle.head_number(), &self.in_force.timeline);
+        let found = Readers::upon(self.vault, head, in_force)?;
+        Ok(self.readers.get_or_init(|| found).as_ref())
     }
 
     /// Takes those documents out of the maps that have no history: the reference implementation
@@ -411,8 +428,8 @@ impl Transaction<'_> {
     pub(super) fn unknown(&self, id: &DocumentId) -> PublishError {
         let published = self.state.iter().map(|(id, _)| id.as_str());
         // What a reader may not know of is no hint either.
-        let is_limited = !matches!(Readers::of_log(self.vault, self.chronicle), Ok(None))
-            || self.vault.reader().is_of_published();
+        let is_limited =
+            !matches!(self.readers(), Ok(None)) || self.vault.reader().is_of_published();
         let near = live::nearest_id(self.vault, id, published);
         PublishError::UnknownId { id: id.clone(), near: near.filter(|_| !is_limited) }
     }

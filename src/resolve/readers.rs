@@ -16,6 +16,7 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
 use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::model::principal::PrincipalKey;
 use crate::model::tag::Tag;
 use crate::policy::{File, InForce, Sealed};
@@ -72,8 +73,19 @@ impl Readers {
         vault: &Vault,
         chronicle: &Chronicle<'_>,
     ) -> Result<Option<Self>, LogError> {
-        let head = chronicle.head_number();
         let in_force = InForce::of(vault.files(), chronicle);
+        Self::upon(vault, chronicle.head_number(), &in_force)
+    }
+
+    /// The same by the rules in force upon a head.
+    ///
+    /// # Errors
+    /// No principal is configured.
+    pub(crate) fn upon(
+        vault: &Vault,
+        head: CheckpointNumber,
+        in_force: &InForce,
+    ) -> Result<Option<Self>, LogError> {
         let (config, is_readable) = match in_force.config_at(head) {
             None => return Ok(None),
             Some(File::Read(_, config)) => (Some(config), true),

@@ -92,6 +92,7 @@ mod naming;
 mod not_for_use;
 mod obsidian;
 mod openings;
+mod opens;
 mod other_paths;
 mod packs;
 mod produced;

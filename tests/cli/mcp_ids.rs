@@ -336,7 +336,7 @@ fn a_path_is_not_an_id() {
 
 /// Counts what is looked at in a vault, by its path.
 #[derive(Debug, Default)]
-struct Looks(Mutex<BTreeMap<String, usize>>);
+pub(crate) struct Looks(pub(crate) Mutex<BTreeMap<String, usize>>);
 
 impl Overseer for Looks {
     fn judge(&self, _: &Change<'_>) -> Verdict {

@@ -6,14 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::transaction::Transaction;
 use super::super::{Outcome, PublishError};
 use super::decide::Decision;
-use super::hidden::may_name;
 use super::queue::{Waits, is_readable, track_of, waiting_in};
 use super::{Awaited, ReviewError, Reviewed};
 use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::principal::PrincipalKey;
 use crate::model::timestamp::Timestamp;
-use crate::resolve::readers::Readers;
 use crate::review::{FaultKind, Pending, Proposal, Rules, Track};
 use crate::stewards::Role;
 
@@ -173,11 +171,11 @@ impl Transaction<'_> {
 
     /// Refuses ids that the principal may not read: they answer like those that do not exist (REV-22).
     pub(super) fn check_readable(&self, ids: &[DocumentId]) -> Result<(), PublishError> {
-        let Some(readers) = Readers::of_log(self.vault, self.chronicle)? else { return Ok(()) };
+        let Some(readers) = self.readers()? else { return Ok(()) };
         for id in ids {
             let is_readable = match self.vault.files().exists(&id.history_path()) {
                 false => live::is_known(self.vault, id),
-                true => is_readable(self.vault, &readers, id),
+                true => is_readable(self.vault, readers, id),
             };
             if !is_readable {
                 return Err(PublishError::UnknownId { id: id.clone(), near: None });
@@ -188,7 +186,11 @@ impl Transaction<'_> {
 
     /// Whether the principal may read an artifact, and so its name.
     pub(in crate::govern) fn may_name(&self, id: &DocumentId) -> bool {
-        may_name(self.vault, self.chronicle)(id)
+        match self.readers() {
+            Ok(None) => true,
+            Ok(Some(readers)) => is_readable(self.vault, readers, id),
+            Err(_) => false,
+        }
     }
 
     /// What a decision is about, as parts of a set, and its principal may not read.
@@ -196,13 +198,11 @@ impl Transaction<'_> {
         &self,
         outcome: &Outcome,
     ) -> Result<BTreeSet<DocumentId>, PublishError> {
-        let Some(readers) = Readers::of_log(self.vault, self.chronicle)? else {
-            return Ok(BTreeSet::new());
-        };
+        let Some(readers) = self.readers()? else { return Ok(BTreeSet::new()) };
         let items = outcome.items.iter().map(|item| &item.id);
         let ids = items.chain(outcome.awaited.iter().map(|awaited| &awaited.id));
         let hidden = ids.filter(|id| match self.vault.files().exists(&id.history_path()) {
-            true => !is_readable(self.vault, &readers, id),
+            true => !is_readable(self.vault, readers, id),
             // The target of a move.
             false => !readers.may_know(id),
         });

@@ -151,7 +151,8 @@ fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishErro
     let state = chronicle.state_at(chronicle.head_number())?;
     let maps = Maps::Log { chronicle: &chronicle, state: &state, in_force: &in_force.timeline };
     let waits = waiting_in(vault, &maps)?;
-    Ok((in_force.rules(&chronicle), waits, Readers::of_log(vault, &chronicle)?))
+    let readers = Readers::upon(vault, chronicle.head_number(), &in_force.timeline)?;
+    Ok((in_force.rules(&chronicle), waits, readers))
 }
 
 /// The rules in force upon the head; none in an ungoverned vault.
@@ -200,7 +201,7 @@ impl<'a, 'l> AtHead<'a, 'l> {
         if !in_force.is_governed {
             return Err(PublishError::Ungoverned);
         }
-        let readers = Readers::of_log(vault, chronicle)?;
+        let readers = Readers::upon(vault, chronicle.head_number(), &in_force.timeline)?;
         let rules = in_force.rules(chronicle);
         Ok(Self { vault, chronicle, rules, in_force: in_force.timeline, readers })
     }
