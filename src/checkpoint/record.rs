@@ -109,8 +109,13 @@ impl Record {
     pub(crate) fn event_of(&self, entry: &Entry) -> Option<CheckpointNumber> {
         match entry.state {
             EntryState::Published(_) => {
-                let is_it = |seal: &&Seal| seal.mark.version == Some(entry.version);
-                self.seals.iter().find(is_it).map(|seal| seal.checkpoint)
+                // An earlier history may have had a version of this number (CKPT-41).
+                let mark = Mark::new(entry.version, entry.chain_hash);
+                let first = |is_it: &dyn Fn(&Mark) -> bool| {
+                    self.seals.iter().find(|seal| is_it(&seal.mark)).map(|seal| seal.checkpoint)
+                };
+                first(&|sealed| *sealed == mark)
+                    .or_else(|| first(&|sealed| sealed.version == mark.version))
             }
             EntryState::Retired(at) => self.removal_at(at),
             EntryState::Unpublished => None,

@@ -3,7 +3,9 @@
 
 use std::process::Command;
 
+use contextnest::chain::preimage::chain_hash;
 use contextnest::evidence::bundle::verify::{Item, Kind, Verdict, verify};
+use contextnest::model::number::Version;
 use serde_json::{Value, json};
 
 use crate::evidence::{failures, files, rebuilt};
@@ -311,10 +313,10 @@ fn an_erased_text_hides_no_author() {
     );
 }
 
-/// The reference implementation begins a history with version 2, and erased another document.
-#[test]
-fn a_bundle_of_an_adopted_vault_proves_every_approval() {
-    let place = Place::copy_of(&repository().join("fixtures/interop/forgotten"));
+/// Governs a vault of the reference implementation, and has its documents approved and read. Returns
+/// the vault and the ids.
+fn adopted(fixture: &str) -> (Place, Vec<String>) {
+    let place = Place::copy_of(&repository().join("fixtures/interop").join(fixture));
     let mut second = 0;
     let mut run = |line: &str| {
         second += 1;
@@ -323,21 +325,100 @@ fn a_bundle_of_an_adopted_vault_proves_every_approval() {
     run("checkpoint adopt --as ana@x.com");
     place.write("stewards.yaml", STEWARDS);
     run("govern on --as ana@x.com");
-    place.write("nodes/returns.md", place.read("nodes/returns.md") + "More.\n");
-    run("submit nodes/returns --as ana@x.com");
-    run("approve nodes/returns --as bo@x.com");
-    run("read nodes/returns --session s");
-    run("verify");
-    for scope in ["--session s", "--document nodes/returns"] {
-        let bundle = run(&format!("evidence export {scope}")).stdout.into_bytes();
-        assert_eq!(failures(&bundle), Vec::<String>::new(), "{scope}");
-        assert_eq!(unproved(&place, &bundle), []);
-        let items = verify(&bundle, None).unwrap().items;
-        let is_it = |item: &Item| {
-            item.kind == Kind::Approval
-                && item.name == "nodes/returns v4"
-                && item.verdict == Verdict::Proved
-        };
-        assert!(items.iter().any(is_it), "{scope}: {items:?}");
+    let ids = run("resolve type:document --ids");
+    let ids: Vec<String> = ids.lines().into_iter().map(str::to_owned).collect();
+    for id in &ids {
+        let path = format!("{id}.md");
+        place.write(&path, place.read(&path) + "More.\n");
+        run(&format!("submit {id} --as ana@x.com"));
+        run(&format!("approve {id} --as bo@x.com"));
+        run(&format!("read {id} --session s"));
     }
+    run("verify");
+    (place, ids)
+}
+
+/// The reference implementation begins histories with version 2, begins another one if a document is
+/// made again, and erases texts.
+#[test]
+fn a_bundle_of_an_adopted_vault_proves_every_approval() {
+    for fixture in ["deleted", "forgotten"] {
+        let (place, ids) = adopted(fixture);
+        assert!(!ids.is_empty());
+        // A checkpoint names a version of `nodes/again` that only an earlier history had.
+        let whole = ids.iter().filter(|id| *id != "nodes/again");
+        let scopes = whole.map(|id| format!("--document {id}"));
+        for scope in scopes.chain(["--session s".to_owned()]) {
+            let line = format!("evidence export {scope} --now 2026-11-27T09:00:00.000Z");
+            let bundle = place.ctx(&line).ok().stdout.into_bytes();
+            assert_eq!(failures(&bundle), Vec::<String>::new(), "{fixture} {scope}");
+            assert_eq!(unproved(&place, &bundle), []);
+            let items = verify(&bundle, None).unwrap().items;
+            let is_it = |item: &&Item| item.kind == Kind::Approval;
+            assert!(items.iter().filter(is_it).count() > 0, "{fixture} {scope}");
+        }
+    }
+}
+
+/// The chain of the history of `nodes/a` with another submitter of its move, all hashes made again.
+fn submitted_by_kim(chain: &[u8]) -> Vec<u8> {
+    let mut chain: Value = serde_json::from_slice(chain).unwrap();
+    let entries = chain["entries"].as_array_mut().unwrap();
+    assert_eq!(entries.len(), 3, "published, submitted, retired");
+    entries[1]["edited_by"] = KIM.into();
+    for n in 1..entries.len() {
+        let previous = entries[n - 1]["chain_hash"].as_str().unwrap().parse().unwrap();
+        let text = |key: &str| entries[n][key].as_str().unwrap();
+        let content = text("content_hash").parse().unwrap();
+        let at = text("edited_at").parse().unwrap();
+        let version = Version(entries[n]["version"].as_u64().unwrap());
+        let hash = chain_hash(Some(&previous), &content, version, text("edited_by"), at);
+        entries[n]["chain_hash"] = hash.to_string().into();
+    }
+    serde_jcs::to_vec(&chain).unwrap()
+}
+
+/// The place of the version of `nodes/a` in a bundle, and the number of its chain.
+fn moved_away(manifest: &Value) -> (usize, u64) {
+    let versions = manifest["versions"].as_array().unwrap();
+    let of_a: Vec<_> = versions.iter().enumerate().filter(|(_, v)| v["id"] == "nodes/a").collect();
+    let [(at, version)] = of_a[..] else { panic!("{versions:?}") };
+    (at, version["chain"].as_u64().unwrap())
+}
+
+/// No checkpoint seals the steps of a move, until one seals the id again.
+#[test]
+fn a_later_seal_binds_the_steps_of_a_move_in_a_bundle() {
+    let place = governed();
+    by(&place, "ana", "mv nodes/a nodes/z").ok();
+    by(&place, "bo", "approve nodes/a").ok();
+    let before = exported(&place, "nodes/z");
+    assert_eq!(failures(&before), Vec::<String>::new());
+    let forged = stripped(&before, |files, manifest| {
+        let (_, chain) = moved_away(manifest);
+        let chain = files.get_mut(&format!("chains/{chain}.json")).unwrap();
+        *chain = submitted_by_kim(chain);
+    });
+    // This is the limit that the threat model names.
+    assert_eq!(unproved(&place, &forged), []);
+
+    place.write("nodes/a.md", "# Another\n\ntext\n");
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "bo", "approve nodes/a").ok();
+    let after = exported(&place, "nodes/z");
+    assert_eq!(failures(&after), Vec::<String>::new());
+    assert_eq!(unproved(&place, &after), []);
+    let forged = stripped(&after, |files, manifest| {
+        let old = crate::evidence::files(&before);
+        let listed: Value = serde_json::from_slice(&old["manifest.json"]).unwrap();
+        let ((at, chain), (old_at, old_chain)) = (moved_away(manifest), moved_away(&listed));
+        manifest["versions"][at]["version"] = 3.into();
+        let text = old[&format!("versions/{}.md", old_at + 1)].clone();
+        files.insert(format!("versions/{}.md", at + 1), text);
+        let steps = submitted_by_kim(&old[&format!("chains/{old_chain}.json")]);
+        files.insert(format!("chains/{chain}.json"), steps);
+    });
+    let found = unproved(&place, &forged);
+    let why = "approval not checked: the bundle does not have the whole history of nodes/a";
+    assert_eq!(found, [("nodes/z v1".to_owned(), why.to_owned())]);
 }

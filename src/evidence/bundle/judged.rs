@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::export::Unproved;
 use super::sealed::Needed;
-use crate::chain::history::History;
+use crate::chain::history::{Entry, History};
 use crate::chain::replay::{self, Histories};
 use crate::chain::walk::Walk;
 use crate::checkpoint::record::Record;
@@ -63,7 +63,12 @@ pub(super) fn add_histories(
         let Ok(history) = replay::load(files, &id) else { continue };
         let record = approvals.record(&id);
         let entry = history.entries().find(|entry| record.event_of(entry) == Some(event));
-        let Some(last) = entry.map(|entry| entry.version) else { continue };
+        let Some(mut last) = entry.map(|entry| entry.version) else { continue };
+        if entry.is_some_and(Entry::is_retirement) {
+            // No checkpoint seals a retirement. The next version that one seals binds it.
+            let next = record.seals.iter().find(|seal| seal.checkpoint > event);
+            last = next.and_then(|seal| seal.mark.version).unwrap_or(last).max(last);
+        }
         match is_readable((files, head), (&id, &history), last) {
             true => needed.add_history((&id, &history), last),
             false => unproved.push(Unproved {

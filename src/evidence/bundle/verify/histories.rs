@@ -13,6 +13,7 @@ use crate::checkpoint::state::Mark;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::model::timestamp::Timestamp;
 use crate::policy::Sealings;
 use crate::vault::files::FileError;
 
@@ -112,21 +113,31 @@ fn joined<'p>(parts: &[&'p Part]) -> Option<Vec<&'p Part>> {
 
 /// The entries of chains, with the states that the checkpoints give them, because no hash covers a
 /// state: a version that one seals was published, and the last one of the instant of a removal retired
-/// its artifact. `None` if a checkpoint seals one of them with another hash.
+/// its artifact. `None` if the last checkpoint that seals one of these versions seals another text.
+///
+/// This last seal binds every entry before it, so seals before it that name other texts are of an
+/// earlier history (CKPT-41). No seal binds the entries after it. If a later checkpoint seals the
+/// artifact again, they count only together with the entries up to there.
 fn bound(joined: &[&Part], record: &Record) -> Option<Vec<Entry>> {
-    let mut sealed: BTreeMap<Version, Vec<&Seal>> = BTreeMap::new();
+    let all = || joined.iter().flat_map(|part| &part.entries);
+    let mut last = all().next_back()?.version;
+    let is_here = |seal: &Seal| seal.mark.version.is_some_and(|version| version <= last);
+    let binding = record.seals.iter().rposition(is_here)?;
+    let seal = record.seals[binding].mark;
+    all().find(|entry| Mark::new(entry.version, entry.chain_hash) == seal)?;
+    if binding + 1 < record.seals.len() {
+        last = seal.version?;
+    }
+    let mut sealed: BTreeMap<(Version, Digest), Timestamp> = BTreeMap::new();
     for seal in &record.seals {
-        sealed.entry(seal.mark.version?).or_default().push(seal);
+        if let Some(mark) = seal.mark.sealed() {
+            sealed.entry(mark).or_insert(seal.at);
+        }
     }
     let (mut entries, mut left) = (Vec::new(), BTreeMap::new());
-    for entry in joined.iter().flat_map(|part| &part.entries) {
-        let mark = Mark::new(entry.version, entry.chain_hash);
-        let seals = sealed.get(&entry.version).map_or(&[][..], |seals| seals);
-        if seals.iter().any(|seal| seal.mark != mark) {
-            return None;
-        }
-        let state = match seals.first() {
-            Some(first) => EntryState::Published(first.at),
+    for entry in all().take_while(|entry| entry.version <= last) {
+        let state = match sealed.get(&(entry.version, entry.chain_hash)) {
+            Some(at) => EntryState::Published(*at),
             None => EntryState::Unpublished,
         };
         if state == EntryState::Unpublished {
