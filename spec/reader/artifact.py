@@ -5,14 +5,10 @@ import os
 import re
 
 from formats import (
-    MIB, Document, History, Refused, apply_diff, has_control, history_folder, is_governance,
-    is_invisible, millis, normalise, read_torn, sha256, spelled,
+    MIB, Document, History, Refused, apply_diff, history_folder, is_governance, millis, normalise,
+    read_torn, sha256, spelled,
 )  # fmt: skip
-
-
-def is_principal(text):  # VAULT-34
-    is_odd = ":" in text or has_control(text) or any(map(is_invisible, text))
-    return text == text.strip() and 0 < len(text.encode()) <= 256 and not is_odd
+from plain import is_principal
 
 
 class Artifact:

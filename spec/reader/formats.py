@@ -7,11 +7,11 @@ import re
 import string
 import unicodedata
 from copy import copy
-from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
 
 import yaml
+from plain import INVISIBLE, has_control, is_invisible, millis
 
 MAX = 2**53 - 1
 GENESIS = "contextnest:genesis:v1"
@@ -37,21 +37,6 @@ def normalise(text):  # DOC-6
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def millis(text):  # VAULT-35
-    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z", text, re.ASCII):
-        return None
-    year = int(text[:4])
-    # Python's calendar begins with the year 1; 400 years have the same number of days always.
-    shift = 400 if year == 0 else 0
-    try:
-        day = datetime.fromisoformat(f"{year + shift:04}{text[4:19]}").replace(tzinfo=timezone.utc)
-    except ValueError:
-        return None
-    since = day - datetime(1970, 1, 1, tzinfo=timezone.utc)
-    whole = since.days * 86_400 + since.seconds - shift // 400 * 146_097 * 86_400
-    return whole * 1000 + int(text[20:23] if len(text) == 24 else 0)
-
-
 def jcs(value):  # RFC 8785, for texts, numbers, lists and maps
     if isinstance(value, dict):
         keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
@@ -59,19 +44,6 @@ def jcs(value):  # RFC 8785, for texts, numbers, lists and maps
     if isinstance(value, list):
         return "[" + ",".join(map(jcs, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
-
-
-INVISIBLE = [  # VAULT-11
-    (0xA0, 0xA0), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x1680, 0x1680),
-    (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x206F),
-    (0x2800, 0x2800), (0x3000, 0x3000), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
-    (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB), (0x13441, 0x13442), (0x16FE4, 0x16FE4),
-    (0x1BCA0, 0x1BCA3), (0x1D159, 0x1D159), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
-]  # fmt: skip
-
-
-def is_invisible(char):
-    return any(first <= ord(char) <= last for first, last in INVISIBLE)
 
 
 def read_sequences():
@@ -91,10 +63,6 @@ def has_invisible(name):  # VAULT-11, of ids and names of vaults
             return True
         name = name[lengths[0] if lengths else 1 :]
     return False
-
-
-def has_control(text):
-    return any(unicodedata.category(char) == "Cc" for char in text)
 
 
 def id_error(id):  # VAULT-8

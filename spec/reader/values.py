@@ -3,8 +3,8 @@
 
 import re
 
-import formats as f
-from artifact import is_principal
+import plain as f
+from plain import is_principal
 
 HASH = re.compile(r"sha256:[0-9a-f]{64}")
 TRACE = re.compile(r"[0-9a-f]{8}-[1-9][0-9]*")

@@ -40,7 +40,7 @@ fn from_one(key: &str, number: u64) -> Fault {
 
 impl Line {
     /// Returns what is wrong with the first value that a writer would refuse.
-    pub(super) fn value_fault(&self) -> Option<String> {
+    pub(crate) fn value_fault(&self) -> Option<String> {
         self.values().err()
     }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::harness::{Output, Place, files_in, repository};
+use crate::unapproved_bundles::of_python;
 
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     let digest: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
@@ -151,6 +152,44 @@ pub(crate) fn failures(bundle: &[u8]) -> Vec<String> {
             verified.items.iter().filter(|item| item.verdict.is_failure()).map(told).collect()
         }
         Err(why) => vec![format!("no bundle: {why}")],
+    }
+}
+
+/// A line of an access log in a bundle says nothing that no writer records (AUDIT-36).
+#[test]
+fn a_line_with_a_value_that_no_writer_records_is_contradicted() {
+    let place = vault();
+    let bundle = export(&place, "--session s");
+    type Change = fn(&mut Value);
+    let changes: [(&str, Change); 7] = [
+        ("a reversed range", |line| line["documents"][0]["range"] = json!([9, 3])),
+        ("a label", |line| line["labels"]["agent"] = "default".into()),
+        ("a client", |line| line["client"] = "a\u{7}b".into()),
+        ("a principal", |line| line["principal"] = "a: b".into()),
+        ("a source", |line| line["principal_source"] = "none".into()),
+        ("a cause", |line| line["cause"] = "00000000-1".into()),
+        ("a class", |line| line["class"] = "all".into()),
+    ];
+    for (what, change) in changes {
+        let mut files = files(&bundle);
+        let lines = String::from_utf8(files["lines.jsonl"].clone()).unwrap();
+        let (before, last) = lines.trim_end().rsplit_once('\n').unwrap();
+        let mut line: Value = serde_json::from_str(last).unwrap();
+        change(&mut line);
+        line.as_object_mut().unwrap().remove("hash").unwrap();
+        line["hash"] = sha256(&serde_jcs::to_vec(&line).unwrap()).into();
+        let spelled = serde_jcs::to_string(&line).unwrap();
+        files.insert("lines.jsonl".to_owned(), format!("{before}\n{spelled}\n").into_bytes());
+        files.remove("README.md");
+        files.remove("index.html");
+        let forged = rebuilt(files, |_| {});
+        let found = failures(&forged);
+        assert!(found.iter().any(|why| why.starts_with("line ")), "{what}: {found:?}");
+        let (items, exit) = of_python(&place, &forged);
+        let is_it = |(kind, _, verdict, _): &(String, String, String, bool)| {
+            kind == "line" && verdict == "contradicted"
+        };
+        assert_eq!((items.iter().any(is_it), exit), (true, 1), "{what}");
     }
 }
 

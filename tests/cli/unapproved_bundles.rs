@@ -38,6 +38,24 @@ fn stripped(
     rebuilt(files, |_| {})
 }
 
+/// The items of the verifier in Python, each as kind, name, verdict and whether a proof is missing; and
+/// its exit code.
+pub(crate) fn of_python(
+    place: &Place,
+    bundle: &[u8],
+) -> (Vec<(String, String, String, bool)>, i32) {
+    let path = place.home().join("forged.tar");
+    std::fs::write(&path, bundle).unwrap();
+    let script = repository().join("fixtures/evidence/verify.py");
+    let mut python = Command::new("python3");
+    python.env("PYTHONDONTWRITEBYTECODE", "1").arg(script).arg(path).arg("--json");
+    let said = python.output().unwrap();
+    let text = String::from_utf8_lossy(&said.stdout);
+    let items = serde_json::from_str(&text)
+        .unwrap_or_else(|why| panic!("{why}: {text}{}", String::from_utf8_lossy(&said.stderr)));
+    (items, said.status.code().unwrap())
+}
+
 /// The approvals that are not proved, by `ctx`; the verifier in Python names the same.
 fn unproved(place: &Place, bundle: &[u8]) -> Vec<(String, String)> {
     let items = verify(bundle, None).unwrap().items;
@@ -47,15 +65,8 @@ fn unproved(place: &Place, bundle: &[u8]) -> Vec<(String, String)> {
         .filter(is_unproved)
         .map(|item| (item.name.clone(), item.why.clone().unwrap_or_default()))
         .collect();
-    let path = place.home().join("forged.tar");
-    std::fs::write(&path, bundle).unwrap();
-    let script = repository().join("fixtures/evidence/verify.py");
-    let mut python = Command::new("python3");
-    python.env("PYTHONDONTWRITEBYTECODE", "1").arg(script).arg(path).arg("--json");
-    let said = python.output().unwrap();
-    let text = String::from_utf8_lossy(&said.stdout);
-    let items: Vec<(String, String, String, bool)> = serde_json::from_str(&text)
-        .unwrap_or_else(|why| panic!("{why}: {text}{}", String::from_utf8_lossy(&said.stderr)));
+    let (items, exit) = of_python(place, bundle);
+    assert_eq!(exit, i32::from(!failures(bundle).is_empty()));
     let of_python: Vec<String> = items
         .into_iter()
         .filter(|(kind, _, _, is_missing)| kind == "approval" && *is_missing)
@@ -63,7 +74,6 @@ fn unproved(place: &Place, bundle: &[u8]) -> Vec<(String, String)> {
         .collect();
     let names: Vec<String> = of_ctx.iter().map(|(name, _)| name.clone()).collect();
     assert_eq!(of_python, names);
-    assert_eq!(said.status.code(), Some(i32::from(!failures(bundle).is_empty())));
     of_ctx
 }
 

@@ -88,6 +88,9 @@ fn judge(
     if !manifest.scope.wants(line) || wanted(&manifest.scope, line).is_none() {
         return contradicted("it is not one of those that the bundle is for");
     }
+    if let Some(why) = line.value_fault() {
+        return contradicted(why);
+    }
     if let Some(why) = line.chain_fault(before) {
         return contradicted(why);
     }
