@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest as _, Sha256};
 
@@ -36,12 +37,30 @@ const VALUES: [u8; 256] = {
 };
 const NO_DIGIT: u8 = 0xff;
 
+/// Number of digests that this process computed, and number of their bytes.
+static COMPUTED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// Returns how many digests this process has computed, and of how many bytes, for tests that compare
+/// what two calls cost. A release build does not count.
+#[doc(hidden)]
+pub fn computed() -> [u64; 2] {
+    COMPUTED.each_ref().map(|count| count.load(Ordering::Relaxed))
+}
+
+fn count(digests: u64, bytes: usize) {
+    if cfg!(debug_assertions) {
+        COMPUTED[0].fetch_add(digests, Ordering::Relaxed);
+        COMPUTED[1].fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
+
 impl Digest {
     /// The length of the spelling in bytes.
     pub const TEXT_LENGTH: usize = PREFIX.len() + 64;
 
     /// The digest of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
+        count(1, bytes.len());
         Self(Sha256::digest(bytes).into())
     }
 
@@ -59,6 +78,7 @@ impl Digest {
     pub(crate) fn of_written(write: impl FnOnce(&mut Hasher)) -> Self {
         let mut hasher = Hasher { sha: Sha256::new(), pending: Vec::with_capacity(PENDING) };
         write(&mut hasher);
+        count(1, 0);
         hasher.sha.update(&hasher.pending);
         Self(hasher.sha.finalize().into())
     }
@@ -109,6 +129,7 @@ const PENDING: usize = 16 << 10;
 
 impl Sink for Hasher {
     fn put(&mut self, bytes: &[u8]) {
+        count(0, bytes.len());
         if self.pending.len() + bytes.len() > PENDING {
             self.sha.update(&self.pending);
             self.pending.clear();
