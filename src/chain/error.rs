@@ -130,6 +130,9 @@ pub enum ChainError {
     /// A governed vault published or retired it without a valid approval.
     #[error(transparent)]
     Unapproved(#[from] Unapproved),
+    /// A governance file in force that cannot be parsed, and why.
+    #[error("its text cannot be parsed: {0}")]
+    Rules(String),
     /// The log seals a version that was never published.
     #[error("version {0} was never published")]
     Unpublished(Version),

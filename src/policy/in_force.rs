@@ -101,11 +101,11 @@ impl<T> File<T> {
         }
     }
 
-    /// The version that was sealed last, if the chain does not vouch for it.
+    /// The version that was sealed last, if the chain does not vouch for it or it cannot be parsed.
     pub(crate) fn lost(&self) -> Option<Sealed> {
         match self {
-            Self::Lost(sealed) => Some(*sealed),
-            Self::Read(..) | Self::Retired(_) | Self::Invalid(_) => None,
+            Self::Lost(sealed) | Self::Invalid(sealed) => Some(*sealed),
+            Self::Read(..) | Self::Retired(_) => None,
         }
     }
 
@@ -469,6 +469,19 @@ impl<T> File<T> {
 }
 
 impl Sealed {
+    /// Returns why nothing is known of what a governance file says; `None` if it can be read.
+    pub(crate) fn fault(&self, files: &Files, id: &DocumentId) -> Option<ChainError> {
+        let text = match self.text(files, id) {
+            Ok(text) => text,
+            Err(why) => return Some(why),
+        };
+        let problem = match *id == DocumentId::config() {
+            true => Config::parse(&text).err().map(|why| why.to_string()),
+            false => stewards::read(&text).problems.first().map(ToString::to_string),
+        };
+        problem.map(ChainError::Rules)
+    }
+
     /// Its text.
     ///
     /// # Errors

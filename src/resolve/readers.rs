@@ -35,7 +35,8 @@ pub(crate) struct Readers {
     markup: Markup,
     /// Whether tags decide about any document.
     by_tags: bool,
-    /// The governance files that the chain does not vouch for, so that it is unknown who may read.
+    /// The governance files that the chain does not vouch for, or that cannot be parsed, so that it is
+    /// unknown who may read.
     lost: Vec<(DocumentId, Sealed)>,
 }
 
@@ -270,7 +271,7 @@ impl<'v> Snapshot<'v> {
     pub(crate) fn lost_rules(&self) -> Vec<Withheld> {
         let lost = self.limits.iter().flat_map(|limits| &limits.readers.lost);
         let withheld = lost.filter_map(|(id, sealed)| {
-            let why = sealed.text(self.vault.files(), id).err()?;
+            let why = sealed.fault(self.vault.files(), id)?;
             Some(Withheld::new(self.vault, id, why))
         });
         withheld.collect()

@@ -199,6 +199,15 @@ impl<'p> Forger<'p> {
         self.later();
     }
 
+    /// Publishes what was submitted of a governance file, by its approval.
+    pub(crate) fn approve_rules(&mut self, id: &str, by: &str) {
+        let before = self.last(id).0;
+        let diff = format!("--- v{before}\n+++ v{}\treview: approved\n", before + 1);
+        let content = Digest::of(diff.as_bytes());
+        self.push(id, by, Becomes::Published, (TextStorage::Diff(diff), content));
+        self.seal(&[id], &[]);
+    }
+
     /// Submits a text of a document.
     pub(crate) fn submit(&mut self, id: &str, by: &str, more: &str) {
         let base = self.published(id);

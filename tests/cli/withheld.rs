@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 
+use crate::forger::{Becomes, Forger};
 use crate::harness::Place;
 use crate::resolve::vault;
 
@@ -103,44 +104,75 @@ fn one_damaged_document_is_withheld_and_the_others_served() {
     place.ctx("resolve contextnest://sources/").ok();
 }
 
+/// A governed vault whose documents only stewards read.
+fn limited() -> Place {
+    let place = Place::vault();
+    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
+    place.write("nodes/a.md", "---\ntags: ['#t']\n---\n# A\n\none\n");
+    place.write("packs/p.yml", "id: p\nlabel: P\nquery: '#t'\n");
+    place.ctx("publish --all --as bo@x.com").ok();
+    place.write(
+        "stewards.yaml",
+        "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  - {principal: kim@x.com, \
+         role: reviewer}\n",
+    );
+    place.ctx("govern on --as bo@x.com").ok();
+    place
+}
+
+/// Every answer to a reader exits with 1, and names the file and what is wrong with it.
+#[track_caller]
+fn is_named_everywhere(place: &Place, id: &str, why: &str) {
+    for line in [
+        "list",
+        "list nodes/",
+        "list --snippets",
+        "search one",
+        "context",
+        "owners",
+        "pack list",
+        "read nodes/a",
+        "read nodes/absent",
+        "resolve nodes/",
+        "resolve contextnest://nodes/a",
+        "resolve '#t' --bodies",
+        "resolve pack:p",
+        "graph",
+        "neighbors nodes/a",
+    ] {
+        let answer = place.ctx(&format!("{line} --as bo@x.com"));
+        assert_eq!(answer.exit, 1, "{id}, {line}: {}", answer.whole());
+        let is_named =
+            answer.stderr.contains(&format!("`{id}` is withheld")) && answer.stderr.contains(why);
+        assert!(is_named, "{id}, {line}: {}", answer.whole());
+    }
+}
+
 #[test]
 fn damaged_rules_of_reading_are_named_in_every_answer_that_they_empty() {
     for lost in [".context/.versions/config.yaml", ".versions/stewards.yaml"] {
-        let place = Place::vault();
-        place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
-        place.write("nodes/a.md", "---\ntags: ['#t']\n---\n# A\n\none\n");
-        place.write("packs/p.yml", "id: p\nlabel: P\nquery: '#t'\n");
-        place.ctx("publish --all --as bo@x.com").ok();
-        place.write(
-            "stewards.yaml",
-            "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  - {principal: kim@x.com, \
-             role: reviewer}\n",
-        );
-        place.ctx("govern on --as bo@x.com").ok();
+        let place = limited();
         std::fs::remove_dir_all(place.path(lost)).unwrap();
-        let id = lost.replace(".versions/", "");
-        for line in [
-            "list",
-            "list nodes/",
-            "list --snippets",
-            "search one",
-            "context",
-            "owners",
-            "pack list",
-            "read nodes/a",
-            "read nodes/absent",
-            "resolve nodes/",
-            "resolve contextnest://nodes/a",
-            "resolve '#t' --bodies",
-            "resolve pack:p",
-            "graph",
-            "neighbors nodes/a",
-        ] {
-            let answer = place.ctx(&format!("{line} --as bo@x.com"));
-            assert_eq!(answer.exit, 1, "{lost}, {line}: {}", answer.whole());
-            let is_named = answer.stderr.contains(&format!("`{id}` is withheld"))
-                && answer.stderr.contains("its history is missing");
-            assert!(is_named, "{lost}, {line}: {}", answer.whole());
-        }
+        is_named_everywhere(&place, &lost.replace(".versions/", ""), "its history is missing");
+    }
+}
+
+#[test]
+fn rules_that_cannot_be_parsed_are_named_in_every_answer_that_they_empty() {
+    for id in [".context/config.yaml", "stewards.yaml"] {
+        let place = limited();
+        // No command submits such a text.
+        place.write(id, place.read(id) + "a: [\n");
+        let refused = place.ctx(&format!("submit {id} --as bo@x.com")).exits(1);
+        assert!(refused.stderr.contains("unclosed"), "{}", refused.whole());
+        let mut forger = Forger::new(&place);
+        let text = forger.last(id).1 + "a: [\n";
+        forger.add(id, "bo@x.com", Becomes::Step, &text);
+        forger.later();
+        // Nor is one that another program submitted approved.
+        let refused = place.ctx(&format!("approve {id} --as kim@x.com"));
+        assert_ne!(refused.exit, 0, "{}", refused.whole());
+        forger.approve_rules(id, "kim@x.com");
+        is_named_everywhere(&place, id, "its text cannot be parsed: ");
     }
 }
