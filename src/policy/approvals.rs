@@ -7,7 +7,7 @@ use crate::document::review::{Action, ReviewFields, ReviewState};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
-use crate::review::{Fault, FaultKind, Rules, StepKind, Track, fields_of};
+use crate::review::{Fault, FaultKind, Rules, StepKind, Track};
 
 /// What an approval depends on, beyond the history of its artifact.
 pub(crate) trait Around {
@@ -80,19 +80,22 @@ impl Approvals {
         checkpoint: Option<CheckpointNumber>,
         around: &impl Around,
     ) -> Taken {
+        // Reading the fields of a text takes longer than all else here.
+        let read = fields.is_none().then(|| self.track.review_fields(text)).flatten();
+        let fields = fields.unwrap_or(read.as_ref());
         let mut submission = std::mem::take(&mut self.submission);
         let of_entry = |fault| (entry.version, fault);
         let mut faults = Vec::new();
         let governed = checkpoint.and_then(|number| Some((number, around.rules_before(number)?)));
-        let decided = governed.map(|(number, _)| Decided::of(&self.track, (entry, text), number));
+        let decided = governed.map(|(number, _)| Decided::of(&self.track, (entry, fields), number));
         if let Some((checkpoint, rules)) = governed {
             if let Some(moved) = self.moved_here((entry, text), checkpoint, around) {
                 faults = moved.into_iter().map(of_entry).collect();
             } else {
-                let judged = self.track.judge(entry, text, rules);
+                let judged = self.track.judge(entry, (text, fields), rules);
                 faults = judged.into_iter().map(of_entry).collect();
                 // A retirement in an emergency approves nothing.
-                if !is_emergency(text) {
+                if !is_emergency(fields) {
                     faults.splice(..0, submission.drain(..));
                     faults.extend(self.lost_target(entry, checkpoint, around).map(of_entry));
                 }
@@ -100,8 +103,9 @@ impl Approvals {
         } else if entry.state == EntryState::Unpublished
             && let Some(rules) = around.rules_at(entry.edited_at)
         {
-            let judged = self.track.judge_step(entry, text, rules).into_iter().map(of_entry);
-            match self.track.kind_of(entry, text) {
+            let judged =
+                self.track.judge_step(entry, (text, fields), rules).into_iter().map(of_entry);
+            match self.track.kind_by(entry, fields) {
                 StepKind::Submitted => submission = judged.collect(),
                 StepKind::ApprovedInPart => {}
                 _ => {
@@ -110,11 +114,8 @@ impl Approvals {
                 }
             }
         }
-        let is_author = !faults.is_empty() && !self.track.is_exact_approval(entry, text);
-        let kind = match fields {
-            Some(fields) => self.track.take(entry, text, fields),
-            None => self.track.step(entry, text),
-        };
+        let is_author = !faults.is_empty() && !self.track.is_exact_approval(entry, (text, fields));
+        let kind = self.track.take(entry, text, fields);
         if kind == StepKind::Event && !faults.is_empty() {
             self.track.disown(is_author.then_some(entry));
         }
@@ -155,6 +156,6 @@ impl Approvals {
 }
 
 /// Returns true if a text says that its document was retired in an emergency, which moves nothing.
-fn is_emergency(text: &str) -> bool {
-    fields_of(text).is_some_and(|fields| fields.state == ReviewState::Emergency)
+fn is_emergency(fields: Option<&ReviewFields>) -> bool {
+    fields.is_some_and(|fields| fields.state == ReviewState::Emergency)
 }

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::chain::history::Entry;
-use crate::document::review::ReviewState;
+use crate::document::review::{ReviewFields, ReviewState};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::principal::PrincipalKey;
-use crate::review::{Fault, FaultKind, Track, fields_of};
+use crate::review::{Fault, FaultKind, Track};
 
 /// A version that an event of a governed vault published or retired.
 #[derive(Clone, Debug)]
@@ -53,14 +53,13 @@ impl Decided {
     /// What an entry says, before the track takes it.
     pub(crate) fn of(
         track: &Track,
-        (entry, text): (&Entry, &str),
+        (entry, fields): (&Entry, Option<&ReviewFields>),
         checkpoint: CheckpointNumber,
     ) -> Self {
         let change = track.pending.as_ref().and_then(|pending| pending.change.clone());
         let key = PrincipalKey::of(&entry.edited_by);
-        let fields = track.id().is_document().then(|| fields_of(text)).flatten();
-        let state = fields.as_ref().map(|fields| fields.state);
-        let is_own = fields.as_ref().is_none_or(|fields| {
+        let state = fields.map(|fields| fields.state);
+        let is_own = fields.is_none_or(|fields| {
             fields.state == ReviewState::Emergency
                 || fields.approved_by.iter().any(|name| PrincipalKey::of(name) == key)
         });

@@ -358,8 +358,12 @@ impl<'c> Sealings<'c> {
                 return Err(version.wrong.swap_remove(0));
             }
             let Some(text) = version.text else { continue };
+            // A text that cannot be read has no fields.
+            let described = version.describe().ok().flatten();
+            let fields = described.and_then(|described| described.fields.review);
             let entry = version.entry;
-            let taken = approvals.take((entry, text), record.event_of(entry), &judge);
+            let of = (entry, text, Some(fields.as_deref()));
+            let taken = approvals.take_described(of, record.event_of(entry), &judge);
             if !goes_on(entry, taken) {
                 break;
             }

@@ -6,7 +6,7 @@ use super::rules::{Rules, Unfit};
 use super::track::{Pending, StepKind, Track, decision, fields_of};
 use crate::chain::history::Entry;
 use crate::document::edit::Edit;
-use crate::document::review::{Action, ReviewEdit, ReviewState};
+use crate::document::review::{Action, ReviewEdit, ReviewFields, ReviewState};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
@@ -209,16 +209,26 @@ impl Track {
         (*at < self.latest).then(|| Fault::new(FaultKind::Unauthorised, message()))
     }
 
-    /// Judges a version that is published or retired by this entry and text, before it is taken.
-    pub fn judge(&self, entry: &Entry, text: &str, rules: &Rules) -> Vec<Fault> {
-        let mut faults = self.judge_event(entry, text, rules);
+    /// Judges a version that is published or retired by this entry and text, which has these review
+    /// fields, before it is taken.
+    pub fn judge(
+        &self,
+        entry: &Entry,
+        (text, fields): (&str, Option<&ReviewFields>),
+        rules: &Rules,
+    ) -> Vec<Fault> {
+        let mut faults = self.judge_event(entry, (text, fields), rules);
         faults.extend(self.backdated(entry));
         faults
     }
 
-    fn judge_event(&self, entry: &Entry, text: &str, rules: &Rules) -> Vec<Fault> {
-        let fields = self.id().is_document().then(|| fields_of(text)).flatten();
-        let state = fields.as_ref().map(|fields| fields.state);
+    fn judge_event(
+        &self,
+        entry: &Entry,
+        (text, fields): (&str, Option<&ReviewFields>),
+        rules: &Rules,
+    ) -> Vec<Fault> {
+        let state = fields.map(|fields| fields.state);
         if entry.is_retirement() && state == Some(ReviewState::Emergency) {
             return self.emergency_retirement(entry, rules);
         }
@@ -233,7 +243,7 @@ impl Track {
             return vec![Fault::new(FaultKind::Missing, message)];
         };
         let mut faults: Vec<Fault> = self.submission(pending).into_iter().collect();
-        let approvers = match self.approvers(pending, entry, text) {
+        let approvers = match self.approvers(pending, entry, (text, fields)) {
             Ok(approvers) => approvers,
             Err(fault) => {
                 faults.push(fault);
@@ -254,26 +264,41 @@ impl Track {
 
     /// Whether a version is byte for byte an approval of what awaits, whoever approved it: then its editor
     /// wrote nothing.
-    pub(crate) fn is_exact_approval(&self, entry: &Entry, text: &str) -> bool {
+    pub(crate) fn is_exact_approval(
+        &self,
+        entry: &Entry,
+        (text, fields): (&str, Option<&ReviewFields>),
+    ) -> bool {
         let pending = self.pending.as_ref().filter(|one| one.last.0.next() == entry.version);
-        pending.is_some_and(|pending| self.approvers(pending, entry, text).is_ok())
+        pending.is_some_and(|pending| self.approvers(pending, entry, (text, fields)).is_ok())
     }
 
     /// Judges a step by the rules in force at its time, before it is taken: who may submit, and who
     /// may ratify. Approvals in part are judged with what they publish; rejections and withdrawals
     /// publish nothing.
-    pub fn judge_step(&self, entry: &Entry, text: &str, rules: &Rules) -> Vec<Fault> {
-        match self.kind_of(entry, text) {
-            StepKind::Submitted => self.submitter(entry, text, rules).into_iter().collect(),
+    pub fn judge_step(
+        &self,
+        entry: &Entry,
+        (text, fields): (&str, Option<&ReviewFields>),
+        rules: &Rules,
+    ) -> Vec<Fault> {
+        match self.kind_by(entry, fields) {
+            StepKind::Submitted => {
+                self.submitter(entry, (text, fields), rules).into_iter().collect()
+            }
             StepKind::Ratified => self.ratification(entry, text, rules),
             _ => Vec::new(),
         }
     }
 
-    fn submitter(&self, entry: &Entry, text: &str, rules: &Rules) -> Option<Fault> {
-        let fields = self.id().is_document().then(|| fields_of(text)).flatten();
-        let action = fields.and_then(|fields| fields.action);
-        editor(&entry.edited_by, self.texts_of(text, action.as_ref()), rules)
+    fn submitter(
+        &self,
+        entry: &Entry,
+        (text, fields): (&str, Option<&ReviewFields>),
+        rules: &Rules,
+    ) -> Option<Fault> {
+        let action = fields.and_then(|fields| fields.action.as_ref());
+        editor(&entry.edited_by, self.texts_of(text, action), rules)
     }
 
     /// The same of what awaits a decision, by the rules in force at the time of its submission.
@@ -318,7 +343,7 @@ impl Track {
         &self,
         pending: &Pending,
         entry: &Entry,
-        text: &str,
+        (text, fields): (&str, Option<&ReviewFields>),
     ) -> Result<Vec<String>, Fault> {
         let partial = pending.approvers();
         let key = PrincipalKey::of(&entry.edited_by);
@@ -337,22 +362,22 @@ impl Track {
                 _ => altered("it is no approval of the submitted text"),
             };
         }
-        let Some(fields) = fields_of(text).filter(|f| f.state == ReviewState::Approved) else {
+        let Some(fields) = fields.filter(|fields| fields.state == ReviewState::Approved) else {
             let message = "it was published or retired in a governed vault without an approval";
             return Err(Fault::new(FaultKind::Missing, message));
         };
-        let named = fields.approved_by;
+        let named = &fields.approved_by;
         let with_last: Vec<String> = with_last();
-        let is_completed = named == partial && (pending.change.is_some() || is_approver);
-        if named != with_last && !is_completed {
+        let is_completed = *named == partial && (pending.change.is_some() || is_approver);
+        if *named != with_last && !is_completed {
             return altered("its `approved_by` does not name those who approved it");
         }
         let at = entry.event_at().unwrap_or(entry.edited_at);
         let status = if entry.is_retirement() { "draft" } else { "published" };
-        let step = ReviewEdit::Approve { by: &named, at };
+        let step = ReviewEdit::Approve { by: named, at };
         let expected = Edit::step(entry.version, &at.to_string(), status, &step);
         match expected.apply(&pending.last.1).as_deref() == Ok(text) {
-            true => Ok(named),
+            true => Ok(named.clone()),
             false => altered("its text is not the submitted one"),
         }
     }

@@ -310,7 +310,8 @@ impl Track {
         self.kind_by(entry, self.fields_that_count(entry, text).as_ref())
     }
 
-    fn kind_by(&self, entry: &Entry, fields: Option<&ReviewFields>) -> StepKind {
+    /// The same of a version whose text has these review fields.
+    pub(crate) fn kind_by(&self, entry: &Entry, fields: Option<&ReviewFields>) -> StepKind {
         if entry.state != EntryState::Unpublished {
             return StepKind::Event;
         }
@@ -324,6 +325,11 @@ impl Track {
     fn fields_that_count(&self, entry: &Entry, text: &str) -> Option<ReviewFields> {
         let count = self.id.is_document() && !entry.is_published();
         count.then(|| fields_of(text)).flatten()
+    }
+
+    /// The review fields of a text of the artifact; `None` of a governance file, which has none.
+    pub fn review_fields(&self, text: &str) -> Option<ReviewFields> {
+        self.id.is_document().then(|| fields_of(text)).flatten()
     }
 
     /// Takes the next version.
