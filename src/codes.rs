@@ -68,7 +68,7 @@ pub fn problems() -> impl Iterator<Item = Meaning> {
 
 #[rustfmt::skip]
 const PROBLEMS: &[(&str, &str, &str)] = &[
-    ("base-unapproved", "a document or its history", "The published text that a submission is based on has no valid approval. This is a warning."),
+    ("base-unapproved", "a document or its history", "The published text that a submission is based on has no valid approval. This is a warning, but a text without frontmatter is refused."),
     ("config-spelling", "a document or its history", "A governance file cannot be edited in place without changing other lines."),
     ("dependency-cycle", "a document or its history", "Sources depend on each other in a cycle."),
     ("dependency-kind", "a document or its history", "A source depends on a document that is not a source."),

@@ -29,6 +29,8 @@ pub(crate) struct Sealings<'c> {
     moves: Moves,
     /// What the versions of an event say of each other, by its checkpoint.
     events: Mutex<HashMap<CheckpointNumber, Event>>,
+    /// Whether each version is compared with the others of its event.
+    compares_events: bool,
 }
 
 /// The versions of an event that others of it contradict, read once.
@@ -38,7 +40,13 @@ impl<'c> Sealings<'c> {
     /// Judges by these records.
     pub(crate) fn new(records: Searched<'c>) -> Self {
         let (in_force, moves, events) = Default::default();
-        Self { records, in_force, moves, events }
+        Self { records, in_force, moves, events, compares_events: false }
+    }
+
+    /// Judges as a verifier does: compares each version with the others of its event, even if its own
+    /// editor approved it.
+    pub(crate) fn comparing_events(self) -> Self {
+        Self { compares_events: true, ..self }
     }
 
     /// The same by rules in force that are known for every checkpoint.
@@ -285,13 +293,13 @@ impl<'c> Sealings<'c> {
     }
 
     /// What is wrong with a version. If its editor is not one of its approvers, the other versions of its
-    /// event have to show what its editor approved; they may be very many.
+    /// event have to show what its editor approved. They may be very many, so a reader compares no more.
     fn fault_of(&self, files: &dyn Histories, taken: Taken) -> Option<ChainError> {
         if let Some((version, fault)) = taken.faults.into_iter().next() {
             return Some(unapproved(version, fault));
         }
         let Some(decided) = taken.decided else { return Some(ChainError::HistoryMissing) };
-        if decided.is_own() {
+        if decided.is_own() && !self.compares_events {
             return None;
         }
         let event = self.event(files, decided.checkpoint());

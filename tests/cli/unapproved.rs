@@ -284,7 +284,7 @@ fn an_unapproved_publication_ends_no_authorship() {
     // Kim submits a text, Eve publishes another one past the review, and Ana submits Kim's.
     forger.submit("nodes/b", "kim@x.com", SECRET);
     published_past(&mut forger, "nodes/b", EVE, "two", "2");
-    place.write("body.md", format!("# B\n\n{SECRET}\n\nmore\n"));
+    place.write("body.md", format!("---\ntags: ['#t']\n---\n# B\n\n{SECRET}\n\nmore\n"));
     by(&place, "ana", "submit nodes/a --renew").ok();
     by(&place, "ana", "submit nodes/b --from body.md --expect-version 3").ok();
     for id in ["nodes/a", "nodes/b"] {
@@ -336,7 +336,7 @@ fn a_review_compares_with_the_last_text_that_was_approved() {
     let forged =
         stewards.replace("vault:\n", "vault:\n  - {principal: eve@x.com, role: reviewer}\n");
     replaced(&mut forger, "stewards.yaml", EVE, &forged);
-    place.write("body.md", format!("# A\n\n{SECRET}\n\ntail\n"));
+    place.write("body.md", format!("---\ntags: ['#t']\n---\n# A\n\n{SECRET}\n\ntail\n"));
     by(&place, "ana", "submit nodes/a --from body.md --expect-version 2").ok();
     place.write("stewards.yaml", forged.replace("kim@x.com", "max@x.com"));
     by(&place, "bo", "submit stewards.yaml").ok();
@@ -587,4 +587,56 @@ fn a_bundle_includes_and_marks_what_was_published_without_an_approval() {
     assert_eq!(row(1)["complete"], true);
     assert_eq!(row(3)["complete"], false);
     assert!(row(3)["why"].as_str().is_some_and(|why| why.contains("approval-self")), "{}", row(3));
+}
+
+#[test]
+fn a_text_without_fields_keeps_none_of_an_unapproved_text() {
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    published_past(&mut forger, "nodes/a", EVE, "tags: ['#t']", "tags: ['#eve']");
+    place.write("body.md", "# A\n\nnew words\n");
+    let line = "submit nodes/a --from body.md --expect-version 2";
+    let refused = by(&place, "ana", line).exits(1);
+    assert!(refused.stderr.contains("error[base-unapproved]"), "{}", refused.whole());
+    let arguments = json!({"id": "nodes/a", "body": "# A\n\nnew words\n", "base_version": 2});
+    let request = json!({"name": "context_update", "arguments": arguments});
+    let answers = asked(&place, "mcp --as ana@x.com", &[("tools/call", request)]);
+    assert!(!answers[0].to_string().contains("#eve"), "{}", answers[0]);
+    place.write("body.md", "---\ntags: ['#t']\n---\n# A\n\nnew words\n");
+    by(&place, "ana", line).ok();
+    by(&place, "bo", "approve nodes/a").ok();
+    assert!(place.ctx("read nodes/a").ok().stdout.contains("#t"));
+}
+
+/// A merge can join two sets of one name. Each part is judged by its own submitter.
+#[test]
+fn two_submitters_of_a_set_gain_nothing() {
+    let forged = |approver: &str| {
+        let place = governed();
+        let mut forger = Forger::new(&place);
+        for (id, submitter, words) in [("nodes/a", BO, SECRET), ("nodes/b", ANA, "fine\n")] {
+            let fields = [("review", "submitted"), ("review_base", "1"), ("change", "one")];
+            let text = forger.stamped(id, "draft", &fields) + words;
+            forger.add(id, submitter, Becomes::Step, &text);
+        }
+        forger.later();
+        approved_at_once(&mut forger, [("nodes/a", approver), ("nodes/b", approver)]);
+        place
+    };
+    let place = forged(KIM);
+    assert_eq!(found(&place), []);
+    place.ctx("resolve nodes/a").ok();
+    let place = forged(BO);
+    assert_eq!(found(&place), [("approval-self".to_owned(), "nodes/a".to_owned(), 3)]);
+    is_left_out(&place, "nodes/a", "approval-self");
+}
+
+/// Publishes two documents by one event, each by its approver.
+pub(crate) fn approved_at_once(forger: &mut Forger<'_>, of: [(&str, &str); 2]) {
+    for (id, by) in of {
+        let fields = [("review", "approved"), ("approved_by", by), ("approved_at", "AT")];
+        let text = forger.stamped(id, "published", &fields);
+        forger.add(id, by, Becomes::Published, &text);
+    }
+    forger.seal(&of.map(|(id, _)| id), &[]);
 }

@@ -12,7 +12,8 @@ use crate::evidence::{failures, files, rebuilt};
 use crate::forger::{Becomes, Forger};
 use crate::harness::{Place, repository};
 use crate::unapproved::{
-    ANA, BO, EVE, FORGERIES, KIM, SECRET, STEWARDS, by, governed, moved_unapproved, replaced,
+    ANA, BO, EVE, FORGERIES, KIM, SECRET, STEWARDS, approved_at_once, by, governed,
+    moved_unapproved, replaced,
 };
 
 /// The bundle of a document, whatever the export says of it.
@@ -431,4 +432,46 @@ fn a_later_seal_binds_the_steps_of_a_move_in_a_bundle() {
     let found = unproved(&place, &forged);
     let why = "approval not checked: the bundle does not have the whole history of nodes/a";
     assert_eq!(found, [("nodes/z v1".to_owned(), why.to_owned())]);
+}
+
+#[test]
+fn a_verifier_compares_the_versions_of_an_event_of_two_editors() {
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    forger.submit("nodes/a", ANA, "fine\n");
+    forger.submit("nodes/b", ANA, "fine\n");
+    approved_at_once(&mut forger, [("nodes/a", BO), ("nodes/b", KIM)]);
+    is_found(&place, "nodes/a", ("nodes/a v3", "approval-unauthorised"), "kim made the event");
+}
+
+/// Bo may read all that the last checkpoint holds, but not what a narrower scope decided about before.
+#[test]
+fn a_history_that_the_exporter_may_not_read_is_not_in_the_bundle() {
+    let place = Place::vault();
+    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
+    place.write("nodes/two/c.md", format!("# C\n\n{SECRET}\n"));
+    place.ctx("publish --all --as ana@x.com").ok();
+    place.edit("nodes/two/c.md", SECRET, "fine");
+    place.ctx("publish --all --as ana@x.com").ok();
+    let narrower = "folders:\n  nodes/two/:\n    - {principal: kim@x.com, role: reviewer}\n    - \
+        {principal: ana@x.com, role: editor}\n    - {principal: lee@x.com, role: reviewer}\n";
+    place.write("stewards.yaml", STEWARDS.split("review:").next().unwrap().to_owned() + narrower);
+    place.ctx("govern on --as ana@x.com").ok();
+    by(&place, "ana", "mv nodes/two/c nodes/c").ok();
+    by(&place, "kim", "approve nodes/two/c").ok();
+    let export = |who: &str| {
+        let line = "evidence export --document nodes/c -o ../b.tar --force";
+        let said = by(&place, who, line);
+        (said.exit, said.whole(), std::fs::read(place.home().join("b.tar")).unwrap())
+    };
+    let (exit, said, bundle) = export("kim");
+    assert_eq!((exit, failures(&bundle)), (0, vec![]), "{said}");
+    let (exit, said, bundle) = export("bo");
+    assert_eq!(exit, 1, "{said}");
+    assert!(said.contains("an artifact that you may not read"), "{said}");
+    let whole = String::from_utf8_lossy(&bundle);
+    assert!(!whole.contains(SECRET) && !said.contains(SECRET));
+    let found = unproved(&place, &bundle);
+    let why = "approval not checked: the bundle does not have the whole history of nodes/two/c";
+    assert_eq!(found, [("nodes/c v1".to_owned(), why.to_owned())]);
 }

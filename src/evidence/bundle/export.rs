@@ -93,7 +93,8 @@ pub(crate) fn export(
         begins_later = needed.add_beginning(vault.files(), chronicle, id);
     }
     needed.add_governance(chronicle);
-    let approvals = Sealings::new(Searched::new(chronicle.checkpoints().to_vec()));
+    let records = Searched::new(chronicle.checkpoints().to_vec());
+    let approvals = Sealings::new(records).comparing_events();
     let heads = lines.iter().filter_map(|raw| Some(raw.line.request.head.as_ref()?.checkpoint));
     let (is_ungoverned, unreadable) =
         add_histories(&mut needed, (vault.files(), head), &approvals, heads);

@@ -64,6 +64,7 @@ impl Transaction<'_> {
                 }
                 target => target?,
             };
+            check_fields(&item.id, track, how.new)?;
             let history = reviewed.as_ref().map(|reviewed| &*reviewed.base.history);
             let (reviewers, unapprovable) =
                 self.reviewers_of(&item, (track, history), how.waits, &rules);
@@ -247,6 +248,31 @@ impl Transaction<'_> {
             None => is_submitted(id, live, &document, &pending.text),
         }
     }
+}
+
+/// Refuses a text without fields if it would keep those of a text without a valid approval (REV-5).
+fn check_fields(
+    id: &DocumentId,
+    track: Option<&Track>,
+    new: &[NewDocument],
+) -> Result<(), PublishError> {
+    let published = track.and_then(|track| track.published.as_ref());
+    let Some(published) = published.filter(|published| !published.is_approved) else {
+        return Ok(());
+    };
+    let lacks_fields = |new: &NewDocument| {
+        Document::of_live(&new.text).is_ok_and(|document| document.lacks_frontmatter())
+    };
+    if !new.iter().any(|new| new.id == *id && lacks_fields(new)) {
+        return Ok(());
+    }
+    let message = format!(
+        "a text without frontmatter keeps the fields of version {}, which has no valid approval",
+        published.version
+    );
+    let hint = "begin the text with its own frontmatter";
+    let refusal = Refusal::new(id.live_path(), "base-unapproved", message, hint);
+    Err(PublishError::Refused(vec![refusal]))
 }
 
 /// What the text of a submission proposes.

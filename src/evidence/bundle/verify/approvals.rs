@@ -40,7 +40,7 @@ impl<'b> Approvals<'b> {
         log: &'b Log,
         versions: &Versions,
     ) -> Self {
-        let sealings = Sealings::new(Searched::new(log.proved().collect()));
+        let sealings = Sealings::new(Searched::new(log.proved().collect())).comparing_events();
         let histories = Histories::of(files, versions.parts(), &sealings);
         let (items, unapproved) = Default::default();
         let state = state(log, &histories, &sealings);
