@@ -22,8 +22,6 @@ use crate::vault::files::Files;
 pub(crate) struct ActJudge<'j, 'l> {
     files: &'j Files,
     chronicle: &'j Chronicle<'l>,
-    /// Whether promotions are compared with documents.
-    reads_documents: bool,
     eras: OnceCell<Vec<Era>>,
     /// The texts of sources by which roles are decided.
     texts: RefCell<HashMap<DocumentId, Vec<String>>>,
@@ -67,14 +65,10 @@ enum Made {
 }
 
 impl<'j, 'l> ActJudge<'j, 'l> {
-    /// A judge who compares promotions with the documents, or lets them stand.
-    pub(crate) fn new(
-        files: &'j Files,
-        chronicle: &'j Chronicle<'l>,
-        reads_documents: bool,
-    ) -> Self {
+    /// A judge by this log.
+    pub(crate) fn new(files: &'j Files, chronicle: &'j Chronicle<'l>) -> Self {
         let (eras, texts, decided) = Default::default();
-        Self { files, chronicle, reads_documents, eras, texts, decided }
+        Self { files, chronicle, eras, texts, decided }
     }
 
     /// Whether an act stands.
@@ -82,8 +76,7 @@ impl<'j, 'l> ActJudge<'j, 'l> {
         match act.kind {
             // What retention says needs no role.
             ActKind::Collect => Standing::Sound,
-            ActKind::Promote if self.reads_documents => self.of_promotion(act),
-            ActKind::Promote => Standing::Sound,
+            ActKind::Promote => self.of_promotion(act),
             ActKind::Pin | ActKind::Unpin | ActKind::Discard | ActKind::Erase => {
                 let source = &act.entry.source;
                 self.of_role(act, |era, who| self.reviews(era, who, source))

@@ -59,7 +59,7 @@ pub(super) fn check(
     findings.extend(chains.chains.iter().filter_map(|chain| ahead(chain, now)));
     findings.extend(bound.lost(&chains));
     let chronicle = log.and_then(|log| log.sound().ok());
-    let judge = chronicle.as_ref().map(|log| ActJudge::new(vault.files(), log, true));
+    let judge = chronicle.as_ref().map(|log| ActJudge::new(vault.files(), log));
     let standing =
         |act: &JudgedAct<'_>| judge.as_ref().map_or(Standing::Sound, |judge| judge.standing(act));
     let staged = Staged::judged(&chains, &standing);

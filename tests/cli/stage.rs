@@ -968,6 +968,9 @@ fn forged_acts_are_reported_and_do_not_count() {
         let uri = stage(&place, ANA, "s1", b"one");
         forge(&place, &uri, (kind, ANA, at), &more);
         assert_eq!(findings(&place), ["staged-contradicts"], "{kind}");
+        let listed = place.ctx("stage list --all --json").ok().json("ctx.stage.list");
+        let listed = &listed["staged"][0];
+        assert_eq!((&listed["state"], &listed["promoted"]), (&"staged".into(), &json!([])));
         let kept = gc(&place, "2026-11-22T00:00:00.000Z").json("ctx.stage.gc");
         assert_eq!((&kept["collected"], &kept["files"]), (&json!([]), &0.into()));
         place.args(&["stage", "show", &uri, "--raw"]).here().ok();

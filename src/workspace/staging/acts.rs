@@ -61,7 +61,7 @@ impl<'d> Desk<'d> {
         vault: &'d Vault,
         find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
     ) -> Result<Self, Failure> {
-        let Judged { staged, access, is_damaged, .. } = judged(vault, true, find)?;
+        let Judged { staged, access, is_damaged, .. } = judged(vault, find)?;
         let (principal, _) = workspace.principal(vault.root(), None)?;
         let labels = workspace.labels()?;
         let session = labels.session.filter(|_| !labels.session_implicit);

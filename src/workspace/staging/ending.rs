@@ -144,7 +144,7 @@ impl Workspace<'_> {
         let all = |_: &KnownEntry<'_>| true;
         let find =
             |in_force: &InForce| chains_of((vault, in_force), None, (&all, Sharing::Claims(now)));
-        let Judged { staged, is_damaged, .. } = judged(vault, true, &find)?;
+        let Judged { staged, is_damaged, .. } = judged(vault, &find)?;
         let unclaimed = unclaimed((vault, &staged, is_damaged), &[], (true, now))?;
         if is_done {
             let unfinished = Unfinished::begin(files)?;

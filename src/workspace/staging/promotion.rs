@@ -286,7 +286,7 @@ fn made(
     id: &DocumentId,
 ) -> Result<Option<(StagedEntry, Version, String)>, Failure> {
     let is_named = |entry: &KnownEntry<'_>| entry.is_named(name);
-    let Judged { staged, .. } = judged(vault, true, &|in_force| {
+    let Judged { staged, .. } = judged(vault, &|in_force| {
         chains_of((vault, in_force), name.source.as_ref(), (&is_named, Sharing::Unasked))
     })?;
     let named = staged.all_named(name);

@@ -198,11 +198,9 @@ pub(super) struct InForce {
 }
 
 /// The entries of chains with what stands of the acts upon them (STAGE-19), and what the stewards in
-/// force allow. `find` gives the chains. Promotions are
-/// compared with documents only where an act depends on them.
+/// force allow. `find` gives the chains.
 pub(super) fn judged(
     vault: &Vault,
-    reads_documents: bool,
     find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
 ) -> Result<Judged, Failure> {
     let log = trust::open_log(vault)?;
@@ -212,7 +210,7 @@ pub(super) fn judged(
     let Answering { chains, counted, damaged } = find(&in_force)?;
     // A line that cannot be read, or is not there, may name a content.
     let is_damaged = !chains.strays.is_empty() || !damaged.is_empty();
-    let judge = ActJudge::new(vault.files(), &chronicle, reads_documents);
+    let judge = ActJudge::new(vault.files(), &chronicle);
     let staged = Staged::judged(&chains, &|act| judge.standing(act));
     let sources = staged.entries.iter().map(|one| &one.source);
     let sources = sources.chain(counted.keys()).chain(&damaged);
@@ -370,8 +368,7 @@ impl Workspace<'_> {
         labels: &Labels,
         find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
     ) -> Result<(StagedView, Chains), Failure> {
-        let Judged { mut staged, access, counted, chains, damaged, .. } =
-            judged(vault, false, find)?;
+        let Judged { mut staged, access, counted, chains, damaged, .. } = judged(vault, find)?;
         let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
         let session = labels.session.clone().filter(|_| !labels.session_implicit);
         access.withhold_documents(vault, principal.as_ref(), &mut staged)?;
