@@ -205,7 +205,11 @@ impl Workspace<'_> {
         if let Some(id) = text.parse::<DocumentId>().ok().filter(|id| is_known(vault, id)) {
             return self.alone_in(vault, text, self.as_recorded(vault, id));
         }
-        match (self.of_path(vault, text), text.strip_suffix('/')) {
+        let folder = text.strip_suffix('/');
+        // A document that the reader may not know of does not turn a folder into a document.
+        let may_name = |id: &DocumentId| self.nameable(vault, id.clone()).is_ok();
+        let found = self.of_path(vault, text).filter(|id| folder.is_none() || may_name(id));
+        match (found, folder) {
             (Some(id), _) => Ok(id),
             (None, Some(folder)) if folder.parse::<DocumentId>().is_ok() => {
                 let found = self.folder(vault, text, &|_| false);
@@ -216,7 +220,11 @@ impl Workspace<'_> {
                 let hint = format!("name a document or a folder in {}", vault.root().display());
                 Err(Failure::new(Code::Usage, message).hint(hint))
             }
-            (None, _) => Ok(self.as_recorded(vault, text.parse()?)),
+            (None, _) => {
+                let is_path = text.ends_with(layout::ENDING) || text.parse::<DocumentId>().is_err();
+                let id = is_path.then(|| self.of_absent(vault, text)).flatten();
+                Ok(self.as_recorded(vault, id.map_or_else(|| text.parse(), Ok)?))
+            }
         }
     }
 
@@ -376,17 +384,30 @@ impl Workspace<'_> {
 
     /// The id of the file at a path, seen from the current folder or from the vault's.
     fn of_path(&self, vault: &Vault, text: &str) -> Option<DocumentId> {
-        let from_here = lexical(&self.environment.cwd.canonicalize().ok()?.join(text));
-        let here = from_here.strip_prefix(vault.root()).ok().and_then(Path::to_str);
+        let here = self.below_root(vault, text);
+        let here = here.as_deref().and_then(Path::to_str);
         [here, Some(text)].into_iter().flatten().find_map(|path| {
-            let id = if path.ends_with(".md") && path != layout::CONTEXT {
-                DocumentId::of_document_file(path).ok()?
-            } else {
-                path.parse().ok()?
-            };
-            let id = self.as_recorded(vault, id);
+            let id = self.as_recorded(vault, id_of_path(path)?);
             is_known(vault, &id).then_some(id)
         })
+    }
+
+    /// The id that a path would have if a file were there: an error names it as it names a file that
+    /// the reader may not know of.
+    fn of_absent(&self, vault: &Vault, text: &str) -> Option<DocumentId> {
+        let here = self.below_root(vault, text);
+        let is_in_folder =
+            |path: &PathBuf| vault.root().join(path).parent().is_some_and(Path::is_dir);
+        let here = here.filter(is_in_folder);
+        id_of_path(here.as_deref().and_then(Path::to_str).unwrap_or(text))
+    }
+}
+
+/// The id of a file of the vault.
+fn id_of_path(path: &str) -> Option<DocumentId> {
+    match path.ends_with(layout::ENDING) && path != layout::CONTEXT {
+        true => DocumentId::of_document_file(path).ok(),
+        false => path.parse().ok(),
     }
 }
 

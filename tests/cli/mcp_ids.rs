@@ -352,7 +352,7 @@ impl Overseer for Looks {
 
 /// What a call costs: the files that are looked at, each with how often, and how many digests are
 /// computed, of how many bytes.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Cost {
     looks: BTreeMap<String, usize>,
     digests: [u64; 2],
@@ -375,6 +375,12 @@ impl Cost {
         Self { looks: looks.collect(), digests: [0, 1].map(|n| after[n] - before[n]) }
     }
 
+    /// Whether two calls cost the same. Numbers in the lines of logs have different lengths.
+    fn is_as(&self, other: &Self) -> bool {
+        let bytes = self.digests[1].abs_diff(other.digests[1]);
+        self.looks == other.looks && self.digests[0] == other.digests[0] && bytes < 32
+    }
+
     /// What differs from another one.
     fn differs(&self, other: &Self) -> String {
         let more = self.looks.iter().filter(|(path, n)| other.looks.get(*path) != Some(n));
@@ -395,18 +401,18 @@ fn costs_that_differ(step: usize) -> Vec<String> {
         for (m, (of_one, of_none)) in all.enumerate().filter(|(m, _)| (m + n) % step == 0) {
             let readers = READERS.iter().enumerate();
             let is_asked = |r: usize| step == 1 || r == (m / step + n) % READERS.len();
-            for who in readers.filter(|(r, _)| is_asked(*r)).map(|(_, who)| who) {
-                // A number in a line of a log gets longer now and then: such a difference is not
-                // there again.
-                let differs = || {
-                    let hidden = Cost::of(&place, who, &of_one, one);
-                    let absent = Cost::of(&place, who, &of_none, none);
-                    assert!(!hidden.looks.is_empty() && (hidden.digests[0] > 0) == is_counted());
-                    (hidden != absent).then(|| hidden.differs(&absent))
-                };
-                if let Some(difference) = differs().and_then(|_| differs()) {
+            for who in readers.filter(|(r, _)| is_asked(*r)).map(|(_, who)| *who) {
+                // A reviewer of the vault makes what there is not (REV-25).
+                let is_creator = who == "ana" && !one.starts_with("nodes/hid");
+                if is_creator && of_one.0 == "context_create" {
+                    continue;
+                }
+                let hidden = Cost::of(&place, who, &of_one, one);
+                let absent = Cost::of(&place, who, &of_none, none);
+                assert!(!hidden.looks.is_empty() && (hidden.digests[0] > 0) == is_counted());
+                if !hidden.is_as(&absent) {
                     let (tool, arguments) = &of_one;
-                    told.push(format!("{who} {tool} {arguments}: {difference}"));
+                    told.push(format!("{who} {tool} {arguments}: {}", hidden.differs(&absent)));
                 }
             }
         }
@@ -452,4 +458,46 @@ fn a_call_about_a_hidden_document_costs_the_same_to_every_reader() {
         let told = costs_that_differ(1);
         assert!(told.is_empty(), "{} calls differ\n{}", told.len(), told.join("\n"));
     }
+}
+
+#[test]
+fn a_command_about_a_hidden_document_answers_like_one_about_none() {
+    let place = place();
+    let verbs: [&[&str]; 14] = [
+        &["read", "ID"],
+        &["history", "ID"],
+        &["diff", "ID"],
+        &["diff", "ID", "1", "2"],
+        &["blame", "ID"],
+        &["show", "ID", "1"],
+        &["owners", "ID"],
+        &["neighbors", "ID"],
+        &["impact", "ID"],
+        &["check", "ID"],
+        &["trace", "list", "--document", "ID"],
+        &["evidence", "export", "--document", "ID", "-o", "/nowhere/x.tar"],
+        &["steward", "who", "ID"],
+        &["comment", "ID", "x"],
+    ];
+    let root = place.root().display().to_string();
+    let forms = ["ID", "ID.md", "./ID.md", "ROOT/ID.md", "ID/", "contextnest://ID"];
+    let mut told = Vec::new();
+    for (n, (one, none)) in [PAIRS[0], PAIRS[1], PAIRS[2], PAIRS[8]].into_iter().enumerate() {
+        for (m, form) in forms.iter().enumerate() {
+            for verb in verbs.iter().skip((n + m) % 2).step_by(2) {
+                let [hidden, absent] = [one, none].map(|id| {
+                    let name = form.replace("ROOT", &root).replace("ID", id);
+                    let name = |arg: &&str| if *arg == "ID" { name.clone() } else { (*arg).into() };
+                    let args: Vec<String> = verb.iter().map(name).collect();
+                    let args = [args, vec!["--as".to_owned(), "zed@x.com".to_owned()]].concat();
+                    let said = place.args(&args).here();
+                    format!("{}{}{}", said.exit, said.stdout, said.stderr).replace(id, "ID")
+                });
+                if hidden != absent {
+                    told.push(format!("{verb:?} {form}\n  {hidden}\n  {absent}"));
+                }
+            }
+        }
+    }
+    assert!(told.is_empty(), "{} answers differ\n{}", told.len(), told.join("\n"));
 }
