@@ -53,7 +53,7 @@ impl Cuts {
     /// A file cannot be read.
     pub fn of(changes: &Logs) -> io::Result<Self> {
         let mut cuts = Self::default();
-        changes.having(&[NEEDLE.to_vec()], &Some, &mut |line| cuts.take(&line))?;
+        prunings(changes, &mut |line| cuts.take(&line))?;
         Ok(cuts)
     }
 
@@ -92,6 +92,16 @@ impl Cuts {
     pub(super) fn last(&self, writers: impl Iterator<Item = String>) -> Option<&Pruning> {
         writers.flat_map(|writer| self.of_writer(&writer)).max_by(|a, b| a.before.cmp(&b.before))
     }
+}
+
+/// Hands out the lines of change logs that record a pruning.
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn prunings(changes: &Logs, found: &mut dyn FnMut(Line)) -> io::Result<()> {
+    let is_pruning =
+        |line: Line| matches!(line.event, Event::Change(Change::Prune { .. })).then_some(line);
+    changes.having(&[NEEDLE.to_vec()], &is_pruning, found).map(drop)
 }
 
 /// The cut before the line with a number that follows a hash.

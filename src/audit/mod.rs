@@ -61,6 +61,7 @@ pub(crate) use change::DRAFT;
 pub use change::{Change, DraftRef, LostLines, ReviewStep, StagedEnd, StagedStep, VersionRef};
 pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
+pub(crate) use cut::prunings;
 pub use cut::{Cut, Cuts, Pruned, Pruning};
 pub(crate) use elsewhere::{Elsewhere, Shared, fault_at_ends};
 pub(crate) use end::{End, last_line};

@@ -38,6 +38,7 @@ pub(crate) use spaces::{FORMATTER, KINDS, solid};
 pub use steps::{NamedKind, Steps};
 pub use told::Compared;
 
+use crate::audit::{Logs, prunings};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::foreign::Foreign;
 use crate::checkpoint::log::Log;
@@ -390,6 +391,24 @@ pub fn unrecorded(vault: &Vault, now: Timestamp) -> Result<Unrecorded, FileError
 /// A change log cannot be read.
 pub fn bound_lines(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<Finding>> {
     changes::bound(vault, chronicle)
+}
+
+/// The lines of the change logs that record a pruning which no writer makes (AUDIT-37).
+///
+/// # Errors
+/// The log or a change log cannot be read.
+pub fn false_prunings(vault: &Vault, now: Timestamp) -> Result<Vec<Finding>, FileError> {
+    let unreadable = FileError::io("read", layout::AUDIT_DIR);
+    let mut lines = Vec::new();
+    let read =
+        Logs::of_changes(vault).and_then(|logs| prunings(&logs, &mut |line| lines.push(line)));
+    read.map_err(unreadable)?;
+    if lines.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (_, view, _) = look_at_log(vault, None, now)?;
+    let (rules, _) = Rules::of(vault, &view);
+    Ok(told::false_prunings(&lines, view.now, rules.retention))
 }
 
 /// The log with what it says, and what is wrong with it.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::finding::{Code, Finding};
-use crate::audit::{Change, HeadRef, Line, MAX_DOCUMENTS, VersionRef};
+use crate::audit::{Change, Event, HeadRef, Line, MAX_DOCUMENTS, VersionRef};
 use crate::model::digest::Digest;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::CheckpointNumber;
@@ -59,6 +59,22 @@ struct Wrong {
     may_be_replaced: bool,
     number: Option<CheckpointNumber>,
     message: String,
+}
+
+/// What is wrong with lines that record a pruning.
+pub(super) fn false_prunings(
+    lines: &[Line],
+    now: Option<Timestamp>,
+    retention: Option<u64>,
+) -> Vec<Finding> {
+    let hashes = BTreeMap::new();
+    let mut told = Told::new(&hashes, Compared { changed: Changed::new(), now, retention });
+    for line in lines {
+        if let Event::Change(Change::Prune { before, .. }) = &line.event {
+            told.pruning(line, before);
+        }
+    }
+    told.findings(|_| None)
 }
 
 impl<'r> Told<'r> {

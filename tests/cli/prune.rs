@@ -532,3 +532,25 @@ fn a_copy_keeps_what_was_pruned_from_its_source() {
     assert!(exit == 1 && said.starts_with("audit-gap: "), "{said}");
     assert_eq!(copied(), "1 2 5 6 7");
 }
+
+#[test]
+fn a_pruning_that_no_writer_makes_is_damage_to_both_verifiers() {
+    let place = old_and_new();
+    // As with a forged line, the change log excuses what is gone.
+    place.ctx("trace prune --now 2099-01-01T00:00:00.000Z").ok();
+    assert_eq!(numbers(&place), [4]);
+    let now = "--now 2026-11-27T00:00:00.000Z";
+    let said = place.ctx(&format!("verify --json {now}")).exits(1).json("ctx.verify");
+    let found = said["findings"].as_array().unwrap().iter();
+    let messages = found.filter(|found| found["code"] == "audit-contradicts");
+    let messages: Vec<&Value> = messages.map(|found| &found["message"]).collect();
+    assert!(!messages.is_empty(), "{said}");
+    let said = place.ctx(&format!("trace verify --json {now}")).exits(1).json("ctx.trace.verify");
+    let faults: Vec<&Value> = said["changes"]["faults"].as_array().unwrap().iter().collect();
+    assert_eq!(faults.iter().map(|fault| &fault["message"]).collect::<Vec<_>>(), messages);
+    assert!(faults.iter().all(|fault| fault["code"] == "audit-contradicts"), "{said}");
+    // The vault's change log excuses what a copy lacks, too.
+    let copy = folder(&place).display().to_string();
+    let said = place.args(&["trace", "verify", "--logs", &copy]).run().exits(1);
+    assert!(said.stdout.contains("audit-contradicts"), "{}", said.whole());
+}

@@ -13,7 +13,7 @@ use crate::report::retention::PrunedRow;
 use crate::report::trace::{ChangesVerified, FaultReport, OtherPathReport, TraceVerifyReport};
 use crate::trust;
 use crate::vault::Vault;
-use crate::verify::{Finding, bound_lines};
+use crate::verify::{Finding, bound_lines, false_prunings};
 use crate::words::count;
 use crate::workspace::recording::{AccessLogs, heads_of, of_log};
 
@@ -34,15 +34,17 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
         true => Vec::new(),
         false => missing::faults(&of_log(missing::changes(&vault))?),
     };
-    let bound = match place.is_named() {
-        true => Vec::new(),
-        false => bound(&vault, session)?,
+    let false_cuts = false_prunings(&vault, session.workspace.now()?)?;
+    // The change log of the vault excuses what a folder that is named lacks.
+    let (of_changes, of_cuts) = match place.is_named() {
+        true => (Vec::new(), false_cuts),
+        false => ([bound(&vault, session)?, false_cuts].concat(), Vec::new()),
     };
-    let is_any = |logs: &Logs| logs.writers() > 0 || !lost.is_empty() || !bound.is_empty();
+    let is_any = |logs: &Logs| logs.writers() > 0 || !lost.is_empty() || !of_changes.is_empty();
     let changes = changes.as_ref().filter(|changes| is_any(changes));
-    let changes = changes.map(|changes| verified_changes(changes, &lost, &bound));
+    let changes = changes.map(|changes| verified_changes(changes, &lost, &of_changes));
     let changes = changes.transpose()?;
-    let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
+    let is_damaged = faults.iter().any(|fault| fault.kind.is_damage()) || !of_cuts.is_empty();
     let report = TraceVerifyReport {
         folder: folder.display().to_string(),
         writers: logs.writers(),
@@ -51,6 +53,7 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
         faults: faults
             .iter()
             .map(|fault| FaultReport { file: logs.named_file(fault), ..FaultReport::from(fault) })
+            .chain(of_cuts.iter().map(FaultReport::from))
             .collect(),
         other_paths: other_paths.iter().map(OtherPathReport::from).collect(),
         changes,
@@ -60,8 +63,8 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
     if session.ui.json {
         session.ui.report(&report);
     } else {
-        let of_changes = changes.iter().flat_map(|changes| &changes.faults);
-        for fault in report.faults.iter().chain(of_changes) {
+        let of_logs = changes.iter().flat_map(|changes| &changes.faults);
+        for fault in report.faults.iter().chain(of_logs) {
             let paint = if fault.is_damage { Paint::Bad } else { Paint::Doubtful };
             let (file, message) = (shown(&fault.file), shown(&fault.message));
             session.ui.painted(paint, &format!("{}: {file}:{}: {message}", fault.code, fault.line));
@@ -121,12 +124,12 @@ fn bound(vault: &Vault, session: &mut Session<'_>) -> Result<Vec<Finding>, Failu
     }
 }
 
-/// What a verifier says of the chains of change logs, of lines that this user wrote and they lack, and
-/// of lines that checkpoints bind.
+/// What a verifier says of the chains of change logs, of lines that this user wrote and they lack, of
+/// lines that checkpoints bind, and of prunings that no writer makes.
 fn verified_changes(
     logs: &Logs,
     lost: &[Fault],
-    bound: &[Finding],
+    found: &[Finding],
 ) -> Result<ChangesVerified, Failure> {
     let Verified { lines, faults, .. } = of_log(logs.verify())?;
     let of_vault = |fault: &Fault| FaultReport {
@@ -140,7 +143,7 @@ fn verified_changes(
             .iter()
             .map(of_vault)
             .chain(lost.iter().map(FaultReport::from))
-            .chain(bound.iter().map(FaultReport::from))
+            .chain(found.iter().map(FaultReport::from))
             .collect(),
     })
 }
