@@ -4,6 +4,7 @@
 import re
 import unicodedata
 from datetime import datetime, timezone
+from functools import lru_cache
 
 
 def millis(text):  # VAULT-35
@@ -30,6 +31,7 @@ INVISIBLE = [  # VAULT-11
 ]  # fmt: skip
 
 
+@lru_cache(1 << 16)
 def is_invisible(char):
     return any(first <= ord(char) <= last for first, last in INVISIBLE)
 

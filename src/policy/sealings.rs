@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use rayon::prelude::*;
 
 use super::approvals::{Approvals, Taken};
-use super::decided::{Contradiction, contradictions};
+use super::decided::{Contradiction, Decided, contradictions};
 use super::in_force::InForce;
 use super::moves::{Judge, Moves};
 use crate::chain::error::{ChainError, Unapproved};
@@ -319,13 +319,34 @@ impl<'c> Sealings<'c> {
             let changed = self.records.changed_by(checkpoint).into_iter();
             // What is wrong with another version alone is said of that one.
             let decided = changed.filter_map(|id| {
-                let (history, record) = (files.history(&id).ok()?, self.records.record(&id));
-                let is_it = |entry: &Entry| record.event_of(entry) == Some(checkpoint);
-                self.said(files, (&id, &history), &record, is_it).ok()?.decided
+                let history = files.history(&id).ok()?;
+                self.decided(files, (&id, &history), checkpoint)
             });
             contradictions(&decided.collect::<Vec<_>>())
         });
         event
+    }
+
+    /// What the event of a checkpoint did to an artifact; `None` if its history does not lead there.
+    /// Nothing is judged: an event can be of a hundred thousand documents.
+    fn decided(
+        &self,
+        files: &dyn Histories,
+        (id, history): (&DocumentId, &History),
+        checkpoint: CheckpointNumber,
+    ) -> Option<Decided> {
+        let (record, mut track) = (self.records.record(id), Track::new(id));
+        let mut walk = Walk::new(files, id, history);
+        while let Some(step) = walk.next() {
+            let version = step.version.ok().filter(|version| version.wrong.is_empty())?;
+            let (entry, text) = (version.entry, version.text?);
+            let fields = track.review_fields(text);
+            if record.event_of(entry) == Some(checkpoint) {
+                return Some(Decided::of(&track, (entry, fields.as_ref()), checkpoint));
+            }
+            track.take(entry, text, fields.as_ref());
+        }
+        None
     }
 
     fn said(
