@@ -17,6 +17,7 @@ use super::line::{HeadRef, Request};
 use super::missing::{self, Missing};
 use super::tails::{Tail, Tails};
 use super::writer::{FULL, FilesByWriter, Random, WriterId};
+use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::{Bound, Mark};
@@ -93,6 +94,20 @@ pub enum ChangeError {
 /// Whether changes of a vault are recorded: its configuration says so, or they were once.
 pub(crate) fn is_begun(vault: &Vault) -> bool {
     vault.config().audit.is_some() || vault.files().exists(AUDIT_DIR)
+}
+
+/// The same for a vault whose head may seal the configuration that says so, if the command that made it
+/// was interrupted before it wrote anything else.
+pub(crate) fn is_begun_at(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
+    let by_head = || {
+        let (files, id) = (vault.files(), DocumentId::config());
+        let (_, mark) = chronicle.head()?.set.iter().find(|(set, _)| *set == id)?;
+        let (version, hash) = mark.sealed()?;
+        let history = replay::load(files, &id).ok()?;
+        let sealed = vouched::sealed(files, &id, &history, version, &hash).ok()?;
+        Config::parse(&sealed.text).ok()?.audit
+    };
+    is_begun(vault) || by_head().is_some()
 }
 
 /// Records an event that was committed, durable.
@@ -275,7 +290,7 @@ pub(crate) fn owed<'c>(
 ) -> io::Result<BTreeMap<CheckpointNumber, Incomplete>> {
     let found = unwritten(vault, |number| chronicle.hash_of(number)).into_iter();
     let mut owed: BTreeMap<_, _> = found.map(|one| (one.checkpoint(), one)).collect();
-    if owed.is_empty() || !is_begun(vault) {
+    if owed.is_empty() || !is_begun_at(vault, chronicle) {
         return Ok(BTreeMap::new());
     }
     Logs::of_changes(vault)?.each(&mut |line| {

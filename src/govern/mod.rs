@@ -294,7 +294,7 @@ fn event(
     in_force.admit(event.gate, vault.config())?;
     let sealed = in_force.vault(vault, &chronicle, event.includes)?;
     if !event.mode.dry_run {
-        match changes::is_begun(vault) {
+        match changes::is_begun_at(vault, &chronicle) {
             // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.
             true => {
                 let recorder = in_force.recorder(event.author);

@@ -159,7 +159,7 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         torn.iter().try_for_each(|line| line.cut(vault.files()))?;
         // The line of a step that stands is for the next writer.
         trust::withdraw(vault, |intent| intent.upon == end && !has_step);
-        if !changes::is_begun(vault) {
+        if !changes::is_begun_at(vault, &chronicle) {
             txn::complete(vault, &chronicle);
         }
         recovered

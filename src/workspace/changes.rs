@@ -60,7 +60,13 @@ impl Workspace<'_> {
         vault: &Vault,
         change: Option<Change>,
     ) -> Result<Vec<CheckpointNumber>, NoChange> {
-        if !changes::is_begun(vault) {
+        // The command that began it may have been interrupted.
+        let is_begun = || {
+            let log = trust::open_log(vault).ok();
+            let chronicle = log.as_ref().and_then(|log| log.sound().ok());
+            chronicle.is_some_and(|chronicle| changes::is_begun_at(vault, &chronicle))
+        };
+        if !changes::is_begun(vault) && !is_begun() {
             return Ok(Vec::new());
         }
         let holder = self.holder().map_err(|why| NoChange::Asked(Box::new(why)))?;

@@ -382,3 +382,25 @@ fn a_file_that_was_put_back_after_a_killed_publication_is_stale() {
     place.write("nodes/a.md", published);
     place.ctx("publish nodes/a").exits(1);
 }
+
+#[test]
+fn an_interrupted_beginning_of_the_change_log_is_recorded_by_the_next_writer() {
+    let stride = if std::env::var_os("CTX_REVIEW_FAULTS").is_some() { 1 } else { 2 };
+    let mut seen = BTreeSet::new();
+    for next in ["recover", "publish nodes/b"] {
+        for n in (0..MOST).step_by(stride) {
+            let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
+            place.write("nodes/b.md", "# B\n");
+            let watch = Watch::new(n, Fault::Dies);
+            let _ = place.typed("audit begin").on(watch.clone());
+            place.typed(next).here().ok();
+            let said = place.typed("verify --json --allow-drift").here().ok().stdout;
+            assert!(!said.contains("unfinished"), "{next} after {n}: {said}");
+            seen.insert(place.has(".context/audit"));
+            if !watch.struck() {
+                break;
+            }
+        }
+    }
+    assert_eq!(seen.len(), 2);
+}
