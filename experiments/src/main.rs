@@ -46,6 +46,7 @@ mod threads;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use process::Result;
 
@@ -57,7 +58,7 @@ fn main() -> Result<()> {
     // What is there already is not ours to remove.
     fs::create_dir(&options.dir).map_err(|why| format!("{}: {why}", options.dir.display()))?;
     let broken = run(&options);
-    if options.chosen != Some(Experiment::Vaults) {
+    if options.chosen != Some(VAULTS) {
         fs::remove_dir_all(&options.dir)?;
     }
     let broken = broken?;
@@ -67,76 +68,48 @@ fn main() -> Result<()> {
     if broken.is_empty() { Ok(()) } else { Err("a claim does not hold".into()) }
 }
 
+/// An experiment, which gives the claims that did not hold.
+type Experiment = fn(&Options) -> Result<Vec<String>>;
+
+/// The experiments that make claims, in the order of their runs.
+const EXPERIMENTS: [(&str, Experiment); 13] = [
+    ("e2", e2::run),
+    ("e3", e3::run),
+    ("storage", storage::run),
+    ("retention", retention::run),
+    ("stale", stale::run),
+    ("honest", honest::run),
+    ("mutation", mutation::run),
+    ("faults", faults::run),
+    ("full", faults::full),
+    ("recovered", faults::recovered),
+    ("crashes", faults::crashes),
+    ("kills", kills::kills),
+    ("writers", kills::writers),
+];
+
+/// The one that makes no claim.
+const VAULTS: &str = "vaults";
+
 /// Runs the chosen experiments and gives the claims that did not hold.
 fn run(options: &Options) -> Result<Vec<String>> {
-    let mut broken = Vec::new();
-    let is_chosen = |one| options.chosen.is_none_or(|chosen| chosen == one);
-    if is_chosen(Experiment::E2) {
-        broken.extend(e2::run(options)?);
-    }
-    if is_chosen(Experiment::E3) {
-        broken.extend(e3::run(options)?);
-    }
-    if options.chosen == Some(Experiment::Vaults) {
+    if options.chosen == Some(VAULTS) {
         e3::write_vaults(options)?;
     }
-    if is_chosen(Experiment::Storage) {
-        broken.extend(storage::run(options)?);
-    }
-    if is_chosen(Experiment::Retention) {
-        broken.extend(retention::run(options)?);
-    }
-    if is_chosen(Experiment::Stale) {
-        broken.extend(stale::run(options)?);
-    }
-    if is_chosen(Experiment::Honest) {
-        broken.extend(honest::run(options)?);
-    }
-    if is_chosen(Experiment::Mutation) {
-        broken.extend(mutation::run(options)?);
-    }
-    if is_chosen(Experiment::Faults) {
-        broken.extend(faults::run(options)?);
-    }
-    if is_chosen(Experiment::Full) {
-        broken.extend(faults::full(options)?);
-    }
-    if is_chosen(Experiment::Recovered) {
-        broken.extend(faults::recovered(options)?);
-    }
-    if is_chosen(Experiment::Crashes) {
-        broken.extend(faults::crashes(options)?);
-    }
-    if is_chosen(Experiment::Kills) {
-        broken.extend(kills::kills(options)?);
-    }
-    if is_chosen(Experiment::Writers) {
-        broken.extend(kills::writers(options)?);
+    let mut broken = Vec::new();
+    for (name, run) in EXPERIMENTS {
+        if options.chosen.is_none_or(|chosen| chosen == name) {
+            let began = Instant::now();
+            broken.extend(run(options)?);
+            eprintln!("{name} took {} s", began.elapsed().as_secs());
+        }
     }
     Ok(broken)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Experiment {
-    E2,
-    E3,
-    Vaults,
-    Storage,
-    Retention,
-    Stale,
-    Honest,
-    Mutation,
-    Faults,
-    Full,
-    Crashes,
-    Recovered,
-    Kills,
-    Writers,
-}
-
 struct Options {
     /// One of them; else all.
-    chosen: Option<Experiment>,
+    chosen: Option<&'static str>,
     /// Where the vaults are made.
     dir: PathBuf,
     /// Whether that was said, and is not the place for want of another.
@@ -179,22 +152,13 @@ impl Options {
         let (mut is_bench, mut quick) = (false, false);
         let mut args = args.peekable();
         while let Some(arg) = args.next() {
+            let names = EXPERIMENTS.iter().map(|(name, _)| *name).chain([VAULTS]);
+            if let Some(name) = names.into_iter().find(|name| *name == arg) {
+                options.chosen = Some(name);
+                continue;
+            }
             let mut value = || args.next().ok_or_else(|| format!("`{arg}` wants a value"));
             match arg.as_str() {
-                "e2" => options.chosen = Some(Experiment::E2),
-                "e3" => options.chosen = Some(Experiment::E3),
-                "vaults" => options.chosen = Some(Experiment::Vaults),
-                "storage" => options.chosen = Some(Experiment::Storage),
-                "retention" => options.chosen = Some(Experiment::Retention),
-                "stale" => options.chosen = Some(Experiment::Stale),
-                "honest" => options.chosen = Some(Experiment::Honest),
-                "mutation" => options.chosen = Some(Experiment::Mutation),
-                "faults" => options.chosen = Some(Experiment::Faults),
-                "full" => options.chosen = Some(Experiment::Full),
-                "crashes" => options.chosen = Some(Experiment::Crashes),
-                "recovered" => options.chosen = Some(Experiment::Recovered),
-                "kills" => options.chosen = Some(Experiment::Kills),
-                "writers" => options.chosen = Some(Experiment::Writers),
                 "--seed" => options.seed = Some(value()?.parse()?),
                 "--figure" => options.figure = Some(std::path::absolute(value()?)?),
                 "--only" => options.only = Some(value()?),
