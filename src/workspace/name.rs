@@ -13,7 +13,7 @@ use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::readers::is_limited_at_last;
-use crate::resolve::{CheckpointSource, Snapshot};
+use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::vault::federation::Authorities;
@@ -170,8 +170,17 @@ impl Workspace<'_> {
     /// # Errors
     /// The reader may not know of it.
     pub(crate) fn nameable(&self, vault: &Vault, id: DocumentId) -> Result<DocumentId, Failure> {
-        let log = crate::trust::open_log(vault).ok();
-        match log.as_ref().and_then(|log| log.sound().ok()) {
+        let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ()).ok();
+        // Where an index says that everybody may read, the log need not be read.
+        let is_open = |source: &CheckpointSource| {
+            source.is_indexed()
+                && Snapshot::of(vault, source, None).is_ok_and(|head| !head.is_limited())
+        };
+        if source.as_ref().is_some_and(is_open) {
+            return Ok(id);
+        }
+        let log = source.as_ref().and_then(|source| source.log(vault).ok());
+        match log.and_then(|log| log.sound().ok()) {
             Some(chronicle) => check_name(&Snapshot::at(vault, &chronicle, None)?, &id)?,
             None if is_limited_at_last(vault) => {
                 return Err(Failure::unknown_id(id.as_str(), None));
