@@ -28,7 +28,7 @@ pub(super) struct Commit<'c> {
     pub(super) in_force: &'c InForce,
     /// How many documents the checkpoint holds.
     pub(super) documents: usize,
-    /// Its writer.
+    /// The writer of the commit.
     pub(super) author: &'c Author,
 }
 

@@ -64,7 +64,7 @@ pub(super) struct Transaction<'a> {
     pub(super) binds: Binds,
     /// The artifacts whose histories are missing.
     gone: OnceLock<MissingHistories>,
-    /// Who may read upon the head, once that was asked.
+    /// The readers of the head, once they were asked for; `None` if everybody may read.
     readers: OnceLock<Option<Readers>>,
 }
 

@@ -184,8 +184,8 @@ impl InForce {
         self.eras.iter().any(|era| era.mode.rules().is_some())
     }
 
-    /// Whether the vault may have been governed at some checkpoint: its configuration said so, or
-    /// could not be read.
+    /// Returns true if the vault may have been governed at some checkpoint: its configuration said so,
+    /// or could not be read.
     pub(crate) fn may_have_governed(&self) -> bool {
         self.config.iter().any(|(_, file)| match file {
             File::Read(_, config) => config.is_governed(),

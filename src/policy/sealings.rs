@@ -29,7 +29,7 @@ pub(crate) struct Sealings<'c> {
     moves: Moves,
     /// What the versions of an event say of each other, by its checkpoint.
     events: Mutex<HashMap<CheckpointNumber, Event>>,
-    /// Whether each version is compared with the others of its event.
+    /// True if each version is compared with the others of its event.
     compares_events: bool,
 }
 
@@ -387,7 +387,7 @@ impl<'c> Sealings<'c> {
                 return Err(version.wrong.swap_remove(0));
             }
             let Some(text) = version.text else { continue };
-            // A text that cannot be read has no fields.
+            // Of an unreadable text no fields are known.
             let described = version.describe().ok().flatten();
             let fields = described.and_then(|described| described.fields.review);
             let entry = version.entry;

@@ -181,7 +181,7 @@ fn entry(person: &Person, root: &Path) -> Result<String> {
 struct Row {
     scene: &'static Scene,
     form: Form,
-    /// Whether the scene makes the whole vault, if there is one before it.
+    /// True if the scene makes the whole vault, so that none is needed before it.
     is_fresh: bool,
 }
 
@@ -212,8 +212,8 @@ struct Ready {
     root: PathBuf,
     /// The folder of the vault.
     vault: PathBuf,
-    /// What is run again after the kill, before anything else: without it there is no vault, or its
-    /// log is as broken as it was.
+    /// The command to run again right after the kill, for a scene that makes the vault or mends its
+    /// log.
     again: Option<Vec<String>>,
     home: PathBuf,
     person: Person,

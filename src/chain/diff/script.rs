@@ -63,8 +63,8 @@ fn numbered<'t>(old: &[&'t str], new: &[&'t str]) -> (Vec<u32>, Vec<u32>) {
     (old, new.iter().map(&mut number).collect())
 }
 
-/// Returns false if the greedy search cannot end within these steps, because so many lines are more
-/// in one text than in the other.
+/// Returns false if the greedy search cannot end within these steps, because one text is too many
+/// lines longer than the other.
 fn may_be_near(old: &[u32], new: &[u32], steps: u64) -> bool {
     let changes = old.len().abs_diff(new.len()) as u64;
     // Before it, the search has visited every diagonal of fewer changes.

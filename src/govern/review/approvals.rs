@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::transaction::Transaction;
 use super::super::{Outcome, PublishError};
 use super::decide::Decision;
+use super::hidden::is_told;
 use super::queue::{Waits, is_readable, track_of, waiting_in};
 use super::{Awaited, ReviewError, Reviewed};
 use crate::live;
@@ -186,11 +187,7 @@ impl Transaction<'_> {
 
     /// Whether the principal may read an artifact, and so its name.
     pub(in crate::govern) fn may_name(&self, id: &DocumentId) -> bool {
-        match self.readers() {
-            Ok(None) => true,
-            Ok(Some(readers)) => is_readable(self.vault, readers, id),
-            Err(_) => false,
-        }
+        is_told(self.vault, self.readers(), id)
     }
 
     /// What a decision is about, as parts of a set, and its principal may not read.

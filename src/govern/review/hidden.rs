@@ -19,11 +19,19 @@ pub(crate) fn may_name<'v>(
     chronicle: &'v Chronicle<'v>,
 ) -> impl Fn(&DocumentId) -> bool + 'v {
     let readers = OnceCell::new();
-    move |id| match readers.get_or_init(|| Readers::of_log(vault, chronicle)) {
-        Ok(None) => true,
-        Ok(Some(readers)) => is_readable(vault, readers, id),
-        Err(_) => false,
+    move |id| {
+        let readers = readers.get_or_init(|| Readers::of_log(vault, chronicle));
+        is_told(vault, readers.as_ref().map(Option::as_ref), id)
     }
+}
+
+/// Tells whether readers may be told of an artifact. Nobody may if the readers are not known.
+pub(super) fn is_told<E>(
+    vault: &Vault,
+    readers: Result<Option<&Readers>, E>,
+    id: &DocumentId,
+) -> bool {
+    readers.is_ok_and(|readers| readers.is_none_or(|readers| is_readable(vault, readers, id)))
 }
 
 impl Transaction<'_> {

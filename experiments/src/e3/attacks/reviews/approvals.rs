@@ -364,7 +364,7 @@ fn published_past(
     Some(())
 }
 
-/// Approves what awaits a decision, and seals it, at the last of the times.
+/// Approves the pending submission, and seals it, at the last of the times.
 fn approved_last(target: &Target, id: &str, by: &str) -> Option<Place> {
     target.approve(id, (by, LAST), &[by])?;
     target.seal(LAST, &[id], &[])?;
