@@ -30,6 +30,11 @@ def verify(root, now):
     v.check_log()
     for path in v.strays:
         v.find("foreign-record" if v.foreign_end and path in FILES else "unfinished", path=path)
+    local = v.path(".context/local")
+    names = sorted(os.listdir(local)) if os.path.isdir(local) and not os.path.islink(local) else []
+    for name in names:
+        if name == "staging-act" or name.startswith("promoting-"):
+            v.find("unfinished", path=f".context/local/{name}")
     artifacts = {}
     for id in sorted(v.histories | set(v.seals), key=str.encode):
         artifacts[id] = Artifact(v, id)

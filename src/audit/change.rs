@@ -391,6 +391,9 @@ impl Change {
             Self::Collect(step) if step.staged.len() > MAX_DOCUMENTS => {
                 split(&step.staged, &|staged| Self::Collect(StagedStep { staged, ..step.clone() }))
             }
+            Self::Erase(step) if step.staged.len() > MAX_DOCUMENTS => {
+                split(&step.staged, &|staged| Self::Erase(StagedStep { staged, ..step.clone() }))
+            }
             whole => whole.in_steps(),
         }
     }

@@ -266,6 +266,7 @@ enum Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::audit::StagedStep;
 
     #[test]
     fn a_long_query_is_recorded_by_its_hash() {
@@ -274,6 +275,17 @@ mod tests {
         assert_eq!(recorded.query_sha256, Some(Digest::of(long.as_bytes()).to_string()));
         assert_eq!(recorded.query, None);
         assert_eq!(Query::from("#a").query.as_deref(), Some("#a"));
+    }
+
+    #[test]
+    fn an_erasure_of_many_entries_is_split_into_lines() {
+        let staged = vec!["contextnest://staged/sources/p/0a1b2c3d-1".to_owned(); 2500];
+        let step = StagedStep { staged, reason: Some("r".to_owned()), ..StagedStep::default() };
+        let parts = Event::Change(Change::Erase(step)).parts().into_iter().map(|part| {
+            let Event::Change(Change::Erase(step)) = part else { panic!("an erasure") };
+            (step.staged.len(), step.reason.unwrap())
+        });
+        assert_eq!(parts.collect::<Vec<_>>(), [1000, 1000, 500].map(|n| (n, "r".to_owned())));
     }
 
     #[test]

@@ -18,8 +18,8 @@ use crate::words::count;
 /// Every writing command does this first if an intent record on this machine names an interrupted
 /// command. What no checkpoint seals is moved to .context/local/recovered/, never deleted. Live
 /// files that a publication did not update are updated, and so are `context.yaml` and INDEX.md. An
-/// event of your own, or a step of a review, that the change log lacks is added to it. A promotion
-/// whose document was made is completed. Contents of staged entries that an interrupted command
+/// event of your own, a step of a review, or an act upon staged entries that the change log lacks is
+/// added to it. A promotion whose document was made is completed. Contents of staged entries that an interrupted command
 /// left, and that no entry claims, are removed. Damage to sealed versions is reported and not
 /// changed: restore those files from git or a backup.
 #[derive(Debug, clap::Args)]
@@ -58,6 +58,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         recovery.owed = added.unwrap_or_default();
     }
     if recovery.unreliable.is_none() {
+        recovery.acts = session.workspace.settle_act(&vault, !args.dry_run)?;
         let kept = &recovery.recovered.kept;
         recovery.promotions = session.workspace.settle_promotions(&vault, kept, !args.dry_run)?;
         recovery.unclaimed = session.workspace.settle_staged(&vault, !args.dry_run)?;
@@ -168,6 +169,12 @@ fn print(session: &mut Session<'_>, recovery: &Recovery, dry_run: bool) {
         rows.for_each(|step| {
             session.ui.line(&format!("  {}  v{}", shown(&step.id), step.version));
         });
+    }
+    if let Some(act) = &recovery.acts {
+        let entries = count(act.staged.len(), "staged entry");
+        session.ui.line(&format!("{} of {entries} {would}added to the change log", act.action));
+        let rows = first(act.staged.iter(), |uri| format!("  {}", shown(uri)));
+        rows.iter().for_each(|row| session.ui.line(row));
     }
     if !recovery.promotions.is_empty() {
         let promotions = count(recovery.promotions.len(), "promotion");

@@ -195,6 +195,9 @@ pub const STAGING_UNFINISHED: &str = ".context/local/staging-unfinished";
 /// Begins the names of files in the folder of local state that each mark a promotion that a command
 /// began: the document may be there without the act upon its entry.
 pub const PROMOTING: &str = "promoting-";
+/// Marks an act upon staged entries that a command began: its lines may be in the chains without the
+/// line of the change log.
+pub const STAGING_ACT: &str = ".context/local/staging-act";
 /// What keeps git from converting line ends of chains and payloads.
 pub const STAGING_ATTRIBUTES: &str = ".context/staging/.gitattributes";
 

@@ -11,7 +11,7 @@ mod unapproved;
 
 pub(crate) use lost::{Lost, LostVersion};
 pub(crate) use recovery::{
-    CompletedPromotion, RecoverError, Recovery, Request, Unreliable, recover,
+    CompletedAct, CompletedPromotion, RecoverError, Recovery, Request, Unreliable, recover,
 };
 pub(crate) use replace::{
     RebuildError, RebuildRequest, Refused, Replacement, exchange_log, rebuild_log,

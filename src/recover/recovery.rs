@@ -52,6 +52,9 @@ pub(crate) struct Recovery {
     /// The promotions that were interrupted between their document and their act: the caller completes
     /// them.
     pub(crate) promotions: Vec<CompletedPromotion>,
+    /// The act upon staged entries that was interrupted before its line in the change log, which the
+    /// caller adds.
+    pub(crate) acts: Option<CompletedAct>,
     /// The contents of staged entries that an interrupted command left, and that no entry claims: the
     /// caller removes them.
     pub(crate) unclaimed: Vec<String>,
@@ -75,6 +78,15 @@ pub(crate) struct CompletedPromotion {
     pub(crate) document: DocumentId,
     /// The version that was made of the entry.
     pub(crate) version: Version,
+}
+
+/// An act upon staged entries whose line was added to the change log.
+#[derive(Debug)]
+pub(crate) struct CompletedAct {
+    /// Its word.
+    pub(crate) action: &'static str,
+    /// The URIs of the entries.
+    pub(crate) staged: Vec<String>,
 }
 
 /// Why a log cannot be relied on.
@@ -168,7 +180,7 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         true => write_derived(vault, &chronicle, request.dry_run),
         false => Followed::default(),
     };
-    let (promotions, unclaimed, unreliable) = Default::default();
+    let (promotions, acts, unclaimed, unreliable) = Default::default();
     let torn = torn.into_iter().map(|line| line.path).collect();
     Ok(Recovery {
         is_explained,
@@ -177,6 +189,7 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         owed,
         steps,
         promotions,
+        acts,
         unclaimed,
         torn,
         derived,
@@ -217,8 +230,10 @@ fn planned(plan: CleanupPlan) -> Recovered {
 impl Recovery {
     /// Whether nothing was done, or would be.
     pub(crate) fn is_empty(&self) -> bool {
-        let is_settled =
-            self.owed.is_empty() && self.steps.is_empty() && self.promotions.is_empty();
+        let is_settled = self.owed.is_empty()
+            && self.steps.is_empty()
+            && self.promotions.is_empty()
+            && self.acts.is_none();
         let is_settled = is_settled && self.unclaimed.is_empty() && self.torn.is_empty();
         self.recovered.is_empty() && is_settled && self.derived.written.is_empty()
     }
@@ -226,7 +241,7 @@ impl Recovery {
     fn untouched(lost: Lost, why: Unreliable) -> Self {
         let recovered = Recovered::default();
         let unreliable = Some(why);
-        let (broken, owed, steps, promotions, unclaimed, torn) = Default::default();
+        let (broken, owed, steps, promotions, acts, unclaimed, torn) = Default::default();
         let derived = Followed::default();
         Self {
             is_explained: true,
@@ -235,6 +250,7 @@ impl Recovery {
             owed,
             steps,
             promotions,
+            acts,
             unclaimed,
             torn,
             derived,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Report;
 use super::checkpoint::VersionReason;
 use crate::model::number::CheckpointNumber;
-use crate::recover::{CompletedPromotion, LostVersion, Recovery};
+use crate::recover::{CompletedAct, CompletedPromotion, LostVersion, Recovery};
 use crate::trust::EventKey;
 use crate::txn::{Recovered, UncommittedFile, UncommittedKind};
 
@@ -23,6 +23,8 @@ pub struct RecoverReport<'r> {
     added_to_change_log: &'r [CheckpointNumber],
     /// The versions of an interrupted step of a review whose lines were added to it.
     completed_steps: Vec<StepReport<'r>>,
+    /// The acts upon staged entries whose lines were added to it.
+    completed_acts: Vec<ActReport<'r>>,
     /// The promotions of staged entries that were completed.
     completed_promotions: Vec<PromotionReport<'r>>,
     /// The contents of staged entries that no entry claims, and that were removed.
@@ -79,6 +81,13 @@ struct StepReport<'r> {
 }
 
 #[derive(Debug, Serialize)]
+struct ActReport<'r> {
+    action: &'static str,
+    /// The URIs of the entries.
+    staged: &'r [String],
+}
+
+#[derive(Debug, Serialize)]
 struct PromotionReport<'r> {
     /// The URI of the entry.
     staged: &'r str,
@@ -119,6 +128,7 @@ impl<'r> RecoverReport<'r> {
             document: one.document.as_str(),
             version: one.version.0,
         };
+        let act = |one: &'r CompletedAct| ActReport { action: one.action, staged: &one.staged };
         let broken = recovery.broken.iter();
         Self {
             dry_run,
@@ -130,6 +140,7 @@ impl<'r> RecoverReport<'r> {
                 .iter()
                 .map(|step| StepReport { id: &step.id, version: step.version })
                 .collect(),
+            completed_acts: recovery.acts.iter().map(act).collect(),
             completed_promotions: recovery.promotions.iter().map(promotion).collect(),
             removed_contents: &recovery.unclaimed,
             torn_lines: &recovery.torn,

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::canonical::Canonical;
-use crate::audit::{Labels, LineFault, MemberFault, WriterId, check_label, sound_members, spell};
+use crate::audit::{
+    Change, Labels, LineFault, MemberFault, StagedStep, WriterId, check_label, sound_members, spell,
+};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
@@ -154,6 +156,23 @@ impl ActKind {
             Self::Discard => "discard",
             Self::Collect => "collect",
             Self::Erase => "erase",
+        }
+    }
+
+    /// The kind with this word.
+    pub(super) fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// The change that records an act of this kind.
+    pub(crate) fn change(self, step: StagedStep) -> Change {
+        match self {
+            Self::Pin => Change::Pin(step),
+            Self::Unpin => Change::Unpin(step),
+            Self::Promote => Change::Promote(step),
+            Self::Discard => Change::Discard(step),
+            Self::Collect => Change::Collect(step),
+            Self::Erase => Change::Erase(step),
         }
     }
 

@@ -251,6 +251,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
             findings.extend(found);
             findings.extend(working::strays(&survey, &rules.foreign));
             findings.extend(working::ignored(&survey.found));
+            findings.extend(working::acts(vault.files()));
             findings.extend(working::inside(vault));
             let found;
             (found, staged) = staged::check(vault, log.as_ref(), &view.chains, now);

@@ -14,10 +14,11 @@ use crate::document::{Document, utf8};
 use crate::live::copies;
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
+use crate::staging::{Acting, Promoting};
 use crate::txn::stamp::is_submitted;
 use crate::vault::Vault;
 use crate::vault::config::FrontmatterMode;
-use crate::vault::files::FileError;
+use crate::vault::files::{FileError, Files};
 use crate::vault::walk::{Survey, WalkedFiles};
 
 impl Pass<'_> {
@@ -219,6 +220,14 @@ pub(super) fn strays(survey: &Survey, foreign: &Foreign) -> Vec<Finding> {
         })
     });
     found.collect()
+}
+
+/// The marks of acts upon staged entries that were interrupted.
+pub(super) fn acts(files: &Files) -> Vec<Finding> {
+    let act = Acting::is_left(files).then(|| layout::STAGING_ACT.to_owned());
+    let message = "an act upon a staged entry was interrupted before all of it was recorded";
+    let found = act.into_iter().chain(Promoting::left(files));
+    found.map(|path| Finding::new(Code::Unfinished, path, message)).collect()
 }
 
 /// Governance files that nothing vouches for.

@@ -84,6 +84,35 @@ impl World {
         assert!(wrong.is_empty(), "{when}: {wrong:#?}");
     }
 
+    /// The acts in the chains and those in the change log, each with its entry, in order.
+    fn acts(&self) -> [Vec<String>; 2] {
+        let mut found = [Vec::new(), Vec::new()];
+        for (path, bytes) in self.place.tree() {
+            let text = String::from_utf8_lossy(&bytes);
+            let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            let last = |uri: &Value| uri.as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+            for line in lines {
+                if path.starts_with(".context/staging/chains/") && line["kind"] != "stage" {
+                    let (kind, entry) = (line["kind"].as_str().unwrap(), &line["entry"]);
+                    let writer = &entry["writer"].as_str().unwrap()[..8];
+                    found[0].push(format!("{kind} {writer}-{}", entry["seq"]));
+                } else if path.starts_with(".context/audit/") && line["staged"].is_array() {
+                    let staged = line["staged"].as_array().unwrap().iter();
+                    let action = line["action"].as_str().unwrap();
+                    found[1].extend(staged.map(|uri| format!("{action} {}", last(uri))));
+                }
+            }
+        }
+        found.iter_mut().for_each(|acts| acts.sort());
+        found
+    }
+
+    /// Each act has one line in the change log, and no line is without its act.
+    fn has_a_line_for_each_act(&self, when: &str) {
+        let [acts, lines] = self.acts();
+        assert_eq!(acts, lines, "{when}");
+    }
+
     /// Lets something happen at every change that a command makes. `again` is what completes it.
     fn suffers(&self, line: &str, again: i32) {
         let old = self.states();
@@ -110,6 +139,7 @@ impl World {
                 let said = self.run(line).here();
                 assert!([0, again].contains(&said.exit), "{what}: {}", said.whole());
                 assert_eq!(self.states(), new, "{what}");
+                self.has_a_line_for_each_act(&what);
                 self.run("stage gc --now 2026-11-02T00:00:00.000Z").here().ok();
                 self.is_whole(&what);
                 let verify = self.run("verify --json").here().stdout;
@@ -214,6 +244,151 @@ fn recover_completes_an_interrupted_erasure() {
         }
     }
     assert_eq!(seen.len(), 2);
+}
+
+#[test]
+fn recover_adds_the_line_of_an_interrupted_act() {
+    let mut world = World::new();
+    let other = world.uris[2].clone();
+    let pinned = format!("stage pin {other}");
+    let ready = |world: &mut World, lines: &[&String]| {
+        world.put_back();
+        lines.iter().for_each(|line| drop(world.run(line).here().ok()));
+        std::mem::replace(&mut world.before, files_in(world.place.home()))
+    };
+    let unpinned = format!("stage unpin {other}");
+    let cases: [(&str, &[&String], String); 6] = [
+        ("pin", &[], pinned.clone()),
+        // An older line of the same action and entry is not that of the interrupted act.
+        ("pin", &[&pinned, &unpinned], pinned.clone()),
+        ("unpin", &[&pinned], unpinned.clone()),
+        ("discard", &[], format!("stage discard {other}")),
+        ("collect", &[], "stage gc".to_owned()),
+        ("erase", &[], format!("stage erase {} --reason x --as {BO}", world.uris[0])),
+    ];
+    for (action, prepare, line) in cases {
+        let first = ready(&mut world, prepare);
+        let stride = if std::env::var_os("CTX_STAGE_FAULTS").is_some() { 1 } else { 2 };
+        let mut seen = BTreeSet::new();
+        for fault in [Fault::Fails, Fault::Dies, Fault::Tears] {
+            for n in (fault as usize % stride..MOST).step_by(stride) {
+                world.put_back();
+                let watch = Watch::new(n, fault);
+                let _ = world.run(&line).on(watch.clone());
+                let what = format!("`{line}`, {fault:?} at {n}");
+                let recover = |more: &str| {
+                    let run = world.run(&format!("recover --json --as {BO} {more}")).here().ok();
+                    run.json("ctx.recover")["completed_acts"].clone()
+                };
+                let listed = recover("--dry-run");
+                let made = recover("");
+                assert_eq!(listed, made, "{what}");
+                assert_eq!(recover("").as_array().unwrap().len(), 0, "{what}");
+                world.has_a_line_for_each_act(&what);
+                world.is_whole(&what);
+                let mark = world.place.has(".context/local/staging-act");
+                assert!(!mark, "{what}: the mark is left");
+                for act in made.as_array().unwrap() {
+                    assert_eq!(act["action"], action, "{what}");
+                }
+                seen.insert(made.as_array().unwrap().len());
+                if !watch.struck() {
+                    break;
+                }
+            }
+        }
+        assert_eq!(seen.len(), 2, "`{line}`");
+        world.before = first;
+    }
+}
+
+#[test]
+fn the_line_of_an_interrupted_act_names_its_principal() {
+    let world = World::new();
+    let pin = format!("stage pin {}", world.uris[2]);
+    let log = |world: &World| {
+        let tree = world.place.tree();
+        let logs = tree.iter().filter(|(path, _)| path.starts_with(".context/audit/"));
+        let logs = logs.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
+        logs.collect::<String>()
+    };
+    let n = (0..MOST).find(|n| {
+        world.put_back();
+        let _ = world.run(&pin).on(Watch::new(*n, Fault::Dies));
+        let [acts, lines] = world.acts();
+        acts.len() > lines.len()
+    });
+    assert!(n.is_some(), "the command never dies between its two lines");
+    let report = world.run("verify --json").here().ok().json("ctx.verify");
+    let mut findings = report["findings"].as_array().unwrap().iter();
+    let is_mark = |finding: &&Value| finding["path"] == ".context/local/staging-act";
+    assert_eq!(findings.find(is_mark).unwrap()["code"], "unfinished");
+    let text = world.run(&format!("recover --as {BO}")).here().ok().stdout;
+    assert!(text.starts_with("pin of 1 staged entry added to the change log\n"), "{text}");
+    let verify = world.run("verify --json").here().ok().stdout;
+    assert!(!verify.contains("unfinished"), "{verify}");
+    let log = log(&world);
+    let line = log.lines().find(|line| line.contains("\"action\":\"pin\"")).unwrap();
+    let line: Value = serde_json::from_str(line).unwrap();
+    assert_eq!(line["principal"], ANA);
+    assert_eq!(line["principal_source"], "history");
+}
+
+#[test]
+fn the_next_act_completes_an_interrupted_one() {
+    let world = World::new();
+    let pin = format!("stage pin {}", world.uris[2]);
+    for n in 0..MOST {
+        world.put_back();
+        let watch = Watch::new(n, Fault::Dies);
+        let _ = world.run(&pin).on(watch.clone());
+        world.run(&format!("stage pin {} --as {BO}", world.uris[0])).here().ok();
+        world.has_a_line_for_each_act(&format!("{n}"));
+        if !watch.struck() {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_mark_that_names_no_act_adds_no_line() {
+    let world = World::new();
+    let uri = &world.uris[2];
+    world.run(&format!("stage pin {uri}")).here().ok();
+    let before = world.acts();
+    let path = ".context/local/staging-act";
+    let (at, ahead) = ("2026-12-24T10:00:00.000Z", "2099-01-01T00:00:00.000Z");
+    let mark = |act: &str, at: &str, staged: &str| {
+        format!(
+            "{{\"act\":\"{act}\",\"at\":\"{at}\",\"began\":\"{at}\",\"after\":null,\"staged\":{staged}}}"
+        )
+    };
+    for text in [
+        String::new(),
+        "[".repeat(100_000),
+        "x".repeat(9 << 20),
+        "{}".to_owned(),
+        mark("pin", at, &format!("[\"{uri}\"]")),
+        mark("discard", at, &format!("[\"{uri}\"]")),
+        mark("pin", ahead, &format!("[\"{uri}\"]")),
+        mark("stage", at, &format!("[\"{uri}\"]")),
+        mark("pin", at, "[\"../../x\",\"contextnest://staged/sources/none/0a1b2c3d-1\"]"),
+        mark("pin", at, "[]"),
+    ] {
+        world.place.write(path, &text);
+        let said = world.run("recover --json").here().ok().json("ctx.recover");
+        let shown = &text[..text.len().min(200)];
+        assert_eq!(said["completed_acts"].as_array().unwrap().len(), 0, "{shown}");
+        assert!(!world.place.has(path), "{shown}");
+        assert_eq!(world.acts(), before, "{shown}");
+        world.place.write(path, &text);
+        world.run(&format!("stage unpin {uri}")).here().ok();
+        world.run(&format!("stage pin {uri}")).here().ok();
+        assert!(!world.place.has(path), "{shown}");
+        world.has_a_line_for_each_act(shown);
+        world.put_back();
+        world.run(&format!("stage pin {uri}")).here().ok();
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `ctx recover` after a kill: wherever one of the verbs that write is killed, `recover --dry-run` lists
-//! what `recover` does, a second `recover` has nothing to do, `verify` finds nothing unfinished, and a
-//! content that was being erased is gone or still has its entry.
+//! what `recover` does, a second `recover` has nothing to do, `verify` finds nothing unfinished, a
+//! content that was being erased is gone or still has its entry, and the change log has one line for
+//! each act upon a staged entry, and no other (if changes are recorded).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -327,7 +328,45 @@ impl Ready {
             let said = self.run(&Arc::new(Watch::new(None)));
             return if said.exit == 0 { Ok(()) } else { Err(said.complaint().into()) };
         }
+        self.has_a_line_for_each_act()?;
         self.has_no_content_without_entry(&later)
+    }
+
+    /// The acts in the staging chains are those in the change log, each as often, if changes are
+    /// recorded.
+    fn has_a_line_for_each_act(&self) -> Result<()> {
+        let config = std::fs::read_to_string(self.root.join(".context/config.yaml"));
+        if !config.unwrap_or_default().contains("audit:") {
+            return Ok(());
+        }
+        let (mut acts, mut recorded) = (Vec::new(), Vec::new());
+        for path in files(&self.root)? {
+            let is_chain = path.starts_with(".context/staging/chains/");
+            if !is_chain && !path.starts_with(".context/audit/") {
+                continue;
+            }
+            let text = std::fs::read_to_string(self.root.join(&path))?;
+            for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+                let entry = &line["entry"];
+                match (is_chain, entry["writer"].as_str(), line["staged"].as_array()) {
+                    (true, Some(writer), _) => {
+                        let name = format!("{}-{}", &writer[..8], entry["seq"]);
+                        acts.push((line["kind"].to_string(), name));
+                    }
+                    (false, _, Some(staged)) => recorded.extend(staged.iter().map(|uri| {
+                        let name = uri.as_str().and_then(|uri| uri.rsplit('/').next());
+                        (line["action"].to_string(), name.unwrap_or_default().to_owned())
+                    })),
+                    _ => {}
+                }
+            }
+        }
+        acts.sort();
+        recorded.sort();
+        match acts == recorded {
+            true => Ok(()),
+            false => Err(format!("the chains have {acts:?}, the change log {recorded:?}").into()),
+        }
     }
 
     /// No file has the result of a source but those of live entries.

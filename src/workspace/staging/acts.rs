@@ -1,9 +1,9 @@
-//! Acts upon entries: a line in the actor's chain, and one in the change log (STAGE-12, STAGE-14).
+//! Acts upon entries, and who may do which (STAGE-12, STAGE-14).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::view::{Access, InForce, Judged, chains_of, judged};
-use crate::audit::{Change, StagedStep, changes};
+use crate::audit::StagedStep;
 use crate::index::staged::{Answering, KnownEntry, Sharing};
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
@@ -12,7 +12,7 @@ use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
-    self, Act, ActKind, EntryRef, Staged, StagedEntry, StagedName, StagingError, Unfinished,
+    Act, ActKind, EntryRef, MOST_ACTS, Staged, StagedEntry, StagedName, StagingError, Unfinished,
     remove_payloads,
 };
 use crate::stewards::Role;
@@ -96,22 +96,25 @@ impl<'d> Desk<'d> {
         }
     }
 
-    /// Appends an act upon entries to the actor's chains, durable.
-    pub(super) fn append(
+    /// Records an act of the actor upon entries, durable, for the holder of the lock of
+    /// [`Workspace::lock_to_act`].
+    pub(super) fn act(
         &self,
         workspace: &Workspace<'_>,
         entries: &[&StagedEntry],
-        at: Timestamp,
-        (kind, step): (ActKind, &StagedStep),
+        (kind, at): (ActKind, Timestamp),
+        reason: Option<&str>,
     ) -> Result<(), Failure> {
-        let mut by_source: BTreeMap<&DocumentId, Vec<_>> = BTreeMap::new();
-        for entry in entries {
-            let act = act_upon(entry, self.principal.as_str(), step);
-            by_source.entry(&entry.source).or_default().push(kind.line(act));
-        }
-        let random = workspace.environment.random;
-        for (source, lines) in by_source {
-            staging::append((self.vault, random), source, at, lines)?;
+        for entries in entries.chunks(MOST_ACTS) {
+            let staged = entries.iter().map(|entry| entry.name().to_string()).collect();
+            let reason = reason.map(str::to_owned);
+            let step = StagedStep { staged, reason, ..StagedStep::default() };
+            let mut by_source: BTreeMap<&DocumentId, Vec<_>> = BTreeMap::new();
+            for entry in entries {
+                let act = act_upon(entry, self.principal.as_str(), &step);
+                by_source.entry(&entry.source).or_default().push(kind.line(act));
+            }
+            workspace.record_act(self.vault, (kind, at), (step, by_source), None)?;
         }
         Ok(())
     }
@@ -141,7 +144,7 @@ impl Workspace<'_> {
         name: &StagedName,
         kind: ActKind,
     ) -> Result<Acted, Failure> {
-        let _lock = vault.lock(&self.holder()?)?;
+        let _lock = self.lock_to_act(vault)?;
         let sharing = match kind {
             ActKind::Discard => Sharing::Claims(self.now()?),
             _ => Sharing::Unasked,
@@ -167,7 +170,6 @@ impl Workspace<'_> {
         if unchanged {
             return Ok(Acted { entry, unchanged });
         }
-        let step = StagedStep { staged: vec![entry.name().to_string()], ..StagedStep::default() };
         // Of pins and unpins the last one counts: another clock may be ahead of this one.
         let last = entry.pin_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
         let at = match last.filter(|_| kind != ActKind::Discard) {
@@ -178,26 +180,12 @@ impl Workspace<'_> {
             ActKind::Discard => Some(Unfinished::begin(vault.files())?),
             _ => None,
         };
-        desk.append(self, &[&entry], at, (kind, &step))?;
+        desk.act(self, &[&entry], (kind, at), None)?;
         if let Some(unfinished) = unfinished {
             desk.remove(&[&entry])?;
             unfinished.end();
         }
-        let change = match kind {
-            ActKind::Pin => Change::Pin(step),
-            ActKind::Unpin => Change::Unpin(step),
-            _ => Change::Discard(step),
-        };
-        self.record_act(vault, change)?;
         Ok(Acted { entry, unchanged })
-    }
-
-    /// Records an act in the change log, where changes are recorded, for the holder of the write lock.
-    pub(super) fn record_act(&self, vault: &Vault, change: Change) -> Result<(), Failure> {
-        match changes::is_begun(vault) {
-            true => Ok(self.record_under_lock(vault, Some(change)).map(|_| ())?),
-            false => Ok(()),
-        }
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::acts::{Desk, refuse_promoted};
 use super::view::{InForce, Judged, chains_of, judged};
-use crate::audit::{Change, StagedStep};
 use crate::index::staged::{KnownEntry, Sharing};
 use crate::model::digest::Digest;
 use crate::model::layout::{LOCAL_DIR, RECOVERED, limit};
@@ -72,7 +71,7 @@ impl Workspace<'_> {
         (sweeps, is_done): (bool, bool),
     ) -> Result<Collected, Failure> {
         let _lock = match is_done {
-            true => Some(vault.lock(&self.holder()?)?),
+            true => Some(self.lock_to_act(vault)?),
             false => None,
         };
         let now = self.now()?;
@@ -101,12 +100,7 @@ impl Workspace<'_> {
             return Ok(Collected { entries, files: told(0) });
         }
         let unfinished = Unfinished::begin(vault.files())?;
-        if !due.is_empty() {
-            let staged = due.iter().map(|entry| entry.name().to_string()).collect();
-            let step = StagedStep { staged, ..StagedStep::default() };
-            desk.append(self, &due, now, (ActKind::Collect, &step))?;
-            self.record_act(vault, Change::Collect(step))?;
-        }
+        desk.act(self, &due, (ActKind::Collect, now), None)?;
         let unclaimed = unclaimed((vault, &desk.staged, desk.is_damaged), &due, (sweeps, now))?;
         let files = remove_payloads(vault.files(), &unclaimed)?;
         match sweeps && !desk.is_damaged {
@@ -178,7 +172,7 @@ impl Workspace<'_> {
         (reason, is_done): (&str, bool),
     ) -> Result<Erased, Failure> {
         let _lock = match is_done {
-            true => Some(vault.lock(&self.holder()?)?),
+            true => Some(self.lock_to_act(vault)?),
             false => None,
         };
         let desk = Desk::named(self, vault, (name, Sharing::All))?;
@@ -209,12 +203,9 @@ impl Workspace<'_> {
         }
         open.iter().try_for_each(|entry| refuse_promoted(entry))?;
         if is_done {
-            let staged = open.iter().map(|entry| entry.name().to_string()).collect();
-            let step =
-                StagedStep { staged, reason: Some(reason.to_owned()), ..StagedStep::default() };
             let erasure = Erasure::of(&named.name(), reason);
             let unfinished = Unfinished::begin_erasure(vault.files(), &erasure)?;
-            desk.append(self, &open, self.now()?, (ActKind::Erase, &step))?;
+            desk.act(self, &open, (ActKind::Erase, self.now()?), Some(reason))?;
             // What an interrupted command left may hold it, too.
             for temporary in vault.files().temporaries() {
                 vault.files().discard(&format!("{LOCAL_DIR}/{temporary}"));
@@ -222,9 +213,6 @@ impl Workspace<'_> {
             discard_recovered(vault, content.as_deref());
             desk.remove(&all)?;
             unfinished.end();
-            if !open.is_empty() {
-                self.record_act(vault, Change::Erase(step))?;
-            }
         }
         let path = raw.map(payload_path).unwrap_or_default();
         let removed = Some(path.clone()).filter(|_| content.is_some() && is_everywhere);

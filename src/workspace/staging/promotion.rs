@@ -2,7 +2,9 @@
 
 use super::acts::{Desk, act_upon};
 use super::view::{Judged, chains_of, content, judged};
-use crate::audit::{Change, Event, Logs, StagedStep, changes};
+use std::collections::BTreeMap;
+
+use crate::audit::StagedStep;
 use crate::chain::replay;
 use crate::document::Document;
 use crate::document::edit::Edit;
@@ -14,18 +16,16 @@ use crate::govern::{self, Author, Mode, NewDocument, Outcome, Request, Which};
 use crate::index::staged::{KnownEntry, Sharing};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
-use crate::model::layout::AUDIT_DIR;
 use crate::model::number::Version;
 use crate::model::tag::Tag;
 use crate::policy::{NotMade, version_made};
 use crate::recover::CompletedPromotion;
 use crate::report::failure::{Code, Failure};
-use crate::staging::{self, ActKind, Promoting, StagedEntry, StagedName};
+use crate::staging::{ActKind, Promoting, StagedEntry, StagedName};
 use crate::stewards::Role;
 use crate::trust;
 use crate::txn::UncommittedFile;
 use crate::vault::Vault;
-use crate::vault::files::FileError;
 use crate::workspace::Workspace;
 use crate::workspace::governance::is_governed;
 
@@ -162,14 +162,16 @@ impl Workspace<'_> {
         let unfinished = |why: Failure| {
             why.hint("the document was made; run the same command again to record the promotion")
         };
-        let _lock = vault.lock(&self.holder()?).map_err(|why| unfinished(why.into()))?;
+        let _lock = self.lock_to_act(vault).map_err(unfinished)?;
         let desk = Desk::named(self, vault, (name, Sharing::Unasked)).map_err(unfinished)?;
         let Some(entry) = desk.staged.find(name).cloned() else {
             let message = format!("the entry `{name}` went away meanwhile");
             return Err(unfinished(Failure::new(Code::UnknownStaged, message)));
         };
-        let lacks = Lacks::of(vault, &entry, id).map_err(unfinished)?;
-        self.complete_promotion(vault, &entry, ((id, version), None, lacks)).map_err(unfinished)
+        match is_promoted_to(&entry, id) {
+            true => Ok(()),
+            false => self.act_promoted(vault, &entry, (id, version), None).map_err(unfinished),
+        }
     }
 
     /// Completes the promotions that were interrupted after their document was made, as acts of the
@@ -190,7 +192,7 @@ impl Workspace<'_> {
             return Ok(Vec::new());
         }
         let _lock = match is_done {
-            true => Some(vault.lock(&self.holder()?)?),
+            true => Some(self.lock_to_act(vault)?),
             false => None,
         };
         let mut settled = Vec::new();
@@ -202,15 +204,13 @@ impl Workspace<'_> {
             });
             if let Some((name, document)) = names
                 && let Some((entry, version, who)) = made(vault, &name, &document)?
+                && !is_promoted_to(&entry, &document)
             {
-                let lacks = Lacks::of(vault, &entry, &document)?;
                 if is_done {
-                    let made = ((&document, version), Some(who.as_str()), lacks);
-                    self.complete_promotion(vault, &entry, made)?;
+                    self.act_promoted(vault, &entry, (&document, version), Some(&who))?;
                 }
                 let entry = entry.name().to_string();
-                let is_open = lacks.act || lacks.line;
-                settled.extend(is_open.then_some(CompletedPromotion { entry, document, version }));
+                settled.push(CompletedPromotion { entry, document, version });
             }
             if is_done {
                 mark.end(vault.files());
@@ -219,13 +219,14 @@ impl Workspace<'_> {
         Ok(settled)
     }
 
-    /// Records what the record of a promotion lacks, for the holder of the write lock. `made_by` is the
-    /// principal of an interrupted command.
-    fn complete_promotion(
+    /// Records that an entry became a document, for the holder of the lock of [`Self::lock_to_act`].
+    /// `made_by` is the principal of an interrupted command.
+    fn act_promoted(
         &self,
         vault: &Vault,
         entry: &StagedEntry,
-        ((id, version), made_by, lacks): ((&DocumentId, Version), Option<&str>, Lacks),
+        (id, version): (&DocumentId, Version),
+        made_by: Option<&str>,
     ) -> Result<(), Failure> {
         let step = StagedStep {
             staged: vec![entry.name().to_string()],
@@ -233,49 +234,18 @@ impl Workspace<'_> {
             document_version: Some(version.0),
             reason: None,
         };
-        if lacks.act {
-            let who = match made_by {
-                Some(who) => who.to_owned(),
-                None => self.principal(vault.root(), None)?.0.to_string(),
-            };
-            let lines = vec![ActKind::Promote.line(act_upon(entry, &who, &step))];
-            let random = self.environment.random;
-            staging::append((vault, random), &entry.source, self.now()?, lines)?;
-        }
-        if lacks.line {
-            self.record_made_by(vault, Some(Change::Promote(step)), made_by)?;
-        }
-        Ok(())
+        let who = match made_by {
+            Some(who) => who.to_owned(),
+            None => self.principal(vault.root(), None)?.0.to_string(),
+        };
+        let line = ActKind::Promote.line(act_upon(entry, &who, &step));
+        let lines = BTreeMap::from([(&entry.source, vec![line])]);
+        self.record_act(vault, (ActKind::Promote, self.now()?), (step, lines), made_by)
     }
 }
 
-/// What the record of a promotion lacks.
-#[derive(Clone, Copy)]
-struct Lacks {
-    act: bool,
-    /// The line of the change log, if changes are recorded.
-    line: bool,
-}
-
-impl Lacks {
-    fn of(vault: &Vault, entry: &StagedEntry, id: &DocumentId) -> Result<Self, Failure> {
-        let act = !entry.promoted.iter().any(|promotion| promotion.document == *id);
-        let mut line = changes::is_begun(vault);
-        // A line follows its act.
-        if !act && line {
-            let name = entry.name().to_string();
-            let read = Logs::of_changes(vault).and_then(|logs| {
-                logs.each(&mut |found| {
-                    if let Event::Change(Change::Promote(step)) = &found.event {
-                        line &= step.document.as_deref() != Some(id.as_str())
-                            || !step.staged.contains(&name);
-                    }
-                })
-            });
-            read.map_err(FileError::io("read", AUDIT_DIR))?;
-        }
-        Ok(Self { act, line })
-    }
+fn is_promoted_to(entry: &StagedEntry, id: &DocumentId) -> bool {
+    entry.promoted.iter().any(|promotion| promotion.document == *id)
 }
 
 /// The entry of a name, the version of a document that was made of it, and the principal who made
