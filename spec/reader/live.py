@@ -31,8 +31,8 @@ def verify(root, now):
     for path in v.strays:
         v.find("foreign-record" if v.foreign_end and path in FILES else "unfinished", path=path)
     local = v.path(".context/local")
-    names = sorted(os.listdir(local)) if os.path.isdir(local) and not os.path.islink(local) else []
-    for name in names:
+    is_folder = os.path.isdir(local) and not os.path.islink(local)
+    for name in map(os.fsdecode, sorted(os.listdir(local)) if is_folder else []):
         if name == "staging-act" or name.startswith("promoting-"):
             v.find("unfinished", path=f".context/local/{name}")
     artifacts = {}
