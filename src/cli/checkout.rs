@@ -36,7 +36,7 @@ pub(super) fn run(args: &Checkout, session: &mut Session<'_>) -> Result<Answer, 
     session.recording.class = Some(Class::Set);
     let (checkpoint, folder) = (args.number, args.dir.display().to_string());
     let artifacts = checkout.len();
-    session.note_unreadable(&snapshot);
+    session.note_unreadable(&snapshot)?;
     if session.ui.json {
         session.ui.report(&CheckoutReport { checkpoint, folder, artifacts });
     } else {

@@ -92,7 +92,7 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
             let at = Snapshot::at(&vault, &chronicle, Some(*number))?;
             let state = at.state()?;
             session.recording.listed = Some(state.len());
-            session.note_unreadable(&at);
+            session.note_unreadable(&at)?;
             show(session, entry, state, &head);
         }
         Part::Diff { older, newer } => {

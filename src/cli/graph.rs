@@ -40,7 +40,7 @@ pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Fai
     let sites = snapshot.sites_or(&mut all.withheld);
     let graph = listing::graph(&mut all.documents, sites);
     session.recording.listed = Some(all.documents.len());
-    session.note_unreadable(&snapshot);
+    session.note_unreadable(&snapshot)?;
     if let Some(limit) = args.hubs {
         let hubs = hubs(&graph, limit);
         print_hubs(session, &HubsReport::new(checkpoint, &all, &hubs));

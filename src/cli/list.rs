@@ -71,7 +71,7 @@ fn all(args: &List, session: &mut Session<'_>, places: Places<'_>) -> Result<Ans
     let (vault, source) = places;
     let at = session.workspace.checkpoint_at(places, args.at.moment())?;
     let snapshot = Snapshot::of(vault, source, at)?;
-    session.note_unreadable(&snapshot);
+    session.note_unreadable(&snapshot)?;
     let page = snapshot.page((0, args.limit.entries().unwrap_or(usize::MAX)))?;
     let (listed, withheld) = match session.ui.json {
         true => {

@@ -68,7 +68,7 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
     let limit = if session.ui.json { args.limit } else { args.limit.or(LISTED) };
     let (undedicated, unowned) = (report.undedicated.len(), report.unowned.len());
     let omitted = limit.first(&mut report.undedicated) + limit.first(&mut report.unowned);
-    session.note_unreadable(&snapshot);
+    session.note_unreadable(&snapshot)?;
     if session.ui.json {
         session.ui.report(&limit::report(report, omitted));
     } else {

@@ -108,7 +108,7 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     }
     let has_instructions = args.has_instructions();
     let resolved = session.ask(|call, _| call.resolve(&vault, planned, has_instructions))?;
-    let context = resolved.context(args.budget, args.tokenizer.unwrap_or_default());
+    let context = resolved.context(args.budget, args.tokenizer.unwrap_or_default())?;
     let with_contents = args.bodies || args.format.is_some();
     let beside =
         session.ask(|call, _| call.beside(&vault, &resolved, (&context, with_contents)))?;

@@ -191,9 +191,13 @@ impl<'w> Session<'w> {
 
     /// Says how many documents the reader may not read, without naming one; before the report, which
     /// has the number in JSON.
-    pub(super) fn note_unreadable(&mut self, snapshot: &Snapshot<'_>) {
-        self.call.count_unreadable(snapshot);
+    ///
+    /// # Errors
+    /// What the checkpoint holds is not known.
+    pub(super) fn note_unreadable(&mut self, snapshot: &Snapshot<'_>) -> Result<(), Failure> {
+        self.call.count_unreadable(snapshot)?;
         self.tell();
+        Ok(())
     }
 
     /// Notes Markdown files that are not documents because of their folder, which a command that found

@@ -186,8 +186,10 @@ impl Index {
                         Some((ended, self.checkpoint(ended)?.0))
                     }
                 };
-                let (version, born) = (self.row(row)?.version, CheckpointNumber(born.into()));
-                lives.push(Life { version, born, ended });
+                let row = self.row(row)?;
+                let chain_hash = Digest::from_bytes(row.chain_hash);
+                let born = CheckpointNumber(born.into());
+                lives.push(Life { version: row.version, chain_hash, born, ended });
             }
         }
         Ok(lives)
@@ -215,6 +217,8 @@ impl Index {
 pub(crate) struct Life {
     /// The version.
     pub(crate) version: Version,
+    /// The hash by which checkpoints seal it.
+    pub(crate) chain_hash: Digest,
     /// The first checkpoint in which it holds.
     pub(crate) born: CheckpointNumber,
     /// The first after that in which it does not, and when that was made.

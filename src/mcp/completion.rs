@@ -253,7 +253,7 @@ fn selectors(call: &mut Call<'_>, value: &str) -> Result<CompleteResult, Failure
     }
     if last.is_empty() || "pack:".starts_with(last) || last.starts_with("pack:") {
         let (snapshot, packs) = call.packs((&vault, &source), None)?;
-        call.count_unreadable(&snapshot);
+        call.count_unreadable(&snapshot)?;
         let ids = packs.usable.iter().map(|sealed| sealed.pack.id.clone());
         let is_one = |id: &String| packs.find(id, snapshot.checkpoint()).is_ok();
         let mut ids: Vec<String> = ids.filter(is_one).collect();

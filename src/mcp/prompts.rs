@@ -249,7 +249,7 @@ fn listed(
 ) -> Result<(Vec<Prompt>, Found), Failure> {
     let (vault, source) = places(call, packs::NEED)?;
     let (snapshot, packs) = call.packs((&vault, &source), start.pinned())?;
-    call.count_unreadable(&snapshot);
+    call.count_unreadable(&snapshot)?;
     let checkpoint = snapshot.checkpoint();
     // Two packs with one id are no pack.
     let one = |id: &str| packs.find(id, checkpoint).is_ok();

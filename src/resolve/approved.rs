@@ -82,7 +82,7 @@ impl Snapshot<'_> {
         let files = self.vault.files();
         let is_approved = match self.map.index() {
             Some(at) => {
-                let held = self.map.recorded(self, id).ok().flatten();
+                let held = self.recorded(id).ok().flatten();
                 held.map_or(!at.lost().contains(&id.as_str()), |recorded| recorded.is_approved)
             }
             None => false,

@@ -14,6 +14,7 @@ use super::portion::{Frame, Line, Mark, Portion};
 use super::tokens::Tokenizer;
 use super::{Ranking, Resolution, Snapshot};
 use crate::audit::Traced;
+use crate::checkpoint::fault::LogError;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
@@ -44,16 +45,20 @@ pub struct Question {
 
 impl Question {
     /// A selector in canonical form, asked of a snapshot.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
     pub fn new(
         snapshot: &Snapshot<'_>,
         selector: String,
         class: Class,
         backend: Option<String>,
-    ) -> Self {
+    ) -> Result<Self, LogError> {
         let (hash, at) = (snapshot.hash(), snapshot.made_at());
-        let may_not_read = snapshot.is_limited().then(|| snapshot.unreadable_count());
+        let may_not_read =
+            snapshot.is_limited().then(|| snapshot.unreadable_count()).transpose()?;
         let checkpoint = snapshot.checkpoint();
-        Self { selector, class, backend, checkpoint, hash, at, may_not_read }
+        Ok(Self { selector, class, backend, checkpoint, hash, at, may_not_read })
     }
 }
 

@@ -310,7 +310,7 @@ impl<'v> Snapshot<'v> {
     /// # Errors
     /// An index turned out to be damaged, and the log cannot be relied on.
     pub fn state(&self) -> Result<&PublishedSet, LogError> {
-        self.map.state(self)
+        self.readable()?.state(self)
     }
 
     /// The published documents, in byte order.
@@ -338,7 +338,7 @@ impl<'v> Snapshot<'v> {
     /// # Errors
     /// As [`Snapshot::state`].
     pub fn holds(&self, id: &DocumentId) -> Result<bool, LogError> {
-        Ok(self.map.recorded(self, id)?.is_some())
+        Ok(self.recorded(id)?.is_some())
     }
 
     /// The configuration as the checkpoint seals it.
@@ -378,9 +378,11 @@ impl<'v> Snapshot<'v> {
         self.settings.get_or_init(|| Settings::of(self, &self.sealed_config()))
     }
 
-    /// The index as the checkpoint has its documents read, while it can be believed.
+    /// The index as the checkpoint has its documents read, while it can be believed, and the reader may
+    /// read all that it holds.
     fn index(&self) -> Option<At<'v>> {
-        Some(self.map.index()?.under(self.markup()))
+        let index = self.map.index().filter(|_| self.limits.is_none())?;
+        Some(index.under(self.markup()))
     }
 
     /// The name of the vault as the checkpoint seals it, else that of its folder: so that no answer
@@ -417,9 +419,11 @@ impl<'v> Snapshot<'v> {
         whoever: bool,
         serve: impl FnOnce(Version, &Digest, &Recorded) -> Result<T, ChainError>,
     ) -> Option<Result<T, Withheld>> {
-        let hidden = self.limits.as_ref().and_then(|limits| limits.hidden(id)).copied();
-        let hidden = hidden.filter(|_| whoever);
-        let served = match self.map.recorded(self, id).map(|found| found.or(hidden)) {
+        let recorded = match whoever {
+            true => self.map.recorded(self, id),
+            false => self.recorded(id),
+        };
+        let served = match recorded {
             Ok(None) => Err(self.removed_unapproved(id)?),
             Ok(Some(recorded)) => match recorded.mark.sealed() {
                 Some((version, hash)) => serve(version, &hash, &recorded),
@@ -434,14 +438,14 @@ impl<'v> Snapshot<'v> {
     /// with these and the files of its history it is decided what is served, and whether anything
     /// is. `None` in a log of whole maps, where later checkpoints decide too.
     pub(crate) fn sealed(&self, id: &DocumentId) -> Option<(Version, Digest, Option<Timestamp>)> {
-        let recorded = self.map.recorded(self, id).ok().flatten().filter(|_| !self.full_log)?;
+        let recorded = self.recorded(id).ok().flatten().filter(|_| !self.full_log)?;
         let (version, chain_hash) = recorded.mark.sealed()?;
         Some((version, chain_hash, recorded.sealed_at))
     }
 
     /// The version that the checkpoint records of an artifact, whatever is wrong with it.
     pub(crate) fn recorded_version(&self, id: &DocumentId) -> Option<Version> {
-        self.map.recorded(self, id).ok().flatten()?.mark.version
+        self.recorded(id).ok().flatten()?.mark.version
     }
 
     fn serve(

@@ -70,7 +70,7 @@ impl Snapshot<'_> {
     /// # Errors
     /// As [`Snapshot::state`].
     pub(crate) fn hash_of(&self, id: &DocumentId) -> Result<Option<Digest>, LogError> {
-        let recorded = self.map.recorded(self, id)?;
+        let recorded = self.recorded(id)?;
         Ok(recorded.and_then(|recorded| recorded.mark.sealed()).map(|(_, hash)| hash))
     }
 }

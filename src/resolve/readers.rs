@@ -4,6 +4,7 @@
 //! counted: to everything that asks a snapshot, a document that may not be read is not there.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
@@ -40,12 +41,19 @@ pub(crate) struct Readers {
     lost: Vec<(DocumentId, Sealed)>,
 }
 
-/// What of a checkpoint may not be read.
+/// Who reads a checkpoint, of which some may not be read.
 #[derive(Debug)]
 pub(super) struct Limits {
     readers: Readers,
-    /// What the checkpoint records of the artifacts that may not be read.
-    hidden: HashMap<DocumentId, Recorded>,
+    /// What may be read and what not, once all of the checkpoint was asked for.
+    parts: OnceLock<Parts>,
+}
+
+/// What of a checkpoint may be read, and what may not.
+#[derive(Debug)]
+struct Parts {
+    readable: Map<'static>,
+    hidden: HashSet<DocumentId>,
 }
 
 impl Readers {
@@ -62,6 +70,11 @@ impl Readers {
         };
         if is_open {
             return Ok(None);
+        }
+        if let Some(records) = source.rules_recorded()
+            && let Some((head, ..)) = source.head(vault)
+        {
+            return Self::upon(vault, head, &InForce::of(vault.files(), &records));
         }
         Self::of_log(vault, &source.log(vault)?.sound()?)
     }
@@ -218,17 +231,14 @@ fn last_readable(vault: &Vault) -> Option<Config> {
 }
 
 impl Limits {
-    pub(super) fn hidden(&self, id: &DocumentId) -> Option<&Recorded> {
-        self.hidden.get(id)
-    }
-
     pub(super) fn readers(&self) -> &Readers {
         &self.readers
     }
 }
 
 impl<'v> Snapshot<'v> {
-    /// The same without what a reader may not read.
+    /// The same without what a reader may not read. With an index the texts are judged when they are asked
+    /// for.
     ///
     /// # Errors
     /// As [`Snapshot::state`].
@@ -237,33 +247,76 @@ impl<'v> Snapshot<'v> {
         // These are read from governance files, whoever reads.
         self.settings();
         self.names.get_or_init(|| self.authorities().ok());
-        let all: Vec<DocumentId> = self.state()?.iter().map(|(id, _)| id.clone()).collect();
+        let limited = Self { limits: Some(Limits { readers, parts: OnceLock::new() }), ..self };
+        if limited.map.index().is_none() {
+            limited.readable()?;
+        }
+        Ok(limited)
+    }
+
+    /// What the checkpoint records and the reader may read.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub(super) fn readable(&self) -> Result<&Map<'v>, LogError> {
+        match &self.limits {
+            Some(limits) => Ok(&self.parts(limits)?.readable),
+            None => Ok(&self.map),
+        }
+    }
+
+    fn parts<'s>(&self, limits: &'s Limits) -> Result<&'s Parts, LogError> {
+        if let Some(parts) = limits.parts.get() {
+            return Ok(parts);
+        }
+        let all: Vec<DocumentId> = self.map.state(self)?.iter().map(|(id, _)| id.clone()).collect();
         let judge = |id: DocumentId| {
-            let is_readable = readers.by_id(&id).unwrap_or_else(|| self.may_by_tags(&readers, &id));
-            let recorded = self.map.recorded(&self, &id)?;
+            let is_readable = self.judged(&limits.readers, &id);
+            let recorded = self.map.recorded(self, &id)?;
             Ok(recorded.map(|recorded| (id, recorded, is_readable)))
         };
         let judged: Result<Vec<_>, LogError> = all.into_par_iter().map(judge).collect();
         let (readable, hidden): (Vec<_>, Vec<_>) =
             judged?.into_iter().flatten().partition(|(_, _, is_readable)| *is_readable);
-        let without = |(id, recorded, _)| (id, recorded);
         let approved = readable.iter().filter(|(_, recorded, _)| recorded.is_approved);
         let approved = approved.map(|(id, ..)| id.clone()).collect();
-        let hidden = hidden.into_iter().map(without).collect();
-        let bound = self.state()?.bound().clone();
-        let map = Map::of_recorded(readable.into_iter().map(without), bound, approved);
-        Ok(Self { map, limits: Some(Limits { readers, hidden }), ..self })
+        let bound = self.map.state(self)?.bound().clone();
+        let without = |(id, recorded, _)| (id, recorded);
+        let readable = Map::of_recorded(readable.into_iter().map(without), bound, approved);
+        let hidden = hidden.into_iter().map(|(id, ..)| id).collect();
+        Ok(limits.parts.get_or_init(|| Parts { readable, hidden }))
+    }
+
+    /// What the checkpoint records of one artifact, if the reader may read it.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub(super) fn recorded(&self, id: &DocumentId) -> Result<Option<Recorded>, LogError> {
+        match &self.limits {
+            Some(limits) if limits.parts.get().is_none() && self.map.index().is_some() => {
+                let is_readable = self.judged(&limits.readers, id);
+                Ok(self.map.recorded(self, id)?.filter(|_| is_readable))
+            }
+            _ => self.readable()?.recorded(self, id),
+        }
+    }
+
+    /// Whether a reader may read what the checkpoint holds of an artifact.
+    fn judged(&self, readers: &Readers, id: &DocumentId) -> bool {
+        readers.by_id(id).unwrap_or_else(|| self.may_by_tags(readers, id))
     }
 
     /// Whether a document may be read whose tags decide that. One whose tags are not known may not.
     fn may_by_tags(&self, readers: &Readers, id: &DocumentId) -> bool {
-        if self.markup() == Markup::Unknown {
+        let markup = self.markup();
+        if markup == Markup::Unknown {
             return false;
         }
-        if let Some(Ok(Some(held))) = self.index().map(|at| at.get(id.as_str())) {
+        if let Some(Ok(Some(held))) = self.map.index().map(|at| at.under(markup).get(id.as_str())) {
             return held.metadata.is_some_and(|metadata| readers.may(id, &metadata.tags));
         }
-        matches!(self.get(id), Some(Ok(served)) if readers.may(id, &served.fields.tags))
+        let serve = |version, hash: &_, recorded: &_| self.serve(id, version, hash, recorded);
+        matches!(self.found(id, true, serve), Some(Ok(served)) if readers.may(id, &served.fields.tags))
     }
 
     /// The governance files whose damage hides everything from this reader. Every answer names them:
@@ -282,39 +335,42 @@ impl<'v> Snapshot<'v> {
         self.limits.is_some()
     }
 
-    /// Whether the reader may not read everything that the log names.
+    /// Returns true unless the reader may read everything that the log names, as far as that is known.
     pub(crate) fn hides_anything(&self) -> bool {
-        let everywhere = |readers: &Readers| readers.may(&DocumentId::config(), &[]);
-        self.limits
-            .as_ref()
-            .is_some_and(|limits| !limits.hidden.is_empty() || !everywhere(&limits.readers))
+        let Some(limits) = &self.limits else { return false };
+        let is_everywhere = limits.readers.may(&DocumentId::config(), &[]);
+        !is_everywhere || self.parts(limits).map_or(true, |parts| !parts.hidden.is_empty())
     }
 
     /// What the reader may be told; none where that is everything that the log names.
     pub(crate) fn told(&self) -> Result<Option<Told>, LogError> {
-        let Some(limits) = self.limits.as_ref().filter(|_| self.hides_anything()) else {
+        let Some(limits) = &self.limits else { return Ok(None) };
+        if !self.hides_anything() {
             return Ok(None);
-        };
+        }
+        let hidden = self.parts(limits)?.hidden.iter().map(|id| (id.clone(), false));
         let readable = self.state()?.iter().map(|(id, _)| (id.clone(), true));
-        let hidden = limits.hidden.keys().map(|id| (id.clone(), false));
         let held = readable.chain(hidden).collect();
         Ok(Some(Told { readers: limits.readers.clone(), held }))
     }
 
     /// How many documents of the checkpoint may not be read.
-    pub(crate) fn unreadable_count(&self) -> usize {
-        let hidden = self.limits.iter().flat_map(|limits| limits.hidden.keys());
-        hidden.filter(|id| id.is_document()).count()
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub(crate) fn unreadable_count(&self) -> Result<usize, LogError> {
+        let Some(limits) = &self.limits else { return Ok(0) };
+        Ok(self.parts(limits)?.hidden.iter().filter(|id| id.is_document()).count())
     }
 
     /// Whether the reader may be told that there is an artifact of this id. One that the checkpoint
     /// does not hold is judged by its id alone.
     pub(crate) fn may_name(&self, id: &DocumentId) -> bool {
         let Some(limits) = &self.limits else { return true };
-        match self.holds(id) {
-            Ok(true) => true,
-            Ok(false) if !limits.hidden.contains_key(id) => limits.readers.by_id(id) == Some(true),
-            _ => false,
+        match self.map.recorded(self, id) {
+            Ok(Some(_)) => self.holds(id).unwrap_or(false),
+            Ok(None) => limits.readers.may_know(id),
+            Err(_) => false,
         }
     }
 
@@ -322,12 +378,16 @@ impl<'v> Snapshot<'v> {
     /// artifact that the checkpoint holds, that must be readable, too, if `is_step`.
     pub(crate) fn may_read(&self, id: &DocumentId, text: &str, is_step: bool) -> bool {
         let Some(limits) = &self.limits else { return true };
-        let is_hidden = is_step && limits.hidden.contains_key(id);
-        !is_hidden && limits.readers.may_read(id, text)
+        let is_hidden = || match self.map.recorded(self, id) {
+            Ok(Some(_)) => !self.holds(id).unwrap_or(false),
+            Ok(None) => false,
+            Err(_) => true,
+        };
+        !(is_step && is_hidden()) && limits.readers.may_read(id, text)
     }
 }
 
-impl Map<'_> {
+impl Map<'static> {
     /// What of a checkpoint may be read.
     fn of_recorded(
         recorded: impl Iterator<Item = (DocumentId, Recorded)>,

@@ -1,5 +1,6 @@
 //! Where a snapshot is taken from: an index that is as new as the log, or the log itself.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -8,7 +9,8 @@ use super::{SealedConfig, Snapshot};
 use crate::checkpoint::event::Event;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
-use crate::checkpoint::state::PublishedSet;
+use crate::checkpoint::record::{Record, Removal, Seal};
+use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::index::{self, At, Damaged, Index, Life};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -127,6 +129,31 @@ impl CheckpointSource {
     pub(crate) fn lives(&self, id: &DocumentId) -> Option<Vec<Life>> {
         let index = self.index.as_ref()?;
         index.lives(id.as_str()).inspect_err(|Damaged| index.discard()).ok()
+    }
+
+    /// What the checkpoints record of the configuration and of `stewards.yaml`; `None` where the log must
+    /// be asked.
+    pub(super) fn rules_recorded(&self) -> Option<HashMap<DocumentId, Record>> {
+        let index = self.index.as_ref()?;
+        let record = |id: &DocumentId| {
+            let mut record = Record::default();
+            let mut lives = self.lives(id)?;
+            lives.sort_unstable_by_key(|life| life.born);
+            for (n, life) in lives.iter().enumerate() {
+                let (at, _) = index.made(life.born)?;
+                let mark = Mark::new(life.version, life.chain_hash);
+                record.seals.push(Seal { checkpoint: life.born, at, mark });
+                // A checkpoint that sets the file does not remove it.
+                let is_followed =
+                    |(ended, _): &(_, _)| lives.get(n + 1).is_some_and(|next| next.born == *ended);
+                let removed = life.ended.filter(|ended| !is_followed(ended));
+                let removal = removed.map(|(checkpoint, at)| Removal { checkpoint, at });
+                record.removals.extend(removal);
+            }
+            Some(record)
+        };
+        let ids = [DocumentId::config(), DocumentId::stewards()].into_iter();
+        ids.map(|id| record(&id).map(|record| (id, record))).collect()
     }
 
     /// What each checkpoint did, in numbers.

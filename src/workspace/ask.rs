@@ -7,6 +7,7 @@ use super::name::{is_uri, pinned};
 use super::search::{self, OnSlow};
 use super::version;
 use super::{Workspace, unknown};
+use crate::checkpoint::fault::LogError;
 use crate::document::links::last_segment;
 use crate::live;
 use crate::model::hint::{Call, Hint, Verb};
@@ -104,7 +105,10 @@ impl<'v> Asked<'v> {
     }
 
     /// What the answer is to.
-    pub(crate) fn question(&self) -> Question {
+    ///
+    /// # Errors
+    /// What the checkpoint holds is not known.
+    pub(crate) fn question(&self) -> Result<Question, LogError> {
         let (class, backend) = (self.plan.class(), self.plan.backend.clone());
         Question::new(&self.snapshot, self.selector.to_string(), class, backend)
     }

@@ -112,10 +112,8 @@ impl Workspace<'_> {
         }
         let is_of_published = vault.reader().is_of_published();
         // What a reader may not know of is no hint either.
-        if let Ok(log) = crate::trust::open_log(vault)
-            && let Ok(chronicle) = log.sound()
-        {
-            match Snapshot::at(vault, &chronicle, None) {
+        if let Ok(source) = versions_of(vault) {
+            match Snapshot::of(vault, &source, None) {
                 // What is published is not unknown, even if all its files are gone.
                 Ok(head)
                     if head.may_name(&id)
@@ -170,23 +168,16 @@ impl Workspace<'_> {
     /// # Errors
     /// The reader may not know of it.
     pub(crate) fn nameable(&self, vault: &Vault, id: DocumentId) -> Result<DocumentId, Failure> {
-        let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ()).ok();
-        // Where an index says that everybody may read, the log need not be read.
-        let is_open = |source: &CheckpointSource| {
-            source.is_indexed()
-                && Snapshot::of(vault, source, None).is_ok_and(|head| !head.is_limited())
-        };
-        if source.as_ref().is_some_and(is_open) {
-            return Ok(id);
-        }
-        let log = source.as_ref().and_then(|source| source.log(vault).ok());
-        match log.and_then(|log| log.sound().ok()) {
-            Some(chronicle) => check_name(&Snapshot::at(vault, &chronicle, None)?, &id)?,
-            None if is_limited_at_last(vault) => {
+        let source = versions_of(vault);
+        let head = source.as_ref().ok().map(|source| Snapshot::of(vault, source, None));
+        match head {
+            Some(Ok(head)) => check_name(&head, &id)?,
+            Some(Err(why @ LogError::NoReader)) => return Err(why.into()),
+            _ if is_limited_at_last(vault) => {
                 return Err(Failure::unknown_id(id.as_str(), None));
             }
             // What reads the log says what is wrong with it.
-            None => {}
+            _ => {}
         }
         Ok(id)
     }
@@ -241,9 +232,10 @@ impl Workspace<'_> {
     /// looked for.
     fn named_by_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         let Ok(id) = text.parse::<DocumentId>() else {
-            let log = crate::trust::open_log(vault)?;
-            return Err(match log.sound() {
-                Ok(chronicle) => unknown(&Snapshot::at(vault, &chronicle, None)?, text)?,
+            let source = versions_of(vault)?;
+            return Err(match Snapshot::of(vault, &source, None) {
+                Ok(head) => unknown(&head, text)?,
+                Err(why @ LogError::NoReader) => return Err(why.into()),
                 Err(_) => Failure::unknown_id(text, None),
             });
         };
@@ -410,6 +402,11 @@ impl Workspace<'_> {
         let here = here.filter(is_in_folder);
         id_of_path(here.as_deref().and_then(Path::to_str).unwrap_or(text))
     }
+}
+
+/// What says which versions are published.
+fn versions_of(vault: &Vault) -> Result<CheckpointSource, LogError> {
+    CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())
 }
 
 /// The id of a file of the vault.

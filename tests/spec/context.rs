@@ -52,7 +52,7 @@ fn a_block_names_the_source_of_each_text() {
             instructions: &instructions,
             ..Shape::default()
         };
-        let block = Context::new(question, &resolution, shape).to_markdown();
+        let block = Context::new(question.unwrap(), &resolution, shape).to_markdown();
         assert_eq!(block, case.block, "{}", case.name);
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let mut asked = session.workspace.ask_for_sources((&vault, &source), ALL, at)?;
     let mut all = asked.resolve(&vault)?;
     let checkpoint = asked.snapshot.checkpoint();
-    session.note_unreadable(&asked.snapshot);
+    session.note_unreadable(&asked.snapshot)?;
     all.documents.sort_by(|a, b| a.id.cmp(&b.id));
     let omitted = args.limit.first(&mut all.documents);
     session.recording.listed = Some(all.documents.len());

@@ -55,7 +55,7 @@ pub(super) fn run(args: &Order, session: &mut Session<'_>) -> Result<Answer, Fai
     }
     document::note(session, asked.plan.backend.as_deref(), &notes);
     if asked.plan.class() == Class::Set {
-        session.note_unreadable(&asked.snapshot);
+        session.note_unreadable(&asked.snapshot)?;
     }
     let answer = session.answer(&resolution.withheld);
     Ok(if plan.is_complete() { answer } else { Answer::No })

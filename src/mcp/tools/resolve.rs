@@ -160,7 +160,7 @@ impl Wanted {
         shape: Shape<'_>,
     ) -> Result<Answer, Failure> {
         let budget = shape.budget;
-        let context = resolved.context_of(shape).unnamed();
+        let context = resolved.context_of(shape)?.unnamed();
         let beside = call.beside(vault, resolved, (&context, self.bodies))?;
         let detail = Detail {
             bodies: self.bodies,

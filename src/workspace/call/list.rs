@@ -75,7 +75,7 @@ impl Call<'_> {
         let at = self.workspace.checkpoint_at((vault, source), at)?;
         let Some(text) = selector else {
             let snapshot = Snapshot::of(vault, source, at)?;
-            self.count_unreadable(&snapshot);
+            self.count_unreadable(&snapshot)?;
             let page = snapshot.page((skipped, most.unwrap_or(usize::MAX)))?;
             let (all, omitted) = (page.whole(), page.omitted);
             self.recording.listed = Some(all.documents.len());
@@ -86,7 +86,7 @@ impl Call<'_> {
         let mut all = asked.resolve(vault)?;
         let notes = asked.notes(&all)?;
         if asked.plan.class() == Class::Set {
-            self.count_unreadable(&asked.snapshot);
+            self.count_unreadable(&asked.snapshot)?;
         }
         let documents = &mut all.documents;
         documents.drain(..skipped.min(documents.len()));

@@ -72,7 +72,7 @@ impl Call<'_> {
     ) -> Result<MapReport<'m>, Failure> {
         let map = MapReport::new(&mapped.snapshot, &mapped.overview, &mapped.packs, extent)?;
         self.recording.listed = Some(map.documents);
-        self.count_unreadable(&mapped.snapshot);
+        self.count_unreadable(&mapped.snapshot)?;
         Ok(map)
     }
 }

@@ -49,6 +49,7 @@ use super::Workspace;
 use super::recording::{NotRecorded, Printed, Recording};
 use crate::audit::{Labels, Traced};
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::govern;
 use crate::model::id::DocumentId;
@@ -213,13 +214,17 @@ impl<'w> Call<'w> {
     }
 
     /// Counts the documents that the reader may not read, without naming one.
-    pub(crate) fn count_unreadable(&mut self, snapshot: &Snapshot<'_>) {
-        let count = snapshot.unreadable_count();
+    ///
+    /// # Errors
+    /// What the checkpoint holds is not known.
+    pub(crate) fn count_unreadable(&mut self, snapshot: &Snapshot<'_>) -> Result<(), LogError> {
+        let count = snapshot.unreadable_count()?;
         self.recording.unreadable = count;
         self.may_not_read = snapshot.is_limited().then_some(count);
         if count > 0 {
             self.note(Note::Unreadable(count, snapshot.checkpoint()));
         }
+        Ok(())
     }
 
     /// Notes keys of the user's configuration that nothing reads: a program that they were to name is

@@ -40,7 +40,7 @@ impl Call<'_> {
         (skipped, most): (usize, usize),
     ) -> Result<Page, Failure> {
         let snapshot = Snapshot::of(vault, source, at)?;
-        self.count_unreadable(&snapshot);
+        self.count_unreadable(&snapshot)?;
         let ids = snapshot.ids_below("")?;
         let end = skipped.saturating_add(most);
         let here = ids.get(skipped..end.min(ids.len())).unwrap_or_default();
@@ -83,7 +83,7 @@ impl Call<'_> {
         most: usize,
     ) -> Result<(Vec<(DocumentId, Uri)>, usize), Failure> {
         let snapshot = Snapshot::of(vault, source, None)?;
-        self.count_unreadable(&snapshot);
+        self.count_unreadable(&snapshot)?;
         let ids = snapshot.ids_below(beginning)?;
         let first = ids.iter().take(most).filter_map(|id| {
             let id: DocumentId = id.parse().ok()?;
@@ -99,7 +99,7 @@ impl Call<'_> {
     /// The log cannot be relied on.
     pub(crate) fn tags(&mut self, (vault, source): Places<'_>) -> Result<Vec<String>, Failure> {
         let snapshot = Snapshot::of(vault, source, None)?;
-        self.count_unreadable(&snapshot);
+        self.count_unreadable(&snapshot)?;
         Ok(snapshot.known(Known::Tags)?.into_iter().collect())
     }
 }

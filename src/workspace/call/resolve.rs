@@ -3,6 +3,7 @@
 use super::beside::Beside;
 use super::{Call, Places};
 use crate::audit::Traced;
+use crate::checkpoint::fault::LogError;
 use crate::report::failure::Failure;
 use crate::report::resolve::{Detail, ResolveReport};
 use crate::resolve::Resolution;
@@ -75,7 +76,7 @@ impl Call<'_> {
         };
         // A search, or a lone name, is answered as if the others were not there.
         if asked.plan.class() == Class::Set {
-            self.count_unreadable(&asked.snapshot);
+            self.count_unreadable(&asked.snapshot)?;
         }
         Ok(Resolved { asked, is_now, resolution, notes, instructions })
     }
@@ -83,14 +84,24 @@ impl Call<'_> {
 
 impl Resolved<'_> {
     /// What of it fits into a budget.
-    pub(crate) fn context(&self, budget: Option<u64>, tokenizer: Tokenizer) -> Context<'_> {
+    ///
+    /// # Errors
+    /// What the checkpoint holds is not known.
+    pub(crate) fn context(
+        &self,
+        budget: Option<u64>,
+        tokenizer: Tokenizer,
+    ) -> Result<Context<'_>, LogError> {
         self.context_of(Shape { budget, tokenizer, ..Shape::default() })
     }
 
     /// What of it fits into a shape, with the instructions.
-    pub(crate) fn context_of<'r>(&'r self, shape: Shape<'r>) -> Context<'r> {
+    ///
+    /// # Errors
+    /// What the checkpoint holds is not known.
+    pub(crate) fn context_of<'r>(&'r self, shape: Shape<'r>) -> Result<Context<'r>, LogError> {
         let shape = Shape { instructions: &self.instructions, ..shape };
-        Context::new(self.asked.question(), &self.resolution, shape)
+        Ok(Context::new(self.asked.question()?, &self.resolution, shape))
     }
 
     /// The report of what a context holds, and of what stands beside it.
