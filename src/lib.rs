@@ -34,8 +34,8 @@
 //! reading        derived  search  status  resolve  live what is served, found, compared
 //! asking         index  policy  pack  review            indexes, the rules in force,
 //!                stewards  selector  graph  store       what may be asked, by whom, caches
-//! record         txn  staging  audit  trust             what is recorded, and how it is written
-//!                checkpoint  chain
+//! record         txn  staging  audit  journal           what is recorded, and how it is written
+//!                trust  checkpoint  chain
 //! text           document  uri                          what one document is
 //! files          vault                                  the folder, its lock, its configuration
 //! values         yaml  model                            values, codes, spelling
@@ -66,6 +66,7 @@ pub mod evidence;
 pub mod govern;
 mod graph;
 mod index;
+mod journal;
 #[doc(hidden)]
 pub mod live;
 #[cfg(feature = "mcp")]

@@ -5,12 +5,13 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-use super::end::{End, last_line};
+use super::end::{end_of_line, lines_after};
 use super::event::Event;
 use super::folder::Folder;
-use super::line::{Request, TraceId};
+use super::line::{Request, TraceId, genesis};
 use super::place::Place;
-use super::writer::{FULL, Random, WriterId};
+use crate::journal::{End, last_line};
+use crate::journal::{FULL, Random, WriterId};
 use crate::model::timestamp::Timestamp;
 use crate::vault::disk::Disk;
 
@@ -40,7 +41,7 @@ pub(crate) fn append(
     place.folder.make()?;
     let Seat { writer, _turn, end, name, file } = seat(place, random)?;
     let first = TraceId::of(&writer.to_string(), end.seq + 1);
-    let (bytes, end) = end.then(&writer, at, request, event)?;
+    let (bytes, end) = lines_after(&end, &writer, at, request, event)?;
     let length = file.metadata()?.len();
     place.folder.append((&name, &file, length), &bytes, is_durable, disk)?;
     place.wrote(&writer, end, is_durable);
@@ -96,8 +97,8 @@ fn end_of(folder: &Folder, writer: &WriterId, turn: &File) -> io::Result<Option<
         Some(line) => Some(line),
         None => whole_end(&file)?,
     };
-    let Some(line) = line else { return Ok(Some((End::begin(writer), name, file))) };
-    let Some(end) = End::of_line(&line, writer) else { return Ok(None) };
+    let Some(line) = line else { return Ok(Some((End::begin(genesis(writer)), name, file))) };
+    let Some(end) = end_of_line(&line, writer) else { return Ok(None) };
     if file.metadata()?.len() >= FULL {
         name = end.seq + 1;
         file = folder.open_to_append(&writer.file(name))?;

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use memchr::{memchr, memrchr};
 use rustix::fs::OFlags;
 
-use super::end::MAX_LINE;
+use crate::journal::MAX_LINE;
 
 /// The length of a block.
 const BLOCK: usize = 256 << 10;

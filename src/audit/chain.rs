@@ -26,9 +26,9 @@ use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
 use super::folder::Folder;
 use super::heads::Heads;
-use super::line::{HeadRef, Line};
+use super::line::{HeadRef, Line, genesis};
 use super::sight::Sight;
-use super::writer::{FilesByWriter, WriterId};
+use crate::journal::{FilesByWriter, WriterId};
 use crate::vault::Vault;
 use block::Reader;
 use follows::{Expected, Jump};
@@ -350,7 +350,7 @@ impl Logs {
         let (mut lines, mut faults, mut pruned) = (0, Faults::default(), Vec::new());
         self.unlisted.iter().for_each(|fault| faults.add(fault.clone()));
         for (writer, LogFiles { firsts, .. }) in &self.files {
-            let mut expected = Expected { seq: 1, prev: writer.genesis() };
+            let mut expected = Expected { seq: 1, prev: genesis(writer) };
             let cuts = self.cuts.of_writer(&writer.to_string());
             let mut jumps = Vec::new();
             let seen = |line: Line| keep(self.seen(line, writer)?);

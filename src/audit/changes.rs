@@ -9,18 +9,18 @@ use super::bind::BindLines;
 use super::chain::Logs;
 use super::change::{Change, StagedEnd};
 use super::cut::Cuts;
-use super::end::{End, last_line};
+use super::end::{end_of_line, lines_after};
 use super::event::Event;
 use super::folder::Folder;
-use super::last::LastLines;
-use super::line::{HeadRef, Request};
+use super::line::{HeadRef, Request, genesis};
 use super::missing::{self, Missing};
-use super::tails::{Tail, Tails};
-use super::writer::{FULL, FilesByWriter, Random, WriterId};
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::{Bound, Mark};
+use crate::journal::{
+    self, End, FilesByWriter, Journal, LastLines, Random, Seat, Tail, Tails, WriterId,
+};
 use crate::model::digest::Digest;
 use crate::model::id::{DocumentId, IdError};
 use crate::model::layout::{self, AUDIT_DIR};
@@ -31,8 +31,8 @@ use crate::vault::Vault;
 use crate::vault::audit::{Audit, Queries};
 use crate::vault::config::Config;
 use crate::vault::files::{FileError, Files};
-use crate::vault::outside;
-use crate::vault::write::{TornLine, Written};
+use crate::vault::outside::{self, StateFolder};
+use crate::vault::write::TornLine;
 
 /// Who changes a vault, as the change log says it.
 #[derive(Clone, Debug)]
@@ -220,9 +220,8 @@ pub(crate) fn accept(vault: &Vault, lost: &GivenUp) -> io::Result<()> {
         LastLines::read_from(dir).without(&writers).write_to(dir)?;
     }
     for (dir, writers) in by_memory(&lost.changes) {
-        let (_, tails) = Tails::read_from(&dir.join(outside::CHANGES));
-        let disk = vault.files().disk();
-        tails.without(&writers).write_to(disk, (dir, outside::CHANGES), "")?;
+        let is_kept = |tail: &Tail| !writers.contains(&tail.writer);
+        Tails::retain_in(vault.files().disk(), (dir, outside::CHANGES), "", is_kept)?;
     }
     Ok(())
 }
@@ -245,11 +244,7 @@ pub(crate) fn forget(vault: &Vault) -> io::Result<()> {
         if LastLines::read_from(dir) != LastLines::default() {
             LastLines::default().write_to(dir)?;
         }
-        let (_, tails) = Tails::read_from(&dir.join(outside::CHANGES));
-        if tails != Tails::default() {
-            let disk = vault.files().disk();
-            Tails::default().write_to(disk, (dir, outside::CHANGES), "")?;
-        }
+        Tails::retain_in(vault.files().disk(), (dir, outside::CHANGES), "", |_| false)?;
     }
     Ok(())
 }
@@ -270,9 +265,9 @@ pub(crate) fn unwritten(
     hash_of: impl Fn(CheckpointNumber) -> Option<Digest>,
 ) -> Vec<Incomplete> {
     let mut found = trust::incomplete(vault, hash_of);
-    let here = Tails::read(vault.state());
+    let here = tails(vault.state());
     found.retain(|one| {
-        let (_, there) = Tails::read_from(&one.dir.join(outside::CHANGES));
+        let there = tails_in(&one.dir);
         !here.has_sealed(one.checkpoint()) && !there.has_sealed(one.checkpoint())
     });
     found
@@ -337,9 +332,8 @@ pub(crate) fn catch_up(
 /// A log cannot be read.
 pub(crate) fn are_whole(vault: &Vault) -> Result<bool, FileError> {
     for memory in trust::memories(vault).iter().filter(|memory| memory.is_binding) {
-        let (_, tails) = Tails::read_from(&memory.dir.join(outside::CHANGES));
-        for tail in tails.iter() {
-            if Seat::find(vault.files(), tail)?.is_none() {
+        for tail in tails_in(&memory.dir).iter() {
+            if Seat::find(vault.files(), &ChangeLog, tail)?.is_none() {
                 return Ok(false);
             }
         }
@@ -354,35 +348,37 @@ fn append(
     head: Option<HeadRef>,
     change: Change,
 ) -> Result<Tail, ChangeError> {
-    let files = vault.files();
-    let mut tails = Tails::read(vault.state());
-    let seat = match tails.last() {
-        Some(tail) => Seat::of(files, tail)?,
-        None => None,
-    };
-    let seat = seat.unwrap_or_else(|| Seat::begin(recorder.random));
+    let (files, mut tails) = (vault.files(), tails(vault.state()));
+    let seat = Seat::take(files, &ChangeLog, (&tails, recorder.random))?;
     let sealed = change.sealed().map(|sealed| sealed.checkpoint);
     if let Change::HeadTrust { to, .. } | Change::ReplaceLog { to } = &change {
         tails.end_at(to.as_ref().map_or(0, |to| to.checkpoint));
     }
     let request = Request { head, ..recorder.request.clone() };
     let event = Event::Change(change);
-    let (bytes, end) = seat.end.then(&seat.writer, now, &request, event)?;
-    if seat.length == 0 {
-        // That there is one already, or that it cannot be written, is no reason to record nothing.
-        let text = layout::ATTRIBUTES_TEXT.as_bytes();
-        let _ = files.create_new(layout::AUDIT_ATTRIBUTES, text);
-    }
-    files.append(&seat.path, seat.length, &bytes)?;
-    let written = match seat.length {
-        0 => Written::New(&seat.path),
-        _ => Written::Longer(&seat.path),
-    };
-    files.sync(&[written])?;
+    let (bytes, end) = lines_after(&seat.end, &seat.writer, now, &request, event)?;
+    seat.append::<ChangeLog>(files, &bytes)?;
     let tail = Tail { writer: seat.writer, seq: end.seq, hash: end.hash, sealed };
     tails.advance(tail.clone());
-    tails.write(vault).map_err(ChangeError::Tail)?;
+    keep(vault, &tails).map_err(ChangeError::Tail)?;
     Ok(tail)
+}
+
+/// Returns the last line of each writer of this user; nothing without a directory of state.
+pub(crate) fn tails(state: Option<&StateFolder>) -> Tails {
+    state.map(|state| tails_in(&state.dir)).unwrap_or_default()
+}
+
+/// Returns the same of a folder of state.
+pub(super) fn tails_in(dir: &Path) -> Tails {
+    Tails::read_from(&dir.join(outside::CHANGES)).1
+}
+
+fn keep(vault: &Vault, tails: &Tails) -> io::Result<()> {
+    let Some(state) = vault.state() else { return Ok(()) };
+    outside::make_private(&state.dir)?;
+    state.write_mark()?;
+    tails.write_to(vault.files().disk(), (&state.dir, outside::CHANGES), "")
 }
 
 /// The torn lines at the ends of this user's logs, which the next line of the writer would replace.
@@ -390,91 +386,31 @@ fn append(
 /// # Errors
 /// A log cannot be read.
 pub(crate) fn torn(vault: &Vault) -> Result<Vec<TornLine>, FileError> {
-    let mut found = Vec::new();
-    for tail in Tails::read(vault.state()).iter() {
-        if let Some((Seat { path, length, .. }, total)) = Seat::find(vault.files(), tail)?
-            && length < total
-        {
-            found.push(TornLine { path, total, length });
-        }
-    }
-    Ok(found)
+    journal::torn(vault.files(), &ChangeLog, &tails(vault.state()))
 }
 
-/// Where the next line goes.
-struct Seat {
-    writer: WriterId,
-    end: End,
-    path: String,
-    length: u64,
-}
+/// The change logs of a vault.
+struct ChangeLog;
 
-impl Seat {
-    /// A new writer's.
-    fn begin(random: Random) -> Self {
-        let writer = WriterId::new(random);
-        let (end, path) = (End::begin(&writer), path_of(&writer, 1));
-        Self { writer, end, path, length: 0 }
+impl Journal for ChangeLog {
+    const ATTRIBUTES: &'static str = layout::AUDIT_ATTRIBUTES;
+    const GOES_ON: bool = true;
+
+    fn genesis(&self, writer: &WriterId) -> String {
+        genesis(writer)
     }
 
-    /// Where the log of a writer goes on; none where it is not what it was. What a crash left of a
-    /// line is truncated.
-    fn of(files: &Files, tail: &Tail) -> Result<Option<Self>, FileError> {
-        let Some((seat, total)) = Self::find(files, tail)? else { return Ok(None) };
-        if seat.length < total {
-            files.cut(&seat.path, total, seat.length)?;
-        }
-        Ok(Some(match seat.length >= FULL {
-            true => Self { path: path_of(&seat.writer, seat.end.seq + 1), length: 0, ..seat },
-            false => seat,
-        }))
+    fn path(&self, writer: &WriterId, first: u64) -> String {
+        path_of(writer, first)
     }
 
-    /// The end of a writer's log, and the length of its file; none where it is not what it was: the
-    /// line that was written last is gone, or another.
-    fn find(files: &Files, tail: &Tail) -> Result<Option<(Self, u64)>, FileError> {
-        let mut firsts = in_vault(files)?.remove(&tail.writer).unwrap_or_default();
-        let Some(first) = firsts.pop() else { return Ok(None) };
-        let path = path_of(&tail.writer, first);
-        let total = match files.stamp(&path) {
-            Err(FileError::Link { .. } | FileError::NotRegular { .. }) => return Ok(None),
-            other => other?.length,
-        };
-        let read = |from, length| files.read_at(&path, from, length);
-        let Some((end, length)) = whole_end(total, read, tail)? else { return Ok(None) };
-        if !tail.may_be_followed_by(&end) {
-            return Ok(None);
-        }
-        Ok(Some((Self { writer: tail.writer.clone(), end, path, length }, total)))
+    fn last_file(&self, files: &Files, writer: &WriterId) -> Result<Option<u64>, FileError> {
+        Ok(in_vault(files)?.remove(writer).and_then(|mut firsts| firsts.pop()))
     }
-}
 
-/// So many lines after the one that was written last are looked at.
-const MOST_AFTER: usize = 4096;
-
-/// The last line that a power cut left whole, and the length up to its end. It leaves NUL in a line
-/// that was not synced; the lines after it were appended together with it.
-fn whole_end<E>(
-    total: u64,
-    read: impl Fn(u64, usize) -> Result<Vec<u8>, E>,
-    tail: &Tail,
-) -> Result<Option<(End, u64)>, E> {
-    let (mut found, mut at) = (None, total);
-    for _ in 0..MOST_AFTER {
-        let (Some(line), length) = last_line(at, &read)? else { return Ok(found) };
-        at = length.saturating_sub(line.len() as u64 + 1);
-        if line.contains(&0) {
-            found = None;
-            continue;
-        }
-        let Some(end) = End::of_line(&line, &tail.writer) else { return Ok(found) };
-        let is_before = end.seq <= tail.seq;
-        found.get_or_insert((end, length));
-        if is_before {
-            return Ok(found);
-        }
+    fn read(&self, line: &[u8], writer: &WriterId) -> Option<End> {
+        end_of_line(line, writer)
     }
-    Ok(None)
 }
 
 fn path_of(writer: &WriterId, first: u64) -> String {

@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use super::blocks::{Ending, LineReader, LogFile};
 use super::chain::Logs;
 use super::cut::Cuts;
-use super::end::{End, last_line};
+use super::end::end_of_line;
 use super::fault::{Fault, FaultKind};
 use super::find::begin_of;
-use super::line::{HeadRef, Line};
-use super::writer::{WriterId, files_in};
+use super::line::{HeadRef, Line, genesis};
+use crate::journal::{End, last_line};
+use crate::journal::{WriterId, files_in};
 use crate::model::layout;
 use crate::vault::{lock, outside};
 
@@ -238,13 +239,13 @@ fn begin_of_source(dir: &Path, (writer, firsts): (&WriterId, &[u64])) -> io::Res
             return Ok(Begin { seq: line.seq, prev: line.prev });
         }
     }
-    Ok(Begin { seq: 1, prev: writer.genesis() })
+    Ok(Begin { seq: 1, prev: genesis(writer) })
 }
 
 /// The last line of a copy.
 fn last_of(file: &LogFile, writer: &WriterId) -> io::Result<Option<End>> {
     let (line, _) = last_line(file.length(), |from, length| file.part(from, length))?;
-    Ok(line.and_then(|line| End::of_line(&line, writer)))
+    Ok(line.and_then(|line| end_of_line(&line, writer)))
 }
 
 /// Where the lines of a copy begin that a source has too, if it has any: those from a number on.

@@ -14,7 +14,7 @@ use super::fault::{Fault, writer_of};
 use super::folder::Folder;
 use super::heads::Heads;
 use super::line::Line;
-use super::writer::WriterId;
+use crate::journal::WriterId;
 use crate::model::number::CheckpointNumber;
 
 /// How each line that has a head begins to name it, in the one spelling of a line.

@@ -7,9 +7,9 @@ use std::io;
 use super::blocks::{Ending, LineReader, LogFile};
 use super::canonical::Members;
 use super::chain::Logs;
-use super::end::{End, last_line};
 use super::line::{Line, TraceId};
-use super::writer::WriterId;
+use crate::journal::WriterId;
+use crate::journal::{End, last_line};
 
 /// How a log stands to a line that its writer wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

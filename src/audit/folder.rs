@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::blocks::LogFile;
-use super::writer::{FULL, FilesByWriter, by_writer};
+use crate::journal::{FULL, FilesByWriter, by_writer};
 use crate::model::layout::{self, ACCESS_DIR, AUDIT_DIR};
 use crate::vault::disk::Disk;
 use crate::vault::files::{FileError, Files};
@@ -93,7 +93,7 @@ impl Folder {
         match self {
             Self::Outside(dir) => {
                 check_no_link(dir)?;
-                super::writer::files_in(dir)
+                crate::journal::files_in(dir)
             }
             Self::Vault { files, dir } => match files.names(dir) {
                 Err(why) if why.is_absent() && !files.exists(dir) => Ok(FilesByWriter::new()),

@@ -7,13 +7,14 @@ use std::io;
 use std::path::Path;
 
 use super::blocks::{Ending, LineReader, LogFile};
-use super::end::{End, last_line};
+use super::end::end_of_line;
 use super::fault::{cut, writer_of};
 use super::find::begin_of;
 use super::folder::Folder;
 use super::line::Line;
 use super::sight::Sight;
-use super::writer::WriterId;
+use crate::journal::WriterId;
+use crate::journal::last_line;
 use crate::vault::Vault;
 
 /// A place in each file of a folder of logs.
@@ -42,7 +43,7 @@ impl Place {
     fn at_end(file: &LogFile, writer: &WriterId) -> io::Result<Self> {
         let end = file.end_of_lines()?;
         let (line, _) = last_line(end, |from, length| file.part(from, length))?;
-        let last = line.and_then(|line| End::of_line(&line, writer)).map_or(0, |end| end.seq);
+        let last = line.and_then(|line| end_of_line(&line, writer)).map_or(0, |end| end.seq);
         Ok(Self { identity: file.identity()?, end, last })
     }
 

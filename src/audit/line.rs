@@ -10,7 +10,7 @@ use super::canonical::{MemberFault, Members};
 use super::change::Change;
 use super::event::Event;
 use super::labels::Labels;
-use super::writer::WriterId;
+use crate::journal::WriterId;
 use crate::model::digest::{Digest, Sink as _};
 
 /// The version of the form of a line.
@@ -43,6 +43,11 @@ pub struct Line {
     /// What it was found to be, once it was read; no part of what is hashed.
     #[serde(skip)]
     pub hash: Option<Digest>,
+}
+
+/// What begins the chain of a writer (AUDIT-2).
+pub(super) fn genesis(writer: &WriterId) -> String {
+    format!("contextnest:audit:v1:{writer}")
 }
 
 /// What was asked, and by whom.

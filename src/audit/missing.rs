@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use super::chain::Logs;
 use super::change::LostLines;
 use super::cut::Cuts;
-use super::end::End;
 use super::fault::{Fault, FaultKind};
 use super::find::Standing;
-use super::last::LastLines;
-use super::tails::Tails;
-use super::writer::WriterId;
+use crate::journal::End;
+use crate::journal::LastLines;
+use crate::journal::WriterId;
+use crate::journal::{Last, Tails};
 use crate::model::layout::{ACCESS_DIR, AUDIT_DIR};
 use crate::model::visible::shown;
 use crate::trust::{self, Memory};
@@ -24,16 +24,6 @@ use crate::vault::history::{Commits, History};
 use crate::vault::outside;
 use crate::words::count;
 
-/// What this user wrote last as one writer.
-pub(crate) struct Wrote {
-    /// The writer.
-    pub(crate) writer: WriterId,
-    /// The last line.
-    pub(crate) line: End,
-    /// The last one that a power cut does not take.
-    pub(crate) durable: End,
-}
-
 /// What is known of a log in the vault, and where that is kept.
 pub(crate) struct Known {
     /// The folder of state, of the ref that was checked out.
@@ -41,7 +31,7 @@ pub(crate) struct Known {
     /// The folder of the log in the vault.
     pub(crate) dir: String,
     /// What this user wrote to it.
-    pub(crate) wrote: Wrote,
+    pub(crate) wrote: Last,
 }
 
 /// How the log of a writer in a folder of the vault stands to a line.
@@ -116,15 +106,7 @@ fn numbers([from, to]: [u64; 2]) -> String {
 /// # Errors
 /// A log cannot be read.
 pub(crate) fn accesses(vault: &Vault, cuts: &Cuts) -> io::Result<Vec<Missing>> {
-    let read = |memory: &Memory| {
-        let lines = LastLines::read_from(&memory.dir);
-        let one = |last: &super::last::Last| Wrote {
-            writer: last.writer.clone(),
-            line: last.line.clone(),
-            durable: last.durable.clone(),
-        };
-        lines.iter().map(one).collect()
-    };
+    let read = |memory: &Memory| LastLines::read_from(&memory.dir).iter().cloned().collect();
     let open = || Ok(Logs::none().with_accesses_in(vault)?.pruned_at(cuts.clone()));
     of_logs(vault, (ACCESS_DIR, &open), &read)
 }
@@ -136,11 +118,7 @@ pub(crate) fn accesses(vault: &Vault, cuts: &Cuts) -> io::Result<Vec<Missing>> {
 pub(crate) fn changes(vault: &Vault) -> io::Result<Vec<Missing>> {
     let read = |memory: &Memory| {
         let (_, tails) = Tails::read_from(&memory.dir.join(outside::CHANGES));
-        let one = |tail: &super::tails::Tail| {
-            let line = End { seq: tail.seq, hash: tail.hash.clone() };
-            Wrote { writer: tail.writer.clone(), durable: line.clone(), line }
-        };
-        tails.iter().map(one).collect()
+        tails.iter().map(Last::from).collect()
     };
     of_logs(vault, (AUDIT_DIR, &|| Logs::of_changes(vault)), &read)
 }
@@ -148,7 +126,7 @@ pub(crate) fn changes(vault: &Vault) -> io::Result<Vec<Missing>> {
 fn of_logs(
     vault: &Vault,
     (dir, open): (&str, &dyn Fn() -> io::Result<Logs>),
-    read: &dyn Fn(&Memory) -> Vec<Wrote>,
+    read: &dyn Fn(&Memory) -> Vec<Last>,
 ) -> io::Result<Vec<Missing>> {
     let of_memory = |memory: Memory| {
         let known = |wrote| Known { memory: memory.clone(), dir: dir.to_owned(), wrote };
@@ -187,7 +165,7 @@ pub(crate) fn missing(
 /// What a log lacks of a writer, as far as the log and the memory say it.
 fn compare(
     stand: Stand<'_>,
-    Known { memory, dir, wrote: Wrote { writer, line, durable } }: Known,
+    Known { memory, dir, wrote: Last { writer, line, durable } }: Known,
 ) -> io::Result<Option<Missing>> {
     let (standing, is_durable) = match stand(&dir, &writer, &durable)? {
         Standing::Has => (stand(&dir, &writer, &line)?, false),

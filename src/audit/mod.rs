@@ -5,14 +5,13 @@
 //! library, so that no front end can forget it. `line` is a line and its hash, `event` what it
 //! says was answered, `values` which values no writer records, `canonical` its one
 //! spelling, `labels` who asks, `place` where it goes, in a `folder` of the user or of the vault,
-//! `writer` to whose file, `end` what it follows, and `append` how it gets there; `last` is what is
-//! kept in mind of a file in the vault, and `missing` what of that the vault lacks. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
+//! `end` the lines after the last one, and `append` how they get there ([`crate::journal`] owns the
+//! log of a writer); `missing` is what the vault lacks of what this user wrote. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
 //! what it finds wrong, `heads` what the vault knows of its times, `filter` and `pattern` which lines a question is about, `find` the line that a
 //! trace names, and `follow` what is new. `elsewhere` reads
 //! those of other paths, and `collect` brings the logs of several machines together.
 //! `produced` is what an agent made of it, `hydration` what it fetched as a source says, and `traceparent` the span of a distributed trace that a
-//! command is run in. `changes` is the log of those who write, in the vault, and `tails` what is kept
-//! in mind of it elsewhere; `bind` is what its lines let checkpoints bind. `prune` deletes the oldest accesses, but those that a `hold` names, and
+//! command is run in. `changes` is the log of those who write, in the vault; `bind` is what its lines let checkpoints bind. `prune` deletes the oldest accesses, but those that a `hold` names, and
 //! `cut` is where that was. `sight` is what a reader may see of it.
 
 mod append;
@@ -37,7 +36,6 @@ pub(crate) mod hold;
 mod hydration;
 mod impact;
 mod labels;
-mod last;
 mod line;
 pub(crate) mod missing;
 mod pattern;
@@ -46,11 +44,9 @@ mod produced;
 pub(crate) mod prune;
 mod raw;
 mod sight;
-mod tails;
 mod text;
 mod traceparent;
 mod values;
-mod writer;
 
 pub use append::AppendError;
 pub(crate) use append::append;
@@ -64,7 +60,6 @@ pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_
 pub(crate) use cut::prunings;
 pub use cut::{Cut, Cuts, Pruned, Pruning};
 pub(crate) use elsewhere::{Elsewhere, Shared, fault_at_ends};
-pub(crate) use end::{End, last_line};
 pub use event::{Access, Event, Listing, MAX_DOCUMENTS, Output, Query, Refused, WithheldCount};
 pub(crate) use fault::Faults;
 pub use fault::{Fault, FaultKind};
@@ -76,7 +71,6 @@ pub use hold::{Hold, Holds, PlacedHold};
 pub use hydration::{Cached, Hydration};
 pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};
-pub use last::LastLines;
 pub use line::{Arguments, HeadRef, Line, LineFault, Request, TraceId};
 pub(crate) use line::{sound_members, spell};
 pub use pattern::{Pattern, PatternError};
@@ -86,8 +80,7 @@ pub(crate) use produced::{is_before, session_of};
 pub use prune::{Plan, WriterPlan};
 pub use raw::RawLine;
 pub use sight::Sight;
-pub use tails::{Tail, Tails};
 pub use text::{Deciding, Part, Text, Traced};
 pub use traceparent::TraceParent;
-pub(crate) use writer::{FULL, digits};
-pub use writer::{Random, WriterId};
+
+pub use crate::journal::{LastLines, Random, Tail, Tails, WriterId};

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::end::End;
 use super::folder::Folder;
-use super::last::{Last, LastLines};
-use super::writer::{Random, WriterId};
+use super::line::genesis;
+use crate::journal::End;
+use crate::journal::{Last, LastLines};
+use crate::journal::{Random, WriterId};
 use crate::vault::files::Files;
 use crate::vault::lock;
 use crate::vault::outside::{self, StateFolder};
@@ -122,7 +123,9 @@ impl Place {
     pub(super) fn wrote(&self, writer: &WriterId, end: End, is_durable: bool) {
         if let Some(state) = self.state.as_ref().filter(|_| self.folder.is_shared()) {
             // The access is recorded. What is lost is that a truncation would be found.
-            let _ = LastLines::read(Some(state)).advance(writer, end, is_durable).write(state);
+            let _ = LastLines::read(Some(state))
+                .advance((writer, genesis(writer)), end, is_durable)
+                .write(state);
         }
     }
 
@@ -142,8 +145,8 @@ impl Place {
         let new = WriterId::new(random);
         self.folder.open_to_append(&new.file(1))?;
         if self.folder.is_shared() {
-            let end = End::begin(&new);
-            LastLines::read(Some(state)).advance(&new, end, false).write(state)?;
+            let end = End::begin(genesis(&new));
+            LastLines::read(Some(state)).advance((&new, genesis(&new)), end, false).write(state)?;
             return Ok(new);
         }
         // A crash here leaves no name of a writer, and the next process makes one.

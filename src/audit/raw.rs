@@ -3,9 +3,9 @@
 use std::io::{self, BufRead as _, Read as _};
 
 use super::chain::Logs;
-use super::end::MAX_LINE;
-use super::line::Line;
-use super::writer::WriterId;
+use super::line::{Line, genesis};
+use crate::journal::MAX_LINE;
+use crate::journal::WriterId;
 use crate::model::digest::Digest;
 
 /// A line as a file of the log has it.
@@ -58,7 +58,7 @@ impl Line {
         let Ok(writer) = self.writer.parse::<WriterId>() else {
             return Some("its writer is none");
         };
-        if self.seq == 1 && self.prev != writer.genesis() {
+        if self.seq == 1 && self.prev != genesis(&writer) {
             return Some("it does not begin the chain of its writer");
         }
         let (last, hash) = before?;

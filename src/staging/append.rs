@@ -6,17 +6,15 @@ use std::io;
 
 use super::line::{LineKind, StagedLine, genesis};
 use super::{chain, tails};
-use crate::audit::{FULL, LineFault, Random, Tail, WriterId, last_line};
+use crate::audit::LineFault;
+use crate::journal::{self, End, Journal, Random, Seat, Tail, WriterId};
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, STAGING_CHAINS};
 use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::{FileError, Files};
 use crate::vault::lock::LockError;
-use crate::vault::write::{TornLine, Written};
-
-/// So many lines after the one that was written last are looked at.
-pub(super) const MOST_AFTER: usize = 4096;
+use crate::vault::write::TornLine;
 
 /// Why nothing was recorded in a chain.
 #[derive(Debug, thiserror::Error)]
@@ -71,15 +69,10 @@ pub(crate) fn append(
     at: Timestamp,
     kinds: Vec<LineKind>,
 ) -> Result<Appended, StagingError> {
-    let files = vault.files();
-    let known = tails::read(vault.state(), source);
-    let seat = match known.1.last() {
-        Some(tail) => Seat::of(files, source, tail)?,
-        None => None,
-    };
-    let seat = seat.unwrap_or_else(|| Seat::begin(source, random));
+    let (files, known) = (vault.files(), tails::read(vault.state(), source));
+    let seat = Seat::take(files, &ChainsOf(source), (&known.1, random))?;
     let (mut bytes, mut lines) = (Vec::new(), Vec::new());
-    let (mut seq, mut prev) = (seat.seq, seat.hash);
+    let End { mut seq, hash: mut prev } = seat.end.clone();
     for kind in kinds {
         seq += 1;
         let mut line = StagedLine::new((seq, prev), at, kind);
@@ -95,69 +88,34 @@ pub(crate) fn append(
     if lines.is_empty() {
         return Ok(Appended { writer: seat.writer, lines });
     }
-    if seat.length == 0 && !files.exists(layout::STAGING_ATTRIBUTES) {
-        // That it cannot be written is no reason to record nothing.
-        let text = layout::ATTRIBUTES_TEXT.as_bytes();
-        let _ = files.create_new(layout::STAGING_ATTRIBUTES, text);
-    }
-    files.append(&seat.path, seat.length, &bytes)?;
-    let written = match seat.length {
-        0 => Written::New(&seat.path),
-        _ => Written::Longer(&seat.path),
-    };
-    files.sync(&[written]).inspect_err(|_| files.take_back(&seat.path, seat.length, &bytes))?;
+    seat.append::<ChainsOf<'_>>(files, &bytes)?;
     let tail = Tail { writer: seat.writer.clone(), seq, hash: prev, sealed: None };
     tails::advance(vault, source, known, tail).map_err(StagingError::Tail)?;
     Ok(Appended { writer: seat.writer, lines })
 }
 
-/// Where the next line goes.
-struct Seat {
-    writer: WriterId,
-    /// The number and the hash of the line before it.
-    seq: u64,
-    hash: String,
-    path: String,
-    length: u64,
-}
+/// The chains of a source.
+struct ChainsOf<'s>(&'s DocumentId);
 
-impl Seat {
-    /// A new writer's.
-    fn begin(source: &DocumentId, random: Random) -> Self {
-        let writer = WriterId::new(random);
-        let (hash, path) = (genesis(source, &writer), path_of(source, &writer));
-        Self { writer, seq: 0, hash, path, length: 0 }
+impl Journal for ChainsOf<'_> {
+    const ATTRIBUTES: &'static str = layout::STAGING_ATTRIBUTES;
+    const GOES_ON: bool = false;
+
+    fn genesis(&self, writer: &WriterId) -> String {
+        genesis(self.0, writer)
     }
 
-    /// The end of a writer's chain; none where it is full, or is not what it was: the line that was
-    /// written last is gone, or another. What a crash left of a line is truncated.
-    fn of(files: &Files, source: &DocumentId, tail: &Tail) -> Result<Option<Self>, FileError> {
-        let Some((seat, total)) = Self::find(files, source, tail)? else { return Ok(None) };
-        if seat.length >= FULL {
-            return Ok(None);
-        }
-        if seat.length < total {
-            files.cut(&seat.path, total, seat.length)?;
-        }
-        Ok(Some(seat))
+    fn path(&self, writer: &WriterId, _: u64) -> String {
+        path_of(self.0, writer)
     }
 
-    /// The end of a writer's chain, and the length of its file; none where it is not what it was.
-    fn find(
-        files: &Files,
-        source: &DocumentId,
-        tail: &Tail,
-    ) -> Result<Option<(Self, u64)>, FileError> {
-        let path = path_of(source, &tail.writer);
-        let total = match files.stamp(&path) {
-            Err(FileError::Link { .. } | FileError::NotRegular { .. }) => return Ok(None),
-            Err(why) if why.is_absent() => return Ok(None),
-            other => other?.length,
-        };
-        let read = |from, length| files.read_at(&path, from, length);
-        let Some((end, length)) = whole_end(total, read, (source, tail))? else { return Ok(None) };
-        let hash = end.hash.map(|hash| hash.to_string()).unwrap_or_default();
-        Ok(Some((Self { writer: tail.writer.clone(), seq: end.seq, hash, path, length }, total)))
+    fn last_file(&self, _: &Files, _: &WriterId) -> Result<Option<u64>, FileError> {
+        Ok(Some(1))
+    }
+
+    fn read(&self, line: &[u8], _: &WriterId) -> Option<End> {
+        let StagedLine { seq, hash, .. } = StagedLine::read(line, self.0).ok()?;
+        Some(End { seq, hash: hash?.to_string() })
     }
 }
 
@@ -170,40 +128,8 @@ pub(crate) fn torn(vault: &Vault) -> Result<Vec<TornLine>, FileError> {
     let sources: BTreeSet<DocumentId> = chains.into_iter().map(|(source, _)| source).collect();
     let mut found = Vec::new();
     for source in sources {
-        for tail in tails::read(vault.state(), &source).1.iter() {
-            if let Some((Seat { path, length, .. }, total)) =
-                Seat::find(vault.files(), &source, tail)?
-                && length < total
-            {
-                found.push(TornLine { path, total, length });
-            }
-        }
+        let tails = tails::read(vault.state(), &source).1;
+        found.extend(journal::torn(vault.files(), &ChainsOf(&source), &tails)?);
     }
     Ok(found)
-}
-
-/// The last line that a crash left whole, and the length up to its end, if the line that was written
-/// last is there. A power cut leaves NUL in a line that was not synced.
-fn whole_end<E>(
-    total: u64,
-    read: impl Fn(u64, usize) -> Result<Vec<u8>, E>,
-    (source, tail): (&DocumentId, &Tail),
-) -> Result<Option<(StagedLine, u64)>, E> {
-    let (mut found, mut at) = (None, total);
-    for _ in 0..MOST_AFTER {
-        let (Some(bytes), length) = last_line(at, &read)? else { return Ok(None) };
-        at = length.saturating_sub(bytes.len() as u64 + 1);
-        if bytes.contains(&0) {
-            found = None;
-            continue;
-        }
-        let Ok(line) = StagedLine::read(&bytes, source) else { return Ok(None) };
-        let (seq, hash) = (line.seq, line.hash);
-        found.get_or_insert((line, length));
-        if seq <= tail.seq {
-            let is_it = seq == tail.seq && hash.is_some_and(|hash| hash.to_string() == tail.hash);
-            return Ok(found.filter(|_| is_it));
-        }
-    }
-    Ok(None)
 }

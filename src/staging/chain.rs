@@ -4,7 +4,8 @@ use rayon::prelude::*;
 
 use super::append::path_of;
 use super::line::{StagedLine, genesis};
-use crate::audit::{End, FULL, Fault, FaultKind, Faults, LineFault, Standing, WriterId};
+use crate::audit::{Fault, FaultKind, Faults, LineFault, Standing};
+use crate::journal::{End, FULL, WriterId};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::STAGING_CHAINS;

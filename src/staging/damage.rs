@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::append::path_of;
 use super::chain::{Chain, StrayFile};
-use crate::audit::{TraceId, WriterId};
+use crate::audit::TraceId;
 use crate::checkpoint::state::Mark;
+use crate::journal::WriterId;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::append::{MOST_AFTER, path_of};
+use super::append::path_of;
 use super::chain::{MAX_CHAIN, walk};
 use super::line::StagedLine;
-use crate::audit::{WriterId, last_line};
 use crate::checkpoint::state::Mark;
+use crate::journal::{MOST_AFTER, WriterId, last_line};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;

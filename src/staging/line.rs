@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::canonical::Canonical;
 use crate::audit::{
-    Change, Labels, LineFault, MemberFault, StagedStep, WriterId, check_label, sound_members, spell,
+    Change, Labels, LineFault, MemberFault, StagedStep, check_label, sound_members, spell,
 };
+use crate::journal::WriterId;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;

@@ -3,7 +3,8 @@
 
 use std::fmt;
 
-use crate::audit::{TraceId, WriterId};
+use crate::audit::TraceId;
+use crate::journal::WriterId;
 use crate::model::id::DocumentId;
 use crate::uri::{SCHEME, STAGED, encode_path};
 

@@ -9,8 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::chain::Chains;
-use crate::audit::missing::{self, Known, Missing, Wrote};
-use crate::audit::{End, Tail, Tails};
+use crate::audit::missing::{self, Known, Missing};
+use crate::journal::{Last, Tail, Tails};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::STAGING_CHAINS;
@@ -55,9 +55,13 @@ fn heading(source: &DocumentId) -> String {
     format!("{HEADING}{source}\n")
 }
 
-fn write_to(vault: &Vault, state: &Path, source: &DocumentId, tails: &Tails) -> io::Result<()> {
-    let dir = state.join(FOLDER);
-    tails.write_to(vault.files().disk(), (&dir, &name_of(source)), &heading(source))
+fn retain(
+    vault: &Vault,
+    (state, source): (&Path, &DocumentId),
+    is_kept: impl Fn(&Tail) -> bool,
+) -> io::Result<()> {
+    let file = (&*state.join(FOLDER), &*name_of(source));
+    Tails::retain_in(vault.files().disk(), file, &heading(source), is_kept)
 }
 
 /// What is kept in mind of all sources in a folder of state.
@@ -84,10 +88,8 @@ pub(crate) fn lost(vault: &Vault, chains: &Chains) -> io::Result<Vec<Missing>> {
     let of_memory = |memory: Memory| {
         let of_source = |(source, tails): (DocumentId, Tails)| {
             let known = |tail: &Tail| {
-                let line = End { seq: tail.seq, hash: tail.hash.clone() };
-                let wrote = Wrote { writer: tail.writer.clone(), durable: line.clone(), line };
                 let dir = format!("{STAGING_CHAINS}/{source}");
-                Known { memory: memory.clone(), dir, wrote }
+                Known { memory: memory.clone(), dir, wrote: Last::from(tail) }
             };
             tails.iter().map(known).collect::<Vec<_>>()
         };
@@ -116,16 +118,13 @@ pub(crate) fn given_up(vault: &Vault) -> io::Result<Vec<Missing>> {
 pub(crate) fn accept(vault: &Vault, lost: &[Missing]) -> io::Result<()> {
     let dirs: BTreeSet<&PathBuf> = lost.iter().map(|one| &one.memory).collect();
     for dir in dirs {
-        for (source, tails) in all(dir) {
+        for (source, _) in all(dir) {
             let of = format!("{STAGING_CHAINS}/{source}");
-            let is_lost = |tail: &&Tail| {
+            let is_lost = |tail: &Tail| {
                 let mut lost = lost.iter().filter(|one| one.memory == *dir && one.dir == of);
                 lost.any(|one| one.writer == tail.writer)
             };
-            let held: Tails = tails.iter().filter(|tail| !is_lost(tail)).cloned().collect();
-            if held != tails {
-                write_to(vault, dir, &source, &held)?;
-            }
+            retain(vault, (dir, &source), |tail| !is_lost(tail))?;
         }
     }
     Ok(())
@@ -137,10 +136,8 @@ pub(crate) fn accept(vault: &Vault, lost: &[Missing]) -> io::Result<()> {
 /// It could not be written.
 pub fn forget(vault: &Vault) -> io::Result<()> {
     for Memory { dir, .. } in trust::memories(vault).iter().filter(|memory| memory.is_binding) {
-        for (source, tails) in all(dir) {
-            if tails != Tails::default() {
-                write_to(vault, dir, &source, &Tails::default())?;
-            }
+        for (source, _) in all(dir) {
+            retain(vault, (dir, &source), |_| false)?;
         }
     }
     Ok(())

@@ -409,7 +409,7 @@ impl<'r> Said<'r> {
     }
 
     fn take(&mut self, line: &Line) {
-        self.lost.find(line);
+        self.lost.found((&line.writer, line.seq), line.hash);
         self.meet(line);
         let Event::Change(change) = &line.event else { return };
         self.steps.begin();

@@ -14,6 +14,7 @@ use crate::audit::{
     Listing, Logs, Output, Place, Query, Recorder, Refused, Request, Text, TraceId, TraceParent,
     WithheldCount, folder_with_logs,
 };
+use crate::journal;
 use crate::model::digest::Digest;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
@@ -574,7 +575,7 @@ impl Workspace<'_> {
         };
         let session = label(session, "session")?;
         let session_implicit = session.is_none();
-        let random = || audit::digits(self.environment.random);
+        let random = || journal::digits(self.environment.random);
         Ok(Labels {
             agent: label(agent, "agent")?,
             session: Some(session.unwrap_or_else(random)),

@@ -11,7 +11,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("one text", &["uri", "document"]),
     (
         "what is recorded, and how it is written",
-        &["chain", "checkpoint", "trust", "audit", "staging", "txn"],
+        &["chain", "checkpoint", "trust", "journal", "audit", "staging", "txn"],
     ),
     (
         "what can be asked for",

@@ -7,10 +7,10 @@ use super::super::cut::{self, Pruning};
 use super::super::fault::{Fault, FaultKind, Faults};
 use super::super::heads::Heads;
 use super::super::line::{Line, LineFault};
-use super::super::writer::WriterId;
 use super::Keep;
 use super::follows::{Expected, Jump, Step};
 use super::needles::Needles;
+use crate::journal::WriterId;
 
 /// What a thread found in a block.
 pub(super) struct Read<'c, T> {

@@ -4,11 +4,11 @@ use std::io;
 
 use super::super::blocks::{Ending, LineReader, LogFile};
 use super::super::cut::Pruning;
-use super::super::end::last_line;
 use super::super::fault::{Fault, FaultKind, Faults};
 use super::super::line::Line;
 use super::block::{Doubtful, Said};
 use super::follows::{Expected, Jump, Step};
+use crate::journal::last_line;
 
 /// A file whose blocks are put together.
 pub(super) struct Whole<'w, 'c> {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::audit::{Change, Event, Line, Logs, StagedStep, Tails, changes};
+use crate::audit::{Change, Event, Line, Logs, StagedStep, changes};
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::timestamp::Timestamp;
@@ -41,7 +41,7 @@ impl Workspace<'_> {
     ) -> Result<(), Failure> {
         let (files, is_begun) = (vault.files(), changes::is_begun(vault));
         if is_begun {
-            let tails = Tails::read(vault.state());
+            let tails = changes::tails(vault.state());
             let after = tails.last().map(|tail| (tail.writer.to_string(), tail.seq));
             Acting::of((kind, at), &step.staged, self.now()?, after).begin(files)?;
         }

@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use super::end::End;
+use super::tails::Tail;
 use super::writer::WriterId;
 use crate::vault::outside::{self, StateFolder};
 use crate::yaml::canonical_number;
@@ -22,17 +23,25 @@ const MOST: usize = 32;
 
 /// What this user wrote last as one writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Last {
-    pub(super) writer: WriterId,
+pub(crate) struct Last {
+    pub(crate) writer: WriterId,
     /// The last line.
-    pub(super) line: End,
+    pub(crate) line: End,
     /// The last one that was waited for; number 0 before the first.
-    pub(super) durable: End,
+    pub(crate) durable: End,
+}
+
+/// A line that was waited for.
+impl From<&Tail> for Last {
+    fn from(Tail { writer, seq, hash, .. }: &Tail) -> Self {
+        let line = End { seq: *seq, hash: hash.clone() };
+        Self { writer: writer.clone(), durable: line.clone(), line }
+    }
 }
 
 impl Last {
     /// Whether a log with this end may still hold the last line.
-    pub(super) fn may_be_followed_by(&self, end: &End) -> bool {
+    pub(crate) fn may_be_followed_by(&self, end: &End) -> bool {
         end.seq > self.line.seq || *end == self.line
     }
 
@@ -61,7 +70,7 @@ impl LastLines {
     }
 
     /// What a folder of state says.
-    pub(super) fn read_from(dir: &Path) -> Self {
+    pub(crate) fn read_from(dir: &Path) -> Self {
         let read = || {
             let mut text = String::new();
             let file = outside::open_regular(&dir.join(NAME)).ok()?;
@@ -72,28 +81,33 @@ impl LastLines {
     }
 
     /// The writer that goes on.
-    pub(super) fn into_writer(mut self) -> Option<WriterId> {
+    pub(crate) fn into_writer(mut self) -> Option<WriterId> {
         self.0.pop().map(|last| last.writer)
     }
 
     /// Each.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Last> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Last> {
         self.0.iter()
     }
 
     /// Whether a writer is one of this user.
-    pub(super) fn has(&self, writer: &WriterId) -> bool {
+    pub(crate) fn has(&self, writer: &WriterId) -> bool {
         self.0.iter().any(|last| last.writer == *writer)
     }
 
     /// The same after a line was written.
     #[must_use]
-    pub(super) fn advance(mut self, writer: &WriterId, line: End, is_durable: bool) -> Self {
+    pub(crate) fn advance(
+        mut self,
+        (writer, genesis): (&WriterId, String),
+        line: End,
+        is_durable: bool,
+    ) -> Self {
         let before = self.0.iter().position(|last| last.writer == *writer);
         let before = before.map(|at| self.0.remove(at).durable);
         let durable = match is_durable {
             true => line.clone(),
-            false => before.unwrap_or_else(|| End::begin(writer)),
+            false => before.unwrap_or_else(|| End::begin(genesis)),
         };
         self.0.push(Last { writer: writer.clone(), line, durable });
         let old = self.0.len().saturating_sub(MOST);
@@ -103,14 +117,14 @@ impl LastLines {
 
     /// Keeps it in mind. It is one write of a file that is there, which a kill does not tear: this is
     /// done with each access.
-    pub(super) fn write(&self, state: &StateFolder) -> io::Result<()> {
+    pub(crate) fn write(&self, state: &StateFolder) -> io::Result<()> {
         outside::make_private(&state.dir)?;
         state.write_mark()?;
         self.write_to(&state.dir)
     }
 
     /// The same in a folder of state that is there.
-    pub(super) fn write_to(&self, dir: &Path) -> io::Result<()> {
+    pub(crate) fn write_to(&self, dir: &Path) -> io::Result<()> {
         let mut text = String::new();
         for Last { writer, line, durable } in &self.0 {
             let (line, durable) = ((line.seq, &line.hash), (durable.seq, &durable.hash));
@@ -125,7 +139,7 @@ impl LastLines {
     }
 
     /// The same without some of its writers: a user declared that the vault counts as it is.
-    pub(super) fn without(mut self, writers: &[WriterId]) -> Self {
+    pub(crate) fn without(mut self, writers: &[WriterId]) -> Self {
         self.0.retain(|last| !writers.contains(&last.writer));
         self
     }

@@ -1,16 +1,14 @@
-//! The last line of each change log that this user wrote, kept outside of the vault: a log that no
-//! longer holds it was truncated or replaced (AUDIT-21).
+//! The last line of each log that this user wrote, kept outside of the vault: a log that no longer
+//! holds it was truncated or replaced (AUDIT-21, STAGE-8).
 
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use super::end::End;
-use super::line::Line;
 use super::writer::WriterId;
+use crate::model::digest::Digest;
 use crate::model::number::CheckpointNumber;
-use crate::vault::Vault;
 use crate::vault::disk::Disk;
-use crate::vault::outside::{self, StateFolder};
+use crate::vault::outside;
 use crate::yaml::canonical_number;
 
 /// More than any file of ours has.
@@ -34,11 +32,6 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Whether a log with this end may still hold the line.
-    pub(super) fn may_be_followed_by(&self, end: &End) -> bool {
-        end.seq > self.seq || end.seq == self.seq && end.hash == self.hash
-    }
-
     fn line(&self) -> String {
         let Self { writer, seq, hash, sealed } = self;
         format!("{writer} {seq} {hash} {}\n", sealed.unwrap_or(0))
@@ -68,12 +61,6 @@ impl FromIterator<Tail> for Tails {
 }
 
 impl Tails {
-    /// What is kept in mind; nothing without a directory of state.
-    pub fn read(state: Option<&StateFolder>) -> Self {
-        let read = |state: &StateFolder| Self::read_from(&state.dir.join(outside::CHANGES)).1;
-        state.map(read).unwrap_or_default()
-    }
-
     /// What a file says, and its whole text; nothing if there is none.
     pub(crate) fn read_from(path: &Path) -> (String, Self) {
         let mut text = String::new();
@@ -99,32 +86,46 @@ impl Tails {
         self.0.iter()
     }
 
-    /// Takes off the one that a line is.
-    pub(crate) fn find(&mut self, line: &Line) {
-        let is_it = |tail: &Tail| tail.seq == line.seq && tail.writer.to_string() == line.writer;
+    /// Takes off the one that a line with this hash is.
+    pub(crate) fn found(&mut self, (writer, seq): (&str, u64), hash: Option<Digest>) {
+        let is_it = |tail: &Tail| tail.seq == seq && tail.writer.is(writer);
         if let Some(at) = self.0.iter().position(is_it)
-            && line.hash.is_some_and(|hash| hash.to_string() == self.0[at].hash)
+            && hash.is_some_and(|hash| hash.to_string() == self.0[at].hash)
         {
             self.0.remove(at);
         }
     }
 
-    /// The same without some of its writers: a user declared that the vault counts as it is.
-    pub(super) fn without(mut self, writers: &[WriterId]) -> Self {
-        self.0.retain(|tail| !writers.contains(&tail.writer));
-        self
+    /// Keeps of a file in the user's state only some tails: a user declared that the vault counts as it
+    /// is, or that it is another vault.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub(crate) fn retain_in(
+        disk: &Disk,
+        (dir, name): (&Path, &str),
+        heading: &str,
+        is_kept: impl Fn(&Tail) -> bool,
+    ) -> io::Result<()> {
+        let (_, mut tails) = Self::read_from(&dir.join(name));
+        let before = tails.0.len();
+        tails.0.retain(is_kept);
+        match tails.0.len() == before {
+            true => Ok(()),
+            false => tails.write_to(disk, (dir, name), heading),
+        }
     }
 
     /// A log that ends there was declared to be the one that counts: what was recorded of later
     /// checkpoints is of another one.
-    pub(super) fn end_at(&mut self, checkpoint: u64) {
+    pub(crate) fn end_at(&mut self, checkpoint: u64) {
         for tail in &mut self.0 {
             tail.sealed = tail.sealed.filter(|sealed| *sealed <= checkpoint);
         }
     }
 
     /// Whether a checkpoint, or one after it, was recorded.
-    pub(super) fn has_sealed(&self, checkpoint: CheckpointNumber) -> bool {
+    pub(crate) fn has_sealed(&self, checkpoint: CheckpointNumber) -> bool {
         self.0.iter().any(|tail| tail.sealed.is_some_and(|sealed| sealed >= checkpoint.0))
     }
 
@@ -135,14 +136,6 @@ impl Tails {
         self.0.push(Tail { sealed: tail.sealed.or(before), ..tail });
         let old = self.0.len().saturating_sub(MOST);
         self.0.drain(..old);
-    }
-
-    /// Keeps it in mind, for the holder of the vault's write lock.
-    pub(super) fn write(&self, vault: &Vault) -> io::Result<()> {
-        let Some(StateFolder { dir, .. }) = vault.state() else { return Ok(()) };
-        outside::make_private(dir)?;
-        vault.state().map_or(Ok(()), StateFolder::write_mark)?;
-        self.write_to(vault.files().disk(), (dir, outside::CHANGES), "")
     }
 
     /// Writes it into a file of a folder that is there, with a heading before it.

@@ -27,17 +27,12 @@ impl WriterId {
     }
 
     /// Whether it is the one that a line names.
-    pub(super) fn is(&self, named: &str) -> bool {
+    pub(crate) fn is(&self, named: &str) -> bool {
         self.0 == named
     }
 
-    /// What begins its chain.
-    pub(super) fn genesis(&self) -> String {
-        format!("contextnest:audit:v1:{self}")
-    }
-
     /// The name of the file whose first line has this number.
-    pub(super) fn file(&self, first: u64) -> String {
+    pub(crate) fn file(&self, first: u64) -> String {
         match first {
             1 => format!("{self}.jsonl"),
             first => format!("{self}.{first}.jsonl"),
@@ -61,10 +56,10 @@ pub(crate) fn digits(random: Random) -> String {
 }
 
 /// The files of a log by writer: the numbers of their first lines, in order.
-pub(super) type FilesByWriter = BTreeMap<WriterId, Vec<u64>>;
+pub(crate) type FilesByWriter = BTreeMap<WriterId, Vec<u64>>;
 
 /// The files among these names that are of a log.
-pub(super) fn by_writer<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> FilesByWriter {
+pub(crate) fn by_writer<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> FilesByWriter {
     let mut files = FilesByWriter::new();
     let found = names.into_iter().filter_map(|name| WriterId::of_file(name.as_ref()));
     found.for_each(|(writer, first)| files.entry(writer).or_default().push(first));
@@ -73,7 +68,7 @@ pub(super) fn by_writer<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> Fi
 }
 
 /// The files in a folder of logs; none if the folder does not exist, as where one above it is none.
-pub(super) fn files_in(dir: &Path) -> io::Result<FilesByWriter> {
+pub(crate) fn files_in(dir: &Path) -> io::Result<FilesByWriter> {
     let entries = match fs::read_dir(dir) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(FilesByWriter::new()),
         Err(why) if why.kind() == io::ErrorKind::NotADirectory && !is_there(dir) => {
