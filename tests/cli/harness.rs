@@ -33,6 +33,12 @@ pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Returns the step between the cases of a slow test: `step` if `CTX_BRIEF_TESTS` is set, as in
+/// `.ci/run`; else 1.
+pub(crate) fn stride(step: usize) -> usize {
+    if std::env::var_os("CTX_BRIEF_TESTS").is_some() { step } else { 1 }
+}
+
 /// When the last version of a history was published.
 pub(crate) fn instant_of(history: &str) -> String {
     let (_, at) = history.rsplit_once("published_at: '").unwrap();

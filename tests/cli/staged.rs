@@ -106,13 +106,13 @@ fn a_vault_that_is_not_staged_has_nothing_published() {
 #[test]
 fn what_git_cannot_say_is_a_failure() {
     let place = Place::vault();
-    assert_snapshot!(place.ctx("verify --staged").whole(), @"
-    exit: 2
-    -- stdout
-    -- stderr
-    error[usage]: `--staged` needs git: git refuses: fatal: not a git repository (or any of the parent directories): .git
-    hint: the vault must be in a git repository that you own
-    ");
+    // Where the temporary folder is a file system of its own, git goes on to say that it stops there.
+    let refused = place.ctx("verify --staged").exits(2).stderr;
+    let why =
+        "error[usage]: `--staged` needs git: git refuses: fatal: not a git repository (or any ";
+    assert!(refused.starts_with(why), "{refused}");
+    let hint = "hint: the vault must be in a git repository that you own\n";
+    assert!(refused.ends_with(hint), "{refused}");
     let place = committed();
     git(&place, "branch other");
     place.write("docs/nodes/b.md", "# B\n\nHere.\n");
