@@ -16,7 +16,7 @@
 //! ```text
 //! cargo bench -p experiments --
 //! [e2|e3|vaults|storage|retention|stale|honest|mutation|faults|full|recovered|crashes|kills|writers]
-//! [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR] [--figure FILE] [--only WORD]
+//! [--quick|--brief] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR] [--figure FILE] [--only WORD]
 //! ```
 
 #![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
@@ -107,6 +107,9 @@ fn run(options: &Options) -> Result<Vec<String>> {
     Ok(broken)
 }
 
+/// A number of full size, of a quick run, and of a brief one.
+type Sizes<T> = (T, T, T);
+
 struct Options {
     /// One of them; else all.
     chosen: Option<&'static str>,
@@ -116,6 +119,8 @@ struct Options {
     dir_named: bool,
     /// Small vaults, and few of them.
     quick: bool,
+    /// A quick run with a sample of what takes long: every attack, command and kind of vault is in it.
+    brief: bool,
     services: usize,
     /// How many queries each arm has.
     queries: usize,
@@ -133,6 +138,15 @@ struct Options {
 }
 
 impl Options {
+    /// The size of this run.
+    fn size<T>(&self, (full, quick, brief): Sizes<T>) -> T {
+        match (self.quick, self.brief) {
+            (false, _) => full,
+            (true, false) => quick,
+            (true, true) => brief,
+        }
+    }
+
     fn read(args: impl Iterator<Item = String>) -> Result<Self> {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("experiments");
         let mut options = Self {
@@ -140,6 +154,7 @@ impl Options {
             dir,
             dir_named: false,
             quick: false,
+            brief: false,
             services: 106,
             queries: 100,
             repetitions: 100,
@@ -164,6 +179,7 @@ impl Options {
                 "--only" => options.only = Some(value()?),
                 "--bench" => is_bench = true,
                 "--quick" => quick = true,
+                "--brief" => (quick, options.brief) = (true, true),
                 "--repetitions" => options.repetitions = value()?.parse()?,
                 "--cold" => options.cold = [value()?.parse()?; 2],
                 // A folder of our own in it: it is removed at the end.
@@ -173,6 +189,10 @@ impl Options {
                 }
                 other => return Err(format!("unknown argument `{other}`").into()),
             }
+        }
+        // Several may run side by side.
+        if let Some(chosen) = options.chosen.filter(|_| !options.dir_named) {
+            options.dir.set_file_name(format!("experiments-{chosen}"));
         }
         if quick || !is_bench {
             let cold = [50, 50];

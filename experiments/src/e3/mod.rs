@@ -44,13 +44,13 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
         rows.retain(|row| row.name.contains(word.as_str()));
     }
     let folder = Folder::make(options)?;
-    let groups = groups(options.quick);
-    let vaults: usize = groups.iter().map(|(_, seeds)| seeds.len()).sum();
+    let groups = groups(options);
+    let vaults: usize = groups.iter().map(Vec::len).sum();
     eprintln!("e3: {} rows, {vaults} vaults, in {}", rows.len(), folder.0.display());
     let runs: std::result::Result<Vec<Vec<Run<'_>>>, String> = groups
         .par_iter()
-        .map(|(kind, seeds)| {
-            let vaults = seeds.iter().map(|seed| Vault::make(*kind, *seed, &folder.0));
+        .map(|group| {
+            let vaults = group.iter().map(|(kind, seed)| Vault::make(*kind, *seed, &folder.0));
             let vaults: Vec<Vault> =
                 vaults.collect::<Result<_>>().map_err(|why| why.to_string())?;
             attacked(&vaults, &rows, &makers)
@@ -131,7 +131,7 @@ fn makers() -> Result<BTreeMap<&'static str, Maker>> {
     Ok(makers)
 }
 
-/// Makes every attack that exists for a kind, each on one of some vaults of that kind.
+/// Makes every attack that exists for the kinds of some vaults, each on one of them.
 fn attacked<'r>(
     vaults: &[Vault],
     rows: &'r [Row],
@@ -157,17 +157,20 @@ fn attacked<'r>(
     Ok(runs)
 }
 
-/// Vaults of one kind, by their seeds.
-type Group = (Kind, Vec<u64>);
+/// Vaults by their kinds and seeds.
+type Group = Vec<(Kind, u64)>;
 
-/// Each attack is made on one vault of each group that has a place for it: in a quick run on one of
-/// each kind, else on all.
-fn groups(quick: bool) -> Vec<Group> {
-    let of = |kind: Kind| match quick {
-        true => vec![(kind, (0..3).collect())],
-        false => (0..20).map(|seed| (kind, vec![seed])).collect::<Vec<Group>>(),
+/// Each attack is made on one vault of each group that has a place for it: on all vaults, in a quick run
+/// on one of each kind, and in a brief one on one of each column of the table.
+fn groups(options: &Options) -> Vec<Group> {
+    let of = |kinds: &[Kind], seeds: u64| -> Group {
+        (0..seeds).flat_map(|seed| kinds.iter().map(move |kind| (*kind, seed))).collect()
     };
-    Kind::ALL.iter().copied().flat_map(of).collect()
+    let kinds = Kind::ALL.map(|kind| [kind]);
+    let each = || of(&Kind::ALL, 20).into_iter().map(|vault| vec![vault]).collect();
+    let quick = || kinds.iter().map(|kind| of(kind, 3)).collect();
+    let brief = || vec![of(&Kind::ALL[..1], 3), of(&Kind::ALL[1..], 2)];
+    options.size::<&dyn Fn() -> Vec<Group>>((&each, &quick, &brief))()
 }
 
 /// Counts by section.

@@ -10,13 +10,13 @@ use super::reviewed;
 use super::script::ctx;
 use super::table;
 use super::vaults::Kind;
-use crate::Options;
 use crate::process::Result;
+use crate::{Options, Sizes};
 
 /// How many vaults are written.
-const COUNT: u64 = 120;
+const COUNT: Sizes<u64> = (120, 120, 40);
 /// How many governed vaults are written, none of them attacked.
-const REVIEWED: u64 = 30;
+const REVIEWED: Sizes<u64> = (30, 30, 12);
 
 /// Writes vaults, each with a random attack, as `N/vault`, beside the answer of `verify --json` to
 /// each, `N/expected.json`. Every tenth is honest, and so are governed ones. With `--only WORD` the attacks have it in their names.
@@ -25,9 +25,10 @@ pub(crate) fn write_vaults(options: &Options) -> Result<()> {
     let only = options.only.as_deref().unwrap_or_default();
     attacks.retain(|(name, _)| name.contains(only));
     let seed = options.seed.unwrap_or(1);
+    let (count, reviewed) = (options.size(COUNT), options.size(REVIEWED));
     let mut made = 0;
     let mut draw = Draw::new(seed, "vaults");
-    while made < COUNT {
+    while made < count {
         let kind = Kind::ALL[draw.below(3)];
         let work = options.dir.join("work");
         let vault = Vault::make(kind, seed * 1_000 + made, &work)?;
@@ -35,7 +36,7 @@ pub(crate) fn write_vaults(options: &Options) -> Result<()> {
             let (name, attack) = attacks[draw.below(attacks.len())];
             let row = rows.iter().find(|row| row.name == name);
             let column = row.and_then(|r| if kind == Kind::Delta { r.delta } else { r.full });
-            if column.is_none() || made == COUNT {
+            if column.is_none() || made == count {
                 continue;
             }
             let folder = options.dir.join(format!("{made:03}"));
@@ -53,7 +54,7 @@ pub(crate) fn write_vaults(options: &Options) -> Result<()> {
         }
         fs::remove_dir_all(&work)?;
     }
-    for n in COUNT..COUNT + REVIEWED {
+    for n in count..count + reviewed {
         let folder = options.dir.join(format!("{n:03}"));
         let root = folder.join("vault");
         reviewed::make(&root, seed * 1_000 + n)?;

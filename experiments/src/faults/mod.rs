@@ -74,7 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
             eprintln!("faults: {}, {} log", scene.name, form.word());
             let base = dir.path().join(worker.to_string());
             let (counts, broken) = pool.install(|| {
-                one(scene, *form, &base, options)
+                one((n, scene, *form), &base, options)
                     .map_err(|why| format!("{}, {} log: {why}", scene.name, form.word()))
             })?;
             done.push((n, counts, broken));
@@ -181,7 +181,11 @@ impl<'c> Case<'c> {
     }
 }
 
-fn one(scene: &Scene, form: Form, base: &Path, options: &Options) -> Result<(Counts, Vec<String>)> {
+fn one(
+    (number, scene, form): (usize, &Scene, Form),
+    base: &Path,
+    options: &Options,
+) -> Result<(Counts, Vec<String>)> {
     let (case, changes, made) = Case::new(scene, form, base)?;
     let mut counts = Counts { changes, ..Counts::default() };
     let mut broken = Vec::new();
@@ -190,8 +194,10 @@ fn one(scene: &Scene, form: Form, base: &Path, options: &Options) -> Result<(Cou
             broken.push(format!("{}, {} log, {what}: {why}", scene.name, form.word()));
         }
     };
-    let stride = if options.quick { 13 } else { 1 };
-    for n in (0..changes).step_by(stride) {
+    let stride = options.size((1, 13, 53));
+    // A command begins at a change of its own, since a brief run may look at one only.
+    let from = if options.brief { number * 7 % stride.min(made.len().max(1)) } else { 0 };
+    for n in (from as u64..changes).step_by(stride) {
         for fault in Fault::ALL {
             let what = format!(
                 "{} at change {n} ({:?})",
@@ -203,13 +209,13 @@ fn one(scene: &Scene, form: Form, base: &Path, options: &Options) -> Result<(Cou
     }
     let mut draw = Draw::new(options.seed.unwrap_or(1), made.len(), form as usize);
     // What was reported as a success has to survive in every run.
-    for end in (0..made.len()).step_by(stride).chain([made.len()]) {
+    for end in (from..made.len()).step_by(stride).chain([made.len()]) {
         for survival in [Survival::All, Survival::None] {
             let what = format!("power cut after {end} changes, {survival:?} of the rest");
             note(what, case.cut(&made[..end], made.len(), survival, &mut draw, &mut counts));
         }
     }
-    for part in 0..if options.quick { 6 } else { PARTS } {
+    for part in 0..options.size((PARTS, 6, 2)) {
         let end = draw.below(made.len() + 1);
         let what = format!("power cut after {end} changes, part {part} of the rest");
         note(what, case.cut(&made[..end], made.len(), Survival::Some, &mut draw, &mut counts));

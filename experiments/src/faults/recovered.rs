@@ -198,12 +198,11 @@ impl Row {
     }
 
     /// Every how many changes of the disk one is looked at.
-    fn stride(&self, is_quick: bool) -> u64 {
-        match (is_quick, self.form, self.scene.args[0]) {
-            (false, ..) => 1,
-            (true, _, "demo") => 70,
-            (true, Form::Full, _) => 28,
-            (true, ..) => 7,
+    fn stride(&self, options: &Options) -> u64 {
+        match (self.form, self.scene.args[0]) {
+            (_, "demo") => options.size((1, 70, 140)),
+            (Form::Full, _) => options.size((1, 28, 112)),
+            _ => options.size((1, 7, 28)),
         }
     }
 }
@@ -404,9 +403,11 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
         let (name, form) = (one.scene.name, one.form.word());
         eprintln!("recovered: {name}, {form}");
         let ready = Ready::new(&one, dir.path()).map_err(|why| format!("{name}, {form}: {why}"))?;
-        let stride = one.stride(options.quick);
+        let stride = one.stride(options);
         let mut kills = 0_u64;
-        for n in (at as u64 % stride..ready.changes).step_by(usize::try_from(stride)?) {
+        // Each row begins at another change, and at one that it has.
+        let from = at as u64 % stride % ready.changes.max(1);
+        for n in (from..ready.changes).step_by(usize::try_from(stride)?) {
             for fault in [Fault::Dies, Fault::DiesWithin] {
                 kills += 1;
                 let outcome = pool.install(|| ready.kill(n, fault).map_err(|why| why.to_string()));

@@ -31,6 +31,7 @@ use crate::process::{Result, head, row};
 
 const HISTORIES: u64 = 1000;
 const QUICK: u64 = 30;
+const BRIEF: u64 = 9;
 /// 2026-01-01.
 const BEGIN: i64 = 1_767_225_600_000;
 /// More alarms than these say nothing new.
@@ -39,10 +40,9 @@ const SHOWN: usize = 20;
 /// Runs the experiment, prints its tables, and gives the claims that did not hold.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let began = Instant::now();
-    let seeds = match (options.seed, options.quick) {
-        (Some(seed), _) => seed..seed + 1,
-        (None, true) => 0..QUICK,
-        (None, false) => 0..HISTORIES,
+    let seeds = match options.seed {
+        Some(seed) => seed..seed + 1,
+        None => 0..options.size((HISTORIES, QUICK, BRIEF)),
     };
     let (count, last) = (seeds.end - seeds.start, seeds.end);
     eprintln!("honest: {count} histories");

@@ -28,8 +28,10 @@ use vaults::{Role, Target};
 /// Random bits of all larger vaults together.
 const RANDOM: usize = 100_000;
 const RANDOM_QUICK: usize = 2_000;
-/// Of the small vaults a quick run flips one bit in so many.
+const RANDOM_BRIEF: usize = 500;
+/// Of the small vaults a quick run flips one bit in so many, and a brief one.
 const STRIDE_QUICK: usize = 131;
+const STRIDE_BRIEF: usize = 521;
 /// Services in a larger vault, with ten documents each.
 const SERVICES: usize = 5;
 const SERVICES_QUICK: usize = 2;
@@ -42,10 +44,9 @@ const SHOWN: usize = 20;
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let began = Instant::now();
     let dir = scratch(&options.dir)?;
-    let (stride, random, services) = match options.quick {
-        true => (STRIDE_QUICK, RANDOM_QUICK, SERVICES_QUICK),
-        false => (1, RANDOM, SERVICES),
-    };
+    let stride = options.size((1, STRIDE_QUICK, STRIDE_BRIEF));
+    let random = options.size((RANDOM, RANDOM_QUICK, RANDOM_BRIEF));
+    let services = options.size((SERVICES, SERVICES_QUICK, SERVICES_QUICK));
     let mut table = String::new();
     head(
         &mut table,
