@@ -103,6 +103,8 @@ BENCHES = " ".join(f"--bench {name}" for name in (
     "vault selection verify daily durability hostile trace stewards review recording staging mcp").split())
 OF_EXPERIMENTS = "--locked --profile dev -p experiments"
 CTX = "target/debug/ctx"
+# The folder is there still if the last run was killed.
+EXPERIMENT = f"rm -rf target/experiments-{{name}}; cargo bench {OF_EXPERIMENTS} -- {{name}} {{size}}"
 EXPERIMENTS = "e2 e3 storage retention stale honest mutation faults full recovered crashes kills writers".split()
 # All that cargo builds is built before anything runs, because a build uses all processors.
 BUILT = ("build the experiments", "build the tests", "lints", "docs", "the library without its default features",
@@ -134,7 +136,7 @@ def checks():
               "cargo clippy --locked --no-default-features --lib --bins -- -D warnings", builds=True),
         Check("build the benchmarks", f"cargo bench --locked --profile dev {BENCHES} --no-run", builds=True),
         Check("tests, by the README's command", tests, after=BUILT),
-        *(Check(f"experiment {name}", *(f"cargo bench {OF_EXPERIMENTS} -- {name} {size}" for size in ("--brief", "--quick")),
+        *(Check(f"experiment {name}", *(EXPERIMENT.format(name=name, size=size) for size in ("--brief", "--quick")),
                 after=BUILT) for name in EXPERIMENTS),
         Check("programs of others call the tools", f"{PYTHON} fixtures/mcp/clients.py {CTX} target",
               f"{PYTHON} fixtures/mcp/clients.py {CTX} target all", after=BUILT),
