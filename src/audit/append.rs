@@ -10,8 +10,7 @@ use super::event::Event;
 use super::folder::Folder;
 use super::line::{Request, TraceId, genesis};
 use super::place::Place;
-use crate::journal::{End, last_line};
-use crate::journal::{FULL, Random, WriterId};
+use crate::journal::{End, FULL, Random, WriterId, last_line};
 use crate::model::timestamp::Timestamp;
 use crate::vault::disk::Disk;
 

@@ -19,17 +19,18 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::blocks::LogFile;
+use super::change::HeadRef;
 use super::cut::{Cuts, Pruned, Pruning};
-use super::elsewhere::Compared;
 use super::event::Event;
 use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
-use super::folder::Folder;
+use super::folder::{Compared, Folder};
 use super::heads::Heads;
-use super::line::{HeadRef, Line, genesis};
+use super::line::{Line, genesis};
 use super::sight::Sight;
 use crate::journal::{FilesByWriter, WriterId};
 use crate::vault::Vault;
+pub use block::Keep;
 use block::Reader;
 use follows::{Expected, Jump};
 use needles::Needles;
@@ -65,9 +66,6 @@ pub(super) struct LogFiles {
     /// The number of the first line of each.
     pub(super) firsts: Vec<u64>,
 }
-
-/// What is kept of a line, by the thread that reads it.
-pub type Keep<'k, T> = &'k (dyn Fn(Line) -> Option<T> + Sync);
 
 /// What is kept of the lines that a filter wants.
 fn wanted<'k, T>(filter: &'k Filter, keep: Keep<'k, T>) -> impl Fn(Line) -> Option<T> + Sync + 'k {

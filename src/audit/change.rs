@@ -2,14 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cut::Cut;
-use super::event::MAX_DOCUMENTS;
-use super::hold::Hold;
-use super::line::HeadRef;
 use crate::checkpoint::event::Checkpoint;
 use crate::model::id::DocumentId;
 use crate::trust::Head;
 
+/// How many documents one line holds; further lines name the first as their cause.
+pub const MAX_DOCUMENTS: usize = 1000;
 /// The command of a line that records a draft: no verb writes one.
 pub(crate) const DRAFT: &str = "draft";
 
@@ -414,6 +412,75 @@ impl Change {
             wrap(ReviewStep { versions: versions.to_vec(), ..step.clone() })
         };
         step.versions.chunks(MAX_DOCUMENTS).map(part).collect()
+    }
+}
+
+/// The end of the checkpoint log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadRef {
+    /// The number of the last checkpoint.
+    pub checkpoint: u64,
+    /// Its hash.
+    pub hash: String,
+}
+
+/// The last line of a writer that may be gone: the next one follows its hash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// The writer.
+    pub writer: String,
+    /// The number of the line.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: String,
+}
+
+/// What is held: accesses that have all of what it names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    /// Its name: 8 hexadecimal digits.
+    pub id: String,
+    /// Why.
+    pub reason: String,
+    /// The session of the accesses.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session: Option<String>,
+    /// The agent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agent: Option<String>,
+    /// Who asked.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub principal: Option<String>,
+    /// A document of which a text was handed out.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub document: Option<String>,
+    /// One access.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub trace: Option<String>,
+}
+
+impl Hold {
+    /// What it holds, in words.
+    pub fn held(&self) -> String {
+        let Self { session, agent, principal, document, trace, .. } = self;
+        let named = [
+            ("session", session),
+            ("agent", agent),
+            ("principal", principal),
+            ("document", document),
+            ("trace", trace),
+        ];
+        let named = named.into_iter().filter_map(|(name, value)| {
+            let value = value.as_deref()?;
+            Some(format!("{name} {value}"))
+        });
+        named.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether it names something that is held.
+    pub fn is_of_something(&self) -> bool {
+        let Self { session, agent, principal, document, trace, .. } = self;
+        [session, agent, principal, document, trace].into_iter().any(Option::is_some)
     }
 }
 

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use super::bind::BindLines;
 use super::chain::Logs;
-use super::change::{Change, StagedEnd};
+use super::change::{Change, HeadRef, StagedEnd};
 use super::cut::Cuts;
 use super::end::{end_of_line, lines_after};
 use super::event::Event;
 use super::folder::Folder;
-use super::line::{HeadRef, Request, genesis};
+use super::line::{Request, genesis};
 use super::missing::{self, Missing};
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;

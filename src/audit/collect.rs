@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 
 use super::blocks::{Ending, LineReader, LogFile};
 use super::chain::Logs;
+use super::change::HeadRef;
 use super::cut::Cuts;
 use super::end::end_of_line;
 use super::fault::{Fault, FaultKind};
 use super::find::begin_of;
-use super::line::{HeadRef, Line, genesis};
-use crate::journal::{End, last_line};
-use crate::journal::{WriterId, files_in};
+use super::line::{Line, genesis};
+use crate::journal::{End, WriterId, files_in, last_line};
 use crate::model::layout;
 use crate::vault::{lock, outside};
 

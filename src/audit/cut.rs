@@ -2,28 +2,10 @@
 //! or goes on after one, lacks no lines that anybody hid.
 
 use std::collections::BTreeMap;
-use std::io;
 
-use serde::{Deserialize, Serialize};
-
-use super::chain::Logs;
-use super::change::Change;
+use super::change::{Change, Cut};
 use super::event::Event;
 use super::line::{Line, TraceId};
-
-/// Bytes that each line has which records a cut.
-const NEEDLE: &[u8] = b"\"action\":\"prune\"";
-
-/// The last line of a writer that may be gone: the next one follows its hash.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cut {
-    /// The writer.
-    pub writer: String,
-    /// The number of the line.
-    pub seq: u64,
-    /// Its hash.
-    pub hash: String,
-}
 
 /// A cut, and the line of the change log that records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,17 +29,7 @@ pub struct Pruning {
 pub struct Cuts(BTreeMap<String, Vec<Pruning>>);
 
 impl Cuts {
-    /// What change logs say.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn of(changes: &Logs) -> io::Result<Self> {
-        let mut cuts = Self::default();
-        prunings(changes, &mut |line| cuts.take(&line))?;
-        Ok(cuts)
-    }
-
-    fn take(&mut self, line: &Line) {
+    pub(super) fn take(&mut self, line: &Line) {
         let Event::Change(Change::Prune { before, pruned }) = &line.event else { return };
         for Cut { writer, seq, hash } in pruned {
             let pruning = Pruning {
@@ -92,16 +64,6 @@ impl Cuts {
     pub(super) fn last(&self, writers: impl Iterator<Item = String>) -> Option<&Pruning> {
         writers.flat_map(|writer| self.of_writer(&writer)).max_by(|a, b| a.before.cmp(&b.before))
     }
-}
-
-/// Hands out the lines of change logs that record a pruning.
-///
-/// # Errors
-/// A file cannot be read.
-pub(crate) fn prunings(changes: &Logs, found: &mut dyn FnMut(Line)) -> io::Result<()> {
-    let is_pruning =
-        |line: Line| matches!(line.event, Event::Change(Change::Prune { .. })).then_some(line);
-    changes.having(&[NEEDLE.to_vec()], &is_pruning, found).map(drop)
 }
 
 /// The cut before the line with a number that follows a hash.

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::chain::Logs;
 use super::fault::{Fault, writer_of};
-use super::folder::Folder;
+use super::folder::{Compared, Folder};
 use super::heads::Heads;
 use super::line::Line;
 use crate::journal::WriterId;
@@ -31,15 +31,6 @@ pub(crate) struct Elsewhere {
     pub(crate) dir: PathBuf,
     /// The folder of the vault whose logs these are; the folder of the logs if that is not known.
     pub(crate) of: PathBuf,
-}
-
-/// A folder whose lines answer only if their heads are checkpoints of the vault.
-#[derive(Debug)]
-pub(super) enum Compared {
-    /// The folder of the vault's own path; another vault may have had that path.
-    Own,
-    /// That of another path, with the folder of its vault.
-    Other(PathBuf),
 }
 
 /// The lines that a folder of logs has, by their heads.

@@ -3,14 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::canonical::{MemberFault, Members};
-use super::change::Change;
+use super::change::{Change, MAX_DOCUMENTS};
 use super::hydration::Hydration;
 use super::produced::Produced;
 use super::text::Text;
 use crate::model::digest::Digest;
 
-/// How many documents one line holds; further lines name the first as their cause.
-pub const MAX_DOCUMENTS: usize = 1000;
 /// What is said of the documents of one line has no more bytes; a line may have a third more.
 const MAX_TEXTS: usize = 12 << 20;
 /// Of how many values the documents of one line consist; a line may have some more.

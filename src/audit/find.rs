@@ -7,9 +7,9 @@ use std::io;
 use super::blocks::{Ending, LineReader, LogFile};
 use super::canonical::Members;
 use super::chain::Logs;
+use super::hydration::Hydration;
 use super::line::{Line, TraceId};
-use crate::journal::WriterId;
-use crate::journal::{End, last_line};
+use crate::journal::{End, WriterId, last_line};
 
 /// How a log stands to a line that its writer wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,21 @@ pub(crate) enum Standing {
 const MOST_TORN: usize = 4096;
 
 impl Logs {
+    /// The hydration that a trace names, if its line is one that is asked for; none where no line that
+    /// is what its hash says has this name.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn hydration(
+        &self,
+        trace: &TraceId,
+        is_asked: impl Fn(&Line) -> bool,
+    ) -> io::Result<Option<Hydration>> {
+        let found = self.find(trace)?;
+        let mut asked = found.iter().filter(|line| is_asked(line));
+        Ok(asked.find_map(Line::hydration).cloned())
+    }
+
     /// How the log of a writer stands to a line.
     ///
     /// # Errors

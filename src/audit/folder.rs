@@ -39,6 +39,15 @@ pub(crate) enum Folder {
 /// What writes the bytes of a file.
 pub(super) type Fill<'f> = &'f mut dyn FnMut(&File, &str) -> io::Result<()>;
 
+/// A folder whose lines answer only if their heads are checkpoints of the vault.
+#[derive(Debug)]
+pub(super) enum Compared {
+    /// The folder of the vault's own path; another vault may have had that path.
+    Own,
+    /// That of another path, with the folder of its vault.
+    Other(PathBuf),
+}
+
 impl Folder {
     /// The change logs of a vault.
     pub(super) fn of_changes(files: &Files) -> Self {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::change::Change;
+use super::change::{Change, Hold};
 use super::event::Event;
 use super::filter::Filter;
 use super::line::Line;
@@ -23,30 +23,6 @@ const ENDING: &str = ".hold.json";
 const TEMPORARY: &str = ".holding";
 /// More bytes than any file of ours has.
 const LIMIT: u64 = 64 << 10;
-
-/// What is held: accesses that have all of what it names.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hold {
-    /// Its name: 8 hexadecimal digits.
-    pub id: String,
-    /// Why.
-    pub reason: String,
-    /// The session of the accesses.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub session: Option<String>,
-    /// The agent.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub agent: Option<String>,
-    /// Who asked.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub principal: Option<String>,
-    /// A document of which a text was handed out.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub document: Option<String>,
-    /// One access.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub trace: Option<String>,
-}
 
 /// A hold that is in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,29 +40,6 @@ pub struct PlacedHold {
 }
 
 impl Hold {
-    /// What it holds, in words.
-    pub fn held(&self) -> String {
-        let Self { session, agent, principal, document, trace, .. } = self;
-        let named = [
-            ("session", session),
-            ("agent", agent),
-            ("principal", principal),
-            ("document", document),
-            ("trace", trace),
-        ];
-        let named = named.into_iter().filter_map(|(name, value)| {
-            let value = value.as_deref()?;
-            Some(format!("{name} {value}"))
-        });
-        named.collect::<Vec<_>>().join(", ")
-    }
-
-    /// Whether it names something that is held.
-    pub fn is_of_something(&self) -> bool {
-        let Self { session, agent, principal, document, trace, .. } = self;
-        [session, agent, principal, document, trace].into_iter().any(Option::is_some)
-    }
-
     /// A filter of the lines that are held. What it does not understand holds every line.
     fn filter(&self) -> Filter {
         Filter {

@@ -3,10 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::chain::Logs;
-use super::event::Event;
-use super::line::{Line, TraceId};
-
 /// Whether a result came from the caller's own cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
@@ -73,32 +69,5 @@ impl Hydration {
     /// What names the version of the source: its URI, or its id.
     pub fn name(&self) -> &str {
         self.uri.as_deref().unwrap_or(&self.source)
-    }
-}
-
-impl Line {
-    /// What was hydrated, if it is a line of that.
-    pub fn hydration(&self) -> Option<&Hydration> {
-        match &self.event {
-            Event::Hydration(hydration) => Some(hydration),
-            _ => None,
-        }
-    }
-}
-
-impl Logs {
-    /// The hydration that a trace names, if its line is one that is asked for; none where no line that
-    /// is what its hash says has this name.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn hydration(
-        &self,
-        trace: &TraceId,
-        is_asked: impl Fn(&Line) -> bool,
-    ) -> std::io::Result<Option<Hydration>> {
-        let found = self.find(trace)?;
-        let mut asked = found.iter().filter(|line| is_asked(line));
-        Ok(asked.find_map(Line::hydration).cloned())
     }
 }

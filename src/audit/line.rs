@@ -7,8 +7,9 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize};
 
 use super::canonical::{MemberFault, Members};
-use super::change::Change;
+use super::change::{Change, HeadRef};
 use super::event::Event;
+use super::hydration::Hydration;
 use super::labels::Labels;
 use crate::journal::WriterId;
 use crate::model::digest::{Digest, Sink as _};
@@ -73,15 +74,6 @@ pub struct Request {
     /// The span of a distributed trace that the command was run in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
-}
-
-/// The end of the checkpoint log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeadRef {
-    /// The number of the last checkpoint.
-    pub checkpoint: u64,
-    /// Its hash.
-    pub hash: String,
 }
 
 /// The words of a command line.
@@ -211,6 +203,14 @@ impl Line {
     ) -> Self {
         let (writer, tool) = (writer.to_string(), env!("CARGO_PKG_VERSION").to_owned());
         Self { v: FORM, seq, prev, at, writer, tool, request, cause, event, hash: None }
+    }
+
+    /// What was hydrated, if it is a line of that.
+    pub fn hydration(&self) -> Option<&Hydration> {
+        match &self.event {
+            Event::Hydration(hydration) => Some(hydration),
+            _ => None,
+        }
     }
 
     /// What names it.

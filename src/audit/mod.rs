@@ -10,7 +10,7 @@
 //! what it finds wrong, `heads` what the vault knows of its times, `filter` and `pattern` which lines a question is about, `find` the line that a
 //! trace names, and `follow` what is new. `elsewhere` reads
 //! those of other paths, and `collect` brings the logs of several machines together.
-//! `produced` is what an agent made of it, `hydration` what it fetched as a source says, and `traceparent` the span of a distributed trace that a
+//! `produced` is what an agent made of it, `prior` what it had got before, `hydration` what it fetched as a source says, and `traceparent` the span of a distributed trace that a
 //! command is run in. `changes` is the log of those who write, in the vault; `bind` is what its lines let checkpoints bind. `prune` deletes the oldest accesses, but those that a `hold` names, and
 //! `cut` is where that was. `sight` is what a reader may see of it.
 
@@ -40,6 +40,7 @@ mod line;
 pub(crate) mod missing;
 mod pattern;
 mod place;
+mod prior;
 mod produced;
 pub(crate) mod prune;
 mod raw;
@@ -54,29 +55,33 @@ pub use bind::BindLines;
 pub(crate) use canonical::MemberFault;
 pub use chain::{Keep, Logs, Verified};
 pub(crate) use change::DRAFT;
-pub use change::{Change, DraftRef, LostLines, ReviewStep, StagedEnd, StagedStep, VersionRef};
+pub use change::{
+    Change, Cut, DraftRef, HeadRef, Hold, LostLines, MAX_DOCUMENTS, ReviewStep, StagedEnd,
+    StagedStep, VersionRef,
+};
 pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
-pub(crate) use cut::prunings;
-pub use cut::{Cut, Cuts, Pruned, Pruning};
+pub use cut::{Cuts, Pruned, Pruning};
 pub(crate) use elsewhere::{Elsewhere, Shared, fault_at_ends};
-pub use event::{Access, Event, Listing, MAX_DOCUMENTS, Output, Query, Refused, WithheldCount};
+pub use event::{Access, Event, Listing, Output, Query, Refused, WithheldCount};
 pub(crate) use fault::Faults;
 pub use fault::{Fault, FaultKind};
 pub use filter::Filter;
 pub(crate) use find::Standing;
 pub use follow::{Follower, New, Take};
 pub use heads::Heads;
-pub use hold::{Hold, Holds, PlacedHold};
+pub use hold::{Holds, PlacedHold};
 pub use hydration::{Cached, Hydration};
 pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};
-pub use line::{Arguments, HeadRef, Line, LineFault, Request, TraceId};
+pub use line::{Arguments, Line, LineFault, Request, TraceId};
 pub(crate) use line::{sound_members, spell};
 pub use pattern::{Pattern, PatternError};
 pub(crate) use place::{Place, recorded_roots};
-pub use produced::{Prior, Priors, Produced, before};
-pub(crate) use produced::{is_before, session_of};
+pub use prior::{Prior, Priors, before};
+pub(crate) use prior::{is_before, session_of};
+pub use produced::Produced;
+pub(crate) use prune::prunings;
 pub use prune::{Plan, WriterPlan};
 pub use raw::RawLine;
 pub use sight::Sight;

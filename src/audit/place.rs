@@ -10,9 +10,7 @@ use std::time::Duration;
 
 use super::folder::Folder;
 use super::line::genesis;
-use crate::journal::End;
-use crate::journal::{Last, LastLines};
-use crate::journal::{Random, WriterId};
+use crate::journal::{End, Last, LastLines, Random, WriterId};
 use crate::vault::files::Files;
 use crate::vault::lock;
 use crate::vault::outside::{self, StateFolder};

@@ -11,20 +11,46 @@ use std::io::{self, Read as _};
 
 use super::blocks::{Ending, LineReader, LogFile};
 use super::chain::Logs;
-use super::cut::Cut;
+use super::change::{Change, Cut};
+use super::cut::Cuts;
+use super::event::Event;
 use super::fault::{Fault, Faults, writer_of};
 use super::find::begin_of;
 use super::folder::Folder;
 use super::hold::Holds;
 use super::line::Line;
-use crate::journal::LastLines;
-use crate::journal::WriterId;
+use crate::journal::{LastLines, WriterId};
 use crate::model::timestamp::Timestamp;
 use crate::vault::disk::Disk;
 use crate::vault::lock;
 
 /// How many bytes are copied at once.
 const PIECE: usize = 256 << 10;
+
+/// Bytes that each line has which records a cut.
+const NEEDLE: &[u8] = b"\"action\":\"prune\"";
+
+impl Cuts {
+    /// What change logs say.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn of(changes: &Logs) -> io::Result<Self> {
+        let mut cuts = Self::default();
+        prunings(changes, &mut |line| cuts.take(&line))?;
+        Ok(cuts)
+    }
+}
+
+/// Hands out the lines of change logs that record a pruning.
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn prunings(changes: &Logs, found: &mut dyn FnMut(Line)) -> io::Result<()> {
+    let is_pruning =
+        |line: Line| matches!(line.event, Event::Change(Change::Prune { .. })).then_some(line);
+    changes.having(&[NEEDLE.to_vec()], &is_pruning, found).map(drop)
+}
 
 /// What would be pruned.
 #[derive(Debug, Default)]

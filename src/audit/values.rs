@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
-use super::change::Change;
+use super::change::{Change, HeadRef};
 use super::event::{Access, Event, Output};
 use super::hydration::Hydration;
 use super::labels::{self, Labels};
-use super::line::{HeadRef, Line, Request, TraceId};
+use super::line::{Line, Request, TraceId};
 use super::text::Text;
 use super::traceparent::TraceParent;
 use crate::model::digest::Digest;

@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use super::chain::{self, path_of};
 use super::line::{LineKind, StagedLine, genesis};
-use super::{chain, tails};
+use super::tails;
 use crate::audit::LineFault;
 use crate::journal::{self, End, Journal, Random, Seat, Tail, WriterId};
 use crate::model::id::DocumentId;
-use crate::model::layout::{self, STAGING_CHAINS};
+use crate::model::layout;
 use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::{FileError, Files};
@@ -52,11 +53,6 @@ pub(crate) struct Appended {
     pub(crate) writer: WriterId,
     /// The lines.
     pub(crate) lines: Vec<StagedLine>,
-}
-
-/// Where a chain is in the vault.
-pub(crate) fn path_of(source: &DocumentId, writer: &WriterId) -> String {
-    format!("{STAGING_CHAINS}/{source}/{writer}.jsonl")
 }
 
 /// Appends lines to this user's chain for a source, durable; for the holder of the write lock.

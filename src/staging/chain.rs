@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use super::append::path_of;
 use super::line::{StagedLine, genesis};
 use crate::audit::{Fault, FaultKind, Faults, LineFault, Standing};
 use crate::journal::{End, FULL, WriterId};
@@ -15,6 +14,11 @@ use crate::vault::files::{FileError, Files};
 pub(crate) const MAX_CHAIN: u64 = 4 * FULL;
 /// No folder of a source is deeper: an id has fewer parts.
 const MAX_DEPTH: usize = 256;
+
+/// Where a chain is in the vault.
+pub(crate) fn path_of(source: &DocumentId, writer: &WriterId) -> String {
+    format!("{STAGING_CHAINS}/{source}/{writer}.jsonl")
+}
 
 /// The chain of a writer for a source.
 #[derive(Debug)]

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::append::path_of;
-use super::chain::{Chain, StrayFile};
+use super::chain::{Chain, StrayFile, path_of};
 use crate::audit::TraceId;
 use crate::checkpoint::state::Mark;
 use crate::journal::WriterId;

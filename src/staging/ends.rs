@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::append::path_of;
-use super::chain::{MAX_CHAIN, walk};
+use super::chain::{MAX_CHAIN, path_of, walk};
 use super::line::StagedLine;
 use crate::checkpoint::state::Mark;
 use crate::journal::{MOST_AFTER, WriterId, last_line};

@@ -28,11 +28,11 @@ mod tails;
 mod unfinished;
 
 pub use append::StagingError;
-pub(crate) use append::{append, path_of as chain_path, torn};
+pub(crate) use append::{append, torn};
 pub use canonical::Canonical;
 pub(crate) use canonical::json;
 pub use chain::{Chain, Chains, StrayFile};
-pub(crate) use chain::{MAX_CHAIN, Owned, found as found_chains, go_on};
+pub(crate) use chain::{MAX_CHAIN, Owned, found as found_chains, go_on, path_of as chain_path};
 pub use collected::{
     DisputedAct, Ended, JudgedAct, Promotion, Staged, StagedEntry, Standing, VoidAct,
 };

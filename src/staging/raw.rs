@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::append::path_of;
-use super::chain::{Chain, MAX_CHAIN};
+use super::chain::{Chain, MAX_CHAIN, path_of};
 use super::line::StagedLine;
 use crate::model::digest::Digest;
 use crate::vault::files::{FileError, Files};

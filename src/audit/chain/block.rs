@@ -7,10 +7,12 @@ use super::super::cut::{self, Pruning};
 use super::super::fault::{Fault, FaultKind, Faults};
 use super::super::heads::Heads;
 use super::super::line::{Line, LineFault};
-use super::Keep;
 use super::follows::{Expected, Jump, Step};
 use super::needles::Needles;
 use crate::journal::WriterId;
+
+/// What is kept of a line, by the thread that reads it.
+pub type Keep<'k, T> = &'k (dyn Fn(Line) -> Option<T> + Sync);
 
 /// What a thread found in a block.
 pub(super) struct Read<'c, T> {
