@@ -32,9 +32,9 @@
 //! acting         evidence  convert  recover             attribute, prove, repair,
 //!                govern  verify                         publish, check
 //! reading        derived  search  status  resolve  live what is served, found, compared
-//! asking         index  policy  pack  review            indexes, the rules in force,
-//!                stewards  selector  graph  store       what may be asked, by whom, caches
-//! record         txn  staging  audit  journal           what is recorded, and how it is written
+//! asking         index  txn  policy  pack  review       indexes, the transaction that writes,
+//!                stewards  selector  graph  store       the rules in force, what may be asked
+//! record         staging  audit  journal                what is recorded
 //!                trust  checkpoint  chain
 //! text           document  uri                          what one document is
 //! files          vault                                  the folder, its lock, its configuration

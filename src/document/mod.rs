@@ -18,6 +18,7 @@ pub mod other;
 pub mod review;
 pub(crate) mod second_block;
 pub mod sections;
+pub(crate) mod stamp;
 pub mod text;
 pub mod validate;
 pub mod validity;

@@ -8,10 +8,10 @@ use crate::document::Document;
 use crate::document::edit::EditError;
 use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewState};
+use crate::document::stamp::{NextText, Stage, Stamp};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
-use crate::txn::stamp::{NextText, Stage, Stamp};
 use crate::uri::Uri;
 
 /// A move that is approved.

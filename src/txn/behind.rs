@@ -8,7 +8,6 @@ use rayon::prelude::*;
 
 use super::hint;
 use super::item::Live;
-use super::stamp::{left_behind, moved_behind, retired_live};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::sealed::sealed_text;
@@ -18,6 +17,7 @@ use crate::document::frontmatter::Status;
 use crate::document::links::{Link, LinkKind, links};
 use crate::document::live_form::LiveForm;
 use crate::document::review::ReviewFields;
+use crate::document::stamp::{left_behind, moved_behind, retired_live};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;

@@ -10,14 +10,14 @@ use super::hint;
 use crate::chain::history::{Entry, EntryState, Forget, History};
 use crate::chain::replay;
 use crate::chain::vouched;
-use crate::chain::walk::Walk;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::foreign::Part;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
+use crate::policy::InForce;
 use crate::trust::{self, EventKey, Head};
 use crate::vault::Vault;
-use crate::vault::config::{Config, LogForm};
+use crate::vault::config::LogForm;
 
 /// Which entries may follow the sealed versions of a history.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Beyond {
 
     /// In the histories of a vault.
     pub(crate) fn of(vault: &Vault, chronicle: &Chronicle<'_>) -> Self {
-        Self::known(vault, chronicle, was_governed(vault, chronicle))
+        Self::known(vault, chronicle, may_have_governed(vault, chronicle))
     }
 
     /// The same where it is known whether the vault may have been governed at some checkpoint.
@@ -116,7 +116,7 @@ pub(crate) fn standing(
         last == Some(EntryState::Unpublished)
     };
     let stands =
-        ids.iter().all(is_step) && was_governed(vault, chronicle) && is_whole(vault, &step);
+        ids.iter().all(is_step) && may_have_governed(vault, chronicle) && is_whole(vault, &step);
     stands.then_some((step, ids))
 }
 
@@ -133,26 +133,6 @@ pub(crate) fn is_whole(vault: &Vault, step: &EventKey) -> bool {
     ids.iter().all(|id| is_there(id).is_some())
 }
 
-/// Whether some checkpoint sealed a configuration that says governed, or that cannot be read.
-fn was_governed(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
-    let id = DocumentId::config();
-    let sealed = chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set);
-    let sealed: Vec<Option<Version>> =
-        sealed.filter(|(of, _)| *of == id).map(|(_, mark)| mark.version).collect();
-    if sealed.is_empty() {
-        return false;
-    }
-    let Ok(history) = replay::load(vault.files(), &id) else { return true };
-    let mut walk = Walk::new(vault.files(), &id, &history);
-    while let Some(step) = walk.next() {
-        let Ok(version) = step.version else { return true };
-        if !sealed.contains(&Some(version.entry.version)) {
-            continue;
-        }
-        let config = version.text.map(Config::parse);
-        if !config.is_some_and(|config| config.is_ok_and(|config| !config.is_governed())) {
-            return true;
-        }
-    }
-    false
+fn may_have_governed(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
+    InForce::of(vault.files(), chronicle).may_have_governed()
 }

@@ -17,7 +17,6 @@ mod item;
 pub(crate) mod keep;
 mod settle;
 pub(crate) mod stale;
-pub(crate) mod stamp;
 pub(crate) mod uncommitted;
 
 pub use commit::{Committed, StepFailure};

@@ -9,13 +9,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("values and their spelling", &["model", "yaml", "words", "torn", "codes"]),
     ("bytes on disk, and programs of the user", &["vault", "program"]),
     ("one text", &["uri", "document"]),
+    ("what is recorded", &["chain", "checkpoint", "trust", "journal", "audit", "staging"]),
     (
-        "what is recorded, and how it is written",
-        &["chain", "checkpoint", "trust", "journal", "audit", "staging", "txn"],
-    ),
-    (
-        "what can be asked for",
-        &["store", "graph", "selector", "pack", "stewards", "review", "policy", "index"],
+        "what can be asked for, and the transaction that writes",
+        &["store", "graph", "selector", "pack", "stewards", "review", "policy", "txn", "index"],
     ),
     ("what is read", &["live", "resolve", "status", "search", "derived", "starter"]),
     ("what acts", &["verify", "govern", "recover", "convert", "source", "evidence"]),

@@ -11,6 +11,7 @@ use super::{Refusing, ReviewError};
 use crate::chain::history::History;
 use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewFields};
+use crate::document::stamp::is_submitted;
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
@@ -18,7 +19,6 @@ use crate::model::principal::PrincipalKey;
 use crate::review::{Pending, Rules, Track};
 use crate::stewards::Role;
 use crate::txn::Item;
-use crate::txn::stamp::is_submitted;
 use crate::vault::left_out::{LeftOut, Reason};
 
 /// How submissions are compared with what awaits a decision.

@@ -4,6 +4,7 @@ use super::super::PublishError;
 use super::due::{Due, due};
 use super::queue::{Queue, Waiting, queue};
 use crate::checkpoint::chronicle::Chronicle;
+use crate::document::stamp::is_submitted;
 use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::live;
@@ -14,7 +15,6 @@ use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::status::{DocumentState, GovernanceState, Status};
 use crate::stewards::{Role, Scope, Stuck};
-use crate::txn::stamp::is_submitted;
 use crate::vault::Vault;
 
 /// What a governed vault has beside its files.
