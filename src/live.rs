@@ -12,6 +12,7 @@ pub mod linked;
 pub mod packs;
 mod targets;
 
+use crate::model::governance::Governance;
 use crate::model::hint::{Call, Hint, Verb};
 use rayon::prelude::*;
 
@@ -377,16 +378,22 @@ pub fn governance_problems(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Pr
         let why = Unreadable::Filtered(form);
         return vec![error(why.code(), why.to_string(), why.hint())];
     }
-    if id.as_str() == layout::CONTEXT {
-        let found = if hidden_text { hidden::hidden(text) } else { Vec::new() };
-        return found.into_iter().map(|found| Problem::from_text(found, 0)).collect();
+    match id.governance() {
+        Some(Governance::Config) => config_problems(vault, text),
+        Some(Governance::Stewards) => {
+            stewards::read(text).problems.iter().map(Problem::from).collect()
+        }
+        Some(Governance::Pack) => {
+            pack_problems(vault, id.as_str(), &pack::read(text, &vault.config().authorities))
+        }
+        Some(Governance::Instructions) | None => {
+            let found = if hidden_text { hidden::hidden(text) } else { Vec::new() };
+            found.into_iter().map(|found| Problem::from_text(found, 0)).collect()
+        }
     }
-    if id.is_pack() {
-        return pack_problems(vault, id.as_str(), &pack::read(text, &vault.config().authorities));
-    }
-    if *id == DocumentId::stewards() {
-        return stewards::read(text).problems.iter().map(Problem::from).collect();
-    }
+}
+
+fn config_problems(vault: &Vault, text: &str) -> Vec<Problem> {
     let problem = |severity, why: yaml::Error| Problem {
         code: "config",
         severity,

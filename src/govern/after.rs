@@ -37,11 +37,10 @@ impl Commit<'_> {
     fn judge(&self) -> Sealings<'_> {
         let checkpoints = self.before.checkpoints().iter().copied().chain([self.checkpoint]);
         let sealings = Sealings::new(Searched::new(checkpoints.collect()));
-        let rules = [DocumentId::config(), DocumentId::stewards()];
         let is_changed = |id: &DocumentId| {
             self.checkpoint.mark_of(id).is_some() || self.checkpoint.removed.contains(id)
         };
-        match rules.iter().any(is_changed) {
+        match DocumentId::rules().iter().any(is_changed) {
             true => sealings,
             false => sealings.under(self.in_force.timeline.clone()),
         }

@@ -225,7 +225,7 @@ impl Transaction<'_> {
         let Some(bytes) = bytes else {
             return Ok(match base.sealed {
                 None => Governed::Unchanged,
-                Some(_) if self.submits.is_some() && !id.is_pack() => {
+                Some(_) if self.submits.is_some() && id.is_kept() => {
                     return Err(kept(id, "deleted"));
                 }
                 Some(_) => {
@@ -245,7 +245,7 @@ impl Transaction<'_> {
             return Ok(Governed::Unchanged);
         }
         // An empty text proposes a deletion (REV-9).
-        if text.is_empty() && self.submits.is_some() && !id.is_pack() {
+        if text.is_empty() && self.submits.is_some() && id.is_kept() {
             return Err(kept(id, "emptied"));
         }
         let before = base.last.as_ref().map(|(.., before)| before.as_str());

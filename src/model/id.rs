@@ -11,6 +11,7 @@ use std::sync::Arc;
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 use crate::model::emoji::without_joiners;
+use crate::model::governance::Governance;
 use crate::model::layout;
 use crate::model::number::Version;
 use crate::model::visible::{Invisible, without_invisible};
@@ -140,17 +141,10 @@ impl DocumentId {
 
     /// What this names. Only the text decides.
     pub fn kind(&self) -> Kind {
-        let fixed = [layout::CONTEXT, layout::STEWARDS, layout::CONFIG];
-        if self.is_pack() || fixed.contains(&self.as_str()) {
-            Kind::Governance
-        } else {
-            Kind::Document
+        match self.governance() {
+            Some(_) => Kind::Governance,
+            None => Kind::Document,
         }
-    }
-
-    /// The id of the vault's instructions for agents.
-    pub fn context() -> Self {
-        Self(layout::CONTEXT.into())
     }
 
     /// The id of the configuration.
@@ -170,8 +164,7 @@ impl DocumentId {
 
     /// Whether this names a pack.
     pub fn is_pack(&self) -> bool {
-        let name = self.0.strip_prefix("packs/");
-        name.is_some_and(|name| name.ends_with(".yml") && !name.contains('/'))
+        self.governance() == Some(Governance::Pack)
     }
 
     /// Whether this names a chain of lines, which has no history: maps of checkpoints bind it by the

@@ -12,6 +12,7 @@ use crate::chain::walk::Walk;
 use crate::checkpoint::record::{Record, Records};
 use crate::checkpoint::state::Mark;
 use crate::model::digest::Digest;
+use crate::model::governance::Governance;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
@@ -123,7 +124,7 @@ impl<T> File<T> {
 impl InForce {
     /// Reads the histories of the configuration and of `stewards.yaml`.
     pub(crate) fn of(files: &dyn Histories, records: &(impl Records + ?Sized)) -> Self {
-        let ids = [DocumentId::config(), DocumentId::stewards()];
+        let ids = DocumentId::rules();
         let records = ids.each_ref().map(|id| records.record(id));
         let histories = ids.each_ref().map(|id| files.history(id).ok());
         let reader = |n: usize| Reader::new(files, &ids[n], histories[n].as_ref(), &records[n]);
@@ -423,9 +424,11 @@ impl InForce {
         at: CheckpointNumber,
         id: &DocumentId,
     ) -> Result<TextInForce, ChainError> {
-        let found = match *id == DocumentId::config() {
-            true => self.config_at(at).map(|file| (file.sealed(), file.is_retired())),
-            false => self.stewards_at(at).map(|file| (file.sealed(), file.is_retired())),
+        let found = match id.governance() {
+            Some(Governance::Config) => {
+                self.config_at(at).map(|file| (file.sealed(), file.is_retired()))
+            }
+            _ => self.stewards_at(at).map(|file| (file.sealed(), file.is_retired())),
         };
         let Some((sealed, is_retired)) = found else { return Ok(TextInForce::Never) };
         let text = sealed.text(files, id);
@@ -475,9 +478,9 @@ impl Sealed {
             Ok(text) => text,
             Err(why) => return Some(why),
         };
-        let problem = match *id == DocumentId::config() {
-            true => Config::parse(&text).err().map(|why| why.to_string()),
-            false => stewards::read(&text).problems.first().map(ToString::to_string),
+        let problem = match id.governance() {
+            Some(Governance::Config) => Config::parse(&text).err().map(|why| why.to_string()),
+            _ => stewards::read(&text).problems.first().map(ToString::to_string),
         };
         problem.map(ChainError::Rules)
     }

@@ -51,7 +51,7 @@ pub(super) fn forgotten(
 fn was_governed(vault: &Vault, log: &Log) -> bool {
     let checkpoints: Vec<&Checkpoint> = log.entries.iter().flatten().collect();
     let of = |id: DocumentId| (id.clone(), Record::of(&checkpoints, &id));
-    let records = HashMap::from([of(DocumentId::config()), of(DocumentId::stewards())]);
+    let records = HashMap::from(DocumentId::rules().map(of));
     InForce::of(vault.files(), &records).was_governed()
 }
 

@@ -46,8 +46,7 @@ pub(super) fn unapproved(
         (a, &one.id, one.version).cmp(&(b, &other.id, other.version))
     });
     found.dedup_by(|(_, one), (_, other)| (&one.id, one.version) == (&other.id, other.version));
-    let is_rule = |id: &DocumentId| *id == DocumentId::config() || *id == DocumentId::stewards();
-    if found.iter().any(|(_, one)| is_rule(&one.id)) {
+    if found.iter().any(|(_, one)| one.id.is_rule()) {
         found.truncate(1);
     }
     Ok(found.into_iter().map(|(_, one)| one).collect())

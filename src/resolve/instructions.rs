@@ -47,7 +47,7 @@ impl Instructions {
         };
         let of_packs = packs.iter().filter_map(of_pack);
         let (mut found, mut withheld) = (Vec::new(), Vec::new());
-        for (file, pack) in std::iter::once((DocumentId::context(), None)).chain(of_packs) {
+        for (file, pack) in std::iter::once((DocumentId::instructions(), None)).chain(of_packs) {
             match snapshot.get(&file) {
                 Some(Ok(served)) => {
                     // A file without a readable frontmatter is all body.

@@ -90,8 +90,7 @@ impl Ranges {
     /// The parts of a text of an artifact, where documents are read so.
     pub(crate) fn of(id: &DocumentId, text: &str, of_documents: Markup) -> Self {
         let begin = || Document::parse(text).map_or(0, |read| read.parts.body);
-        let is_read = id.is_document() || *id == DocumentId::context();
-        let instructions = if is_read { begin() } else { 0 };
+        let instructions = if id.is_markdown() { begin() } else { 0 };
         let body = if id.is_document() { instructions } else { 0 };
         let markup = Visible::markup(id, of_documents);
         let comments = Visible::of(text, body, markup).comments;

@@ -55,7 +55,7 @@ impl Visible {
     /// How the text of an artifact is read where documents are read so. The text that goes to every
     /// agent has comments as documents have; other governance files have none.
     pub(super) fn markup(id: &DocumentId, of_documents: Markup) -> Markup {
-        match id.is_document() || *id == DocumentId::context() {
+        match id.is_markdown() {
             true => of_documents,
             false => Markup::Plain,
         }

@@ -152,8 +152,7 @@ impl CheckpointSource {
             }
             Some(record)
         };
-        let ids = [DocumentId::config(), DocumentId::stewards()].into_iter();
-        ids.map(|id| record(&id).map(|record| (id, record))).collect()
+        DocumentId::rules().into_iter().map(|id| record(&id).map(|record| (id, record))).collect()
     }
 
     /// What each checkpoint did, in numbers.

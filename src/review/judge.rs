@@ -161,7 +161,7 @@ impl Track {
         let Some(action) = &pending.action else {
             return altered("its review fields name no action");
         };
-        if action.is_retirement() && !self.id().is_document() && !self.id().is_pack() {
+        if action.is_retirement() && self.id().is_kept() {
             return altered(KEPT);
         }
         if !action.is_retirement() || !self.id().is_document() {
@@ -232,7 +232,7 @@ impl Track {
         if entry.is_retirement() && state == Some(ReviewState::Emergency) {
             return self.emergency_retirement(entry, rules);
         }
-        if entry.is_retirement() && !self.id().is_document() && !self.id().is_pack() {
+        if entry.is_retirement() && self.id().is_kept() {
             return vec![Fault::new(FaultKind::Altered, KEPT)];
         }
         let pending =

@@ -8,7 +8,6 @@ use super::{
 };
 use crate::audit::Deciding;
 use crate::model::id::DocumentId;
-use crate::model::layout::{CONFIG, STEWARDS};
 use crate::model::principal::{Principal, PrincipalKey};
 use crate::model::tag::Tag;
 
@@ -185,7 +184,8 @@ impl<T> Scoped<T> {
         let vault = || self.vault.as_ref().filter(|value| counts(value));
         let has_parts =
             !(self.documents.is_empty() && self.folders.is_empty() && self.tags.is_empty());
-        if is_of_vault(id) || !has_parts {
+        // Stewards of a part must not decide who may approve.
+        if id.is_rule() || !has_parts {
             return vault();
         }
         let folded = id.folded();
@@ -208,12 +208,6 @@ impl<T> Scoped<T> {
         };
         document().or_else(folder).or_else(tag).or_else(vault)
     }
-}
-
-/// Whether the vault's stewards alone decide about an artifact: who may approve must not be for
-/// stewards of a part to decide.
-fn is_of_vault(id: &DocumentId) -> bool {
-    [STEWARDS, CONFIG].contains(&id.as_str())
 }
 
 /// Every scope that concerns an artifact, in the order of their priority.

@@ -17,7 +17,7 @@ struct Written {
 impl Written {
     fn of(texts: &[String]) -> Self {
         let place = tempfile::tempdir().unwrap();
-        let (id, interval) = (DocumentId::context(), 10);
+        let (id, interval) = (DocumentId::instructions(), 10);
         let mut written = Self {
             files: Files::open(place.path()).unwrap(),
             place,
@@ -77,7 +77,7 @@ impl Written {
     fn blame(&self, version: usize) -> Result<Blame, String> {
         let history = self.parsed().unwrap();
         let sealed = self.sealed[version - 1];
-        Blame::at(&self.files, &DocumentId::context(), &history, sealed).map_err(|found| {
+        Blame::at(&self.files, &DocumentId::instructions(), &history, sealed).map_err(|found| {
             format!("{}: {}", found.version.map_or(0, |version| version.0), found.why)
         })
     }
@@ -146,7 +146,7 @@ fn what_does_not_verify_is_refused_where_it_is() {
     assert!(written.blame(11).unwrap_err().starts_with("5: the entry on line"));
     // A keyframe with another text.
     written.history = whole;
-    written.write(&DocumentId::context().keyframe_path(Version(10)), "x\n");
+    written.write(&DocumentId::instructions().keyframe_path(Version(10)), "x\n");
     assert!(written.blame(11).unwrap_err().starts_with("10: the stored text has hash"));
 }
 

@@ -33,9 +33,8 @@ pub(super) fn add_histories(
     let history = replay::load(files, &config).ok();
     let begins_later = is_held && history.is_some_and(|history| never_governed(files, &history));
     let mut wanted: BTreeSet<(DocumentId, CheckpointNumber)> = BTreeSet::new();
-    let rules = [config, DocumentId::stewards()];
     // Without governance nothing depends on the stewards.
-    for id in rules.into_iter().take(if begins_later { 1 } else { 2 }) {
+    for id in DocumentId::rules().into_iter().take(if begins_later { 1 } else { 2 }) {
         let events = events(&approvals.record(&id));
         wanted.extend(events.last().map(|event| (id, *event)));
     }

@@ -124,7 +124,7 @@ impl Needed {
         for checkpoint in chronicle.checkpoints() {
             checkpoint.apply(&mut state);
             if wanted.contains(&checkpoint.number.0) {
-                let in_force = state.iter().filter(|(id, _)| !id.is_document() && !id.is_pack());
+                let in_force = state.iter().filter(|(id, _)| id.is_kept());
                 for (id, mark) in in_force {
                     if let Some(version) = mark.version {
                         self.add(id, version, checkpoint.number.0);

@@ -45,7 +45,7 @@ pub fn begin(
         }
         stuck = check_stewards(found)?;
     }
-    let ids = [DocumentId::config(), DocumentId::stewards()];
+    let ids = DocumentId::rules();
     let subjects = [&ids[0], &ids[1]];
     let (author, mode, gate) = (begin.author, begin.mode, Gate::Begins);
     let includes = Includes::Only(&subjects);

@@ -17,6 +17,7 @@ use crate::document::stamp::{NextText, retired_live, submitted_live};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::live;
+use crate::model::governance::Governance;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::review::{ApprovedMove, Pending, Rules};
@@ -219,7 +220,7 @@ impl Transaction<'_> {
         pending: usize,
     ) -> Result<(), PublishError> {
         let ends = || Config::parse(text).is_ok_and(|config| !config.is_governed());
-        match *id == DocumentId::config() && pending > 0 && ends() {
+        match id.governance() == Some(Governance::Config) && pending > 0 && ends() {
             true => {
                 let what = crate::words::count(pending, "submission");
                 Err(ReviewError::WorkPending(format!("decide or withdraw {what}")).into())
@@ -232,8 +233,10 @@ impl Transaction<'_> {
 /// Refuses stewards by whom no change of them could be approved; gives the scopes at which nothing
 /// could be approved.
 pub(super) fn check_reviewers(id: &DocumentId, text: &str) -> Result<Vec<Stuck>, ReviewError> {
-    match *id == DocumentId::stewards() {
-        true => check_stewards(&stewards::read(text).stewards.unwrap_or_default()),
-        false => Ok(Vec::new()),
+    match id.governance() {
+        Some(Governance::Stewards) => {
+            check_stewards(&stewards::read(text).stewards.unwrap_or_default())
+        }
+        _ => Ok(Vec::new()),
     }
 }

@@ -121,7 +121,7 @@ fn state(log: &Log, histories: &Histories<'_>, sealings: &Sealings<'_>) -> Resul
             false => Err("the checkpoints of the bundle do not begin with the first".to_owned()),
         };
     }
-    for id in [config, DocumentId::stewards()] {
+    for id in DocumentId::rules() {
         if lacks(&id) {
             return Err(format!("the bundle does not have the whole history of {id}"));
         }

@@ -205,7 +205,7 @@ impl Log {
 
 /// The governance files that decide how a checkpoint has documents read, and about whom.
 fn in_force() -> [DocumentId; 3] {
-    [DocumentId::config(), DocumentId::stewards(), DocumentId::context()]
+    [DocumentId::config(), DocumentId::stewards(), DocumentId::instructions()]
 }
 
 /// The checkpoints up to the first line that is none, and what is wrong with that.

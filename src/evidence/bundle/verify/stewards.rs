@@ -47,9 +47,9 @@ impl<'b> Stewards<'b> {
         (log, versions, approvals): (&'b Log, &'b Versions, &'b Approvals<'b>),
     ) -> Self {
         let mut places = BTreeMap::new();
-        let files_in_force = [DocumentId::config(), DocumentId::stewards()];
+        let rules = DocumentId::rules();
         for (version, n) in manifest.versions.iter().zip(1..) {
-            if files_in_force.iter().any(|id| version.id == id.as_str()) {
+            if rules.iter().any(|id| version.id == id.as_str()) {
                 for checkpoint in &version.checkpoints {
                     let place = places.entry((*checkpoint, version.id.as_str()));
                     // Of two that the manifest lists for a checkpoint, its maps have one at most.
@@ -158,7 +158,7 @@ impl<'b> Stewards<'b> {
         id: &DocumentId,
         checkpoint: u64,
     ) -> Result<Markup, (Verdict, String)> {
-        if !id.is_document() && *id != DocumentId::context() {
+        if !id.is_markdown() {
             return Ok(Markup::Plain);
         }
         if let Some(known) = self.markups.get(&checkpoint) {

@@ -1,0 +1,112 @@
+//! The governance files of a vault (VAULT-20): one row each.
+
+use super::id::DocumentId;
+use super::layout;
+
+/// A file that governs the vault. It is stored verbatim, and its id is its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Governance {
+    /// The configuration.
+    Config,
+    /// The assignments of stewards.
+    Stewards,
+    /// The instructions for agents.
+    Instructions,
+    /// A pack: a saved selector.
+    Pack,
+}
+
+/// What is so of one governance file, and not of every other.
+struct Row {
+    file: Governance,
+    /// Where it is; `None` of a pack, of which a vault has many.
+    path: Option<&'static str>,
+    /// Whether it says which rules are in force (REV-1). Only the stewards of the vault decide about it.
+    is_rule: bool,
+    /// Whether a governed vault keeps it (REV-3).
+    is_kept: bool,
+    /// Whether it is read as a Markdown document: its comments are no part of what agents read.
+    is_markdown: bool,
+}
+
+const TABLE: [Row; 4] = [
+    Row {
+        file: Governance::Config,
+        path: Some(layout::CONFIG),
+        is_rule: true,
+        is_kept: true,
+        is_markdown: false,
+    },
+    Row {
+        file: Governance::Stewards,
+        path: Some(layout::STEWARDS),
+        is_rule: true,
+        is_kept: true,
+        is_markdown: false,
+    },
+    Row {
+        file: Governance::Instructions,
+        path: Some(layout::CONTEXT),
+        is_rule: false,
+        is_kept: true,
+        is_markdown: true,
+    },
+    Row { file: Governance::Pack, path: None, is_rule: false, is_kept: false, is_markdown: false },
+];
+
+fn row(id: &str) -> Option<&'static Row> {
+    TABLE.iter().find(|row| match row.path {
+        Some(path) => path == id,
+        None => is_pack(id),
+    })
+}
+
+/// Whether a path is that of a pack: a file `packs/NAME.yml`.
+fn is_pack(id: &str) -> bool {
+    let name = id.strip_prefix("packs/");
+    name.is_some_and(|name| name.ends_with(".yml") && !name.contains('/'))
+}
+
+impl DocumentId {
+    /// The governance file that this names; `None` of a document.
+    pub fn governance(&self) -> Option<Governance> {
+        row(self.as_str()).map(|row| row.file)
+    }
+
+    /// The files that say which rules are in force: the configuration, and the stewards (REV-1).
+    pub fn rules() -> [Self; 2] {
+        [Self::config(), Self::stewards()]
+    }
+
+    /// Returns true if this file says which rules are in force.
+    pub fn is_rule(&self) -> bool {
+        row(self.as_str()).is_some_and(|row| row.is_rule)
+    }
+
+    /// Returns true if a governed vault keeps this file: it is never retired (REV-3).
+    pub fn is_kept(&self) -> bool {
+        row(self.as_str()).is_some_and(|row| row.is_kept)
+    }
+
+    /// Returns true if this is read as a Markdown document: a document, or the instructions.
+    pub fn is_markdown(&self) -> bool {
+        row(self.as_str()).is_none_or(|row| row.is_markdown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_are_the_rows_that_say_so() {
+        let paths = TABLE.iter().filter(|row| row.is_rule).map(|row| row.path.unwrap_or_default());
+        let rules = DocumentId::rules();
+        assert!(rules.iter().map(DocumentId::as_str).eq(paths));
+        assert!(rules.iter().all(|id| id.is_kept() && !id.is_document()));
+        let pack: DocumentId = "packs/a.yml".parse().unwrap();
+        assert_eq!((pack.governance(), pack.is_kept()), (Some(Governance::Pack), false));
+        let document: DocumentId = "packs/b/a.md".parse().unwrap();
+        assert!(document.governance().is_none() && document.is_markdown());
+    }
+}
