@@ -10,6 +10,7 @@ those run whose name contains WORD, and what they need.
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / "target/checks"
 PYTHON = "target/venv/bin/python"
+# More bytes than the checks write into temporary folders at one time.
+ROOM = 6 << 30
 
 
 @dataclass
@@ -157,13 +160,20 @@ def work_tree():
     return subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+def in_memory():
+    """A folder in memory with enough room for temporary files. A container often has 64 MB."""
+    folder = Path("/dev/shm")
+    has_room = folder.is_dir() and shutil.disk_usage(folder).free >= ROOM
+    return folder if has_room else None
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--full", action="store_true")
     args.add_argument("--only")
     args = args.parse_args()
     LOGS.mkdir(parents=True, exist_ok=True)
-    # Who is ended ends what it started.
+    # A run that is ended ends its checks.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     chosen = checks()
@@ -171,8 +181,8 @@ def main():
         wanted = [check for check in chosen if args.only in check.name]
         needed = {name for check in wanted for name in check.after}
         chosen = [check for check in chosen if check in wanted or check.name in needed]
-    # In memory nothing waits for the disk; at full size everything does.
-    memory = None if args.full or not Path("/dev/shm").is_dir() else "/dev/shm"
+    # In memory nothing waits for the disk. At full size everything does.
+    memory = None if args.full else in_memory()
     with tempfile.TemporaryDirectory(prefix="checks-", dir=memory, ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"] = folder
         # What the slow tests read.
