@@ -12,7 +12,7 @@ pub mod linked;
 pub mod packs;
 mod targets;
 
-use crate::model::governance::Governance;
+use crate::model::governance::GovernanceFile;
 use crate::model::hint::{Call, Hint, Verb};
 use rayon::prelude::*;
 
@@ -379,14 +379,14 @@ pub fn governance_problems(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Pr
         return vec![error(why.code(), why.to_string(), why.hint())];
     }
     match id.governance() {
-        Some(Governance::Config) => config_problems(vault, text),
-        Some(Governance::Stewards) => {
+        Some(GovernanceFile::Config) => config_problems(vault, text),
+        Some(GovernanceFile::Stewards) => {
             stewards::read(text).problems.iter().map(Problem::from).collect()
         }
-        Some(Governance::Pack) => {
+        Some(GovernanceFile::Pack) => {
             pack_problems(vault, id.as_str(), &pack::read(text, &vault.config().authorities))
         }
-        Some(Governance::Instructions) | None => {
+        Some(GovernanceFile::Instructions) | None => {
             let found = if hidden_text { hidden::hidden(text) } else { Vec::new() };
             found.into_iter().map(|found| Problem::from_text(found, 0)).collect()
         }

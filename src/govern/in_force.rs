@@ -7,7 +7,7 @@ use crate::audit::{Line, Recorder};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
-use crate::policy::{self, File, Mode};
+use crate::policy::{self, File, Mode, Sealed};
 use crate::resolve::Snapshot;
 use crate::review::Rules;
 use crate::stewards;
@@ -58,8 +58,8 @@ impl InForce {
     pub(crate) fn held(head: &Snapshot<'_>) -> Option<(bool, Rules)> {
         let text = |id: &DocumentId| head.governance_text(id);
         let config = Config::parse(&text(&DocumentId::config())?).ok()?;
-        let stewards = stewards::read(&text(&DocumentId::stewards())?).stewards;
-        Some((config.is_governed(), Rules::of(&config, stewards.unwrap_or_default())))
+        let stewards = stewards::read(&text(&DocumentId::stewards())?).stewards?;
+        Some((config.is_governed(), Rules::of(&config, stewards)))
     }
 
     /// How the change log says who acts, under the configuration in force.
@@ -107,6 +107,24 @@ impl InForce {
             }
         };
         Ok(Some(vault.under(config)))
+    }
+
+    /// Refuses what needs a role while no role is known, because a file of the rules cannot be read
+    /// (REV-1). Of a vault that is not governed no role is asked.
+    ///
+    /// # Errors
+    /// [`PublishError::Policy`] with that file.
+    pub(crate) fn check_rules(
+        &self,
+        vault: &Vault,
+        chronicle: &Chronicle<'_>,
+    ) -> Result<(), PublishError> {
+        let lost = self.timeline.lost_at(chronicle.head_number()).into_iter();
+        let fault = |(id, sealed): (DocumentId, Sealed)| {
+            let why = sealed.fault(vault.files(), &id)?;
+            Some(PublishError::Policy { id, why })
+        };
+        lost.filter(|_| self.is_governed).find_map(fault).map_or(Ok(()), Err)
     }
 
     /// The rules of reviews.

@@ -292,6 +292,9 @@ fn event(
     }
     let in_force = in_force?;
     in_force.admit(event.gate, vault.config())?;
+    if matches!(event.gate, Gate::Decides | Gate::Steps) {
+        in_force.check_rules(vault, &chronicle)?;
+    }
     let sealed = in_force.vault(vault, &chronicle, event.includes)?;
     if !event.mode.dry_run {
         match changes::is_begun_at(vault, &chronicle) {

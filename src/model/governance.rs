@@ -5,7 +5,7 @@ use super::layout;
 
 /// A file that governs the vault. It is stored verbatim, and its id is its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Governance {
+pub enum GovernanceFile {
     /// The configuration.
     Config,
     /// The assignments of stewards.
@@ -18,7 +18,7 @@ pub enum Governance {
 
 /// What is so of one governance file, and not of every other.
 struct Row {
-    file: Governance,
+    file: GovernanceFile,
     /// Where it is; `None` of a pack, of which a vault has many.
     path: Option<&'static str>,
     /// Whether it says which rules are in force (REV-1). Only the stewards of the vault decide about it.
@@ -31,27 +31,33 @@ struct Row {
 
 const TABLE: [Row; 4] = [
     Row {
-        file: Governance::Config,
+        file: GovernanceFile::Config,
         path: Some(layout::CONFIG),
         is_rule: true,
         is_kept: true,
         is_markdown: false,
     },
     Row {
-        file: Governance::Stewards,
+        file: GovernanceFile::Stewards,
         path: Some(layout::STEWARDS),
         is_rule: true,
         is_kept: true,
         is_markdown: false,
     },
     Row {
-        file: Governance::Instructions,
+        file: GovernanceFile::Instructions,
         path: Some(layout::CONTEXT),
         is_rule: false,
         is_kept: true,
         is_markdown: true,
     },
-    Row { file: Governance::Pack, path: None, is_rule: false, is_kept: false, is_markdown: false },
+    Row {
+        file: GovernanceFile::Pack,
+        path: None,
+        is_rule: false,
+        is_kept: false,
+        is_markdown: false,
+    },
 ];
 
 fn row(id: &str) -> Option<&'static Row> {
@@ -69,7 +75,7 @@ fn is_pack(id: &str) -> bool {
 
 impl DocumentId {
     /// The governance file that this names; `None` of a document.
-    pub fn governance(&self) -> Option<Governance> {
+    pub fn governance(&self) -> Option<GovernanceFile> {
         row(self.as_str()).map(|row| row.file)
     }
 
@@ -105,7 +111,7 @@ mod tests {
         assert!(rules.iter().map(DocumentId::as_str).eq(paths));
         assert!(rules.iter().all(|id| id.is_kept() && !id.is_document()));
         let pack: DocumentId = "packs/a.yml".parse().unwrap();
-        assert_eq!((pack.governance(), pack.is_kept()), (Some(Governance::Pack), false));
+        assert_eq!((pack.governance(), pack.is_kept()), (Some(GovernanceFile::Pack), false));
         let document: DocumentId = "packs/b/a.md".parse().unwrap();
         assert!(document.governance().is_none() && document.is_markdown());
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 use crate::model::emoji::without_joiners;
-use crate::model::governance::Governance;
+use crate::model::governance::GovernanceFile;
 use crate::model::layout;
 use crate::model::number::Version;
 use crate::model::visible::{Invisible, without_invisible};
@@ -164,7 +164,7 @@ impl DocumentId {
 
     /// Whether this names a pack.
     pub fn is_pack(&self) -> bool {
-        self.governance() == Some(Governance::Pack)
+        self.governance() == Some(GovernanceFile::Pack)
     }
 
     /// Whether this names a chain of lines, which has no history: maps of checkpoints bind it by the

@@ -12,7 +12,7 @@ use crate::chain::walk::Walk;
 use crate::checkpoint::record::{Record, Records};
 use crate::checkpoint::state::Mark;
 use crate::model::digest::Digest;
-use crate::model::governance::Governance;
+use crate::model::governance::GovernanceFile;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
@@ -250,6 +250,17 @@ fn file_at<T>(
     files.iter().rfind(|(from, _)| *from <= checkpoint).map(|(_, file)| file)
 }
 
+impl InForce {
+    /// The files that say the rules after a checkpoint, and cannot be read: the chain does not vouch for
+    /// their versions, or these cannot be parsed.
+    pub(crate) fn lost_at(&self, checkpoint: CheckpointNumber) -> Vec<(DocumentId, Sealed)> {
+        let config = self.config_at(checkpoint).and_then(File::lost);
+        let stewards = self.stewards_at(checkpoint).and_then(File::lost);
+        let lost = DocumentId::rules().into_iter().zip([config, stewards]);
+        lost.filter_map(|(id, sealed)| Some((id, sealed?))).collect()
+    }
+}
+
 impl Around for InForce {
     fn rules_before(&self, checkpoint: CheckpointNumber) -> Option<&Rules> {
         self.rules_before(checkpoint)
@@ -425,7 +436,7 @@ impl InForce {
         id: &DocumentId,
     ) -> Result<TextInForce, ChainError> {
         let found = match id.governance() {
-            Some(Governance::Config) => {
+            Some(GovernanceFile::Config) => {
                 self.config_at(at).map(|file| (file.sealed(), file.is_retired()))
             }
             _ => self.stewards_at(at).map(|file| (file.sealed(), file.is_retired())),
@@ -479,7 +490,7 @@ impl Sealed {
             Err(why) => return Some(why),
         };
         let problem = match id.governance() {
-            Some(Governance::Config) => Config::parse(&text).err().map(|why| why.to_string()),
+            Some(GovernanceFile::Config) => Config::parse(&text).err().map(|why| why.to_string()),
             _ => stewards::read(&text).problems.first().map(ToString::to_string),
         };
         problem.map(ChainError::Rules)

@@ -125,11 +125,7 @@ impl Readers {
         };
         let (who, _) = vault.reader().principal().ok_or(LogError::NoReader)?;
         let by_tags = stewards.scopes().any(|one| one.scope.kind() == ScopeKind::Tag);
-        let lost = [
-            (DocumentId::config(), in_force.config_at(head).and_then(File::lost)),
-            (DocumentId::stewards(), in_force.stewards_at(head).and_then(File::lost)),
-        ];
-        let lost = lost.into_iter().filter_map(|(id, sealed)| Some((id, sealed?))).collect();
+        let lost = in_force.lost_at(head);
         Ok(Some(Self { who: who.key(), stewards, markup, by_tags, lost }))
     }
 

@@ -145,6 +145,7 @@ mod tampering;
 mod trace;
 mod unapproved;
 mod unapproved_bundles;
+mod unreadable;
 mod unrecorded_head;
 mod untouched;
 mod validate;

@@ -13,7 +13,7 @@ use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewFields};
 use crate::document::stamp::is_submitted;
 use crate::document::{Document, utf8};
-use crate::model::governance::Governance;
+use crate::model::governance::GovernanceFile;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::principal::PrincipalKey;
@@ -73,7 +73,7 @@ impl Transaction<'_> {
             self.check_targets(&item.id, target.as_ref(), how.waits)?;
             let text = item.submitted.as_deref().unwrap_or_default();
             outcome.stuck.extend(check_reviewers(&item.id, text)?);
-            if item.id.governance() == Some(Governance::Config) {
+            if item.id.governance() == Some(GovernanceFile::Config) {
                 self.check_mode_change(&item.id, text, how.waits.others(&item.id))?;
             }
             match self.is_replaced(&item, track, how)? {

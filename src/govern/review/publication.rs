@@ -17,7 +17,7 @@ use crate::document::stamp::{NextText, retired_live, submitted_live};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::live;
-use crate::model::governance::Governance;
+use crate::model::governance::GovernanceFile;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::review::{ApprovedMove, Pending, Rules};
@@ -220,7 +220,7 @@ impl Transaction<'_> {
         pending: usize,
     ) -> Result<(), PublishError> {
         let ends = || Config::parse(text).is_ok_and(|config| !config.is_governed());
-        match id.governance() == Some(Governance::Config) && pending > 0 && ends() {
+        match id.governance() == Some(GovernanceFile::Config) && pending > 0 && ends() {
             true => {
                 let what = crate::words::count(pending, "submission");
                 Err(ReviewError::WorkPending(format!("decide or withdraw {what}")).into())
@@ -234,7 +234,7 @@ impl Transaction<'_> {
 /// could be approved.
 pub(super) fn check_reviewers(id: &DocumentId, text: &str) -> Result<Vec<Stuck>, ReviewError> {
     match id.governance() {
-        Some(Governance::Stewards) => {
+        Some(GovernanceFile::Stewards) => {
             check_stewards(&stewards::read(text).stewards.unwrap_or_default())
         }
         _ => Ok(Vec::new()),

@@ -148,6 +148,7 @@ fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishErro
     if !in_force.is_governed {
         return Err(PublishError::Ungoverned);
     }
+    in_force.check_rules(vault, &chronicle)?;
     let state = chronicle.state_at(chronicle.head_number())?;
     let maps = Maps::Log { chronicle: &chronicle, state: &state, in_force: &in_force.timeline };
     let waits = waiting_in(vault, &maps)?;
@@ -158,12 +159,13 @@ fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishErro
 /// The rules in force upon the head; none in an ungoverned vault.
 ///
 /// # Errors
-/// The configuration cannot be relied on.
+/// The configuration or the stewards cannot be read.
 pub fn rules_in_force(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
 ) -> Result<Option<Rules>, PublishError> {
     let in_force = InForce::of(vault, chronicle)?;
+    in_force.check_rules(vault, chronicle)?;
     Ok(in_force.is_governed.then(|| in_force.rules(chronicle)))
 }
 
@@ -201,6 +203,7 @@ impl<'a, 'l> AtHead<'a, 'l> {
         if !in_force.is_governed {
             return Err(PublishError::Ungoverned);
         }
+        in_force.check_rules(vault, chronicle)?;
         let readers = Readers::upon(vault, chronicle.head_number(), &in_force.timeline)?;
         let rules = in_force.rules(chronicle);
         Ok(Self { vault, chronicle, rules, in_force: in_force.timeline, readers })
