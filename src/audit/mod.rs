@@ -5,7 +5,7 @@
 //! library, so that no front end can forget it. `line` is a line and its hash, `event` what it
 //! says was answered, `values` which values no writer records, `canonical` its one
 //! spelling, `labels` who asks, `place` where it goes, in a `folder` of the user or of the vault,
-//! `end` the lines after the last one, and `append` how they get there ([`crate::journal`] owns the
+//! `end` the lines after the last one, and `append` how they get there (`crate::journal` owns the
 //! log of a writer); `missing` is what the vault lacks of what this user wrote. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
 //! what it finds wrong, `heads` what the vault knows of its times, `filter` and `pattern` which lines a question is about, `find` the line that a
 //! trace names, and `follow` what is new. `elsewhere` reads

@@ -82,7 +82,8 @@ impl Snapshot<'_> {
         let files = self.vault.files();
         let is_approved = match self.map.index() {
             Some(at) => {
-                let held = self.recorded(id).ok().flatten();
+                // Whoever reads: an approval does not depend on that.
+                let held = self.map.recorded(self, id).ok().flatten();
                 held.map_or(!at.lost().contains(&id.as_str()), |recorded| recorded.is_approved)
             }
             None => false,
