@@ -6,8 +6,6 @@
 //! files that say the same; a process that comes then reads one of them, and the next writer takes
 //! the other away.
 
-mod setting;
-
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::govern::{self, Author, Mode, Outcome, PublishError};
@@ -18,8 +16,9 @@ use crate::trust;
 use crate::txn::expect::{self, Expect};
 use crate::txn::{self, Recovered};
 use crate::vault::Vault;
-use crate::vault::config::{FrontmatterMode, LogForm};
+use crate::vault::config::{Config, FrontmatterMode, LogForm};
 use crate::vault::files::FileError;
+use crate::vault::setting::Setting;
 use crate::verify::{self, Class, Finding};
 
 /// What a conversion is asked to do.
@@ -119,7 +118,10 @@ pub(crate) fn convert(vault: &Vault, request: &Request) -> Result<Converted, Con
             accepted
                 .extend(report.findings.into_iter().filter(|f| request.adopts && is_accepted(f)));
         }
-        let edit = |text: &str| setting::set(text, request.form);
+        let (outer, word) = (Some("versions"), request.form.as_str());
+        let setting = Setting { outer, key: "checkpoint_log", word };
+        let is_said = |config: &Config| config.checkpoint_log == Some(request.form);
+        let edit = |text: &str| setting.set(text, is_said);
         let (author, mode) = (&request.author, request.mode);
         event = Some(match request.adopts {
             true => govern::adopt(vault, author, mode, edit)?,

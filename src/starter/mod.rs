@@ -1,7 +1,7 @@
 //! What `ctx init` writes: the files that every vault has, and starters with real content.
 
 use crate::model::layout;
-use crate::vault::audit::SETTING;
+use crate::vault::audit::RETENTION;
 use crate::vault::config::{FrontmatterMode, Layout};
 use crate::yaml::emit;
 
@@ -62,7 +62,7 @@ pub(crate) fn config(name: &str, setting: &Setting, starter: Option<Starter>) ->
         FrontmatterMode::Managed => "",
         FrontmatterMode::Untouched => "frontmatter: untouched\n",
     };
-    format!("version: 1\nname: {name}\nlayout: {layout}\n{readme}{frontmatter}{servers}{SETTING}")
+    format!("version: 1\nname: {name}\nlayout: {layout}\n{readme}{frontmatter}{servers}{RETENTION}")
 }
 
 /// `CONTEXT.md` of a new vault.

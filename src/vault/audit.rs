@@ -1,6 +1,7 @@
 //! `audit:` in the configuration: how accesses and changes are recorded (AUDIT-23).
 
 use super::config::{Config, Governance, unknown_key, word};
+use super::setting::Setting;
 use crate::yaml::{self, Node, canonical_number};
 
 /// Days of half a year, for which accesses are kept at least.
@@ -8,8 +9,9 @@ const HALF_A_YEAR: u64 = 184;
 /// More days than any vault will exist.
 const MOST_DAYS: u64 = 36_500;
 
-/// The lines that a configuration gets so that changes are recorded.
-pub(crate) const SETTING: &str = "audit:\n  retention: 184d\n";
+/// What a configuration gets so that changes are recorded.
+pub(crate) const RETENTION: Setting<'_> =
+    Setting { outer: Some("audit"), key: "retention", word: "184d" };
 
 /// How accesses and changes are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

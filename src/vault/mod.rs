@@ -24,6 +24,7 @@ pub mod reader;
 mod recased;
 pub mod replace;
 pub mod review;
+pub(crate) mod setting;
 pub mod site;
 pub mod staging;
 mod unshare;

@@ -1,76 +1,132 @@
-//! The line of the configuration that names the form of the log, changed in place.
+//! One line of the configuration, set in place.
 
-use crate::vault::config::{Config, LogForm};
+use std::fmt;
+
+use super::config::Config;
 use crate::yaml::edit::{NotExact, Splice, entry, first_entries, replace_value, spliced};
 use crate::yaml::{self, Dialect, Node, Value};
 
-const OUTER: &str = "versions";
-const KEY: &str = "checkpoint_log";
+/// A value of the configuration: its key, below an outer one or not, and the word to write. It displays
+/// as the lines that say it.
+pub(crate) struct Setting<'s> {
+    pub(crate) outer: Option<&'s str>,
+    pub(crate) key: &'s str,
+    pub(crate) word: &'s str,
+}
 
-/// The configuration with `versions.checkpoint_log`; every other byte stays.
-///
-/// # Errors
-/// It is no configuration, or is spelled so that nothing can be put there.
-pub(super) fn set(text: &str, form: LogForm) -> Result<String, String> {
-    let parse = |text: &str| yaml::parse(text, Dialect::Format).map_err(|why| why.to_string());
-    let root = parse(text)?;
-    if Config::parse(text).map_err(|why| why.to_string())?.checkpoint_log == Some(form) {
-        return Ok(text.to_owned());
+impl fmt::Display for Setting<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { outer, key, word } = self;
+        match outer {
+            Some(outer) => writeln!(f, "{outer}:\n  {key}: {word}"),
+            None => writeln!(f, "{key}: {word}"),
+        }
     }
-    let refused = || {
-        format!("`{OUTER}: {{{KEY}: {}}}` cannot be put into it as it is spelled", form.as_str())
-    };
-    let new = edited(text, &root, form.as_str()).map_err(|NotExact| refused())?;
-    // Whatever the spelling was, what comes out says this one thing more, and nothing else.
-    let is_meant = parse(&new).is_ok_and(|edited| is_same_beside(&root, &edited))
-        && Config::parse(&new).is_ok_and(|config| config.checkpoint_log == Some(form));
-    if is_meant { Ok(new) } else { Err(refused()) }
 }
 
-fn edited(text: &str, root: &Node, word: &str) -> Result<String, NotExact> {
-    let nl = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let line = |indent: &str| format!("{indent}{KEY}: {word}");
-    let splice = match entry(root, OUTER) {
-        None => {
+impl Setting<'_> {
+    /// Returns the configuration with this value; every other byte stays. `is_said` tells whether a
+    /// configuration says what is wanted.
+    ///
+    /// # Errors
+    /// It is not a configuration, or is spelled so that nothing can be put there.
+    pub(crate) fn set(
+        &self,
+        text: &str,
+        is_said: impl Fn(&Config) -> bool,
+    ) -> Result<String, String> {
+        let parse = |text: &str| yaml::parse(text, Dialect::Format).map_err(|why| why.to_string());
+        let root = parse(text)?;
+        if is_said(&Config::parse(text).map_err(|why| why.to_string())?) {
+            return Ok(text.to_owned());
+        }
+        let refused = || format!("`{}` cannot be put into it as it is spelled", self.inline());
+        let new = self.edited(text, &root).map_err(|NotExact| refused())?;
+        // Whatever the spelling was, what comes out says this one thing more, and nothing else.
+        let is_meant = parse(&new).is_ok_and(|edited| self.is_same_beside(&root, &edited))
+            && Config::parse(&new).is_ok_and(|config| is_said(&config));
+        if is_meant { Ok(new) } else { Err(refused()) }
+    }
+
+    fn inline(&self) -> String {
+        let Self { outer, key, word } = self;
+        match outer {
+            Some(outer) => format!("{outer}: {{{key}: {word}}}"),
+            None => format!("{key}: {word}"),
+        }
+    }
+
+    fn edited(&self, text: &str, root: &Node) -> Result<String, NotExact> {
+        let Self { outer, key, word } = *self;
+        let nl = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let line = |indent: &str| format!("{indent}{key}: {word}");
+        let at_end = || {
             let gap = if text.is_empty() || text.ends_with('\n') { "" } else { nl };
-            let end = text.len();
-            Splice { range: end..end, text: format!("{gap}{OUTER}:{nl}{}{nl}", line("  ")) }
-        }
-        Some((key, null)) if null.is_null() => {
-            // An absent value has no place of its own.
-            let colon = key.span.end + 1;
-            Splice { range: colon..null.span.end.max(colon), text: format!("{nl}{}", line("  ")) }
-        }
-        Some((_, versions)) => match (entry(versions, KEY), &versions.value) {
-            (Some((key, old)), _) => replace_value(text, key, old, word)?,
-            (None, Value::Mapping { entries, flow: true }) if !entries.is_empty() => {
-                let at = entries[0].0.span.start;
-                Splice { range: at..at, text: line("") + ", " }
-            }
-            _ => first_entries(text, versions, &[(KEY.to_owned(), word.to_owned())], nl),
-        },
-    };
-    spliced(text, vec![splice])
-}
-
-/// Whether two configurations say the same but for the form of the log.
-fn is_same_beside(a: &Node, b: &Node) -> bool {
-    let rest = |node: &Node| -> Vec<(Node, Node)> {
-        let beside = |entries: &[(Node, Node)], name: &str| -> Vec<(Node, Node)> {
-            entries.iter().filter(|(key, _)| key.text() != Some(name)).cloned().collect()
+            let lines = self.to_string().replace('\n', nl);
+            Splice { range: text.len()..text.len(), text: format!("{gap}{lines}") }
         };
-        let outer = node.entries().unwrap_or_default();
-        let inner = node.get(OUTER).and_then(Node::entries).unwrap_or_default();
-        [beside(outer, OUTER), beside(inner, KEY)].concat()
-    };
-    let (a, b) = (rest(a), rest(b));
-    a.len() == b.len()
-        && a.iter().zip(&b).all(|(x, y)| x.0.same_value(&y.0) && x.1.same_value(&y.1))
+        let Some(outer) = outer else {
+            let splice = match entry(root, key) {
+                Some((key, old)) => replace_value(text, key, old, word)?,
+                None => at_end(),
+            };
+            return spliced(text, vec![splice]);
+        };
+        let splice = match entry(root, outer) {
+            None => at_end(),
+            Some((key, null)) if null.is_null() => {
+                // An absent value has no place of its own.
+                let colon = key.span.end + 1;
+                let range = colon..null.span.end.max(colon);
+                Splice { range, text: format!("{nl}{}", line("  ")) }
+            }
+            Some((_, inner)) => match (entry(inner, key), &inner.value) {
+                (Some((key, old)), _) => replace_value(text, key, old, word)?,
+                (None, Value::Mapping { entries, flow: true }) if !entries.is_empty() => {
+                    let at = entries[0].0.span.start;
+                    Splice { range: at..at, text: line("") + ", " }
+                }
+                _ => first_entries(text, inner, &[(key.to_owned(), word.to_owned())], nl),
+            },
+        };
+        spliced(text, vec![splice])
+    }
+
+    /// Whether two configurations say the same but for this value.
+    fn is_same_beside(&self, a: &Node, b: &Node) -> bool {
+        let rest = |node: &Node| -> Vec<(Node, Node)> {
+            let beside = |entries: &[(Node, Node)], name: &str| -> Vec<(Node, Node)> {
+                entries.iter().filter(|(key, _)| key.text() != Some(name)).cloned().collect()
+            };
+            let entries = node.entries().unwrap_or_default();
+            let Some(outer) = self.outer else { return beside(entries, self.key) };
+            let inner = node.get(outer).and_then(Node::entries).unwrap_or_default();
+            [beside(entries, outer), beside(inner, self.key)].concat()
+        };
+        let (a, b) = (rest(a), rest(b));
+        a.len() == b.len()
+            && a.iter().zip(&b).all(|(x, y)| x.0.same_value(&y.0) && x.1.same_value(&y.1))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vault::config::LogForm;
+
+    fn delta(text: &str) -> Result<String, String> {
+        let setting = Setting {
+            outer: Some("versions"),
+            key: "checkpoint_log",
+            word: LogForm::Delta.as_str(),
+        };
+        setting.set(text, |config| config.checkpoint_log == Some(LogForm::Delta))
+    }
+
+    fn governed(text: &str) -> Result<String, String> {
+        let setting = Setting { outer: None, key: "governance", word: "governed" };
+        setting.set(text, Config::is_governed)
+    }
 
     #[test]
     fn one_line_is_changed_or_put_in_and_the_rest_stays() {
@@ -96,13 +152,29 @@ mod tests {
             ("versions: {}\n", "versions: {checkpoint_log: delta}\n"),
             ("versions: {checkpoint_log: delta}", "versions: {checkpoint_log: delta}"),
         ] {
-            assert_eq!(set(before, LogForm::Delta).as_deref(), Ok(after), "{before:?}");
+            assert_eq!(delta(before).as_deref(), Ok(after), "{before:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_outer_key_is_changed_or_put_at_the_end() {
+        for (before, after) in [
+            ("", "governance: governed\n"),
+            ("name: x", "name: x\ngovernance: governed\n"),
+            ("name: x\r\n", "name: x\r\ngovernance: governed\r\n"),
+            ("governance: ungoverned # yet\nname: x\n", "governance: governed # yet\nname: x\n"),
+            ("# governance:\n", "# governance:\ngovernance: governed\n"),
+        ] {
+            assert_eq!(governed(before).as_deref(), Ok(after), "{before:?}");
+        }
+        for before in ["{name: x}\n", "name: x\n...\n", "- a\n"] {
+            assert!(governed(before).is_err(), "{before:?}");
         }
     }
 
     #[test]
     fn what_cannot_be_edited_is_left_to_people() {
-        let refused = |text: &str| set(text, LogForm::Delta).unwrap_err();
+        let refused = |text: &str| delta(text).unwrap_err();
         insta::assert_snapshot!(refused("{name: x}\n"), @"`versions: {checkpoint_log: delta}` cannot be put into it as it is spelled");
         insta::assert_snapshot!(refused("name: x\n...\n"), @"`versions: {checkpoint_log: delta}` cannot be put into it as it is spelled");
         insta::assert_snapshot!(refused("- a\n"), @"line 1, column 1: expected `key: value` lines");

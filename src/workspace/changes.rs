@@ -15,11 +15,10 @@ use crate::report::failure::{Code, Failure};
 use crate::staging;
 use crate::trust::{self, Head};
 use crate::vault::Vault;
-use crate::vault::audit::{Audit, SETTING};
+use crate::vault::audit::{Audit, RETENTION};
 use crate::vault::config::Config;
 use crate::vault::lock::LockError;
 use crate::verify::{self, Unrecorded};
-use crate::yaml::{self, Dialect};
 
 /// Why a change was not recorded.
 #[derive(Debug, thiserror::Error)]
@@ -287,44 +286,7 @@ fn nothing_lost(id: &DocumentId, own: usize) -> Failure {
     }
 }
 
-/// A configuration with the setting; one that has it stays as it is.
+/// A configuration by which changes are recorded; one that says how stays as it is.
 pub(super) fn with_setting(text: &str) -> Result<String, String> {
-    let config = Config::parse(text).map_err(|why| why.to_string())?;
-    if config.audit.is_some() {
-        return Ok(text.to_owned());
-    }
-    let nl = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { nl };
-    let new = format!("{text}{gap}{}", SETTING.replace('\n', nl));
-    let entries = |text: &str| {
-        let root = yaml::parse(text, Dialect::Format).ok()?;
-        Some(root.entries().unwrap_or_default().len())
-    };
-    let is_meant = Config::parse(&new).is_ok_and(|config| config.audit.is_some())
-        && entries(&new) == entries(text).map(|count| count + 1);
-    match is_meant {
-        true => Ok(new),
-        false => Err("`audit:` cannot be put at its end as it is spelled".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_setting_is_put_at_the_end_once() {
-        for (before, after) in [
-            ("", "audit:\n  retention: 184d\n"),
-            ("name: x", "name: x\naudit:\n  retention: 184d\n"),
-            ("name: x\r\n", "name: x\r\naudit:\r\n  retention: 184d\r\n"),
-            ("audit: {durability: sync}\n", "audit: {durability: sync}\n"),
-            ("# audit:\n", "# audit:\naudit:\n  retention: 184d\n"),
-        ] {
-            assert_eq!(with_setting(before).as_deref(), Ok(after), "{before:?}");
-        }
-        for before in ["{name: x}\n", "name: x\n...\n", "- a\n"] {
-            assert!(with_setting(before).is_err(), "{before:?}");
-        }
-    }
+    RETENTION.set(text, |config| config.audit.is_some())
 }

@@ -12,11 +12,8 @@ use crate::trust;
 use crate::vault::Vault;
 use crate::vault::audit::Audit;
 use crate::vault::config::{Config, Governance};
+use crate::vault::setting::Setting;
 use crate::verify::{self, Finding};
-use crate::yaml::edit::{entry, replace_value, spliced};
-use crate::yaml::{self, Dialect};
-
-const KEY: &str = "governance";
 
 impl Workspace<'_> {
     /// Makes a vault governed, as one event. Its changes are recorded from then on.
@@ -106,50 +103,10 @@ pub(crate) fn is_shared(vault: &Vault) -> Result<bool, Failure> {
 
 /// A configuration with this mode; every other byte stays.
 fn with_mode(text: &str, mode: Governance) -> Result<String, String> {
-    let config = Config::parse(text).map_err(|why| why.to_string())?;
-    if config.governance == mode {
-        return Ok(text.to_owned());
-    }
     let word = match mode {
         Governance::Governed => "governed",
         Governance::Ungoverned => "ungoverned",
     };
-    let root = yaml::parse(text, Dialect::Format).map_err(|why| why.to_string())?;
-    let refused = || format!("`{KEY}: {word}` cannot be put into it as it is spelled");
-    let new = match entry(&root, KEY) {
-        Some((key, value)) => {
-            let splice = replace_value(text, key, value, word).map_err(|_| refused())?;
-            spliced(text, vec![splice]).map_err(|_| refused())?
-        }
-        None => {
-            let nl = if text.contains("\r\n") { "\r\n" } else { "\n" };
-            let gap = if text.is_empty() || text.ends_with('\n') { "" } else { nl };
-            format!("{text}{gap}{KEY}: {word}{nl}")
-        }
-    };
-    let entries = |text: &str| {
-        let root = yaml::parse(text, Dialect::Format).ok()?;
-        Some(root.entries().unwrap_or_default().len())
-    };
-    let more = usize::from(entry(&root, KEY).is_none());
-    let is_meant = Config::parse(&new).is_ok_and(|config| config.governance == mode)
-        && entries(&new) == entries(text).map(|count| count + more);
-    if is_meant { Ok(new) } else { Err(refused()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_mode_is_changed_in_place_and_nothing_else() {
-        let on = |text| with_mode(text, Governance::Governed);
-        assert_eq!(on("").as_deref(), Ok("governance: governed\n"));
-        assert_eq!(on("a: 1").as_deref(), Ok("a: 1\ngovernance: governed\n"));
-        assert_eq!(
-            on("governance: ungoverned # yet\nname: x\n").as_deref(),
-            Ok("governance: governed # yet\nname: x\n")
-        );
-        assert!(on("{name: x}\n").is_err());
-    }
+    let setting = Setting { outer: None, key: "governance", word };
+    setting.set(text, |config| config.governance == mode)
 }
