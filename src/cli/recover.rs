@@ -61,7 +61,8 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         recovery.acts = session.workspace.settle_act(&vault, !args.dry_run)?;
         let kept = &recovery.recovered.kept;
         recovery.promotions = session.workspace.settle_promotions(&vault, kept, !args.dry_run)?;
-        recovery.unclaimed = session.workspace.settle_staged(&vault, !args.dry_run)?;
+        recovery.unclaimed =
+            session.workspace.settle_staged(&vault, recovery.acts.as_ref(), !args.dry_run)?;
     }
     let (recovered, broken, lost) = (&recovery.recovered, &recovery.broken, &recovery.lost);
     if session.ui.json {

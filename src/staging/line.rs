@@ -161,8 +161,13 @@ impl ActKind {
     }
 
     /// The kind with this word.
-    pub(super) fn of_word(word: &str) -> Option<Self> {
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// Whether it ends the entry (STAGE-12).
+    pub(crate) fn ends(self) -> bool {
+        matches!(self, Self::Discard | Self::Collect | Self::Erase)
     }
 
     /// The change that records an act of this kind.

@@ -50,4 +50,4 @@ pub(crate) use raw::raw_lines;
 pub use record::{Captured, Hydrated, stage};
 pub use tails::forget;
 pub(crate) use tails::{accept, given_up, lost};
-pub(crate) use unfinished::{Acting, Erasure, MOST_ACTS, Promoting, Unfinished};
+pub(crate) use unfinished::{Acting, MOST_ACTS, Promoting, Unfinished};

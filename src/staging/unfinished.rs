@@ -36,32 +36,6 @@ fn write(files: &Files, path: &str, mark: &impl Serialize) -> Result<(), FileErr
     files.sync(&[Written::Named(path)])
 }
 
-/// An erasure that a mark names, so that it can be completed. An attacker who can write the mark can
-/// write the lines of the erasure, too.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Erasure {
-    erase: String,
-    /// Why.
-    pub(crate) reason: String,
-}
-
-impl Erasure {
-    /// That of an entry.
-    pub(crate) fn of(name: &StagedName, reason: &str) -> Self {
-        Self { erase: name.to_string(), reason: reason.to_owned() }
-    }
-
-    /// The entry.
-    pub(crate) fn name(&self) -> Option<StagedName> {
-        parse_name(&self.erase).ok()
-    }
-
-    /// The erasure that the mark of an interrupted command names.
-    pub(crate) fn interrupted(files: &Files) -> Option<Self> {
-        read(files, STAGING_UNFINISHED, LIMIT)
-    }
-}
-
 /// The mark of a command that holds the write lock. Dropped without an end, it stays.
 #[must_use = "the mark stays until the command ends it"]
 #[derive(Debug)]
@@ -83,17 +57,6 @@ impl<'f> Unfinished<'f> {
     /// It cannot be written.
     pub(crate) fn begin(files: &'f Files) -> Result<Self, FileError> {
         let was_left = !files.create_mark(STAGING_UNFINISHED)?;
-        Ok(Self { files, was_left })
-    }
-
-    /// Sets the mark of an erasure, durable.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub(crate) fn begin_erasure(files: &'f Files, erasure: &Erasure) -> Result<Self, FileError> {
-        let was_left = Self::is_left(files);
-        files.discard(STAGING_UNFINISHED);
-        write(files, STAGING_UNFINISHED, erasure)?;
         Ok(Self { files, was_left })
     }
 

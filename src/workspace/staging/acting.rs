@@ -9,7 +9,7 @@ use crate::model::layout::AUDIT_DIR;
 use crate::model::timestamp::Timestamp;
 use crate::recover::CompletedAct;
 use crate::report::failure::Failure;
-use crate::staging::{self, Act, ActKind, Acting, Chains, LineKind, StagedName};
+use crate::staging::{self, Act, ActKind, Acting, Chains, EntryRef, LineKind, StagedName};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::lock::WriteLock;
@@ -82,29 +82,55 @@ impl Workspace<'_> {
             _ => None,
         };
         if is_done {
-            if let Some((change, by)) = lacks.clone() {
+            if let Some(Lacking { lines, at, change, by }) = lacks.clone() {
+                for (source, lines) in lines {
+                    staging::append((vault, self.environment.random), &source, at, lines)?;
+                }
                 self.record_made_by(vault, Some(change), Some(&by))?;
             }
             Acting::end(files);
         }
-        Ok(lacks.and_then(|(change, _)| {
+        Ok(lacks.and_then(|Lacking { change, .. }| {
             let staged = change.staged()?.staged.clone();
             Some(CompletedAct { action: change.as_str(), staged })
         }))
     }
 }
 
-/// The change of an interrupted act that the change log lacks, and its principal: of those of its
-/// entries whose acts are in the chains.
-fn lacking(vault: &Vault, mark: &Acting) -> Result<Option<(Change, String)>, Failure> {
-    let Some((kind, names)) = mark.names() else { return Ok(None) };
+/// What the record of an interrupted act lacks.
+#[derive(Clone)]
+struct Lacking {
+    /// The act lines of those of its entries that have none.
+    lines: BTreeMap<DocumentId, Vec<LineKind>>,
+    /// The time of the act.
+    at: Timestamp,
+    /// The change line.
+    change: Change,
+    /// The principal of the act.
+    by: String,
+}
+
+/// What the record of an interrupted act lacks; `None` if no chain has a line of it, so that it did not
+/// happen, or nothing is missing.
+fn lacking(vault: &Vault, mark: &Acting) -> Result<Option<Lacking>, Failure> {
+    let (Some((kind, names)), Ok(at)) = (mark.names(), mark.at.parse()) else { return Ok(None) };
     let mut acts: BTreeMap<String, Act> = BTreeMap::new();
+    let mut entries: BTreeMap<String, (DocumentId, EntryRef)> = BTreeMap::new();
     let sources: BTreeSet<&DocumentId> =
         names.iter().filter_map(|name| name.source.as_ref()).collect();
     let names: BTreeSet<&StagedName> = names.iter().collect();
     for source in sources {
-        for line in Chains::of_source(vault.files(), source)?.chains.iter().flat_map(|c| &c.lines) {
-            let Some((found, act)) = line.kind.act() else { continue };
+        let chains = Chains::of_source(vault.files(), source)?.chains;
+        for (chain, line) in chains.iter().flat_map(|c| c.lines.iter().map(move |line| (c, line))) {
+            let Some((found, act)) = line.kind.act() else {
+                let name = StagedName::of(source, &chain.writer, line.seq);
+                if let Some(hash) = line.hash.filter(|_| names.contains(&name)) {
+                    let (writer, hash) = (chain.writer.to_string(), hash.to_string());
+                    let entry = EntryRef { writer, seq: line.seq, hash };
+                    entries.insert(name.to_string(), (source.clone(), entry));
+                }
+                continue;
+            };
             let Ok(writer) = act.entry.writer.parse() else { continue };
             let name = StagedName::of(source, &writer, act.entry.seq);
             if found == kind && line.at == mark.at && names.contains(&name) {
@@ -122,6 +148,15 @@ fn lacking(vault: &Vault, mark: &Acting) -> Result<Option<(Change, String)>, Fai
         let is_by = act.principal.as_ref() == Some(&by);
         is_by && (&act.document, act.version, &act.reason) == (&document, version, &reason)
     });
+    // An act upon several entries is done upon all.
+    entries.retain(|name, _| !acts.contains_key(name));
+    let mut lines: BTreeMap<DocumentId, Vec<LineKind>> = BTreeMap::new();
+    for (name, (source, entry)) in entries {
+        let (principal, document, reason) = (Some(by.clone()), document.clone(), reason.clone());
+        let act = Act { entry, principal, document, version, reason };
+        lines.entry(source).or_default().push(kind.line(act.clone()));
+        acts.insert(name, act);
+    }
     let is_later = |line: &Line| match &mark.after {
         Some((writer, seq)) if *writer == line.writer => line.seq > *seq,
         // Times are written in one form, so that they compare as texts.
@@ -142,5 +177,5 @@ fn lacking(vault: &Vault, mark: &Acting) -> Result<Option<(Change, String)>, Fai
     let (staged, document_version) = (acts.into_keys().collect::<Vec<_>>(), version);
     let is_open = !staged.is_empty();
     let step = StagedStep { staged, document, document_version, reason };
-    Ok(is_open.then(|| (kind.change(step), by)))
+    Ok(is_open.then(|| Lacking { lines, at, change: kind.change(step), by }))
 }

@@ -8,10 +8,11 @@ use crate::index::staged::{KnownEntry, Sharing};
 use crate::model::digest::Digest;
 use crate::model::layout::{LOCAL_DIR, RECOVERED, limit};
 use crate::model::timestamp::Timestamp;
+use crate::recover::CompletedAct;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
-    ActKind, Erasure, FoundPayload, Staged, StagedEntry, StagedName, Unfinished, all_payloads,
-    payload_path, read_payload, remove_payloads,
+    ActKind, FoundPayload, Staged, StagedEntry, StagedName, Unfinished, all_payloads, payload_path,
+    read_payload, remove_payloads,
 };
 use crate::stewards::Role;
 use crate::vault::Vault;
@@ -43,8 +44,6 @@ pub(crate) struct Erased {
     pub(crate) entries: Vec<StagedEntry>,
     /// The file of the content.
     pub(crate) path: String,
-    /// The same if it was there, to a reviewer at every scope.
-    pub(crate) removed: Option<String>,
     /// Whether the actor is a reviewer at every scope, so that no entry keeps the content.
     pub(crate) is_everywhere: bool,
     /// Whether the vault is in a repository of git.
@@ -110,26 +109,23 @@ impl Workspace<'_> {
         Ok(Collected { entries, files: told(files) })
     }
 
-    /// Completes what an interrupted command began with contents: erases what was to be erased, and
-    /// removes the contents that no entry claims, with what was recovered of them. Returns their files;
-    /// with `is_done` false it removes nothing.
+    /// Completes what an interrupted command began with contents: removes those that no entry claims, with
+    /// what was recovered of them. An erasure without a line of its act did not begin. Returns the files
+    /// of the contents; with `is_done` false it removes nothing. `act` is the act that was completed, or would
+    /// be.
     ///
     /// # Errors
     /// Not everything was removed.
     pub(crate) fn settle_staged(
         &self,
         vault: &Vault,
+        act: Option<&CompletedAct>,
         is_done: bool,
     ) -> Result<Vec<String>, Failure> {
         let files = vault.files();
         if !Unfinished::is_left(files) {
             return Ok(Vec::new());
         }
-        let erasure = Erasure::interrupted(files);
-        let named = erasure.as_ref().and_then(|found| Some((found.name()?, &found.reason)));
-        // Another principal may have to complete it.
-        let erased = named.map(|(name, reason)| self.erase_staged(vault, &name, (reason, is_done)));
-        let is_open = erased.as_ref().is_some_and(Result::is_err);
         let _lock = match is_done {
             true => Some(vault.lock(&self.holder()?)?),
             false => None,
@@ -139,7 +135,15 @@ impl Workspace<'_> {
         let find =
             |in_force: &InForce| chains_of((vault, in_force), None, (&all, Sharing::Claims(now)));
         let Judged { staged, is_damaged, .. } = judged(vault, &find)?;
-        let unclaimed = unclaimed((vault, &staged, is_damaged), &[], (true, now))?;
+        // What a dry run would have ended is gone, too.
+        let ends = act.filter(|act| ActKind::of_word(act.action).is_some_and(ActKind::ends));
+        let named: Vec<&String> = ends.iter().flat_map(|act| &act.staged).collect();
+        let is_gone = |entry: &&StagedEntry| named.contains(&&entry.name().to_string());
+        let gone: Vec<&StagedEntry> = match named.is_empty() {
+            true => Vec::new(),
+            false => staged.entries.iter().filter(is_gone).collect(),
+        };
+        let unclaimed = unclaimed((vault, &staged, is_damaged), &gone, (true, now))?;
         if is_done {
             let unfinished = Unfinished::begin(files)?;
             for raw in &unclaimed {
@@ -148,14 +152,12 @@ impl Workspace<'_> {
                 }
             }
             remove_payloads(files, &unclaimed)?;
-            if !is_damaged && !is_open {
+            if !is_damaged {
                 unfinished.end_all();
             }
         }
         let mut removed: Vec<String> = unclaimed.into_iter().map(payload_path).collect();
-        removed.extend(erased.and_then(Result::ok).and_then(|erased| erased.removed));
         removed.sort_unstable();
-        removed.dedup();
         Ok(removed)
     }
 
@@ -203,8 +205,7 @@ impl Workspace<'_> {
         }
         open.iter().try_for_each(|entry| refuse_promoted(entry))?;
         if is_done {
-            let erasure = Erasure::of(&named.name(), reason);
-            let unfinished = Unfinished::begin_erasure(vault.files(), &erasure)?;
+            let unfinished = Unfinished::begin(vault.files())?;
             desk.act(self, &open, (ActKind::Erase, self.now()?), Some(reason))?;
             // What an interrupted command left may hold it, too.
             for temporary in vault.files().temporaries() {
@@ -215,14 +216,13 @@ impl Workspace<'_> {
             unfinished.end();
         }
         let path = raw.map(payload_path).unwrap_or_default();
-        let removed = Some(path.clone()).filter(|_| content.is_some() && is_everywhere);
         let in_git = outside::repository(vault.root()).is_some();
         let (commits, more, unknown) = match in_git && is_everywhere {
             true => self.commits_with(vault, &path),
             false => (Vec::new(), false, None),
         };
         let entries = open.into_iter().cloned().collect();
-        Ok(Erased { entries, path, removed, is_everywhere, in_git, commits, more, unknown })
+        Ok(Erased { entries, path, is_everywhere, in_git, commits, more, unknown })
     }
 
     /// The commits that brought a file, whatever branch or reflog has them.
