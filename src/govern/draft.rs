@@ -254,6 +254,7 @@ impl Transaction<'_> {
             return Err(refused(Refusal::new(path, "frontmatter-spelling", message, hint)));
         }
         if self.in_force.is_governed {
+            self.in_force.check_rules(self.vault, self.chronicle)?;
             let me = self.author.principal.as_str();
             let published = form.map(|form| (id, form.text()));
             let texts = published.into_iter().chain([(id, text)]);

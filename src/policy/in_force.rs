@@ -344,7 +344,14 @@ impl<'v> Reader<'v> {
         let reached = self.walk_to(|entry| Some(entry.version) == mark.version, around);
         let reached = reached.filter(|reached| Some(reached.chain_hash) == mark.chain_hash);
         let file = match reached {
-            Some(Reached { text: Some(_), is_approved: false, .. }) => return None,
+            Some(Reached { text: Some(_), is_approved: false, .. }) => {
+                // While the rules cannot be read, its approvals cannot be judged: what it says may be
+                // in force, and what the version before it says may not be.
+                match around.lost_at(CheckpointNumber(number.0.saturating_sub(1))).is_empty() {
+                    true => return None,
+                    false => File::Lost(sealed),
+                }
+            }
             Some(Reached { text: Some(text), .. }) => File::Read(sealed, text),
             _ => File::Lost(sealed),
         };

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::map::{Map, Recorded};
 use super::{CheckpointSource, Served, Snapshot, Withheld};
+use crate::chain::error::ChainError;
 use crate::chain::replay;
 use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
@@ -103,8 +104,10 @@ impl Readers {
         let (config, is_readable) = match in_force.config_at(head) {
             None => return Ok(None),
             Some(File::Read(_, config)) => (Some(config), true),
+            // It may have limited readers, whatever the one before it says.
+            Some(File::Invalid(_) | File::Lost(_)) => (None, false),
             // The last one that was approved and can be read.
-            Some(File::Invalid(_) | File::Retired(_) | File::Lost(_)) => {
+            Some(File::Retired(_)) => {
                 (in_force.configs().iter().rev().find_map(|(_, file)| file.read()), false)
             }
         };
@@ -214,16 +217,21 @@ impl Told {
 
 /// Whether only stewards read a vault whose log or configuration cannot be relied on.
 pub(crate) fn is_limited_at_last(vault: &Vault) -> bool {
-    last_readable(vault).is_some_and(|config| config.is_limited())
-}
-
-/// The last version of the configuration that the chain vouches for.
-fn last_readable(vault: &Vault) -> Option<Config> {
     let (files, id) = (vault.files(), DocumentId::config());
-    let history = replay::load(files, &id).ok()?;
-    let published = history.entries().rev().filter(|entry| entry.is_published());
-    let texts = published.filter_map(|e| vouched::vouched(files, &id, &history, e.version).ok());
-    texts.into_iter().find_map(|text| Config::parse(&text).ok())
+    // A version that cannot be read may have limited them, in a vault that has stewards.
+    let is_supposed = || replay::has_files(files, &DocumentId::stewards());
+    let history = match replay::load(files, &id) {
+        Ok(history) => history,
+        Err(ChainError::HistoryMissing) if !replay::has_files(files, &id) => return false,
+        Err(_) => return is_supposed(),
+    };
+    let read = |version| {
+        let text = vouched::vouched(files, &id, &history, version).ok()?;
+        Config::parse(&text).ok()
+    };
+    let mut published = history.entries().filter(|entry| entry.is_published());
+    published
+        .any(|entry| read(entry.version).map_or_else(is_supposed, |config| config.is_limited()))
 }
 
 impl Limits {

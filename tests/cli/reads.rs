@@ -311,6 +311,63 @@ fn a_configuration_that_was_limited_before_the_vault_was_governed_opens_nothing(
     }
 }
 
+#[test]
+fn damage_to_a_file_of_the_rules_opens_nothing() {
+    let open = documents(&[("nodes/plan", "# Plan\n\napple\n")]);
+    // Readers are limited by the event that begins governance, or by a later one.
+    let at_once = governed(&open, "");
+    let later = Place::published(&[("nodes/plan", "# Plan\n\napple\n")]);
+    later.write("stewards.yaml", format!("version: 1\n{VAULT}"));
+    later.ctx("govern on").ok();
+    later.write(".context/config.yaml", later.read(".context/config.yaml") + "reads: stewards\n");
+    later.ctx("submit .context/config.yaml --as bo@x.com").ok();
+    later.ctx("approve .context/config.yaml --as kim@x.com").ok();
+    let config = ".context/.versions/config.yaml";
+    let stewards = ".versions/stewards.yaml";
+    let damages: [&dyn Fn(&Place); 5] = [
+        &|place| {
+            let path = format!("{config}/history.yaml");
+            place.write(&path, place.read(&path).replace("+reads: stewards", "+reads: stewardz"));
+        },
+        &|place| {
+            let path = format!("{config}/v1.md");
+            place.write(&path, place.read(&path) + "# more\n");
+        },
+        &|place| {
+            let path = format!("{stewards}/v1.md");
+            place.write(&path, place.read(&path).replace("bo@x.com", "fo@x.com"));
+        },
+        &|place| place.remove(&format!("{stewards}/v1.md")),
+        &|place| place.remove(stewards),
+    ];
+    for (whole, what) in [(&at_once, "at once"), (&later, "later")] {
+        whole.ctx("read nodes/plan --as eve@x.com").exits(1);
+        for (n, damage) in damages.iter().enumerate() {
+            for is_cached in [true, false] {
+                let place = whole.duplicate();
+                damage(&place);
+                let audit = place.home().join("audit").display().to_string();
+                for line in
+                    ["read nodes/plan", "list", "search apple", "show nodes/plan 1", "history"]
+                {
+                    let asked = place.typed(&format!("{line} --as eve@x.com"));
+                    let said = match is_cached {
+                        true => asked.run(),
+                        false => asked
+                            .without("XDG_CACHE_HOME")
+                            .without("HOME")
+                            .var("CTX_AUDIT_DIR", &audit)
+                            .run(),
+                    };
+                    let is_told =
+                        said.stdout.contains("apple") || said.stdout.contains("nodes/plan");
+                    assert!(!is_told, "{what} {n} {is_cached} {line}: {}", said.whole());
+                }
+            }
+        }
+    }
+}
+
 /// Every way to be handed text or names.
 const QUESTIONS: [&str; 26] = [
     "list",
