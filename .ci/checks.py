@@ -184,6 +184,8 @@ def main():
     # In memory nothing waits for the disk. At full size everything does.
     memory = None if args.full else in_memory()
     with tempfile.TemporaryDirectory(prefix="checks-", dir=memory, ignore_cleanup_errors=True) as folder:
+        # Tests run commands as another user, who has to enter it.
+        os.chmod(folder, 0o755)
         os.environ["TMPDIR"] = folder
         # What the slow tests read.
         os.environ.update({"CTX_REVIEW_FAULTS": "1"} if args.full else {"CTX_BRIEF_TESTS": "1", "CTX_REVIEW_CASES": "2"})
