@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_edited_is_left_to_people() {
+    fn a_setting_that_cannot_be_edited_is_left_to_people() {
         let refused = |text: &str| delta(text).unwrap_err();
         insta::assert_snapshot!(refused("{name: x}\n"), @"`versions: {checkpoint_log: delta}` cannot be put into it as it is spelled");
         insta::assert_snapshot!(refused("name: x\n...\n"), @"`versions: {checkpoint_log: delta}` cannot be put into it as it is spelled");

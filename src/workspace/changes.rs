@@ -290,3 +290,24 @@ fn nothing_lost(id: &DocumentId, own: usize) -> Failure {
 pub(super) fn with_setting(text: &str) -> Result<String, String> {
     RETENTION.set(text, |config| config.audit.is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setting_is_put_at_the_end_once() {
+        for (before, after) in [
+            ("", "audit:\n  retention: 184d\n"),
+            ("name: x", "name: x\naudit:\n  retention: 184d\n"),
+            ("name: x\r\n", "name: x\r\naudit:\r\n  retention: 184d\r\n"),
+            ("audit: {durability: sync}\n", "audit: {durability: sync}\n"),
+            ("# audit:\n", "# audit:\naudit:\n  retention: 184d\n"),
+        ] {
+            assert_eq!(with_setting(before).as_deref(), Ok(after), "{before:?}");
+        }
+        for before in ["{name: x}\n", "name: x\n...\n", "- a\n"] {
+            assert!(with_setting(before).is_err(), "{before:?}");
+        }
+    }
+}

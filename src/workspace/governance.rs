@@ -110,3 +110,20 @@ fn with_mode(text: &str, mode: Governance) -> Result<String, String> {
     let setting = Setting { outer: None, key: "governance", word };
     setting.set(text, |config| config.governance == mode)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mode_is_changed_in_place_and_nothing_else() {
+        let on = |text| with_mode(text, Governance::Governed);
+        assert_eq!(on("").as_deref(), Ok("governance: governed\n"));
+        assert_eq!(on("a: 1").as_deref(), Ok("a: 1\ngovernance: governed\n"));
+        assert_eq!(
+            on("governance: ungoverned # yet\nname: x\n").as_deref(),
+            Ok("governance: governed # yet\nname: x\n")
+        );
+        assert!(on("{name: x}\n").is_err());
+    }
+}
