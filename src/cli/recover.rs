@@ -19,9 +19,9 @@ use crate::words::count;
 /// command. What no checkpoint seals is moved to .context/local/recovered/, never deleted. Live
 /// files that a publication did not update are updated, and so are `context.yaml` and INDEX.md. An
 /// event of your own, a step of a review, or an act upon staged entries that the change log lacks is
-/// added to it. A promotion whose document was made is completed. Contents of staged entries that an interrupted command
-/// left, and that no entry claims, are removed. Damage to sealed versions is reported and not
-/// changed: restore those files from git or a backup.
+/// added to it. A promotion whose document was made is completed. Contents of staged entries that an
+/// interrupted command left, and that no entry claims, are removed. Damage to sealed versions is
+/// reported and not changed: restore those files from git or a backup.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx recover --dry-run\n  ctx recover")]
 pub(super) struct Recover {

@@ -25,7 +25,7 @@ struct Row {
     is_rule: bool,
     /// Whether a governed vault keeps it (REV-3).
     is_kept: bool,
-    /// Whether it is read as a Markdown document: its comments are no part of what agents read.
+    /// Whether it is read as a Markdown document: agents do not read its comments.
     is_markdown: bool,
 }
 

@@ -241,16 +241,7 @@ impl InForce {
     pub(crate) fn stewards_at(&self, checkpoint: CheckpointNumber) -> Option<&File<Stewards>> {
         file_at(&self.stewards, checkpoint)
     }
-}
 
-fn file_at<T>(
-    files: &[(CheckpointNumber, File<T>)],
-    checkpoint: CheckpointNumber,
-) -> Option<&File<T>> {
-    files.iter().rfind(|(from, _)| *from <= checkpoint).map(|(_, file)| file)
-}
-
-impl InForce {
     /// The files that say the rules after a checkpoint, and cannot be read: the chain does not vouch for
     /// their versions, or these cannot be parsed.
     pub(crate) fn lost_at(&self, checkpoint: CheckpointNumber) -> Vec<(DocumentId, Sealed)> {
@@ -259,6 +250,13 @@ impl InForce {
         let lost = DocumentId::rules().into_iter().zip([config, stewards]);
         lost.filter_map(|(id, sealed)| Some((id, sealed?))).collect()
     }
+}
+
+fn file_at<T>(
+    files: &[(CheckpointNumber, File<T>)],
+    checkpoint: CheckpointNumber,
+) -> Option<&File<T>> {
+    files.iter().rfind(|(from, _)| *from <= checkpoint).map(|(_, file)| file)
 }
 
 impl Around for InForce {

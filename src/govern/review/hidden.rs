@@ -25,7 +25,7 @@ pub(crate) fn may_name<'v>(
     }
 }
 
-/// Tells whether readers may be told of an artifact. Nobody may if the readers are not known.
+/// Tells whether readers may be told of an artifact; false if the readers are not known.
 pub(super) fn is_told<E>(
     vault: &Vault,
     readers: Result<Option<&Readers>, E>,

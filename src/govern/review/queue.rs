@@ -144,16 +144,22 @@ fn of_index(vault: &Vault, source: &CheckpointSource) -> Result<Option<Found>, P
 
 fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishError> {
     let chronicle = source.log(vault)?.sound()?;
-    let in_force = InForce::of(vault, &chronicle)?;
-    if !in_force.is_governed {
-        return Err(PublishError::Ungoverned);
-    }
-    in_force.check_rules(vault, &chronicle)?;
+    let in_force = governed(vault, &chronicle)?;
     let state = chronicle.state_at(chronicle.head_number())?;
     let maps = Maps::Log { chronicle: &chronicle, state: &state, in_force: &in_force.timeline };
     let waits = waiting_in(vault, &maps)?;
     let readers = Readers::upon(vault, chronicle.head_number(), &in_force.timeline)?;
     Ok((in_force.rules(&chronicle), waits, readers))
+}
+
+/// What is in force upon the head of a governed vault.
+fn governed(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<InForce, PublishError> {
+    let in_force = InForce::of(vault, chronicle)?;
+    if !in_force.is_governed {
+        return Err(PublishError::Ungoverned);
+    }
+    in_force.check_rules(vault, chronicle)?;
+    Ok(in_force)
 }
 
 /// The rules in force upon the head; none in an ungoverned vault.
@@ -199,11 +205,7 @@ struct AtHead<'a, 'l> {
 
 impl<'a, 'l> AtHead<'a, 'l> {
     fn of(vault: &'a Vault, chronicle: &'a Chronicle<'l>) -> Result<Self, PublishError> {
-        let in_force = InForce::of(vault, chronicle)?;
-        if !in_force.is_governed {
-            return Err(PublishError::Ungoverned);
-        }
-        in_force.check_rules(vault, chronicle)?;
+        let in_force = governed(vault, chronicle)?;
         let readers = Readers::upon(vault, chronicle.head_number(), &in_force.timeline)?;
         let rules = in_force.rules(chronicle);
         Ok(Self { vault, chronicle, rules, in_force: in_force.timeline, readers })

@@ -81,8 +81,12 @@ impl Workspace<'_> {
             Some(mark) if changes::is_begun(vault) => lacking(vault, &mark)?,
             _ => None,
         };
+        let completed = lacks.as_ref().and_then(|Lacking { change, .. }| {
+            let staged = change.staged()?.staged.clone();
+            Some(CompletedAct { action: change.as_str(), staged })
+        });
         if is_done {
-            if let Some(Lacking { lines, at, change, by }) = lacks.clone() {
+            if let Some(Lacking { lines, at, change, by }) = lacks {
                 for (source, lines) in lines {
                     staging::append((vault, self.environment.random), &source, at, lines)?;
                 }
@@ -90,15 +94,11 @@ impl Workspace<'_> {
             }
             Acting::end(files);
         }
-        Ok(lacks.and_then(|Lacking { change, .. }| {
-            let staged = change.staged()?.staged.clone();
-            Some(CompletedAct { action: change.as_str(), staged })
-        }))
+        Ok(completed)
     }
 }
 
 /// What the record of an interrupted act lacks.
-#[derive(Clone)]
 struct Lacking {
     /// The act lines of those of its entries that have none.
     lines: BTreeMap<DocumentId, Vec<LineKind>>,
