@@ -130,6 +130,9 @@ pub enum ChainError {
     /// A governed vault published or retired it without a valid approval.
     #[error(transparent)]
     Unapproved(#[from] Unapproved),
+    /// A governance file in force whose approval cannot be judged, and why.
+    #[error("its approval cannot be judged, because {0}")]
+    Unjudged(String),
     /// A governance file in force that cannot be parsed, and why.
     #[error("its text cannot be parsed: {0}")]
     Rules(String),
@@ -175,6 +178,8 @@ pub struct Unapproved {
     pub version: Version,
     /// What was found, in one sentence without full stop.
     pub message: String,
+    /// The governance file without which the approval cannot be judged.
+    pub lost: Option<DocumentId>,
 }
 
 impl From<ChainGap> for ChainError {

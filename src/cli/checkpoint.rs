@@ -66,6 +66,7 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
     if let (Part::List { limit }, false) = (&args.part, session.ui.json) {
         let source = session.source(&vault, Need::Versions)?;
         let head = Snapshot::of(&vault, &source, None)?;
+        head.check_rules()?;
         let events = match head.is_limited() {
             false => source.events(&vault)?,
             true => {
@@ -79,6 +80,7 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
     let head = Snapshot::at(&vault, &chronicle, None)?;
+    head.check_rules()?;
     match &args.part {
         Part::Rebuild(_) | Part::Convert(_) | Part::Adopt(_) => {}
         Part::List { limit } => {

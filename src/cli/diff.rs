@@ -49,6 +49,7 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
     let head = Snapshot::at(&vault, &chronicle, None)?;
+    head.check_rules()?;
     let places = session.workspace.places_at(&vault, &head, args.id.as_slice())?;
     let [id] = places.ids() else { return changed(args, session, (&vault, &head), &places) };
     let (ground, sides) = ((&vault, &chronicle, &head), (args.v1.as_deref(), args.v2.as_deref()));

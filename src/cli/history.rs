@@ -101,6 +101,7 @@ fn all(session: &mut Session<'_>, vault: &Vault, limit: Limit) -> Result<Answer,
     let log = session.log(vault)?;
     let chronicle = log.sound()?;
     let head = Snapshot::at(vault, &chronicle, None)?;
+    head.check_rules()?;
     let limit = limit.entries().unwrap_or(LATEST);
     let (report, omitted) = LatestReport::new(&chronicle, |id| head.may_name(id), limit);
     session.recording.listed = Some(report.versions.len());

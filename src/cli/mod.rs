@@ -359,8 +359,8 @@ fn recorded(verb: Verb, session: &mut Session<'_>) -> Result<u8, Failure> {
         _ => {}
     }
     Ok(match answer? {
-        Answer::Yes => 0,
-        Answer::No => 1,
+        Answer::Yes if !session.ui.withholds => 0,
+        Answer::Yes | Answer::No => 1,
         Answer::Incomplete => 5,
     })
 }

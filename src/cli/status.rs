@@ -51,18 +51,16 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     let places = session.workspace.places_at(&vault, &head, &args.places)?;
     let now = session.workspace.now()?;
     let mut compared = status(&vault, &head, &Seen::open(&vault))?;
-    let awaiting = match session.ui.is_governed() {
-        true => {
-            let awaiting = Awaiting::of((&vault, &chronicle), &head, now, &mut compared);
-            if let Err(PublishError::Log(LogError::NoReader)) = &awaiting {
-                session.ui.warn(
-                    "what awaits a decision is not shown, because no principal is configured",
-                );
-            }
-            awaiting.ok()
+    let mut awaiting = None;
+    if session.ui.is_governed() {
+        match Awaiting::of((&vault, &chronicle), &head, now, &mut compared) {
+            Err(PublishError::Log(LogError::NoReader)) => session
+                .ui
+                .warn("what awaits a decision is not shown, because no principal is configured"),
+            Err(why @ PublishError::Policy { .. }) => session.ui.withhold(&why.into()),
+            found => awaiting = found.ok(),
         }
-        false => None,
-    };
+    }
     name_moves(&vault, &chronicle, &mut compared);
     compared.documents.retain(|row| places.holds(&row.path, row.id.as_ref()));
     compared.governance.retain(|(id, _)| places.holds(&id.live_path(), Some(id)));
@@ -200,9 +198,14 @@ fn copied(row: &Row) -> String {
     copy_of(row).map_or_else(String::new, mark)
 }
 
-/// The next command in the mode of the vault.
+/// The next command in the mode of the vault. While no role is known, all that publishes is refused.
 fn in_mode(ui: &Ui<'_>, next: &str) -> String {
+    let is_refused = |step: &&str| step.contains("ctx publish") || step.contains("ctx retire");
     match ui.is_governed() {
+        true if ui.withholds && next.split(", ").any(|step| is_refused(&step)) => {
+            let open: Vec<&str> = next.split(", ").take_while(|step| !is_refused(step)).collect();
+            if open.is_empty() { "ctx verify".to_owned() } else { open.join(", ") }
+        }
         true => next
             .replace("ctx publish ID, or ctx publish --all", "ctx submit ID")
             .replace("or ctx retire FILE", "or, to delete a pack, ctx submit FILE")
@@ -213,33 +216,33 @@ fn in_mode(ui: &Ui<'_>, next: &str) -> String {
 
 fn text_of_governance(ui: &mut Ui<'_>, files: &[(DocumentId, GovernanceState)]) {
     use GovernanceState as State;
-    let sections: [(&[State], &str); 5] = [
+    let sections: [(&[State], &str, &str); 5] = [
         (
             &[State::New, State::Changed, State::Unreadable],
-            "Governance files changed (next: ctx publish --changed):",
+            "Governance files changed",
+            "ctx publish --changed",
         ),
         (
             &[State::Copy],
-            "Copies of governance files (next: merge each copy with its original, and delete it):",
+            "Copies of governance files",
+            "merge each copy with its original, and delete it",
         ),
-        (&[State::Submitted], "Governance files submitted (next: ctx review show ID):"),
-        (
-            &[State::Deleted],
-            "Governance files deleted (next: ctx restore FILE, or ctx retire FILE):",
-        ),
+        (&[State::Submitted], "Governance files submitted", "ctx review show ID"),
+        (&[State::Deleted], "Governance files deleted", "ctx restore FILE, or ctx retire FILE"),
         (
             &[State::NotCheckedOut],
-            "Governance files left out by git here (next: git sparse-checkout disable):",
+            "Governance files left out by git here",
+            "git sparse-checkout disable",
         ),
     ];
-    for (states, heading) in sections {
+    for (states, heading, next) in sections {
         let mut files = files.iter().filter(|(_, state)| states.contains(state)).peekable();
         if files.peek().is_none() {
             continue;
         }
         ui.line("");
-        let heading = in_mode(ui, heading);
-        ui.painted(Paint::Heading, &heading);
+        let next = in_mode(ui, next);
+        ui.painted(Paint::Heading, &format!("{heading} (next: {next}):"));
         for (id, state) in files {
             ui.line(&format!("  {} ({})", shown(id.as_str()), state.as_str()));
         }
@@ -312,7 +315,9 @@ fn text(
             if let Some(withheld) = &row.withheld {
                 ui.line(&format!("      {}", shown(&withheld.why.to_string())));
             }
-            if row.moved.is_some() || row.withheld.is_some() {
+            // A move is refused, too, while no role is known.
+            let is_moved = !ui.withholds || state == DocumentState::Retired;
+            if row.withheld.is_some() || row.moved.is_some() && is_moved {
                 for hint in row.hints().iter().take(1) {
                     ui.line(&format!("      {}", shown(&hint.render(ui.spell()))));
                 }

@@ -129,8 +129,7 @@ impl Which {
     /// The logs, and a filter of their lines.
     fn open(&self, session: &mut Session<'_>) -> Result<(Filter, Asked), Failure> {
         let vault = session.workspace.vault()?;
-        let sight = session.workspace.sight(&vault)?;
-        note_limited(session, &sight);
+        let sight = sight(session, &vault)?;
         let logs = self.place.all(&vault, session, &sight)?;
         Ok((self.filter(&vault, session)?, logs))
     }
@@ -139,8 +138,7 @@ impl Which {
     /// read, which is warned of.
     fn follow(&self, session: &mut Session<'_>) -> Result<Followed, Failure> {
         let vault = session.workspace.vault()?;
-        let sight = session.workspace.sight(&vault)?;
-        note_limited(session, &sight);
+        let sight = sight(session, &vault)?;
         let dir = self.place.folder(&vault, session)?;
         let mut begun: Vec<io::Result<Follower>> =
             dir.map(|dir| Follower::at_end(&dir)).into_iter().collect();
@@ -295,10 +293,20 @@ fn time(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     })
 }
 
-/// Says that not every change is shown, where that is so.
-fn note_limited(session: &mut Session<'_>, sight: &Sight) {
+/// Returns what the reader may see of the logs, and notes if that is not everything.
+fn sight(session: &mut Session<'_>, vault: &Vault) -> Result<Sight, Failure> {
+    let sight = session.workspace.sight(vault)?;
     if sight.is_limited() {
         session.ui.note("note: only what you may read of the logs is shown");
+        name_lost_rules(session, vault);
+    }
+    Ok(sight)
+}
+
+/// Names the file of the rules whose damage hides what the answer lacks.
+fn name_lost_rules(session: &mut Session<'_>, vault: &Vault) {
+    if let Err(why) = session.workspace.check_rules(vault) {
+        session.ui.withhold(&why);
     }
 }
 

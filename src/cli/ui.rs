@@ -59,6 +59,9 @@ pub(super) struct Ui<'w> {
     governed: OnceCell<bool>,
     /// How many documents the reader may not read; none where reading is not limited.
     pub(super) may_not_read: Option<usize>,
+    /// True if the answer lacks what cannot be known while a file of the rules cannot be read: then
+    /// the exit code is not 0.
+    pub(super) withholds: bool,
     /// What stderr gets once the report is written.
     notes: Vec<String>,
     /// Warnings about the vault itself, which a JSON report repeats under `notes`.
@@ -77,6 +80,7 @@ impl<'w> Ui<'w> {
             vault: None,
             governed: OnceCell::new(),
             may_not_read: None,
+            withholds: false,
             notes: Vec::new(),
             warnings: Vec::new(),
             failed: None,
@@ -262,6 +266,12 @@ impl<'w> Ui<'w> {
     /// Keeps a failure for stderr, as text or JSON.
     pub(super) fn failure(&mut self, why: &Failure) {
         self.note(&self.failure_text(why));
+    }
+
+    /// Names the file without which a part of the answer is not known; the rest is printed.
+    pub(super) fn withhold(&mut self, why: &Failure) {
+        self.failure(why);
+        self.withholds = true;
     }
 
     /// A failure as text or JSON.

@@ -7,7 +7,7 @@ use crate::audit::{Line, Recorder};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
-use crate::policy::{self, File, Mode, Sealed};
+use crate::policy::{self, File, Mode};
 use crate::resolve::Snapshot;
 use crate::review::Rules;
 use crate::stewards;
@@ -120,11 +120,13 @@ impl InForce {
         chronicle: &Chronicle<'_>,
     ) -> Result<(), PublishError> {
         let lost = self.timeline.lost_at(chronicle.head_number()).into_iter();
-        let fault = |(id, sealed): (DocumentId, Sealed)| {
-            let why = sealed.fault(vault.files(), &id)?;
-            Some(PublishError::Policy { id, why })
-        };
-        lost.filter(|_| self.is_governed).find_map(fault).map_or(Ok(()), Err)
+        match lost.filter(|_| self.is_governed).next() {
+            Some(lost) => {
+                let why = lost.fault(vault.files());
+                Err(PublishError::Policy { id: lost.id, why })
+            }
+            None => Ok(()),
+        }
     }
 
     /// The rules of reviews.

@@ -151,7 +151,7 @@ impl Approvals {
         let is_lost = entry.is_retirement() && !around.begins(target, checkpoint);
         let message =
             || format!("it was moved to `{target}`, which its checkpoint does not publish");
-        is_lost.then(|| Fault { kind: FaultKind::Altered, message: message() })
+        is_lost.then(|| Fault::new(FaultKind::Altered, message()))
     }
 }
 

@@ -76,7 +76,7 @@ impl Decided {
     }
 
     fn contradicted(&self, message: String) -> Contradiction {
-        let fault = Fault { kind: FaultKind::Unauthorised, message };
+        let fault = Fault::new(FaultKind::Unauthorised, message);
         let Self { checkpoint, id, version, .. } = self.clone();
         Contradiction { checkpoint, id, version, fault }
     }

@@ -73,6 +73,16 @@ pub(crate) enum File<T> {
     Lost(Sealed),
 }
 
+/// A file that says the rules, and cannot be read.
+#[derive(Clone, Debug)]
+pub(crate) struct LostRules {
+    /// The file.
+    pub(crate) id: DocumentId,
+    sealed: Sealed,
+    /// The file that could not be read when this one was sealed.
+    before: Option<DocumentId>,
+}
+
 /// A version of a governance file that a checkpoint sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sealed {
@@ -157,6 +167,7 @@ impl InForce {
         let before = self.eras.last().map(|era| &era.mode);
         let was_governed = before.is_some_and(|mode| mode.rules().is_some());
         let stewards = self.stewards.last().map(|(_, file)| file);
+        let lost = self.first_lost(CheckpointNumber(u64::MAX));
         match self.config.last().map(|(_, file)| file) {
             None => Mode::Ungoverned,
             Some(File::Retired(_)) => match before {
@@ -166,7 +177,7 @@ impl InForce {
             Some(File::Read(_, config)) if !config.is_governed() => Mode::Ungoverned,
             Some(File::Read(_, config)) => {
                 let found = stewards.and_then(File::read).cloned().unwrap_or_default();
-                let rules = Rules::of(config, found);
+                let rules = Rules { lost, ..Rules::of(config, found) };
                 match stewards {
                     Some(File::Lost(_)) => Mode::Unreadable { rules, is_governed: true },
                     _ => Mode::Governed(rules),
@@ -174,7 +185,7 @@ impl InForce {
             }
             // A vault that was governed has sealed its stewards.
             Some(File::Invalid(_) | File::Lost(_)) => Mode::Unreadable {
-                rules: Rules::default(),
+                rules: Rules { lost, ..Rules::default() },
                 is_governed: was_governed || stewards.is_some(),
             },
         }
@@ -244,11 +255,24 @@ impl InForce {
 
     /// The files that say the rules after a checkpoint, and cannot be read: the chain does not vouch for
     /// their versions, or these cannot be parsed.
-    pub(crate) fn lost_at(&self, checkpoint: CheckpointNumber) -> Vec<(DocumentId, Sealed)> {
+    pub(crate) fn lost_at(&self, checkpoint: CheckpointNumber) -> Vec<LostRules> {
         let config = self.config_at(checkpoint).and_then(File::lost);
         let stewards = self.stewards_at(checkpoint).and_then(File::lost);
         let lost = DocumentId::rules().into_iter().zip([config, stewards]);
-        lost.filter_map(|(id, sealed)| Some((id, sealed?))).collect()
+        let lost = lost.filter_map(|(id, sealed)| Some((id, sealed?)));
+        lost.map(|(id, sealed)| {
+            let before = CheckpointNumber(sealed.since.0.saturating_sub(1));
+            LostRules { id, sealed, before: self.first_lost(before) }
+        })
+        .collect()
+    }
+
+    /// The first of these files.
+    fn first_lost(&self, checkpoint: CheckpointNumber) -> Option<DocumentId> {
+        let is_config = self.config_at(checkpoint).and_then(File::lost).is_some();
+        let is_stewards = self.stewards_at(checkpoint).and_then(File::lost).is_some();
+        let stewards = is_stewards.then(DocumentId::stewards);
+        if is_config { Some(DocumentId::config()) } else { stewards }
     }
 }
 
@@ -345,9 +369,9 @@ impl<'v> Reader<'v> {
             Some(Reached { text: Some(_), is_approved: false, .. }) => {
                 // While the rules cannot be read, its approvals cannot be judged: what it says may be
                 // in force, and what the version before it says may not be.
-                match around.lost_at(CheckpointNumber(number.0.saturating_sub(1))).is_empty() {
-                    true => return None,
-                    false => File::Lost(sealed),
+                match around.first_lost(CheckpointNumber(number.0.saturating_sub(1))) {
+                    None => return None,
+                    Some(_) => File::Lost(sealed),
                 }
             }
             Some(Reached { text: Some(text), .. }) => File::Read(sealed, text),
@@ -487,20 +511,26 @@ impl<T> File<T> {
     }
 }
 
-impl Sealed {
-    /// Returns why nothing is known of what a governance file says; `None` if it can be read.
-    pub(crate) fn fault(&self, files: &Files, id: &DocumentId) -> Option<ChainError> {
-        let text = match self.text(files, id) {
+impl LostRules {
+    /// Returns why nothing is known of what the file says.
+    pub(crate) fn fault(&self, files: &Files) -> ChainError {
+        let text = match self.sealed.text(files, &self.id) {
             Ok(text) => text,
-            Err(why) => return Some(why),
+            Err(why) => return why,
         };
-        let problem = match id.governance() {
+        let problem = match self.id.governance() {
             Some(GovernanceFile::Config) => Config::parse(&text).err().map(|why| why.to_string()),
             _ => stewards::read(&text).problems.first().map(ToString::to_string),
         };
-        problem.map(ChainError::Rules)
+        match (problem, &self.before) {
+            (Some(problem), _) => ChainError::Rules(problem),
+            (None, Some(file)) => ChainError::Unjudged(format!("`{file}` cannot be read")),
+            (None, None) => ChainError::Unjudged("an earlier version does not verify".to_owned()),
+        }
     }
+}
 
+impl Sealed {
     /// Its text.
     ///
     /// # Errors

@@ -16,6 +16,6 @@ mod sealings;
 pub(crate) use acts::{ActJudge, NotMade, version_made};
 pub(crate) use approvals::{Approvals, Taken};
 pub(crate) use decided::{Contradiction, Decided, contradictions};
-pub(crate) use in_force::{File, InForce, Mode, Sealed, TextInForce};
+pub(crate) use in_force::{File, InForce, LostRules, Mode, TextInForce};
 pub(crate) use moves::{Judge, Moves};
 pub(crate) use sealings::Sealings;

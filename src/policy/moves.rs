@@ -156,7 +156,7 @@ impl Judge<'_> {
             }
             if !is_approved {
                 let message = "the text that was moved was published without a valid approval";
-                faults.push(Fault { kind: FaultKind::Missing, message: message.to_owned() });
+                faults.push(Fault::new(FaultKind::Missing, message));
             }
             return Some(Moved { made, faults });
         }

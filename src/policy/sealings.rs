@@ -268,7 +268,7 @@ impl<'c> Sealings<'c> {
                 .to_owned();
             let version = record.seals.iter().filter_map(|seal| seal.mark.version).max();
             let version = version.unwrap_or_default();
-            Some(Unapproved { code: "unrecorded-removal", version, message }.into())
+            Some(Unapproved { code: "unrecorded-removal", version, message, lost: None }.into())
         };
         let history = files.history(id).ok();
         let retires = |entry: &Entry| entry.retired_at() == Some(at);
@@ -402,5 +402,6 @@ impl<'c> Sealings<'c> {
 }
 
 fn unapproved(version: Version, fault: Fault) -> ChainError {
-    Unapproved { code: fault.kind.code(), version, message: fault.message }.into()
+    let Fault { kind, message, lost } = fault;
+    Unapproved { code: kind.code(), version, message, lost }.into()
 }

@@ -84,7 +84,11 @@ impl Failure {
         if others.peek().is_none() {
             return failure;
         }
+        let is_unjudged = |w: &Withheld| w.why.unapproved().is_some_and(|why| why.lost.is_some());
         let text = match others.all(|w| w.why.is_unapproved()) {
+            true if withheld.iter().any(is_unjudged) => {
+                "no approval can be judged without that file; run {} for a full report"
+            }
             true => "no valid approval published or retired it; run {} for a full report",
             false => "the chain does not vouch for the text; run {} for a full report",
         };

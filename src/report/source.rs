@@ -173,6 +173,7 @@ pub struct SourceCheckReport {
     pub live: Vec<FileProblems>,
     /// The published sources with problems.
     pub published: Vec<PublishedProblems>,
+    withheld: Vec<WithheldReport>,
 }
 
 /// A published source with its problems.
@@ -193,7 +194,11 @@ impl SourceCheckReport {
     pub(crate) fn new(
         checkpoint: CheckpointNumber,
         (live_count, live): (usize, Vec<(String, Vec<Problem>)>),
-        (published_count, published): (usize, Vec<(DocumentId, Vec<Problem>)>),
+        (published_count, published, withheld): (
+            usize,
+            Vec<(DocumentId, Vec<Problem>)>,
+            &[Withheld],
+        ),
         spell: Spell,
     ) -> Self {
         let all = || {
@@ -212,7 +217,17 @@ impl SourceCheckReport {
         };
         let (live, published) =
             (live.iter().map(of_file).collect(), published.iter().map(of_source).collect());
-        Self { checkpoint, live_count, published_count, errors, warnings, live, published }
+        let withheld = WithheldReport::all(withheld);
+        Self {
+            checkpoint,
+            live_count,
+            published_count,
+            errors,
+            warnings,
+            live,
+            published,
+            withheld,
+        }
     }
 }
 

@@ -57,6 +57,7 @@ use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
+use crate::policy::LostRules;
 use crate::selector::documents::Drafts;
 use crate::selector::{self, Atom};
 use crate::vault::Vault;
@@ -121,6 +122,11 @@ impl Withheld {
     /// A document with the reason, which says whether git leaves the history out.
     pub(crate) fn new(vault: &Vault, id: &DocumentId, why: ChainError) -> Self {
         Self { id: id.clone(), why: why.explained(vault, id) }
+    }
+
+    /// A file that says the rules, and cannot be read.
+    pub(crate) fn of_rules(vault: &Vault, lost: &LostRules) -> Self {
+        Self::new(vault, &lost.id, lost.fault(vault.files()))
     }
 }
 

@@ -21,7 +21,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::model::principal::PrincipalKey;
 use crate::model::tag::Tag;
-use crate::policy::{File, InForce, Sealed};
+use crate::policy::{File, InForce, LostRules};
 use crate::review::Rules;
 use crate::stewards::{Scope, ScopeKind, Stewards, Stewardship};
 use crate::vault::Vault;
@@ -39,7 +39,7 @@ pub(crate) struct Readers {
     by_tags: bool,
     /// The governance files that the chain does not vouch for, or that cannot be parsed, so that it is
     /// unknown who may read.
-    lost: Vec<(DocumentId, Sealed)>,
+    lost: Vec<LostRules>,
 }
 
 /// Who reads a checkpoint, of which some may not be read.
@@ -327,11 +327,15 @@ impl<'v> Snapshot<'v> {
     /// the reader has no role because the roles are unknown.
     pub(crate) fn lost_rules(&self) -> Vec<Withheld> {
         let lost = self.limits.iter().flat_map(|limits| &limits.readers.lost);
-        let withheld = lost.filter_map(|(id, sealed)| {
-            let why = sealed.fault(self.vault.files(), id)?;
-            Some(Withheld::new(self.vault, id, why))
-        });
-        withheld.collect()
+        lost.map(|lost| Withheld::of_rules(self.vault, lost)).collect()
+    }
+
+    /// Refuses a question whose answer the damage of one of these files empties.
+    ///
+    /// # Errors
+    /// The first of the files.
+    pub(crate) fn check_rules(&self) -> Result<(), Withheld> {
+        self.lost_rules().into_iter().next().map_or(Ok(()), Err)
     }
 
     /// Whether some documents may not be read.

@@ -20,6 +20,8 @@ pub struct Fault {
     pub kind: FaultKind,
     /// In one sentence.
     pub message: String,
+    /// The file without which it cannot be judged.
+    pub lost: Option<DocumentId>,
 }
 
 /// The rule that an approval breaks.
@@ -51,12 +53,12 @@ impl FaultKind {
 const KEPT: &str = "a governed vault cannot retire this file";
 
 impl Fault {
-    fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+    pub(crate) fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), lost: None }
     }
 
     fn unfit(why: &Unfit) -> Self {
-        Self::new(FaultKind::Unauthorised, why.to_string())
+        Self { lost: why.lost.clone(), ..Self::new(FaultKind::Unauthorised, why.to_string()) }
     }
 
     fn barred(who: &str, why: Barred) -> Self {

@@ -14,6 +14,8 @@ use crate::vault::federation::Authorities;
 pub struct Rules {
     /// The stewards; none where `stewards.yaml` is missing or cannot be read.
     pub stewards: Stewards,
+    /// The file that cannot be read, so that no role is known; `None` if both can be read.
+    pub lost: Option<DocumentId>,
     /// Whether the field `author` bars whom it names, whether or not it was changed.
     pub bar_author: bool,
     /// How the tags of a text are read.
@@ -26,7 +28,7 @@ pub struct Rules {
 
 /// Why a principal may not act.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{who}` is {} of {scope}, but {needed} is needed", .role.map_or("no steward", Role::as_str))]
+#[error("{}", .lost.as_ref().map_or_else(|| self.lacks(), |file| self.unknown(file)))]
 pub struct Unfit {
     /// The principal.
     pub who: String,
@@ -38,6 +40,23 @@ pub struct Unfit {
     pub scope: String,
     /// The least role that is needed.
     pub needed: Role,
+    /// The file that cannot be read, so that the role is not known.
+    pub lost: Option<DocumentId>,
+}
+
+impl Unfit {
+    fn lacks(&self) -> String {
+        let role = self.role.map_or("no steward", Role::as_str);
+        format!("`{}` is {role} of {}, but {} is needed", self.who, self.scope, self.needed)
+    }
+
+    fn unknown(&self, file: &DocumentId) -> String {
+        let Self { who, needed, .. } = self;
+        format!(
+            "{needed} is needed, but the role of `{who}` cannot be judged, because the `{file}` in force \
+             then cannot be read"
+        )
+    }
 }
 
 impl Rules {
@@ -45,6 +64,7 @@ impl Rules {
     pub fn of(config: &Config, stewards: Stewards) -> Self {
         Self {
             stewards,
+            lost: None,
             bar_author: config.review.bar_author,
             markup: Markup::of(config),
             frontmatter: config.frontmatter,
@@ -87,7 +107,8 @@ impl Rules {
             if role < Some(needed) {
                 let scope = self.stewards.scope_of(id, &tags);
                 let scope = scope.map_or_else(|| "any scope".to_owned(), |s| s.scope.to_string());
-                return Err(Unfit { who: who.to_owned(), role, id: id.clone(), scope, needed });
+                let (who, id, lost) = (who.to_owned(), id.clone(), self.lost.clone());
+                return Err(Unfit { who, role, id, scope, needed, lost });
             }
         }
         Ok(())

@@ -177,6 +177,7 @@ impl Workspace<'_> {
         let (principal, _) = self.principal(vault.root(), None)?;
         let holds = self.shown_holds(vault)?;
         let Some(placed) = holds.get(id) else {
+            self.check_rules(vault)?;
             let message = format!("no hold `{id}` is in force");
             return Err(
                 Failure::new(Code::UnknownHold, message).hint("`ctx trace hold list` lists them")

@@ -24,6 +24,17 @@ use crate::vault::files::Files;
 const MOST_KEPT: usize = 100_000;
 
 impl Workspace<'_> {
+    /// Refuses a question whose answer damage to a file of the rules empties (REV-21).
+    ///
+    /// # Errors
+    /// The first of the files.
+    pub(crate) fn check_rules(&self, vault: &Vault) -> Result<(), Failure> {
+        let checked = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())
+            .and_then(|source| Ok(Snapshot::of(vault, &source, None)?.check_rules()));
+        // What reads the log says what is wrong with it.
+        Ok(checked.unwrap_or(Ok(()))?)
+    }
+
     /// What may be seen of the logs of a vault. Of changes a reader who may not read everything sees
     /// those that name only what this reader may read, without the words of their commands; of
     /// accesses outside of the user's own folder those of the same principal, and, with a role at

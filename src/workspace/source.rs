@@ -26,7 +26,7 @@ use crate::program::{Fetcher, configured};
 use crate::report::Spell;
 use crate::report::failure::{Code, Failure};
 use crate::report::source::SourceCheckReport;
-use crate::resolve::{CheckpointSource, Served, Snapshot};
+use crate::resolve::{CheckpointSource, Resolution, Served, Snapshot, Withheld};
 use crate::source::fetch::NotFetchable;
 use crate::source::{
     self, Claim, ClaimError, Freshness, ReceiveError, Received, RecordedResult, SourceCall,
@@ -172,7 +172,8 @@ impl Workspace<'_> {
         Asked::new(self, places, Query { text: selector, at, whole: true, staged: false }, &|_| ())
     }
 
-    /// What is wrong with the live sources, and with those that the head publishes (SRC-7).
+    /// What is wrong with the live sources, and with those that the head publishes (SRC-7); and what of
+    /// these is withheld.
     ///
     /// # Errors
     /// What is published cannot be read.
@@ -180,9 +181,9 @@ impl Workspace<'_> {
         &self,
         (vault, source): (&Vault, &CheckpointSource),
         spell: Spell,
-    ) -> Result<SourceCheckReport, Failure> {
+    ) -> Result<(SourceCheckReport, Vec<Withheld>), Failure> {
         let mut asked = self.ask_for_sources((vault, source), ALL, None)?;
-        let sources = asked.resolve(vault)?.documents;
+        let Resolution { documents: sources, withheld, .. } = asked.resolve(vault)?;
         let checkpoint = asked.snapshot.checkpoint();
         let mut published: BTreeMap<DocumentId, Vec<Problem>> = BTreeMap::new();
         for (id, problem) in source::check::problems(vault, &asked.snapshot, &sources) {
@@ -190,7 +191,9 @@ impl Workspace<'_> {
         }
         let published = published.into_iter().collect();
         let live = self.check_live_sources(vault, &Head(Some(asked.snapshot)));
-        Ok(SourceCheckReport::new(checkpoint, live, (sources.len(), published), spell))
+        let published = (sources.len(), published, withheld.as_slice());
+        let report = SourceCheckReport::new(checkpoint, live, published, spell);
+        Ok((report, withheld))
     }
 
     /// How many live sources there are, and what is wrong with them.

@@ -106,10 +106,32 @@ impl Workspace<'_> {
             Some(number) => chronicle.checkpoint(number)?.number,
             None => chronicle.head_number(),
         };
-        let in_force = policy::InForce::of(vault.files(), &chronicle);
-        let in_force = in_force.stewards(vault.files(), checkpoint);
+        let rules = policy::InForce::of(vault.files(), &chronicle);
+        let in_force = rules.stewards(vault.files(), checkpoint);
         let is_edited = at.is_none() && is_edited(vault, &chronicle);
         Ok(StewardsAt { checkpoint, in_force, is_edited })
+    }
+
+    /// Refuses a question about stewards if no role is known at a checkpoint, or at the last one,
+    /// because a file of the rules cannot be read.
+    ///
+    /// # Errors
+    /// The file; or the log cannot be relied on.
+    pub(crate) fn check_stewards(
+        &self,
+        vault: &Vault,
+        log: &Log,
+        at: Option<CheckpointNumber>,
+    ) -> Result<(), Failure> {
+        let chronicle = log.sound()?;
+        let at = at.unwrap_or_else(|| chronicle.head_number());
+        let rules = policy::InForce::of(vault.files(), &chronicle);
+        let is_governed = rules.at(at).rules().is_some();
+        let mut lost = rules.lost_at(at).into_iter();
+        match lost.find(|lost| is_governed || lost.id == DocumentId::stewards()) {
+            Some(lost) => Err(Withheld::of_rules(vault, &lost).into()),
+            None => Ok(()),
+        }
     }
 
     /// The scopes at which the reader has a role, by kind and name, where the reader may not read

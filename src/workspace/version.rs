@@ -173,7 +173,11 @@ pub(crate) fn check_name(head: &Snapshot<'_>, id: &DocumentId) -> Result<(), Fai
 }
 
 /// A name that nothing has, with the nearest id that the reader of `head` may know of.
+///
+/// # Errors
+/// Damage to a file of the rules hides every name (REV-21), or the log cannot be relied on.
 pub(crate) fn unknown(head: &Snapshot<'_>, name: &str) -> Result<Failure, Failure> {
+    head.check_rules()?;
     let known = || Ok::<_, Failure>(head.state()?.iter().map(|(id, _)| id.as_str()));
     // A folder, or a pattern of a shell for the files in one.
     let folder = name.find('*').map_or(Some(name), |at| Some(name[..at].rsplit_once('/')?.0));
@@ -244,9 +248,7 @@ pub(crate) fn published(
         Some(Ok(served)) => Ok(served),
         Some(Err(withheld)) => Err(withheld.into()),
         None => {
-            if let Some(withheld) = snapshot.lost_rules().into_iter().next() {
-                return Err(withheld.into());
-            }
+            snapshot.check_rules()?;
             let at = snapshot.checkpoint();
             let message = format!("`{id}` is not published at checkpoint {at}");
             let call = |verb| Call::new(verb).value(id.as_str());

@@ -329,7 +329,10 @@ fn what_was_sealed_stays_in_force_until_it_is_retired() {
     let history = ".versions/stewards.yaml/v1.md";
     place.edit(history, "ana@example.com", "eve@example.com");
     let output = place.ctx("steward list --at 2").exits(1);
-    assert!(output.stderr.contains("cannot be read") && output.stdout.is_empty());
+    assert!(
+        output.stderr.contains("error[withheld]: `stewards.yaml` is withheld")
+            && output.stdout.is_empty()
+    );
 }
 
 #[test]

@@ -1,10 +1,19 @@
 //! What commands do while a file that says the rules in force cannot be read.
 
-use crate::harness::Place;
+use serde_json::json;
+
+use crate::harness::{Output, Place};
+use crate::mcp_resources::asked;
 
 /// A governed vault in which a version of `nodes/a` awaits a decision.
 fn place() -> Place {
-    let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n\nTwo.\n")]);
+    place_with("")
+}
+
+/// The same with more lines in the configuration.
+fn place_with(config: &str) -> Place {
+    let documents = [("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n\nTwo.\n")];
+    let place = Place::published_with(config, &documents);
     place.write(
         "stewards.yaml",
         "vault: [{principal: ana@x.com, role: editor}, {principal: bo@x.com, role: reviewer}]\n",
@@ -68,4 +77,179 @@ fn an_approved_text_is_read_where_everybody_may_read() {
     let refused = place.ctx("publish nodes/b --as ana@x.com").exits(3);
     assert!(refused.stderr.contains("error[governed]"), "{}", refused.stderr);
     assert!(place.ctx("verify").exits(1).stdout.contains("stewards.yaml"));
+}
+
+const DAMAGES: [(&str, &str); 2] = [(STEWARDS, "stewards.yaml"), (CONFIG, ".context/config.yaml")];
+
+/// Runs a command after damage to a file, with the index that an earlier command made, or without one.
+fn after_damage(whole: &Place, file: &str, line: &str, is_indexed: bool) -> Output {
+    let place = whole.duplicate();
+    let blocked = place.home().join("file/caches").display().to_string();
+    let typed = |line: &str| match is_indexed {
+        true => place.typed(line),
+        false => place.typed(line).var("XDG_CACHE_HOME", &blocked),
+    };
+    typed("list --as bo@x.com").run().ok();
+    place.write(file, place.read(file) + "# more\n");
+    typed(line).run()
+}
+
+#[track_caller]
+fn names(said: &Output, id: &str) {
+    let is_named = said.stderr.contains("error[withheld]") || said.stderr.contains("\"withheld\"");
+    assert!(said.exit == 1 && is_named && said.stderr.contains(id), "{}", said.whole());
+}
+
+/// Commands whose answers are empty where nobody may read.
+const OF_READERS: [&str; 35] = [
+    "read nodes/a",
+    "list",
+    "search one",
+    "graph",
+    "neighbors nodes/a",
+    "history",
+    "history --json",
+    "history nodes/a",
+    "show nodes/a 1",
+    "diff",
+    "diff --json",
+    "diff nodes/a 1",
+    "restore nodes/a",
+    "restore nodes/a --version 1",
+    "impact nodes/a",
+    "blame nodes/a",
+    "check nodes/a@1",
+    "evidence export --document nodes/a --output bundle.tar",
+    "evidence report",
+    "checkpoint list",
+    "checkpoint list --json",
+    "checkpoint show 1",
+    "checkpoint diff 1 2",
+    "trace list",
+    "trace list --json",
+    "trace grep publish",
+    "trace show 00000000-1",
+    "trace hold list",
+    "trace hold place --document nodes/a --reason r",
+    "trace hold lift 0a1b2c3d --reason r",
+    "source check",
+    "source diff nodes/a",
+    "stage list --source nodes/a",
+    "steward who nodes/a",
+    "owners",
+];
+
+#[test]
+fn answers_that_damage_to_the_rules_empties_name_the_file() {
+    let whole = place_with("reads: stewards\n");
+    for (file, id) in DAMAGES {
+        for is_indexed in [false, true] {
+            for line in OF_READERS {
+                names(
+                    &after_damage(&whole, file, &format!("{line} --as bo@x.com"), is_indexed),
+                    id,
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn answers_over_mcp_that_damage_to_the_rules_empties_name_the_file() {
+    let whole = place_with("reads: stewards\n");
+    for (file, id) in DAMAGES {
+        let place = whole.duplicate();
+        place.write(file, place.read(file) + "# more\n");
+        let call =
+            |tool: &str, arguments| ("tools/call", json!({"name": tool, "arguments": arguments}));
+        let requests = [
+            ("resources/list", json!({})),
+            ("resources/read", json!({"uri": "contextnest://nodes/a"})),
+            call("context_history", json!({"id": "nodes/a"})),
+            call("context_diff", json!({"id": "nodes/a", "v1": 1, "v2": 1})),
+            call("context_read", json!({"id": "nodes/a"})),
+        ];
+        for answer in asked(&place, "mcp --as bo@x.com", &requests) {
+            let answer = answer.to_string();
+            assert!(answer.contains("withheld") && answer.contains(id), "{answer}");
+        }
+    }
+}
+
+/// Commands that ask which roles there are.
+const OF_STEWARDS: [&str; 7] = [
+    "owners",
+    "owners --json",
+    "owners --access-review",
+    "steward who nodes/a",
+    "steward who nodes/a --json",
+    "steward list",
+    "steward export --codeowners",
+];
+
+#[test]
+fn questions_about_roles_name_the_unreadable_file() {
+    let whole = place();
+    for (file, id) in DAMAGES {
+        for is_indexed in [false, true] {
+            for line in OF_STEWARDS {
+                let said = after_damage(&whole, file, &format!("{line} --as bo@x.com"), is_indexed);
+                names(&said, id);
+                assert!(!said.whole().contains("without any steward"), "{}", said.whole());
+                assert!(!said.stdout.contains("x.com"), "{}", said.whole());
+            }
+        }
+    }
+}
+
+#[test]
+fn status_names_the_unreadable_file_and_advises_nothing_that_is_refused() {
+    let whole = place();
+    let path = "nodes/b.md";
+    let edited = whole.ctx("status --as bo@x.com").ok().stdout;
+    assert!(edited.contains("Awaiting a decision"), "{edited}");
+    for (file, id) in DAMAGES {
+        for line in ["status", "status --json"] {
+            let said = after_damage(&whole, file, &format!("{line} --as bo@x.com"), false);
+            names(&said, id);
+            assert!(said.stdout.contains(path), "{}", said.whole());
+            for refused in ["ctx submit", "ctx publish", "ctx approve"] {
+                assert!(!said.whole().contains(refused), "{}", said.whole());
+            }
+        }
+    }
+}
+
+#[test]
+fn readers_and_verify_name_the_file_without_which_no_approval_can_be_judged() {
+    let whole = place();
+    whole.ctx("approve nodes/a --as bo@x.com").ok();
+    let lines = ["read nodes/a", "resolve nodes/a", "show nodes/a 3", "history nodes/a"];
+    let message = "[approval-unauthorised] version 2: editor is needed, but the role of `ana@x.com` \
+                   cannot be judged, because the `stewards.yaml` in force then cannot be read";
+    for is_indexed in [false, true] {
+        for line in lines {
+            let said = after_damage(&whole, STEWARDS, &format!("{line} --as bo@x.com"), is_indexed);
+            assert!(said.whole().contains(message), "{line}: {}", said.whole());
+            assert!(!said.exits(1).stderr.contains("no valid approval"), "{line}");
+        }
+    }
+    let said = after_damage(&whole, STEWARDS, "verify", false).exits(1).stdout;
+    let message = message.replace("version 2", "nodes/a v2");
+    assert!(said.contains(&message) && !said.contains("no steward"), "{said}");
+}
+
+#[test]
+fn stewards_whose_own_approval_cannot_be_judged_are_named() {
+    let whole = place_with("reads: stewards\nversions: {keyframe_interval: 1}\n");
+    whole.ctx("approve nodes/a --as bo@x.com").ok();
+    whole.write("stewards.yaml", whole.read("stewards.yaml") + "# Reviewed.\n");
+    whole.ctx("submit stewards.yaml --as ana@x.com").ok();
+    whole.ctx("approve stewards.yaml --as bo@x.com").ok();
+    // The text in force can be read; the one that says who approved it cannot.
+    for line in ["read nodes/b", "list", "review", "owners", "submit nodes/b"] {
+        let said = after_damage(&whole, STEWARDS, &format!("{line} --as bo@x.com"), false);
+        names(&said, "`stewards.yaml`");
+        assert!(said.stderr.contains("its approval cannot be judged"), "{line}: {}", said.whole());
+    }
 }

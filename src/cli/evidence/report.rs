@@ -45,6 +45,7 @@ pub(super) fn run(args: &Report, session: &mut Session<'_>) -> Result<Answer, Fa
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
     let head = Snapshot::at(&vault, &chronicle, None)?;
+    head.check_rules()?;
     let mut found = publications(&vault, &chronicle, period.from, period.to);
     found.retain(|row| head.may_name(&row.id));
     let rows: Vec<PublicationRow> = found.into_iter().map(PublicationRow::from).collect();

@@ -23,7 +23,8 @@ pub(super) struct Check {}
 pub(super) fn run(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = session.source(&vault, Asked::need(ALL))?;
-    let report = session.workspace.check_sources((&vault, &source), session.ui.spell())?;
+    let (report, withheld) =
+        session.workspace.check_sources((&vault, &source), session.ui.spell())?;
     if session.ui.json {
         session.ui.report(&report);
     } else {
@@ -42,7 +43,8 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Answer, Failure> {
             count(report.warnings, "warning")
         ));
     }
-    Ok(if report.errors == 0 { Answer::Yes } else { Answer::No })
+    let answer = session.answer(&withheld);
+    Ok(if report.errors == 0 { answer } else { Answer::No })
 }
 
 fn print(session: &mut Session<'_>, name: &str, problem: &ProblemReport) {

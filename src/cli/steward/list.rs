@@ -22,6 +22,14 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let source = session.source(&vault, Need::Versions)?;
     let at = args.at.checkpoint(session, &vault, &source)?;
     let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
+    let known = session.workspace.check_stewards(&vault, source.log(&vault)?, at);
+    if let Err(why) = known {
+        // What `stewards.yaml` says is no role if the configuration cannot be read.
+        if !found.in_force.stewards.is_empty() {
+            return Err(why);
+        }
+        session.ui.withhold(&why);
+    }
     let own = session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?;
     let mut report = StewardsReport::new(&found);
     let hidden = own.map_or(0, |own| report.keep(&own));

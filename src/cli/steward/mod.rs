@@ -90,13 +90,8 @@ pub(super) fn note_basis(session: &mut Session<'_>, found: &StewardsAt) -> Answe
             }
             Answer::No
         }
-        Basis::Unreadable(why) => {
-            let why = why.to_string();
-            let line =
-                format!("error: the published stewards.yaml cannot be read: {}", shown(&why));
-            session.ui.note(&line);
-            Answer::No
-        }
+        // The caller named it.
+        Basis::Unreadable(_) => return Answer::No,
         Basis::Sealed { .. } => Answer::Yes,
     };
     if found.is_edited {

@@ -33,6 +33,7 @@ pub(super) fn run(args: &WhoArgs, session: &mut Session<'_>) -> Result<Answer, F
     check_name(&Snapshot::of(&vault, &source, None)?, &id)?;
     let of = session.workspace.tags_of((&vault, &source), &id, at)?;
     let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
+    session.workspace.check_stewards(&vault, source.log(&vault)?, at)?;
     let stewards = &found.in_force.stewards;
     let resolution = stewards.resolve(&id, &of.tags);
     let published = of.published.as_ref().and_then(|tags| stewards.scope_of(&id, tags));

@@ -115,6 +115,7 @@ fn list(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
     let holds = session.workspace.shown_holds(&vault)?;
     let holds: Vec<HoldRow> = holds.iter().map(HoldRow::from).collect();
+    super::name_lost_rules(session, &vault);
     if session.ui.json {
         session.ui.report(&HoldsReport { holds });
         return Ok(Answer::Yes);

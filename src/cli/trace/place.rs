@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::note_limited;
 use crate::audit::{Elsewhere, Fault, FaultKind, Logs, Sight, missing};
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
@@ -137,8 +136,7 @@ impl LogPlace {
         vault: &Vault,
         session: &mut Session<'_>,
     ) -> Result<Logs, Failure> {
-        let sight = session.workspace.sight(vault)?;
-        note_limited(session, &sight);
+        let sight = super::sight(session, vault)?;
         Ok(self.open(vault, session)?.logs.seen_by(sight))
     }
 }

@@ -31,6 +31,7 @@ pub(super) fn show(
     }
     let lost = place.lost(&vault, &all)?;
     let Some(first) = lines.first() else {
+        session.workspace.check_rules(&vault)?;
         place.note_lacking(&vault, session);
         return Err(naming(unknown_trace(&all, &name), &lost));
     };

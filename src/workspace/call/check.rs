@@ -39,6 +39,7 @@ impl Call<'_> {
             return Err(Failure::new(Code::Usage, message).hint("check them in parts"));
         }
         let head = Snapshot::of(vault, source, None)?;
+        head.check_rules()?;
         let of = |text: &String, state| CheckedReport {
             uri: text.clone(),
             state,

@@ -40,6 +40,7 @@ impl Call<'_> {
         (skipped, most): (usize, usize),
     ) -> Result<Page, Failure> {
         let snapshot = Snapshot::of(vault, source, at)?;
+        snapshot.check_rules()?;
         self.count_unreadable(&snapshot)?;
         let ids = snapshot.ids_below("")?;
         let end = skipped.saturating_add(most);

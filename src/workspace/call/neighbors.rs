@@ -45,8 +45,8 @@ impl Call<'_> {
         let snapshot = Snapshot::of(vault, source, named.checkpoint)?;
         let walk = Walk { limit: walk.limit.saturating_add(skipped), ..*walk };
         let Some(mut around) = snapshot.around(&named.id, &walk)? else {
-            let lost = snapshot.lost_rules().into_iter().next();
-            if let Some(withheld) = lost.or_else(|| snapshot.get(&named.id)?.err()) {
+            snapshot.check_rules()?;
+            if let Some(withheld) = snapshot.get(&named.id).and_then(Result::err) {
                 return Err(withheld.into());
             }
             let published = snapshot.documents()?.map(DocumentId::as_str);
