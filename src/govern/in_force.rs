@@ -119,8 +119,8 @@ impl InForce {
         vault: &Vault,
         chronicle: &Chronicle<'_>,
     ) -> Result<(), PublishError> {
-        let lost = self.timeline.lost_at(chronicle.head_number()).into_iter();
-        match lost.filter(|_| self.is_governed).next() {
+        let lost = self.timeline.lost_at(chronicle.head_number()).into_iter().next();
+        match lost.filter(|_| self.is_governed) {
             Some(lost) => {
                 let why = lost.fault(vault.files());
                 Err(PublishError::Policy { id: lost.id, why })

@@ -194,11 +194,8 @@ impl SourceCheckReport {
     pub(crate) fn new(
         checkpoint: CheckpointNumber,
         (live_count, live): (usize, Vec<(String, Vec<Problem>)>),
-        (published_count, published, withheld): (
-            usize,
-            Vec<(DocumentId, Vec<Problem>)>,
-            &[Withheld],
-        ),
+        (published_count, published): (usize, Vec<(DocumentId, Vec<Problem>)>),
+        withheld: &[Withheld],
         spell: Spell,
     ) -> Self {
         let all = || {

@@ -191,8 +191,8 @@ impl Workspace<'_> {
         }
         let published = published.into_iter().collect();
         let live = self.check_live_sources(vault, &Head(Some(asked.snapshot)));
-        let published = (sources.len(), published, withheld.as_slice());
-        let report = SourceCheckReport::new(checkpoint, live, published, spell);
+        let published = (sources.len(), published);
+        let report = SourceCheckReport::new(checkpoint, live, published, &withheld, spell);
         Ok((report, withheld))
     }
 
