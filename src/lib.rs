@@ -48,14 +48,15 @@
 //! file of the vault.
 
 #[doc(hidden)]
+pub mod values;
+pub use values::model;
+#[doc(hidden)]
 pub mod audit;
 pub mod chain;
 #[doc(hidden)]
 pub mod checkpoint;
 #[doc(hidden)]
 pub mod cli;
-#[doc(hidden)]
-pub mod codes;
 mod convert;
 mod derived;
 #[doc(hidden)]
@@ -74,7 +75,6 @@ mod mcp;
 #[cfg(feature = "mcp")]
 #[doc(hidden)]
 pub use mcp::message::outcome as mcp_message;
-pub mod model;
 #[doc(hidden)]
 pub mod pack;
 mod policy;
@@ -96,7 +96,6 @@ mod status;
 #[doc(hidden)]
 pub mod stewards;
 mod store;
-mod torn;
 #[doc(hidden)]
 pub mod trust;
 #[doc(hidden)]
@@ -107,7 +106,4 @@ pub mod uri;
 pub mod vault;
 #[doc(hidden)]
 pub mod verify;
-mod words;
 pub mod workspace;
-#[doc(hidden)]
-pub mod yaml;

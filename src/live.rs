@@ -12,8 +12,8 @@ pub mod linked;
 pub mod packs;
 mod targets;
 
-use crate::model::governance::GovernanceFile;
-use crate::model::hint::{Call, Hint, Verb};
+use crate::values::model::governance::GovernanceFile;
+use crate::values::model::hint::{Call, Hint, Verb};
 use rayon::prelude::*;
 
 use crate::chain::replay;
@@ -26,14 +26,16 @@ use crate::document::obsidian::Markup;
 use crate::document::validate::{Criteria, Problem, Severity, problems};
 use crate::document::validity::Validity;
 use crate::document::{Document, Format, Unreadable, utf8};
-use crate::model::filtered::filtered;
-use crate::model::id::DocumentId;
-use crate::model::layout::{self, limit};
-use crate::model::tag::Tag;
-use crate::model::timestamp::Timestamp;
 use crate::pack;
 use crate::stewards;
 use crate::uri::Uri;
+use crate::values::model::filtered::filtered;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::{self, limit};
+use crate::values::model::tag::Tag;
+use crate::values::model::timestamp::Timestamp;
+use crate::values::words::nearest_name;
+use crate::values::yaml;
 use crate::vault::Vault;
 use crate::vault::config::{Config, Layout};
 use crate::vault::copies::copied;
@@ -41,8 +43,6 @@ use crate::vault::federation::Authorities;
 use crate::vault::files::{FileError, Stamp};
 use crate::vault::left_out::{LeftOut, Reason};
 use crate::vault::walk::WalkedFiles;
-use crate::words::nearest_name;
-use crate::yaml;
 
 /// A live document.
 #[derive(Debug)]

@@ -14,8 +14,8 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
-use crate::model::digest::Digest;
-use crate::model::number::CheckpointNumber;
+use crate::values::model::digest::Digest;
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 

@@ -17,11 +17,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode, utf8_percent_
 
 pub use error::UriError;
 
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::tag::Tag;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::tag::Tag;
+use crate::values::yaml::canonical_number;
 use crate::vault::federation::{Authorities, Owner};
-use crate::yaml::canonical_number;
 
 use path::{Path, decode};
 

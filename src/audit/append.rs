@@ -11,7 +11,7 @@ use super::folder::Folder;
 use super::line::{Request, TraceId, genesis};
 use super::place::Place;
 use crate::journal::{End, FULL, Random, WriterId, last_line};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::disk::Disk;
 
 /// Why nothing was recorded.
@@ -129,7 +129,7 @@ mod tests {
     use crate::audit::{
         Access, Arguments, Labels, Line, Logs, MAX_DOCUMENTS, Output, Text, Verified,
     };
-    use crate::model::digest::Digest;
+    use crate::values::model::digest::Digest;
     use crate::vault::outside::{self, StateFolder};
 
     /// An answer with so many documents.

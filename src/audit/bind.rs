@@ -7,10 +7,10 @@ use super::change::{Change, StagedEnd};
 use super::event::Event;
 use super::line::Line;
 use crate::checkpoint::state::Mark;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::AUDIT_DIR;
-use crate::model::number::Version;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::AUDIT_DIR;
+use crate::values::model::number::Version;
 
 /// The lines `bind` of one event: the first, and those that name it as their cause, because one line
 /// has a limited number of chains.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::event::Checkpoint;
-use crate::model::id::DocumentId;
 use crate::trust::Head;
+use crate::values::model::id::DocumentId;
 
 /// How many documents one line holds; further lines name the first as their cause.
 pub const MAX_DOCUMENTS: usize = 1000;

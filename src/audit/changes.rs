@@ -21,12 +21,12 @@ use crate::checkpoint::state::{Bound, Mark};
 use crate::journal::{
     self, End, FilesByWriter, Journal, LastLines, Random, Seat, Tail, Tails, WriterId,
 };
-use crate::model::digest::Digest;
-use crate::model::id::{DocumentId, IdError};
-use crate::model::layout::{self, AUDIT_DIR};
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
 use crate::trust::{self, Head, Incomplete, Memory};
+use crate::values::model::digest::Digest;
+use crate::values::model::id::{DocumentId, IdError};
+use crate::values::model::layout::{self, AUDIT_DIR};
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::audit::{Audit, Queries};
 use crate::vault::config::Config;

@@ -19,7 +19,7 @@ use super::fault::{Fault, FaultKind};
 use super::find::begin_of;
 use super::line::{Line, genesis};
 use crate::journal::{End, WriterId, files_in, last_line};
-use crate::model::layout;
+use crate::values::model::layout;
 use crate::vault::{lock, outside};
 
 /// No file of a log is longer: no line follows from 64 MiB on.

@@ -15,7 +15,7 @@ use super::folder::{Compared, Folder};
 use super::heads::Heads;
 use super::line::Line;
 use crate::journal::WriterId;
-use crate::model::number::CheckpointNumber;
+use crate::values::model::number::CheckpointNumber;
 
 /// How each line that has a head begins to name it, in the one spelling of a line.
 const HEAD: &[u8] = b"\"head\":{\"checkpoint\":";

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::event::Event;
 use super::line::{Line, Request};
 use crate::journal::{End, WriterId};
-use crate::model::digest::Digest;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::timestamp::Timestamp;
 
 /// What is read of the last line.
 #[derive(Deserialize)]

@@ -7,7 +7,7 @@ use super::change::{Change, MAX_DOCUMENTS};
 use super::hydration::Hydration;
 use super::produced::Produced;
 use super::text::Text;
-use crate::model::digest::Digest;
+use crate::values::model::digest::Digest;
 
 /// What is said of the documents of one line has no more bytes; a line may have a third more.
 const MAX_TEXTS: usize = 12 << 20;

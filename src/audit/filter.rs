@@ -4,9 +4,9 @@ use super::event::Event;
 use super::hydration::Hydration;
 use super::line::Line;
 use super::text::Text;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 
 /// What a line must have; what is none is not looked at.
 #[derive(Clone, Debug, Default)]

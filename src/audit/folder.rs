@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::blocks::LogFile;
 use crate::journal::{FULL, FilesByWriter, by_writer};
-use crate::model::layout::{self, ACCESS_DIR, AUDIT_DIR};
+use crate::values::model::layout::{self, ACCESS_DIR, AUDIT_DIR};
 use crate::vault::disk::Disk;
 use crate::vault::files::{FileError, Files};
 use crate::vault::lock;

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use super::event::Event;
 use super::line::Line;
 use crate::checkpoint::chronicle::Chronicle;
-use crate::model::digest::Digest;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
 use crate::trust::Head;
+use crate::values::model::digest::Digest;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 
 /// The hash of each checkpoint, and when it was made; none where nothing is compared.
 #[derive(Clone, Debug, Default)]

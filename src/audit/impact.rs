@@ -5,8 +5,8 @@ use super::filter::Filter;
 use super::line::Line;
 use super::text::{Part, Text};
 use crate::chain::history::{Entry, History};
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
 
 /// A text of a document that was handed out, or a hydration as a version of it says.
 #[derive(Clone, Debug)]

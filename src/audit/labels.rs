@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::visible::{Invisible, shown};
+use crate::values::model::visible::{Invisible, shown};
 
 /// The longest label in bytes.
 const MAX_BYTES: usize = 256;

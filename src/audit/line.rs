@@ -12,7 +12,7 @@ use super::event::Event;
 use super::hydration::Hydration;
 use super::labels::Labels;
 use crate::journal::WriterId;
-use crate::model::digest::{Digest, Sink as _};
+use crate::values::model::digest::{Digest, Sink as _};
 
 /// The version of the form of a line.
 const FORM: u64 = 1;
@@ -145,7 +145,7 @@ impl FromStr for TraceId {
         let (writer, seq) = text.split_once('-').ok_or(form)?;
         let is_writer = writer.len() == Self::DIGITS
             && writer.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        let seq = crate::yaml::canonical_number(seq).filter(|n| *n > 0).ok_or(form)?;
+        let seq = crate::values::yaml::canonical_number(seq).filter(|n| *n > 0).ok_or(form)?;
         if is_writer { Ok(Self { writer: writer.to_owned(), seq }) } else { Err(form) }
     }
 }

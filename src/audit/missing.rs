@@ -13,13 +13,13 @@ use super::cut::Cuts;
 use super::fault::{Fault, FaultKind};
 use super::find::Standing;
 use crate::journal::{End, Last, LastLines, Tails, WriterId};
-use crate::model::layout::{ACCESS_DIR, AUDIT_DIR};
-use crate::model::visible::shown;
 use crate::trust::{self, Memory};
+use crate::values::model::layout::{ACCESS_DIR, AUDIT_DIR};
+use crate::values::model::visible::shown;
+use crate::values::words::count;
 use crate::vault::Vault;
 use crate::vault::history::{Commits, History};
 use crate::vault::outside;
-use crate::words::count;
 
 /// What is known of a log in the vault, and where that is kept.
 pub(crate) struct Known {

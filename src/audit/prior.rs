@@ -9,7 +9,7 @@ use super::event::Event;
 use super::fault::Fault;
 use super::filter::Filter;
 use super::line::Line;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::timestamp::Timestamp;
 
 /// An access or a hydration before an output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

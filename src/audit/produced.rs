@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::digest::{Digest, Sink as _};
+use crate::values::model::digest::{Digest, Sink as _};
 
 /// How many bytes are read at a time.
 const CHUNK: usize = 64 << 10;

@@ -20,7 +20,7 @@ use super::folder::Folder;
 use super::hold::Holds;
 use super::line::Line;
 use crate::journal::{LastLines, WriterId};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::disk::Disk;
 use crate::vault::lock;
 

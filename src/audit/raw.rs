@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, Read as _};
 use super::chain::Logs;
 use super::line::{Line, genesis};
 use crate::journal::{MAX_LINE, WriterId};
-use crate::model::digest::Digest;
+use crate::values::model::digest::Digest;
 
 /// A line as a file of the log has it.
 #[derive(Clone, Debug)]

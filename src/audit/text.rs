@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::digest::Digest;
 use crate::uri::{self, Uri};
+use crate::values::model::digest::Digest;
 
 /// One text that was handed out: where it is from, and what exactly it was (AUDIT-7).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,9 +9,9 @@ use super::labels::{self, Labels};
 use super::line::{Line, Request, TraceId};
 use super::text::Text;
 use super::traceparent::TraceParent;
-use crate::model::digest::Digest;
-use crate::model::principal::Principal;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::principal::Principal;
+use crate::values::model::timestamp::Timestamp;
 
 /// Where the name of a principal may be from (AUDIT-2).
 const SOURCES: [&str; 6] = ["option", "env", "token", "history", "git", "none"];

@@ -12,10 +12,10 @@ use crate::document::frontmatter::{Frontmatter, Status};
 use crate::document::review::ReviewFields;
 use crate::document::text::split;
 use crate::document::{Document, Unreadable};
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::number::Version;
-use crate::yaml::{Node, Value};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::number::Version;
+use crate::values::yaml::{Node, Value};
 
 /// What a text says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

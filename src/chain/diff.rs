@@ -11,7 +11,7 @@ mod script;
 
 use similar::DiffOp;
 
-use crate::model::number::Version;
+use crate::values::model::number::Version;
 
 /// Lines of unchanged text around a change.
 const CONTEXT: usize = 3;
@@ -333,7 +333,7 @@ impl<'p> Patch<'p> {
 /// `start,count` as lines before the range and lines in it.
 fn range(text: &str) -> Option<(usize, usize)> {
     let number = |t: &str| {
-        crate::yaml::canonical_number(t)
+        crate::values::yaml::canonical_number(t)
             .and_then(|n| usize::try_from(n).ok())
             .filter(|n| *n < 1 << 40)
     };

@@ -3,10 +3,10 @@
 use super::diff;
 use super::history::{ChainGap, Fault, HistoryError};
 use crate::document::Unreadable;
-use crate::model::digest::Digest;
-use crate::model::id::{DocumentId, IdError};
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::{DocumentId, IdError};
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 

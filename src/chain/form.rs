@@ -6,7 +6,7 @@
 //! text or a diff, so the form must not be the attacker's choice.
 
 use crate::document::text::split;
-use crate::model::number::Version;
+use crate::values::model::number::Version;
 
 /// The writer stores a diff that is spelled longer than this as a full text instead.
 pub const MAX_SPELLED_DIFF: usize = 8 << 20;
@@ -80,8 +80,8 @@ pub fn prescribed(version: Version, interval: u64, sizes: Option<Sizes>) -> Form
 mod tests {
     use super::*;
     use crate::chain::diff;
-    use crate::model::layout::limit;
-    use crate::yaml::emit;
+    use crate::values::model::layout::limit;
+    use crate::values::yaml::emit;
 
     fn sizes(before: usize, text: usize, diffs: usize) -> Option<Sizes> {
         Some(Sizes { before, text, frontmatter: 0, diffs })

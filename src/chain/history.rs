@@ -9,13 +9,13 @@
 mod read;
 mod spelling;
 
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
-use crate::torn;
-use crate::yaml;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
+use crate::values::torn;
+use crate::values::yaml;
 use spelling::spell;
 
 /// A history as it is stored.

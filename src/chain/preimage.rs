@@ -6,9 +6,9 @@
 //! fixed length that end in `Z`. What stands between them (`edited_by`, `triggered_by`) may hold
 //! a `:` and is still delimited from both sides.
 
-use crate::model::digest::{Digest, Hasher, Sink as _};
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::{Digest, Hasher, Sink as _};
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 
 /// Stands for the previous hash in the first entry of a chain.
 pub const GENESIS: &str = "contextnest:genesis:v1";

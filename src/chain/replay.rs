@@ -9,10 +9,10 @@ use super::history::{Entry, Forget, History, TextStorage};
 use super::preimage::chain_hash;
 use crate::document::Unreadable;
 use crate::document::text::{is_normal, normalise, normalised, split};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::number::Version;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::number::Version;
 use crate::vault::files::{FileError, Files};
 
 /// A place that histories are read from, with the texts that they name: a vault, or a bundle.
@@ -315,7 +315,7 @@ pub fn reconstruct(
 mod tests {
     use super::*;
     use crate::chain::history::EntryState;
-    use crate::model::timestamp::Timestamp;
+    use crate::values::model::timestamp::Timestamp;
 
     #[test]
     fn a_reader_rebuilds_no_more_text_than_its_limit() {

@@ -8,9 +8,9 @@ use crate::document::Document;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
 use crate::document::review::{ReviewEdit, ReviewFields};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 use crate::vault::files::Files;
 
 /// A version that the chain vouches for, with what the log says of it.

@@ -14,7 +14,7 @@ use super::history::{Entry, Fault, History, Slot, TextStorage};
 use super::replay::{Histories, Replay};
 use super::vouched::{check_retirement, describes_itself};
 use crate::document::review::ReviewFields;
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 
 /// Walks over the entries of a history.
 #[derive(Debug)]

@@ -9,10 +9,10 @@ use super::log::Log;
 use super::state::{Bound, Mark, PublishedSet};
 use super::{codec, maps};
 use crate::chain::replay;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::files::{Files, Stamp};
 

@@ -1,10 +1,10 @@
 //! One publication event: what it set and removed, and the hash over the maps that it leaves.
 
 use super::state::{Bound, Mark, PublishedSet, in_json_order, json_order};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 
 /// One publication event.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! What can be wrong with a log, and with one entry of it.
 
-use crate::model::digest::{Digest, DigestError};
-use crate::model::id::DocumentId;
-use crate::model::layout;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::torn;
+use crate::values::model::digest::{Digest, DigestError};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::torn;
 use crate::vault::files::FileError;
 
 /// What is wrong with the files of a log beyond single entries, or strange about them.

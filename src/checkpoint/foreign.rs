@@ -15,9 +15,9 @@ use super::state::Mark;
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, History};
 use crate::chain::{replay, vouched};
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::config::{Config, LogForm};
 use crate::vault::files::Files;
 

@@ -8,9 +8,9 @@ use super::codec::{self, Decoded, End, form_of, path_of};
 use super::event::Checkpoint;
 use super::fault::{Diagnosis, Duplicate, EntryFault, LogError};
 use super::foreign::Foreign;
-use crate::model::id::DocumentId;
-use crate::model::layout::{self, limit};
-use crate::model::number::CheckpointNumber;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::{self, limit};
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::{FileError, Stamp};
@@ -240,9 +240,9 @@ mod tests {
     use super::*;
     use crate::checkpoint::codec::MAX_FAULTY;
     use crate::checkpoint::state::{Mark, PublishedSet};
-    use crate::model::digest::Digest;
-    use crate::model::number::Version;
-    use crate::model::timestamp::Timestamp;
+    use crate::values::model::digest::Digest;
+    use crate::values::model::number::Version;
+    use crate::values::model::timestamp::Timestamp;
 
     const FULL: &str =
         include_str!("../../fixtures/interop/procurement/.versions/context_history.yaml");

@@ -16,8 +16,8 @@ use rayon::prelude::*;
 use super::event::Checkpoint;
 use super::state::{Mark, json_order, write_number, write_string};
 use crate::chain::preimage::checkpoint_hash;
-use crate::model::digest::{Digest, Hasher, Sink};
-use crate::model::id::DocumentId;
+use crate::values::model::digest::{Digest, Hasher, Sink};
+use crate::values::model::id::DocumentId;
 
 /// The most entries of a page; it is halved beyond them.
 const FULL: usize = 96;
@@ -345,7 +345,7 @@ fn spell(id: &DocumentId, mark: Mark) -> [Vec<u8>; TEXTS] {
 mod tests {
     use super::*;
     use crate::checkpoint::state::PublishedSet;
-    use crate::model::number::{CheckpointNumber, Version};
+    use crate::values::model::number::{CheckpointNumber, Version};
     use proptest::prelude::*;
 
     fn checkpoint(

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::state::PublishedSet;
 use crate::chain::history::History;
 use crate::chain::replay;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
 use crate::vault::files::Files;
 
 /// The documents whose histories are missing, by the chain hash of the version that is sealed.

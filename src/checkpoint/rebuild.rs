@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::event::{Checkpoint, trigger};
 use super::maps;
 use super::state::{Mark, PublishedSet};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 
 /// A version that a history records as published or retired.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use super::chronicle::Chronicle;
 use super::event::Checkpoint;
 use super::state::Mark;
 use crate::chain::history::{Entry, EntryState};
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 
 /// One version of one artifact as a checkpoint seals it.
 #[derive(Clone, Copy, Debug)]

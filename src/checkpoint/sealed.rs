@@ -4,7 +4,7 @@ use super::state::PublishedSet;
 use crate::chain::error::ChainError;
 use crate::chain::replay;
 use crate::chain::vouched;
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 use crate::vault::Vault;
 
 /// The verified text that a checkpoint seals of an artifact.

@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::chain::preimage::checkpoint_hash;
-use crate::model::digest::{Digest, Hasher, Sink};
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::{Digest, Hasher, Sink};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 
 /// What a checkpoint records of one artifact. Our logs always have both; a log of whole maps may
 /// have an id in one map only, which is a finding, not a parse error.

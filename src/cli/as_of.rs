@@ -1,9 +1,9 @@
 //! `--at`, of every verb that answers as of a checkpoint.
 
 use super::session::Session;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::resolve::CheckpointSource;
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::workspace::moment::Moment;
 

@@ -6,10 +6,10 @@ use super::trace::reason;
 use super::{Acting, Answer, event};
 use crate::audit::VersionRef;
 use crate::govern::Mode;
-use crate::model::number::CheckpointNumber;
 use crate::report::event::AuditBegun;
 use crate::report::failure::Failure;
-use crate::words::count;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::words::count;
 
 /// Record every change of the vault
 ///

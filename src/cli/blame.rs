@@ -7,10 +7,10 @@ use super::as_of::AsOf;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::{shown, table};
-use crate::model::number::Version;
 use crate::report::blame::{BlameReport, BlameSectionsReport, OriginReport};
 use crate::report::failure::Failure;
-use crate::words::count;
+use crate::values::model::number::Version;
+use crate::values::words::count;
 use crate::workspace::call::blame;
 
 /// Print who made each line of a published text, in which version and when

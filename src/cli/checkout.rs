@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::vault::CheckoutReport;
 use crate::resolve::checkout::checkout;
 use crate::resolve::{Need, Snapshot};
 use crate::uri::Class;
-use crate::words::count;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::words::count;
 
 /// Write the files of a checkpoint into an empty folder, verified
 ///

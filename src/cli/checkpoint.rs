@@ -11,12 +11,12 @@ use super::session::Session;
 use super::ui::shown;
 use crate::checkpoint::event::{Checkpoint as Entry, Event};
 use crate::checkpoint::state::PublishedSet;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
 use crate::report::checkpoint::{CheckpointsReport, StateDiffReport, StateReport};
 use crate::report::failure::Failure;
 use crate::resolve::{Need, Snapshot};
-use crate::words::count;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::words::count;
 
 /// List, show and compare checkpoints; rebuild, convert or adopt the log
 #[derive(Debug, clap::Args)]

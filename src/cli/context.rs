@@ -8,13 +8,13 @@ use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
 use crate::document::frontmatter::NodeType;
-use crate::model::layout;
 use crate::report::failure::Failure;
 use crate::report::map::{Extent, MapReport};
 use crate::resolve::Served;
 use crate::resolve::portion::Portion;
 use crate::selector::{Atom, Term};
-use crate::words::count;
+use crate::values::model::layout;
+use crate::values::words::count;
 use crate::workspace::call::{Note, map};
 
 /// Print the instructions for agents and a map of published documents

@@ -9,9 +9,9 @@ use crate::govern::Mode;
 use crate::report::checkpoint::ConvertReport;
 use crate::report::failure::Failure;
 use crate::trust;
+use crate::values::words::count;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
-use crate::words::count;
 use crate::workspace::head;
 
 /// Convert the checkpoint log to the other form

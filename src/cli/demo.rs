@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::session::Session;
 use super::{Answer, Streams, World, run as run_command};
-use crate::model::hint::{Call, Hint, Verb};
 use crate::report::failure::{Code, Failure};
 use crate::report::vault::{DemoReport, DemoStep};
-use crate::words::argument;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::words::argument;
 use crate::workspace::Environment;
 use crate::workspace::demo::{self, BEFORE, EDIT, EDITED, FORGED, KEYFRAME};
 use crate::workspace::git::{Emails, GitError};

@@ -8,9 +8,9 @@ use tempfile::NamedTempFile;
 use super::session::Session;
 use super::ui::shown;
 use crate::document::utf8;
-use crate::model::layout::limit;
 use crate::report::failure::{Code, Failure};
-use crate::words::argument;
+use crate::values::model::layout::limit;
+use crate::values::words::argument;
 
 /// A text that the user wrote, with the file that holds it until it is published.
 pub(super) struct Composed {

@@ -13,15 +13,15 @@ use crate::document::validate::{Problem, Severity};
 use crate::govern::{Outcome, RECORD_CHANGE, review};
 use crate::live::gathered::{Gathered, REPEATED};
 use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::number::Version;
 use crate::report::Report;
 use crate::report::event::{Approved, EventReport, change, notes, why_id_stays};
 use crate::resolve::Snapshot;
 use crate::txn::{Item, Live};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::number::Version;
+use crate::values::words::count;
 use crate::vault::left_out::LeftOut;
-use crate::words::count;
 
 /// Prints an event, done or only planned, and says how the verb ends.
 pub(super) fn print<'o, R: Report>(

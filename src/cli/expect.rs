@@ -1,10 +1,10 @@
 //! `--expect-version` and `--expect-hash`, of every verb that writes to the vault.
 
 use crate::govern::Mode;
-use crate::model::hint::{Hint, Verb};
-use crate::model::number::Version;
 use crate::report::failure::{Code, Failure};
 use crate::txn::expect::Expect;
+use crate::values::model::hint::{Hint, Verb};
+use crate::values::model::number::Version;
 
 /// What the caller has read of a document and of the log.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -38,7 +38,7 @@ impl ExpectArgs {
 impl ExpectHead {
     pub(super) fn read(&self) -> Result<Expect, Failure> {
         let parse = |text: &String| {
-            text.parse().map_err(|why: crate::model::digest::DigestError| {
+            text.parse().map_err(|why: crate::values::model::digest::DigestError| {
                 Failure::new(Code::Usage, format!("invalid value of `--expect-hash`: {why}"))
                     .hint(Hint::call("{} prints the hash of the log's head", Verb::Head))
             })

@@ -1,7 +1,7 @@
 //! The calls of hints as commands to type.
 
-use crate::model::hint::{Argument, Call, Verb};
 use crate::report::spelling::command_line;
+use crate::values::model::hint::{Argument, Call, Verb};
 
 /// A call as a command to type.
 pub(super) fn command(call: &Call) -> String {

@@ -8,8 +8,8 @@ use super::{Answer, Locking};
 use crate::report::failure::Failure;
 use crate::report::vault::FormatterReport;
 use crate::starter::Starter;
+use crate::values::words::count;
 use crate::vault::config::{FrontmatterMode, Layout};
-use crate::words::count;
 use crate::workspace::formatters;
 use crate::workspace::init::InitRequest;
 

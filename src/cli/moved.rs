@@ -4,9 +4,9 @@ use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event};
 use crate::govern::{Mode, PublishError, review};
-use crate::model::id::DocumentId;
 use crate::report::event::Moved;
 use crate::report::failure::Failure;
+use crate::values::model::id::DocumentId;
 
 /// Give a published document another id
 ///

@@ -7,8 +7,8 @@ use super::{Answer, document};
 use crate::document::links::LinkKind;
 use crate::graph::Edge;
 use crate::graph::walk::{Direction, Neighbor, Walk};
-use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
+use crate::values::model::id::DocumentId;
 use crate::workspace::call::neighbors;
 
 /// List the documents that a document refers to or is referred to by

@@ -8,16 +8,16 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, steward};
 use crate::govern::review::access;
-use crate::model::id::DocumentId;
-use crate::model::timestamp::Timestamp;
 use crate::report::access::{AccessReport, PrincipalReport, RoleReport};
 use crate::report::failure::Failure;
 use crate::report::owners::{LoadReport, OwnedReport, OwnersReport};
 use crate::report::stewards::{ScopeKey, scope_key};
 use crate::resolve::{Need, Snapshot};
 use crate::stewards::{Stewards, Stewardship};
+use crate::values::model::id::DocumentId;
+use crate::values::model::timestamp::Timestamp;
+use crate::values::words::count;
 use crate::vault::Vault;
-use crate::words::count;
 
 /// Show who governs which documents, and the load of each reviewer
 ///

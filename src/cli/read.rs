@@ -6,7 +6,7 @@ use super::session::Session;
 use super::ui::shown;
 use crate::document::sections::Section;
 use crate::report::failure::Failure;
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::call::read::{self, Reading};
 
 /// Print the published text of a document, verified

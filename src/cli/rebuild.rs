@@ -9,7 +9,7 @@ use crate::checkpoint::event::Checkpoint;
 use crate::recover::{RebuildRequest, Replacement, rebuild_log};
 use crate::report::checkpoint::RebuildReport;
 use crate::report::failure::Failure;
-use crate::words::count;
+use crate::values::words::count;
 
 /// Derive a missing or damaged log from the histories
 ///

@@ -11,8 +11,8 @@ use crate::audit::{FaultKind, Line};
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{ReplayOutputReport, ReplayedRow};
 use crate::resolve::{CheckpointSource, Need};
+use crate::values::words::count;
 use crate::vault::Vault;
-use crate::words::count;
 use crate::workspace::call::replay::{Made, Replayed, lines};
 
 /// Make the texts of an access again, and compare them with the log

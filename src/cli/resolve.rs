@@ -14,8 +14,8 @@ use crate::resolve::Explained;
 use crate::resolve::context::{Context, Reason};
 use crate::resolve::portion::Portion;
 use crate::resolve::tokens::Tokenizer;
+use crate::values::words::count;
 use crate::vault::Vault;
-use crate::words::count;
 use crate::workspace::ask::Asked;
 use crate::workspace::call::resolve::Resolved;
 

@@ -8,14 +8,14 @@ use super::{Answer, Locking};
 use crate::audit::{Part, Text, Traced};
 use crate::chain::replay;
 use crate::govern::{self, RestoreError, RestoreRequest, RestoredFile};
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
 use crate::report::failure::{Code, Failure};
 use crate::report::restore::{RestoreReport, RestoredReport};
 use crate::resolve::Snapshot;
 use crate::trust;
 use crate::txn::Live;
 use crate::uri::Class;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
 use crate::vault::Vault;
 use crate::workspace::version::{check_name, check_text, failed, number, recorded};
 

@@ -6,7 +6,7 @@ use super::{Answer, document};
 use crate::report::failure::Failure;
 use crate::report::search::CLASS;
 use crate::search::{self, Hit, Query, Reason, Snippet};
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::call::search::{self as search_call, Found, Hits};
 
 /// Find sections of published documents by words

@@ -9,7 +9,7 @@ use super::ui::shown;
 use crate::report::failure::{Code, Failure};
 use crate::report::problem::{ProblemGroup, ProblemReport, ValidateReport};
 use crate::report::sarif;
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::staged::staged;
 use crate::workspace::validate::{LISTED, validate};
 

@@ -9,12 +9,12 @@
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::govern::{self, Author, Mode, Outcome, PublishError};
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
 use crate::recover;
 use crate::trust;
 use crate::txn::expect::{self, Expect};
 use crate::txn::{self, Recovered};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::vault::config::{Config, FrontmatterMode, LogForm};
 use crate::vault::files::FileError;

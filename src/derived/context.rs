@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{DerivedInput, MARKS};
 use crate::document::frontmatter::{SourceBlock, Status};
 use crate::document::links::LinkKind;
-use crate::model::id::DocumentId;
-use crate::model::tag::Tag;
-use crate::model::transport::Transport;
 use crate::resolve::Listed;
-use crate::yaml::emit::{in_flow, scalar};
+use crate::values::model::id::DocumentId;
+use crate::values::model::tag::Tag;
+use crate::values::model::transport::Transport;
+use crate::values::yaml::emit::{in_flow, scalar};
 
 /// The keys of `external_dependencies` in their order.
 const LISTS: [(&str, Transport); 4] = [

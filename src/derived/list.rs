@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{Derived, DerivedInput, MARKS};
-use crate::model::id::{DocumentId, folder_of};
-use crate::model::layout;
-use crate::model::visible::steers;
 use crate::resolve::Listed;
 use crate::uri;
-use crate::words::count;
+use crate::values::model::id::{DocumentId, folder_of};
+use crate::values::model::layout;
+use crate::values::model::visible::steers;
+use crate::values::words::count;
 
 /// Documents by folder; that of the root is empty, and others have no final `/`.
 type Folders<'s> = BTreeMap<&'s str, Vec<&'s Listed>>;

@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 
 use crate::checkpoint::fault::LogError;
 use crate::graph;
-use crate::model::id::{DocumentId, fold, folder_of};
-use crate::model::layout::{self, limit};
-use crate::model::number::CheckpointNumber;
 use crate::resolve::{self, Listed, Listing, Need, Snapshot, Withheld, listing};
+use crate::values::model::id::{DocumentId, fold, folder_of};
+use crate::values::model::layout::{self, limit};
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::vault::config::Config;
 use crate::vault::files::FileError;
@@ -69,7 +69,7 @@ pub(crate) enum DerivedError {
     #[error("the checkpoint log cannot be relied on: {0}")]
     Log(#[from] LogError),
     /// The chain does not vouch for some documents: an index would leave them out without a word.
-    #[error("{} cannot be read", crate::words::count(.0.len(), "document"))]
+    #[error("{} cannot be read", crate::values::words::count(.0.len(), "document"))]
     Withheld(Vec<Withheld>),
 }
 

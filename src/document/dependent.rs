@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Document;
 use super::frontmatter::NodeType;
 use super::links;
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 
 /// Whether a document is a source, and what it depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,13 +10,13 @@ use std::ops::Range;
 use super::live_form::ORIGINAL_FRONTMATTER;
 use super::text::{self, BOM, Parts};
 use super::{Document, Unreadable};
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
-use crate::yaml::edit::{
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
+use crate::values::yaml::edit::{
     NotExact, Splice, entry, first_entries, first_item, indentation, remove_lines, replace_value,
     spliced,
 };
-use crate::yaml::{Dialect, Node, Value, emit, parse};
+use crate::values::yaml::{Dialect, Node, Value, emit, parse};
 
 /// A request to change fields of a frontmatter.
 #[derive(Clone, Debug, Default)]

@@ -8,8 +8,8 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::text::BOM;
-use crate::model::hint::Hint;
-use crate::model::visible::{is_zero_width, turns_line};
+use crate::values::model::hint::Hint;
+use crate::values::model::visible::{is_zero_width, turns_line};
 
 /// Something in a text that was left there, or that is not seen.
 #[derive(Clone, Debug, PartialEq, Eq)]

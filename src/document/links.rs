@@ -27,9 +27,9 @@ pub use retarget::{Goal, Moves, Retargeted, retarget};
 pub use site::{is_site_folder, site_sources, site_targets};
 
 use super::Document;
-use crate::model::id::{DocumentId, IdError};
-use crate::model::number::CheckpointNumber;
 use crate::uri::UriError;
+use crate::values::model::id::{DocumentId, IdError};
+use crate::values::model::number::CheckpointNumber;
 
 /// The most links that a document has; what follows is not seen.
 pub const MAX_LINKS: usize = 10_000;

@@ -26,9 +26,9 @@ pub mod validity;
 use frontmatter::Frontmatter;
 use text::Parts;
 
-use crate::model::filtered::{Filtered, filtered};
-use crate::model::layout::limit;
-use crate::yaml::{self, Dialect, Node};
+use crate::values::model::filtered::{Filtered, filtered};
+use crate::values::model::layout::limit;
+use crate::values::yaml::{self, Dialect, Node};
 
 /// A document that could be read.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use super::Document;
 use super::frontmatter::{Frontmatter, one_or_many};
 use super::second_block::{SecondBlock, second_block};
 use super::validity::is_one_of;
-use crate::yaml::Node;
+use crate::values::yaml::Node;
 use words::is_not_for_use;
 
 /// Fields with the words of a status, as [`is_one_of`] compares names.

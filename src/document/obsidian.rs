@@ -17,10 +17,10 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::frontmatter::Frontmatter;
 use super::sections::Section;
-use crate::model::id::fold;
-use crate::model::tag::{Tag, TagError};
+use crate::values::model::id::fold;
+use crate::values::model::tag::{Tag, TagError};
+use crate::values::yaml::{Node, Value};
 use crate::vault::config::{Config, Layout};
-use crate::yaml::{Node, Value};
 
 /// How the texts of a vault are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAcces
 
 use super::text::{BOM, Lines, Parts, line_end, normalise};
 use super::{Format, Unreadable};
-use crate::model::layout::limit;
-use crate::yaml::emit;
+use crate::values::model::layout::limit;
+use crate::values::yaml::emit;
 
 /// A frontmatter that is not YAML.
 #[derive(Debug)]

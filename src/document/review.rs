@@ -8,11 +8,11 @@
 use super::edit::Edit;
 use super::frontmatter::{Frontmatter, Status, one_or_many};
 use super::validate::Foreign;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
 use crate::uri::{Target, Uri};
-use crate::yaml::Node;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
+use crate::values::yaml::Node;
 
 /// The fields that a review sets, in the order in which they are written.
 pub(crate) const FIELDS: [&str; 9] = [

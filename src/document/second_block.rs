@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::model::layout::limit;
+use crate::values::model::layout::limit;
 
 /// Maximum number of lines of text, comments aside, before a second block.
 const LINES_BEFORE: usize = 10;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::model::digest::Digest;
+use crate::values::model::digest::Digest;
 
 /// The mark that some editors put before a text.
 pub(crate) const BOM: char = '\u{feff}';

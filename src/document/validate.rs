@@ -2,8 +2,8 @@
 //!
 //! Errors keep a document from being published; warnings say how a value is understood.
 
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::timestamp::Timestamp;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::frontmatter::{Frontmatter, NodeType, SourceBlock, Status, one_or_many};
@@ -15,14 +15,14 @@ use super::second_block::{SecondBlock, second_block, without_attributes};
 use super::text::{BOM, normalise};
 use super::validity;
 use super::{Document, Format};
-use crate::model::digest::Digest;
-use crate::model::stage::StagePolicy;
-use crate::model::transport::Transport;
-use crate::model::visible::{Invisible, without_invisible};
 use crate::uri::{Target, Uri};
+use crate::values::model::digest::Digest;
+use crate::values::model::stage::StagePolicy;
+use crate::values::model::transport::Transport;
+use crate::values::model::visible::{Invisible, without_invisible};
+use crate::values::words::{misspelled, nearest};
+use crate::values::yaml::Node;
 use crate::vault::config::{FrontmatterMode, Server};
-use crate::words::{misspelled, nearest};
-use crate::yaml::Node;
 
 /// The longest title, in characters.
 pub const MAX_TITLE: usize = 200;

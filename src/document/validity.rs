@@ -3,8 +3,8 @@
 //! clock judges them.
 
 use super::frontmatter::one_or_many;
-use crate::model::timestamp::Timestamp;
-use crate::yaml::Node;
+use crate::values::model::timestamp::Timestamp;
+use crate::values::yaml::Node;
 
 /// Fields whose text is the end of validity, in lower case, without blanks, `_` and `-`.
 const UNTIL: &[&str] = &[

@@ -9,7 +9,7 @@ use std::mem;
 use std::ops::Range;
 
 use crate::chain::diff::change::Changes;
-use crate::model::number::Version;
+use crate::values::model::number::Version;
 
 /// Lines that follow one another and come from one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,13 +15,13 @@ use crate::chain::history::{Entry, EntryState, History, Slot, TextStorage};
 use crate::chain::walk::{Recomputed, Walk};
 use crate::document::review::ReviewFields;
 use crate::document::sections::Section;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
 use crate::resolve::Served;
 use crate::resolve::provenance::written;
 use crate::review::Reviewed;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::files::Files;
 
 /// The lines of a text with the versions that they come from.

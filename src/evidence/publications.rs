@@ -15,12 +15,12 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::record::Searched;
 use crate::checkpoint::state::Mark;
 use crate::document::review::{ReviewFields, ReviewState};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
 use crate::policy::Sealings;
 use crate::review::Reviewed;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::Files;
 

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::staged::{StagedTexts, staged_uri};
 use crate::audit::{Event, Line, Part, Text};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
 use crate::pack;
 use crate::resolve::ranges::Ranges;
 use crate::resolve::{CheckpointSource, Served, Snapshot};
 use crate::uri::{Target, Uri};
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 
 /// What a comparison gave.

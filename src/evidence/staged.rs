@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use super::replay::Outcome;
 use crate::audit::{Hydration, Request, Text};
-use crate::model::id::DocumentId;
 use crate::staging::{Chains, FoundPayload, StagedEntry, StagedName, parse_name, read_payload};
+use crate::values::model::id::DocumentId;
 use crate::vault::Vault;
 
 /// Why nothing is said of an entry that is not there, or that the reader may not see.

@@ -7,9 +7,9 @@ use crate::document::Document;
 use crate::document::review::FIELDS;
 use crate::document::validate::Problem;
 use crate::govern::review::About;
-use crate::model::id::DocumentId;
-use crate::model::principal::Principal;
-use crate::yaml::emit;
+use crate::values::model::id::DocumentId;
+use crate::values::model::principal::Principal;
+use crate::values::yaml::emit;
 
 /// Fields that each step sets again.
 const STAMPED: [&str; 4] = ["status", "version", "updated_at", "checksum"];

@@ -10,11 +10,11 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::record::Searched;
 use crate::derived;
 use crate::index;
-use crate::model::id::DocumentId;
-use crate::model::layout;
 use crate::policy::Sealings;
 use crate::trust::{self, Head};
 use crate::txn::StepFailure;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout;
 use crate::vault::Vault;
 
 /// A commit that its steps follow.

@@ -23,21 +23,21 @@ use crate::document::text::{is_normal, normalise};
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
 use crate::live;
-use crate::model::digest::Digest;
-use crate::model::filtered::filtered;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
 use crate::trust::EventKey;
 use crate::txn::stale;
 use crate::txn::{Change, Extension, Item, Live, Step};
+use crate::values::model::digest::Digest;
+use crate::values::model::filtered::filtered;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
+use crate::values::yaml::emit;
 use crate::vault::files::FileError;
 use crate::vault::history::NOT_SPARSE;
 use crate::vault::left_out::Reason;
 use crate::vault::replace::Fingerprint;
-use crate::yaml::emit;
 
 /// What became of a candidate.
 pub(super) enum Prepared {

@@ -5,8 +5,8 @@ use super::PublishError;
 use super::transaction::Transaction;
 use crate::audit::{Recorder, changes};
 use crate::checkpoint::state::Bound;
-use crate::model::timestamp::Timestamp;
 use crate::staging;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::config::Config;
 
 /// What the checkpoint of an event binds.

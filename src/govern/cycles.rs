@@ -10,8 +10,8 @@ use crate::document::dependent::Dependent;
 use crate::document::frontmatter::NodeType;
 use crate::graph::order;
 use crate::live;
-use crate::model::id::DocumentId;
 use crate::txn::{Change, Item, Step};
+use crate::values::model::id::DocumentId;
 
 /// Whether a version may be published by itself or later: one that rejects or withdraws a text keeps
 /// what that says, and must not be refused for it.

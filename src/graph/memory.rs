@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Catalog, Mention, name_key, resolve};
 use crate::document::links::{LinkKind, LinkTarget, Names, site_targets};
-use crate::model::id::{DocumentId, fold};
+use crate::values::model::id::{DocumentId, fold};
 use crate::vault::site::SiteLinks;
 
 /// The documents of one checkpoint with what they mention.

@@ -11,7 +11,7 @@ use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::links;
 use crate::document::validate::{Problem, Severity};
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 
 /// What each source depends on. A source without an entry depends on nothing.
 pub(crate) type Dependencies = BTreeMap<DocumentId, BTreeSet<DocumentId>>;

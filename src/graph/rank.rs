@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Catalog, edges};
 use crate::document::links::LinkKind;
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 
 /// A document and how many others refer to it.
 #[derive(Clone, Debug, PartialEq, Eq)]

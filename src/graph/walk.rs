@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Catalog, Edge, Incoming, outgoing};
 use crate::document::links::LinkKind;
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 
 /// Which way edges are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

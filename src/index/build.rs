@@ -26,10 +26,10 @@ use crate::checkpoint::fault::Damaged;
 use crate::checkpoint::maps;
 use crate::checkpoint::record::Searched;
 use crate::document::obsidian::Additions;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
 use crate::policy::Sealings;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
 use crate::vault::Vault;
 
 /// A segment is merged with the one before it unless that is so many times as long.

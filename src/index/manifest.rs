@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::codec::path_of;
 use crate::checkpoint::fault::Damaged;
-use crate::model::digest::Digest;
-use crate::model::number::CheckpointNumber;
 use crate::store::{Cache, Current};
+use crate::values::model::digest::Digest;
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::Stamp;

@@ -36,11 +36,11 @@ use crate::checkpoint::event::Event;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::document::links::LinkKind;
 use crate::document::obsidian::Markup;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::tag::Tag;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::tag::Tag;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 

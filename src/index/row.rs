@@ -9,9 +9,9 @@ use crate::document::frontmatter::{Frontmatter, NodeType, SourceBlock};
 use crate::document::links::{Link, LinkKind, LinkTarget, links};
 use crate::document::obsidian::Additions;
 use crate::graph::{Mention, name_key};
-use crate::model::id::{DocumentId, fold};
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::tag::Tag;
+use crate::values::model::id::{DocumentId, fold};
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::tag::Tag;
 
 /// One version of one artifact, as the log seals it. The id comes first: rows are searched by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

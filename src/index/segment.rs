@@ -18,9 +18,9 @@ use super::blocks::{Blocks, Writer};
 use super::row::{Row, Term};
 use crate::checkpoint::event::Event;
 use crate::checkpoint::fault::Damaged;
-use crate::model::digest::Digest;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 
 /// The end of a row that has not ended.
 pub(super) const NEVER: u32 = u32::MAX;

@@ -21,9 +21,9 @@ pub(crate) use row::{principal_key, session_key};
 
 use crate::audit::WriterId;
 use crate::checkpoint::state::Mark;
-use crate::model::id::DocumentId;
-use crate::model::timestamp::Timestamp;
 use crate::staging::{Chains, SeenChain, StagedName, damaged_sources};
+use crate::values::model::id::DocumentId;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 

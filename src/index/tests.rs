@@ -12,14 +12,14 @@ use crate::checkpoint::event::Event;
 use crate::checkpoint::log::Log;
 use crate::govern::{self, Author, Mode, Request, Which};
 use crate::graph::walk::{Direction, Walk};
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
 use crate::resolve::seals;
 use crate::resolve::{
     Around, CheckpointSource, Known, Listed, QueryPlan, Resolution, Served, Snapshot,
 };
 use crate::selector::parse;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 
 /// What one step does to a vault.

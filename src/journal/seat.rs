@@ -3,7 +3,7 @@
 use super::end::{End, last_line};
 use super::tails::{Tail, Tails};
 use super::writer::{FULL, Random, WriterId};
-use crate::model::layout;
+use crate::values::model::layout;
 use crate::vault::files::{FileError, Files};
 use crate::vault::write::{TornLine, Written};
 

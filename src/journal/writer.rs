@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::yaml::canonical_number;
+use crate::values::yaml::canonical_number;
 
 /// A file of this length gets no further line.
 pub(crate) const FULL: u64 = 64 << 20;

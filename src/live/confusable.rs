@@ -7,7 +7,7 @@ use unicode_security::confusable_detection::skeleton;
 
 use super::linked::warning;
 use crate::document::validate::Problem;
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 
 /// The code of the warning.
 pub const CODE: &str = "id-confusable";

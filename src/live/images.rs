@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::document::links::{Image, last_segment};
-use crate::model::id::fold;
+use crate::values::model::id::fold;
 
 /// The folders in which images are looked for.
 #[derive(Clone, Debug)]

@@ -13,9 +13,9 @@ use super::targets::{Documents, Targets};
 use super::{LiveFile, aliases, parse, read};
 use crate::document::links::{self, Goal, Link, LinkTarget, Moves, Retargeted, Written};
 use crate::document::{Document, utf8};
-use crate::model::id::DocumentId;
-use crate::model::layout::{self, limit};
 use crate::uri::Target;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::{self, limit};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 

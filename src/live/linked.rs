@@ -6,7 +6,7 @@
 //! hands in as a [`Published`]. What only the past holds may be named by `derived_from` and by a
 //! URI with a checkpoint.
 
-use crate::model::hint::{Call, Hint, Verb};
+use crate::values::model::hint::{Call, Hint, Verb};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -23,11 +23,11 @@ use crate::document::obsidian::Markup;
 use crate::document::sections::{anchors, has_section};
 use crate::document::validate::{Problem, Severity};
 use crate::graph::{name_key, order};
-use crate::model::id::{DocumentId, fold};
-use crate::model::layout;
+use crate::values::model::id::{DocumentId, fold};
+use crate::values::model::layout;
+use crate::values::words::Nearest;
 use crate::vault::Vault;
 use crate::vault::site::SiteLinks;
-use crate::words::Nearest;
 
 /// The documents of the head.
 pub trait Published {

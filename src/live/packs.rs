@@ -10,14 +10,14 @@ use super::{LiveFile, all_tagged};
 use crate::document::obsidian::{Markup, TagSet};
 use crate::document::sections::anchors;
 use crate::document::utf8;
-use crate::model::layout::limit;
-use crate::model::tag::Tag;
 use crate::pack::{self, Pack, PackProblem, Placed, ProblemKind, Reading};
 use crate::selector::documents::Drafts;
 use crate::selector::{Atom, Expr, Node, Term, eval};
 use crate::uri::{Target, Uri};
+use crate::values::model::layout::limit;
+use crate::values::model::tag::Tag;
+use crate::values::words::Nearest;
 use crate::vault::Vault;
-use crate::words::Nearest;
 
 /// A live pack file.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::aliases;
 use crate::document::links::{self, Link, LinkKind, LinkTarget, Moves, Names};
 use crate::graph::name_key;
-use crate::model::id::{DocumentId, fold};
+use crate::values::model::id::{DocumentId, fold};
 use crate::vault::site::SiteLinks;
 
 /// Documents that leave the maps: they are retired, or one of them is moved.

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::offer::Profile;
 use super::{paths, spelling};
-use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 use crate::report::{Report, harmless, to_json_compact};
 use crate::resolve::tokens::Tokenizer;
-use crate::words::{beginning, count};
+use crate::values::model::visible::shown;
+use crate::values::words::{beginning, count};
 use crate::workspace::Options;
 use crate::workspace::call::{Call, NO_INSTRUCTIONS, Note};
 

@@ -13,10 +13,10 @@ use super::prompts::{REVIEW, SELECT};
 use super::requests::{bytes, said};
 use super::tools::places;
 use super::vaults::Vaults;
-use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::selector::Term;
 use crate::uri::{SCHEME, encode};
+use crate::values::model::id::DocumentId;
 use crate::workspace::ask::is_of_selectors;
 use crate::workspace::call::{Call, history, names, read, review};
 

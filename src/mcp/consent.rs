@@ -17,10 +17,10 @@ use rmcp::model::{
 use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
 use serde_json::Value;
 
-use crate::model::digest::Digest;
-use crate::model::principal::{Principal, PrincipalKey};
-use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
+use crate::values::model::digest::Digest;
+use crate::values::model::principal::{Principal, PrincipalKey};
+use crate::values::model::visible::shown;
 
 /// So long a question waits for its answer.
 const PATIENCE: Duration = Duration::from_secs(600);

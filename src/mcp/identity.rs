@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::audit::check_label;
 use crate::report::failure::{Code, Failure};
-use crate::words::nearest;
+use crate::values::words::nearest;
 use crate::workspace::Environment;
 use crate::workspace::recording::{GivenLabels, label_var};
 

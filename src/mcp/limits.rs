@@ -15,9 +15,9 @@ use super::metrics::Outcome;
 use super::progress;
 use super::server::caller_of;
 use super::shares::Shares;
-use crate::model::principal::{Principal, PrincipalKey};
-use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
+use crate::values::model::principal::{Principal, PrincipalKey};
+use crate::values::model::visible::shown;
 use crate::workspace::call::work::Work;
 
 /// The most tokens of an answer over HTTP, whatever the call asks for.

@@ -18,12 +18,12 @@ use super::requests::said;
 use super::resources::not_there;
 use super::tools::places;
 use super::vaults::Vaults;
-use crate::model::digest::Digest;
-use crate::model::number::CheckpointNumber;
-use crate::model::principal::{Principal, PrincipalKey};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::uri::MAX_URI_BYTES;
+use crate::values::model::digest::Digest;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::workspace::call::sight;
 
 /// The most resources of one subscription, and the most bytes of their URIs together.

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::model::hint::Hint;
 use crate::report::failure::{Code, Failure};
+use crate::values::model::hint::Hint;
 
 /// Failures whose words come from this machine, and not from the arguments of a call.
 const OF_MACHINE: [Code; 6] = [

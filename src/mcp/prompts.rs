@@ -15,7 +15,7 @@ use super::tools::page::{Found, Start, none};
 use super::tools::{Wanted, places, selector_of_pack};
 use super::vaults::Vaults;
 use crate::report::failure::{Code, Failure};
-use crate::words::beginning;
+use crate::values::words::beginning;
 use crate::workspace::call::{Call, packs};
 
 /// The prompts that are no packs.

@@ -18,7 +18,7 @@ use crate::resolve::Listed;
 use crate::resolve::packs::SealedPack;
 use crate::resolve::tokens::Tokenizer;
 use crate::uri::{MAX_URI_BYTES, SCHEME, Uri};
-use crate::words::beginning;
+use crate::values::words::beginning;
 use crate::workspace::call::{Call, names, read};
 use crate::workspace::name::is_uri;
 

@@ -29,7 +29,7 @@ use super::notices::{Looks, Session};
 use super::offer::{Offer, Profile};
 use super::vaults::Vaults;
 use super::watch::Watch;
-use crate::model::principal::Principal;
+use crate::values::model::principal::Principal;
 use crate::workspace::{Environment, Options};
 
 /// What every model is told of the server, in at most 2,048 characters with what follows it.

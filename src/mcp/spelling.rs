@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::offer::Profile;
 use super::tools::ALL;
-use crate::model::hint::{Argument, Call, Verb};
 use crate::report::Spell;
 use crate::report::spelling::command_line;
+use crate::values::model::hint::{Argument, Call, Verb};
 use crate::workspace::source::ALL as ALL_SOURCES;
 
 /// How calls are spelled for who has the tools of a profile.

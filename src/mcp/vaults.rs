@@ -6,7 +6,7 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
 use crate::report::failure::{Code, Failure};
-use crate::words::{beginning, nearest};
+use crate::values::words::{beginning, nearest};
 
 /// The argument that names a vault.
 const ARGUMENT: &str = "vault";

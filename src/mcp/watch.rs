@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch::{Receiver, Sender};
 
-use crate::model::layout::{DELTA_LOG, FULL_LOG};
+use crate::values::model::layout::{DELTA_LOG, FULL_LOG};
 use crate::vault::files::Stamp;
 
 /// The time between two looks.

@@ -1,11 +1,11 @@
 //! What is wrong with a pack file: a place, a stable code, a sentence, a way out.
 
 use crate::document::validate::{Problem, Severity};
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::number::CheckpointNumber;
-use crate::model::visible::{Invisible, without_invisible};
 use crate::selector::ParseError;
 use crate::uri::{ForeignVault, UriError};
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::visible::{Invisible, without_invisible};
 
 /// One thing that is wrong with a pack file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use super::{Pack, PackProblem, Placed, ProblemKind};
 use crate::document::frontmatter::NodeType;
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::name::{MAX_NAME_BYTES, is_name};
-use crate::model::visible::Invisible;
 use crate::selector::{self, Selector, Term};
 use crate::uri::{Target, Uri};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::name::{MAX_NAME_BYTES, is_name};
+use crate::values::model::visible::Invisible;
+use crate::values::words::nearest;
+use crate::values::yaml::{self, Dialect, Node};
 use crate::vault::federation::Authorities;
-use crate::words::nearest;
-use crate::yaml::{self, Dialect, Node};
 
 /// How a text begins that is a URI, right or wrong, and not the id of a document.
 const SCHEME: &str = "contextnest:";

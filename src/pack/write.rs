@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Pack, Placed};
 use crate::uri::Uri;
-use crate::yaml::emit;
+use crate::values::yaml::emit;
 
 /// Spells a pack; what is absent is left out.
 pub fn write(pack: &Pack) -> String {

@@ -4,10 +4,10 @@
 use super::decided::Decided;
 use crate::chain::history::{Entry, EntryState};
 use crate::document::review::{Action, ReviewFields, ReviewState};
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
 use crate::review::{Fault, FaultKind, Rules, StepKind, Track};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 
 /// What an approval depends on, beyond the history of its artifact.
 pub(crate) trait Around {

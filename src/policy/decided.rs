@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::chain::history::Entry;
 use crate::document::review::{ReviewFields, ReviewState};
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::principal::PrincipalKey;
 use crate::review::{Fault, FaultKind, Track};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::principal::PrincipalKey;
 
 /// A version that an event of a governed vault published or retired.
 #[derive(Clone, Debug)]

@@ -11,13 +11,13 @@ use crate::chain::vouched;
 use crate::chain::walk::Walk;
 use crate::checkpoint::record::{Record, Records};
 use crate::checkpoint::state::Mark;
-use crate::model::digest::Digest;
-use crate::model::governance::GovernanceFile;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
 use crate::review::{Fault, Rules};
 use crate::stewards::{self, Basis, Stewards};
+use crate::values::model::digest::Digest;
+use crate::values::model::governance::GovernanceFile;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::config::Config;
 use crate::vault::files::Files;
 

@@ -11,10 +11,10 @@ use crate::chain::replay::Histories;
 use crate::chain::walk::Walk;
 use crate::checkpoint::record::{Records, Removals, Seal};
 use crate::document::review::ReviewState;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
 use crate::review::{Fault, FaultKind, MovedText, Rules, Track, fields_of};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 
 /// What moves made of the documents that they retired, for each checkpoint at which a first version
 /// may be the target of one. The history of each source is read once.

@@ -16,10 +16,10 @@ use crate::chain::replay::Histories;
 use crate::chain::walk::Walk;
 use crate::checkpoint::record::{Record, Records, Removal, Seal, Searched};
 use crate::checkpoint::state::Mark;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
 use crate::review::{Fault, Track};
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
 
 /// Judges what the checkpoints of a log seal and remove.
 #[derive(Debug)]

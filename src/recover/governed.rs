@@ -14,10 +14,10 @@ use crate::chain::walk::Walk;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::log::Log;
 use crate::checkpoint::record::Record;
-use crate::model::id::DocumentId;
-use crate::model::layout::AUDIT_DIR;
 use crate::policy::InForce;
 use crate::review::{Reviewed, fields_of, is_act};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::AUDIT_DIR;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 

@@ -8,9 +8,9 @@ use crate::chain::replay;
 use crate::chain::walk::Walk;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::trust;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 use crate::vault::Vault;
 use crate::vault::history::Gone;
 

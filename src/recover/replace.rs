@@ -6,12 +6,12 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::codec::path_of;
 use crate::checkpoint::fault::{Duplicate, LogError};
 use crate::checkpoint::log::Log;
-use crate::model::digest::Digest;
-use crate::model::layout::limit;
-use crate::model::timestamp::Timestamp;
 use crate::trust::{self, Head, HeadError, TrustError};
 use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::keep;
+use crate::values::model::digest::Digest;
+use crate::values::model::layout::limit;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
@@ -58,10 +58,10 @@ pub(crate) struct Replacement {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
     /// Versions that are recorded as published or retired are not vouched for.
-    #[error("the chain does not vouch for {}", crate::words::count(.0.len(), "version"))]
+    #[error("the chain does not vouch for {}", crate::values::words::count(.0.len(), "version"))]
     Unsound(Vec<(String, String)>),
     /// Versions of a governed vault are recorded as published or retired without an approval.
-    #[error("no approval vouches for {}", crate::words::count(.0.len(), "version"))]
+    #[error("no approval vouches for {}", crate::values::words::count(.0.len(), "version"))]
     Unapproved(Vec<(String, String)>),
     /// No checkpoint of the rebuilt log would say that the vault was governed.
     #[error("the rebuilt log would make the vault ungoverned: {0}")]
@@ -73,7 +73,7 @@ pub(crate) enum Refused {
     #[error(transparent)]
     Head(#[from] HeadError),
     /// The rebuilt log has checkpoints after the trusted head.
-    #[error("{} would follow the trusted head", crate::words::count(*.0, "checkpoint"))]
+    #[error("{} would follow the trusted head", crate::values::words::count(*.0, "checkpoint"))]
     Beyond(usize),
     /// The log is whole, but the histories record something else.
     #[error("the log is intact, but the histories record more or something else")]

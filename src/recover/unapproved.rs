@@ -3,9 +3,9 @@
 
 use crate::checkpoint::log::Log;
 use crate::checkpoint::rebuild::Recorded;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::verify::{self, Code, Finding};

@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::Report;
 use super::stewards::{ScopeKey, ScopeReport};
 use crate::govern::review::access::{Access, Lapsed};
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::principal::PrincipalKey;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::principal::PrincipalKey;
 
 /// The answer of `owners --access-review`.
 #[derive(Debug, Serialize)]

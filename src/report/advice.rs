@@ -11,9 +11,6 @@ use crate::checkpoint::fault::LogError;
 use crate::derived::DerivedError;
 use crate::document::sections::UnknownAnchor;
 use crate::evidence::blame::Unverified;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::{DocumentId, IdError};
-use crate::model::number::CheckpointNumber;
 use crate::resolve::checkout::CheckoutError;
 use crate::resolve::packs::PackError;
 use crate::resolve::plan::{PlanError, PlanFault};
@@ -22,11 +19,14 @@ use crate::selector::excerpt::caret;
 use crate::selector::{ParseError, Term};
 use crate::trust::{self, HeadError, Lost, TrustError};
 use crate::uri::{ForeignVault, UriError};
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::{DocumentId, IdError};
+use crate::values::model::number::CheckpointNumber;
+use crate::values::words::nearest;
 use crate::vault::files::FileError;
 use crate::vault::history::NOT_SPARSE;
 use crate::vault::lock::LockError;
 use crate::vault::{OpenError, Vault};
-use crate::words::nearest;
 use std::io::ErrorKind;
 
 /// How a command is told who acts or reads.
@@ -142,7 +142,7 @@ impl From<OpenError> for Failure {
             OpenError::NotAVault { .. } => Self::new(Code::NoVault, message)
                 .hint(Hint::call("{} makes a folder a vault", Call::new(Verb::Init).word("DIR"))),
             OpenError::Config(_) => {
-                let read = Call::new(Verb::Read).value(crate::model::layout::CONFIG);
+                let read = Call::new(Verb::Read).value(crate::values::model::layout::CONFIG);
                 Self::new(Code::ConfigInvalid, message).hint(Hint::call(
                     "fix the line in .context/config.yaml; {} prints the published version",
                     read,

@@ -10,9 +10,9 @@ use super::Report;
 use super::document::SectionReport;
 use crate::document::sections::Section;
 use crate::evidence::blame::Blame;
-use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::Served;
 use crate::resolve::seals::Seals;
+use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The most lines of one answer. In JSON a line takes many times the bytes that it has in the text.
 const MOST_LINES: usize = 1_000_000;

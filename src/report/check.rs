@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 
 /// The answer of `check`.
 #[derive(Debug, Serialize)]

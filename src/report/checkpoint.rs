@@ -10,10 +10,10 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::convert::Converted;
 use crate::govern::Outcome;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
 use crate::recover::{Replacement, Unapproved};
 use crate::resolve::Snapshot;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
 use crate::vault::config::LogForm;
 
 /// A checkpoint by itself.

@@ -8,12 +8,12 @@ use super::Report;
 use super::source::CallReport;
 use crate::audit::{Deciding, Traced};
 use crate::document::sections::Section;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::tag::Tag;
 use crate::resolve::context::Context;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Withheld};
 use crate::search::Snippet;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::tag::Tag;
 
 /// A published document, or the part of it that an answer holds.
 #[derive(Debug, Serialize)]

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::Report;
 use crate::govern::Draft;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 
 /// The answer of `add --draft`, and of what else writes a draft.
 #[derive(Debug, Serialize)]

@@ -8,10 +8,10 @@ use super::recover::RecoveredReport;
 use super::{Report, Spell};
 use crate::govern::{Outcome, Recased, Unapprovable};
 use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::txn::{Change, Item, Step, StepFailure};
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 use crate::vault::config::FrontmatterMode;
 use crate::vault::left_out::LeftOut;
 
@@ -323,7 +323,7 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
     });
     let of_settings = of_mode.into_iter().chain(outcome.unpublished_links.then(of_links));
     let of_hidden = (!outcome.hidden.is_empty()).then(|| {
-        let what = crate::words::count(outcome.hidden.len(), "part");
+        let what = crate::values::words::count(outcome.hidden.len(), "part");
         format!("decided with them: {what} of the change that you may not read")
     });
     of_settings

@@ -74,7 +74,7 @@ impl EvidenceExportReport {
         Self {
             file,
             bytes: exported.bytes.len() as u64,
-            sha256: crate::model::digest::Digest::of(&exported.bytes).to_string(),
+            sha256: crate::values::model::digest::Digest::of(&exported.bytes).to_string(),
             line_count: exported.lines,
             version_count: exported.versions,
             head: exported.head.clone(),

@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::problem::FileProblems;
 use super::{Report, Spell};
-use crate::codes::codes;
 use crate::govern::Refusal;
 use crate::live::gathered::REPEATED;
-use crate::model::hint::Hint;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::visible::shown;
+use crate::values::codes::codes;
+use crate::values::model::hint::Hint;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::visible::shown;
 
 codes! {
     /// A kind of failure.

@@ -11,9 +11,9 @@ use crate::graph::memory::Memory;
 use crate::graph::rank::Hub;
 use crate::graph::walk::Neighbor;
 use crate::graph::{self, Catalog as _, Edge};
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
 use crate::resolve::{Around, Listed, Listing, Withheld};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
 
 /// An edge of the graph.
 #[derive(Debug, Serialize)]

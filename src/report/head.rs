@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::Report;
 use crate::audit::LostLines;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
 use crate::trust::{Head, TrustedHead};
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 
 /// The answer of `head`.
 #[derive(Debug, Serialize)]

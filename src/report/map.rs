@@ -9,10 +9,10 @@ use super::document::WithheldReport;
 use super::pack::PackReport;
 use crate::audit::Traced;
 use crate::checkpoint::fault::LogError;
-use crate::model::number::CheckpointNumber;
 use crate::resolve::overview::{Counts, Overview};
 use crate::resolve::packs::{Packs, SealedPack};
 use crate::resolve::{Served, Snapshot};
+use crate::values::model::number::CheckpointNumber;
 
 /// The answer of `context`: the instructions for agents and a map of what is published.
 #[derive(Debug, Serialize)]

@@ -52,8 +52,8 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::model::hint::Call;
-use crate::model::visible::{is_plain, steers};
+use crate::values::model::hint::Call;
+use crate::values::model::visible::{is_plain, steers};
 
 /// The version of all schemas. It changes when a key changes its name or its meaning.
 pub const SCHEMA_VERSION: u32 = 2;

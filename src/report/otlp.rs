@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::attributes::{self, Attributes, Said};
 use crate::audit::{Event, Hydration, Line, Text, TraceParent};
-use crate::model::digest::Digest;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::timestamp::Timestamp;
 
 /// What is hashed before a session, for the trace of its spans.
 const OF_SESSION: &str = "contextnest:session:";

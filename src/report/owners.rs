@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::Report;
 use super::document::WithheldReport;
 use super::stewards::{ScopeKey, ScopeReport};
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::principal::PrincipalKey;
 use crate::resolve::Listing;
 use crate::stewards::{Role, Scope, ScopeKind, Stewards};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::principal::PrincipalKey;
 
 /// The answer of `owners`.
 #[derive(Debug, Serialize)]

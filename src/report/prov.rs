@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 
 use super::attributes::{self, Attributes, Said};
 use crate::audit::{Event, Hydration, Line, Text, is_before, session_of};
-use crate::model::digest::Digest;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::timestamp::Timestamp;
 
 /// The prefixes of names, each with its own namespace.
 const PREFIXES: [&str; 8] =

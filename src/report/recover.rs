@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::Report;
 use super::checkpoint::VersionReason;
-use crate::model::number::CheckpointNumber;
 use crate::recover::{CompletedAct, CompletedPromotion, LostVersion, Recovery};
 use crate::trust::EventKey;
 use crate::txn::{Recovered, UncommittedFile, UncommittedKind};
+use crate::values::model::number::CheckpointNumber;
 
 /// The answer of `recover`.
 #[derive(Debug, Serialize)]

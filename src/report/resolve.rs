@@ -10,11 +10,11 @@ use super::Report;
 use super::document::{DocumentReport, WithheldReport};
 use super::staging::{StagedLeftOutReport, StagedReport};
 use crate::audit::Traced;
-use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::context::{Context, LeftOut, Reason};
 use crate::resolve::portion::Portion;
 use crate::resolve::{Cost, Explained, Page, QueryPlan, Resolution, Withheld};
 use crate::search::Snippet;
+use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The answer of `resolve`.
 #[derive(Debug, Serialize)]

@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::{Report, Spell};
 use crate::govern::{RestoredFile, Standing};
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::txn::Live;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 
 /// The answer of `restore`.
 #[derive(Debug, Serialize)]

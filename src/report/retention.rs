@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Report;
 use super::trace::FaultReport;
 use crate::audit::{Hold, Holds, PlacedHold, Pruned, WriterPlan};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::timestamp::Timestamp;
 
 /// A hold.
 #[derive(Debug, Serialize)]

@@ -7,11 +7,11 @@ use super::advice::again::submitted_again;
 use crate::chain::diff::change::{Change, Changes, Work};
 use crate::evidence::submission::unstamped;
 use crate::govern::review::{Queue, Waiting};
-use crate::model::hint::Hint;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::principal::Principal;
 use crate::review::{Pending, Proposal};
+use crate::values::model::hint::Hint;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::principal::Principal;
 
 /// The answer of `review`.
 #[derive(Debug, Serialize)]

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::Spell;
 use super::problem::{ProblemReport, ValidateReport};
-use crate::codes;
-use crate::model::digest::Digest;
 use crate::uri::encode_path;
+use crate::values::codes;
+use crate::values::model::digest::Digest;
 use crate::verify::{Class, Code, Finding, Report};
 
 const SCHEMA: &str =

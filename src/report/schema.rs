@@ -25,8 +25,8 @@ macro_rules! written_as {
 }
 
 written_as! {
-    crate::model::id::DocumentId => "string";
-    crate::model::tag::Tag => "string";
-    crate::model::number::Version => "integer";
-    crate::model::number::CheckpointNumber => "integer";
+    crate::values::model::id::DocumentId => "string";
+    crate::values::model::tag::Tag => "string";
+    crate::values::model::number::Version => "integer";
+    crate::values::model::number::CheckpointNumber => "integer";
 }

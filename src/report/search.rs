@@ -5,10 +5,10 @@ use serde::Serialize;
 use super::Report;
 use super::document::WithheldReport;
 use crate::audit::{Deciding, Traced};
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::tag::Tag;
 use crate::search::{Answer, Hit, Reason, Snippet};
 use crate::uri::Class;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::tag::Tag;
 
 /// The class of every answer (paper, section 6.3).
 pub const CLASS: &str = Class::Delegated.as_str();

@@ -7,13 +7,13 @@ use super::problem::{FileProblems, ProblemReport};
 use super::{Report, Spell};
 use crate::audit::{Hydration, Traced};
 use crate::document::validate::{Problem, Severity};
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::stage::StagePolicy;
-use crate::model::transport::Transport;
 use crate::resolve::{Resolution, Served, Withheld};
 use crate::source::{HydrationPlan, MissingDependency, PlannedSource, SourceCall};
 use crate::staging::PartChange;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::stage::StagePolicy;
+use crate::values::model::transport::Transport;
 
 /// What a source says is to be called (SRC-5).
 #[derive(Debug, Serialize)]

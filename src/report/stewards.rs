@@ -6,16 +6,16 @@ use serde::Serialize;
 
 use super::Report;
 use super::event::EventReport;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::principal::Principal;
-use crate::model::tag::Tag;
 use crate::stewards::codeowners::{Imported, Mapped, Skipped};
 use crate::stewards::in_force::StewardsAt;
 use crate::stewards::{
     Assignment, Basis, Holder, PassedOver, Resolution, ReviewSettings, Role, Scope,
     StewardsProblem, Stewardship, Who, Why,
 };
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::principal::Principal;
+use crate::values::model::tag::Tag;
 
 /// A scope: its kind, and its folder, tag or id.
 #[derive(Debug, Serialize)]

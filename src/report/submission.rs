@@ -10,10 +10,10 @@ use super::{Report, Spell};
 use crate::evidence::blame::Blame;
 use crate::evidence::comparison::{Compared, Hunk, Piece, compare};
 use crate::evidence::submission::{FieldChange, Remark, Submitted, Texts};
-use crate::model::hint::{Call, Verb};
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::review::{EmergencyRetirement, StepKind, SubmissionEnd};
+use crate::values::model::hint::{Call, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 
 /// The answer of `review show`.
 #[derive(Debug, Serialize)]

@@ -9,11 +9,11 @@ use super::review::QueuedReport;
 use super::{Report, Spell};
 use crate::derived::{Derived, Outcome};
 use crate::govern::review::awaiting::Awaiting;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
 use crate::status::{DocumentState, GovernanceState, Row, Status};
 use crate::stewards::Stuck;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::left_out::{LeftOut, Reason};
 
 /// The answer of `init`.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::model::number::{CheckpointNumber, Version};
+use crate::values::model::number::{CheckpointNumber, Version};
 use crate::verify::{self, AnchorResult, AnchorSource, Finding};
 
 /// The answer of `verify`.

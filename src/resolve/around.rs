@@ -8,7 +8,7 @@ use crate::checkpoint::fault::LogError;
 use crate::graph::Catalog;
 use crate::graph::walk::{Neighborhood, Walk, neighbors};
 use crate::index::{At, Damaged};
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 use crate::vault::site::SiteLinks;
 
 /// What is around a document.

@@ -9,8 +9,8 @@ use rayon::prelude::*;
 use super::{Snapshot, Withheld};
 use crate::audit::{Text, Traced};
 use crate::checkpoint::fault::LogError;
-use crate::model::id::DocumentId;
-use crate::model::layout;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout;
 use crate::vault::files::{FileError, Files};
 use crate::vault::write::Written;
 
@@ -28,7 +28,7 @@ pub enum CheckoutError {
     #[error("cannot make or list the folder: {0}")]
     Folder(#[source] io::Error),
     /// The chain does not vouch for some artifacts. Nothing was written.
-    #[error("{} cannot be read", crate::words::count(.0.len(), "artifact"))]
+    #[error("{} cannot be read", crate::values::words::count(.0.len(), "artifact"))]
     Withheld(Vec<Withheld>),
     /// What the checkpoint records cannot be read.
     #[error(transparent)]

@@ -15,11 +15,11 @@ use super::tokens::Tokenizer;
 use super::{Ranking, Resolution, Snapshot};
 use crate::audit::Traced;
 use crate::checkpoint::fault::LogError;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
 use crate::uri::Class;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 
 use fit::Choice;
 

@@ -7,10 +7,10 @@ use std::fmt;
 use roaring::RoaringBitmap;
 
 use super::plan::{Leaf, Part, QueryPlan};
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::selector::{Atom, Expr, Node, Term, Universe, eval};
 use crate::uri::Class;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 
 /// A node of a selector's tree, and the size of its set.
 #[derive(Debug)]

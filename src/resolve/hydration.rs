@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{Resolution, Served, Snapshot};
 use crate::graph::order::{self, needed};
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 
 impl Resolution {
     /// Puts the sources of the answer into hydration order; they take the places that sources have,

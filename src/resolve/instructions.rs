@@ -8,8 +8,8 @@ use super::packs::SealedPack;
 use super::plan::{Leaf, QueryPlan};
 use super::{Served, Snapshot, Withheld};
 use crate::document::Document;
-use crate::model::id::DocumentId;
 use crate::selector::{Expr, Node};
+use crate::values::model::id::DocumentId;
 
 /// Instructions for agents: the body of `CONTEXT.md`, or those of a pack.
 #[derive(Clone, Debug)]

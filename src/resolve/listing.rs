@@ -9,8 +9,8 @@ use crate::checkpoint::fault::LogError;
 use crate::document::links::LinkKind;
 use crate::graph::memory::Memory;
 use crate::index::{At, Damaged, Metadata};
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 use crate::vault::site::SiteLinks;
 
 /// A published document.

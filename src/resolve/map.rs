@@ -12,9 +12,9 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::index::{At, Damaged, Held};
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 
 /// What a checkpoint records of an artifact.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 
 use super::{Listed, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
-use crate::model::digest::{Digest, Sink as _};
-use crate::model::id::DocumentId;
 use crate::uri::Uri;
+use crate::values::model::digest::{Digest, Sink as _};
+use crate::values::model::id::DocumentId;
 
 impl Snapshot<'_> {
     /// The ids of the published documents that begin so, in byte order. An index leaves out those

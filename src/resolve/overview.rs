@@ -9,7 +9,7 @@ use super::{Listed, Listing, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
 use crate::document::obsidian::Markup;
 use crate::index::{At, Damaged};
-use crate::model::id::{fold, folder_of};
+use crate::values::model::id::{fold, folder_of};
 
 /// Words, each with the number of documents that have it.
 pub(crate) type Counts = BTreeMap<String, usize>;

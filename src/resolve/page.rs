@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{Resolution, Snapshot};
 use crate::checkpoint::fault::LogError;
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 
 /// Maximum number of documents whose texts are in memory at once while all of them are read.
 const AT_ONCE: usize = 1024;

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use crate::model::id::DocumentId;
 use crate::selector::{Atom, Expr, Node, Selector, Term};
 use crate::uri::{Class, ForeignVault, Target, Uri};
+use crate::values::model::id::DocumentId;
 
 use super::packs::{PackError, Packs, SealedPack};
 use super::{Snapshot, Withheld, never};

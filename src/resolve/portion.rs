@@ -14,9 +14,9 @@ use super::{Resolution, Served};
 use crate::document::hidden;
 use crate::document::sections::Section;
 use crate::document::validity::Validity;
-use crate::model::digest::{Digest, Sink};
-use crate::model::visible::shown;
 use crate::uri::{Target, Uri};
+use crate::values::model::digest::{Digest, Sink};
+use crate::values::model::visible::shown;
 
 /// The text of a document, of one of its sections, or of a pack's instructions.
 #[derive(Clone, Copy, Debug)]

@@ -6,11 +6,11 @@ use crate::audit::Deciding;
 use crate::chain::history::{Entry, History};
 use crate::document::obsidian::Markup;
 use crate::document::review::ReviewFields;
-use crate::model::id::DocumentId;
-use crate::model::tag::Tag;
-use crate::model::timestamp::Timestamp;
 use crate::review::Reviewed;
 use crate::stewards::{self, Stewards};
+use crate::values::model::id::DocumentId;
+use crate::values::model::tag::Tag;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::config::Config;
 use crate::vault::files::Files;
 

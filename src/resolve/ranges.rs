@@ -13,8 +13,8 @@ use crate::audit::Text;
 use crate::document::Document;
 use crate::document::obsidian::{Comments, Markup};
 use crate::document::sections::Section;
-use crate::model::id::DocumentId;
 use crate::uri::{MAX_URI_BYTES, encode};
+use crate::values::model::id::DocumentId;
 
 /// The command whose answers are lines.
 const BLAME: &str = "blame";

@@ -10,7 +10,7 @@ use super::plan::{Cut, Found};
 use super::portion::Portion;
 use super::{Resolution, Served};
 use crate::document::sections::Section;
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 
 /// What searches found of the documents of an answer.
 #[derive(Debug, Default)]

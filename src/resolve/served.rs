@@ -11,9 +11,9 @@ use crate::document::frontmatter::{Frontmatter, NodeType};
 use crate::document::links::{self, Links};
 use crate::document::obsidian::{self, Comments, Markup};
 use crate::document::sections::{self, Section, UnknownAnchor};
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
 use crate::uri::Uri;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
 
 /// A version that the chain vouches for.
 #[derive(Clone, Debug)]

@@ -12,11 +12,11 @@ use crate::checkpoint::log::Log;
 use crate::checkpoint::record::{Record, Removal, Seal};
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::index::{self, At, Damaged, Index, Life};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
 use crate::trust::{self, HeadError};
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::config::Config;
 

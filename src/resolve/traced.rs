@@ -9,11 +9,11 @@ use super::provenance::{Provenance, written};
 use crate::audit::{Part, Text, Traced};
 use crate::chain::history::Entry;
 use crate::document::sections::Section;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
 use crate::review::Reviewed;
 use crate::uri::Uri;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
 
 /// What is known of a version that a text is of.
 #[derive(Clone, Copy, Debug)]

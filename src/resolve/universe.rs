@@ -12,9 +12,9 @@ use roaring::RoaringBitmap;
 
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
-use crate::model::id::DocumentId;
 use crate::selector::documents::matches;
 use crate::selector::{Atom, Universe};
+use crate::values::model::id::DocumentId;
 
 /// The published documents of a snapshot, read as far as they were asked for.
 pub(super) struct Sets<'s, 'v> {

@@ -4,10 +4,10 @@ use super::track::{decision, fields_of};
 use crate::chain::history::{Entry, EntryState, History};
 use crate::chain::{replay, vouched};
 use crate::document::review::{Action, ReviewFields, ReviewState};
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::principal::PrincipalKey;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::principal::PrincipalKey;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::files::Files;
 
 /// The review of a version that was published or retired by an approval (`spec/review.md`, REV-20).

@@ -5,7 +5,7 @@ use super::rules::Rules;
 use super::track::{Pending, Track, body_hash};
 use crate::document::Document;
 use crate::document::review::Action;
-use crate::model::principal::PrincipalKey;
+use crate::values::model::principal::PrincipalKey;
 
 /// Why a principal is an author of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ fn authors(items: &[String]) -> Vec<PrincipalKey> {
 mod tests {
     use super::super::track::{Published, Written};
     use super::*;
-    use crate::model::number::Version;
+    use crate::values::model::number::Version;
 
     #[test]
     fn each_author_is_read_with_the_address_in_angle_brackets() {
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_published_text_that_cannot_be_read_has_the_body_of_no_other() {
-        let id: crate::model::id::DocumentId = "nodes/a".parse().unwrap();
+        let id: crate::values::model::id::DocumentId = "nodes/a".parse().unwrap();
         let text = "---\ntitle: a\n---\nbody\n";
         let who = PrincipalKey::of("ana@example.com");
         let bars = |published: &str| {
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_text_is_compared_in_the_same_way_whether_it_or_its_hash_is_kept() {
-        let id: crate::model::id::DocumentId = "nodes/a".parse().unwrap();
+        let id: crate::values::model::id::DocumentId = "nodes/a".parse().unwrap();
         let who = PrincipalKey::of("ana@example.com");
         let hash =
             |text: &str, is_kept| Written::of(who.clone(), (&id, text), is_kept).content(&id);

@@ -4,10 +4,10 @@
 use crate::document::Document;
 use crate::document::live_form::LiveForm;
 use crate::document::review::FIELDS;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::yaml::Node;
-use crate::yaml::edit::end_of;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::yaml::Node;
+use crate::values::yaml::edit::end_of;
 
 /// The fields whose values steps and publishing set, whatever they were, beside those of the review.
 const SET: [&str; 4] = ["status", "version", "updated_at", "checksum"];

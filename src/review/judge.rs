@@ -7,11 +7,11 @@ use super::track::{Pending, StepKind, Track, decision, fields_of};
 use crate::chain::history::Entry;
 use crate::document::edit::Edit;
 use crate::document::review::{Action, ReviewEdit, ReviewFields, ReviewState};
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::principal::PrincipalKey;
-use crate::model::timestamp::Timestamp;
 use crate::stewards::Role;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::principal::PrincipalKey;
+use crate::values::model::timestamp::Timestamp;
 
 /// What is wrong with an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]

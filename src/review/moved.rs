@@ -9,10 +9,10 @@ use crate::document::edit::EditError;
 use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewState};
 use crate::document::stamp::{NextText, Stage, Stamp};
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
 use crate::uri::Uri;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 
 /// A move that is approved.
 pub(crate) struct ApprovedMove<'m> {

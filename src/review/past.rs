@@ -5,9 +5,9 @@ use super::track::{StepKind, Track, fields_of};
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, History};
 use crate::chain::walk::Walk;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::files::Files;
 
 /// A submission at the time when it awaited a decision, and what became of it.

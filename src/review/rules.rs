@@ -2,10 +2,10 @@
 
 use crate::document::Document;
 use crate::document::obsidian::Markup;
-use crate::model::id::DocumentId;
-use crate::model::principal::{Principal, PrincipalKey};
-use crate::model::tag::Tag;
 use crate::stewards::{ReviewSettings, Role, Stewards};
+use crate::values::model::id::DocumentId;
+use crate::values::model::principal::{Principal, PrincipalKey};
+use crate::values::model::tag::Tag;
 use crate::vault::config::{Config, FrontmatterMode};
 use crate::vault::federation::Authorities;
 

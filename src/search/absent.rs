@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{Backend, Proposals, Query, SearchError};
-use crate::model::digest::Digest;
 use crate::resolve::Snapshot;
+use crate::values::model::digest::Digest;
 
 /// What the built-in back-end is called.
 pub(crate) const NAME: &str = "builtin";

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::number::CheckpointNumber;
 use crate::program::{Failed, Program};
+use crate::values::model::number::CheckpointNumber;
 
 use super::{Backend, MAX_HITS, Part, Proposals, Query, RawHit, SearchError};
 

@@ -28,12 +28,12 @@ pub(crate) use snippet::Snippet;
 use crate::audit::{self, Text};
 use crate::checkpoint::fault::LogError;
 use crate::document::sections::{self, Section};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
 use crate::resolve::plan::{Cut, Found, Searched};
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Snapshot, Withheld};
 use crate::uri::Uri;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
 
 use units::Unit;
 

@@ -13,11 +13,11 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::document::frontmatter::NodeType;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::tag::Tag;
-use crate::model::transport::Transport;
 use crate::uri::{Target, Uri};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::tag::Tag;
+use crate::values::model::transport::Transport;
 
 /// A selector that was parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]

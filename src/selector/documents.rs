@@ -6,7 +6,7 @@ use roaring::RoaringBitmap;
 
 use super::{Atom, StatusFilter, Universe};
 use crate::document::frontmatter::Frontmatter;
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 
 /// Whether a published document is in the set that an atom names.
 pub fn matches<'f>(

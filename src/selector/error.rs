@@ -6,12 +6,12 @@ use std::ops::Range;
 use super::ast::StatusFilter;
 use super::excerpt::{Quoted, caret};
 use super::parse::{FILTERS, MAX_NESTING, MAX_SELECTOR_BYTES};
-use crate::model::name::is_name;
-use crate::model::number::CheckpointNumber;
-use crate::model::tag::{Tag, TagError};
-use crate::model::transport::Transport;
 use crate::uri::{Target, Uri, UriError};
-use crate::words::nearest;
+use crate::values::model::name::is_name;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::tag::{Tag, TagError};
+use crate::values::model::transport::Transport;
+use crate::values::words::nearest;
 
 /// Why a text is no selector, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::model::visible::steers;
+use crate::values::model::visible::steers;
 
 /// The widest excerpt in columns, without the marks of what was left out.
 const EXCERPT: usize = 70;

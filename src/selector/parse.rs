@@ -9,10 +9,10 @@ use std::ops::Range;
 use super::ast::{Atom, Expr, Node, Selector, StatusFilter, Term, is_plain_name};
 use super::error::{ErrorKind, Feature, ParseError};
 use crate::document::frontmatter::NodeType;
-use crate::model::name;
-use crate::model::number::CheckpointNumber;
-use crate::model::transport::Transport;
 use crate::uri::{Target, Uri};
+use crate::values::model::name;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::transport::Transport;
 use crate::vault::federation::Authorities;
 
 /// The longest selector in bytes.

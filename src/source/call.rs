@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::document::frontmatter::SourceBlock;
 use crate::graph::order::needed;
-use crate::model::id::DocumentId;
 use crate::resolve::Served;
+use crate::values::model::id::DocumentId;
 
 /// A published source: its version, and what is to be called.
 #[derive(Clone, Copy, Debug)]

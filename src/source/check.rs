@@ -7,8 +7,8 @@ use super::order::{Lack, published_source};
 use crate::document::links::{self, LinkKind};
 use crate::document::validate::{Problem, Severity};
 use crate::graph::order;
-use crate::model::id::DocumentId;
 use crate::resolve::{Served, Snapshot};
+use crate::values::model::id::DocumentId;
 use crate::vault::Vault;
 
 /// The problems of published sources, each with the id of its source, in their order.

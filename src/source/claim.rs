@@ -5,7 +5,7 @@ use std::io;
 use super::call::SourceCall;
 use super::received::Received;
 use crate::audit::{Cached, Hydration, Line, Logs, TraceId};
-use crate::words::beginning;
+use crate::values::words::beginning;
 
 /// The most bytes of an error that are recorded.
 pub(crate) const MAX_ERROR: usize = 4096;

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::call::SourceCall;
 use super::fresh::RecordedResult;
 use crate::document::links;
-use crate::model::id::DocumentId;
-use crate::model::transport::Transport;
+use crate::values::model::id::DocumentId;
+use crate::values::model::transport::Transport;
 
 /// The number of the protocol.
 const PROTOCOL: u32 = 1;

@@ -2,7 +2,7 @@
 
 use super::call::SourceCall;
 use crate::audit::{Hydration, Line};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::timestamp::Timestamp;
 
 /// A hydration of a source in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::call::SourceCall;
 use crate::chain::history::Entry;
 use crate::chain::replay;
 use crate::graph::order;
-use crate::model::id::DocumentId;
 use crate::resolve::{Served, Snapshot};
+use crate::values::model::id::DocumentId;
 use crate::vault::Vault;
 
 /// Sources in hydration order.

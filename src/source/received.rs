@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use crate::model::digest::{Digest, Sink as _};
+use crate::values::model::digest::{Digest, Sink as _};
 
 /// The most bytes of a result.
 pub(crate) const MAX_RESULT: u64 = 64 << 20;

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
-use crate::model::digest::Digest;
+use crate::values::model::digest::Digest;
 
 /// Objects and arrays of a payload are nested no deeper, or it is taken as bytes.
 const MAX_DEPTH: usize = 64;

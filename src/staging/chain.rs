@@ -5,9 +5,9 @@ use rayon::prelude::*;
 use super::line::{StagedLine, genesis};
 use crate::audit::{Fault, FaultKind, Faults, LineFault, Standing};
 use crate::journal::{End, FULL, WriterId};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::STAGING_CHAINS;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::STAGING_CHAINS;
 use crate::vault::files::{FileError, Files};
 
 /// No chain is longer: a writer begins another one long before.

@@ -7,10 +7,10 @@ use super::line::{Act, ActKind, Entry, LineKind};
 use super::name::StagedName;
 use crate::audit::Text;
 use crate::journal::WriterId;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::principal::PrincipalKey;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::principal::PrincipalKey;
+use crate::values::model::timestamp::Timestamp;
 
 /// An entry, and what became of it.
 #[derive(Clone, Debug)]

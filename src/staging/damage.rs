@@ -6,9 +6,9 @@ use super::chain::{Chain, StrayFile, path_of};
 use crate::audit::TraceId;
 use crate::checkpoint::state::Mark;
 use crate::journal::WriterId;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 
 /// What is looked at of a chain.
 pub(crate) struct SeenChain<'c> {

@@ -7,10 +7,10 @@ use crate::audit::{
     Change, Labels, LineFault, MemberFault, StagedStep, check_label, sound_members, spell,
 };
 use crate::journal::WriterId;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 
 /// The version of the form of a line.
 const FORM: u64 = 1;
@@ -332,7 +332,7 @@ impl Entry {
     pub fn source_id(&self) -> Option<DocumentId> {
         let rest = self.source.strip_prefix(crate::uri::SCHEME)?;
         let (path, checkpoint) = rest.rsplit_once('@')?;
-        let checkpoint = crate::yaml::canonical_number(checkpoint);
+        let checkpoint = crate::values::yaml::canonical_number(checkpoint);
         let path = percent_encoding::percent_decode_str(path).decode_utf8().ok()?;
         checkpoint.and_then(|_| path.parse().ok())
     }
@@ -340,7 +340,7 @@ impl Entry {
     /// The checkpoint at which the source was consumed.
     pub(crate) fn checkpoint(&self) -> Option<CheckpointNumber> {
         let (_, checkpoint) = self.source.rsplit_once('@')?;
-        crate::yaml::canonical_number(checkpoint).map(CheckpointNumber)
+        crate::values::yaml::canonical_number(checkpoint).map(CheckpointNumber)
     }
 
     /// What names its payload. A line without a digest is not read.

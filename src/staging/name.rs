@@ -5,8 +5,8 @@ use std::fmt;
 
 use crate::audit::TraceId;
 use crate::journal::WriterId;
-use crate::model::id::DocumentId;
 use crate::uri::{SCHEME, STAGED, encode_path};
+use crate::values::model::id::DocumentId;
 
 /// The name of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,7 +74,7 @@ fn line_of(text: &str) -> Option<(TraceId, Option<WriterId>)> {
     }
     let (writer, seq) = text.split_once('-')?;
     let writer: WriterId = writer.parse().ok()?;
-    let seq = crate::yaml::canonical_number(seq).filter(|seq| *seq > 0)?;
+    let seq = crate::values::yaml::canonical_number(seq).filter(|seq| *seq > 0)?;
     Some((TraceId::of(&writer.to_string(), seq), Some(writer)))
 }
 

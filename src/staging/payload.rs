@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::model::digest::Digest;
-use crate::model::layout::{STAGING_OBJECTS, limit};
+use crate::values::model::digest::Digest;
+use crate::values::model::layout::{STAGING_OBJECTS, limit};
 use crate::vault::files::{FileError, Files};
 use crate::vault::write::Written;
 

@@ -1,7 +1,7 @@
 //! What is staged, and for how long (STAGE-9, STAGE-10).
 
-use crate::model::stage::StagePolicy;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::stage::StagePolicy;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::staging::Staging;
 
 /// Milliseconds of a day.

@@ -9,12 +9,12 @@ use super::policy::retention_until;
 use super::unfinished::Unfinished;
 use crate::audit::Labels;
 use crate::journal::Random;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
 use crate::uri::Uri;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 
 /// What a source returned, and to whom.

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use super::chain::Chains;
 use crate::audit::missing::{self, Known, Missing};
 use crate::journal::{Last, Tail, Tails};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::STAGING_CHAINS;
 use crate::trust::{self, Memory};
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::STAGING_CHAINS;
 use crate::vault::Vault;
 use crate::vault::outside::{self, StateFolder};
 

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::line::ActKind;
 use super::name::{StagedName, parse_name};
 use crate::audit::MAX_DOCUMENTS;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::{LOCAL_DIR, PROMOTING, STAGING_ACT, STAGING_UNFINISHED};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::{LOCAL_DIR, PROMOTING, STAGING_ACT, STAGING_UNFINISHED};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::files::{FileError, Files};
 use crate::vault::write::Written;
 

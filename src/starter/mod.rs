@@ -1,9 +1,9 @@
 //! What `ctx init` writes: the files that every vault has, and starters with real content.
 
-use crate::model::layout;
+use crate::values::model::layout;
+use crate::values::yaml::emit;
 use crate::vault::audit::RETENTION;
 use crate::vault::config::{FrontmatterMode, Layout};
-use crate::yaml::emit;
 
 /// A set of documents to begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What to do about a file that is gone, or that seems to be one under another name.
 
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
 
 use crate::vault::history::NOT_SPARSE;
 use crate::vault::left_out::Reason;

@@ -11,8 +11,8 @@ use crate::chain::replay;
 use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
 use crate::live;
-use crate::model::id::DocumentId;
 use crate::resolve::{Served, Snapshot};
+use crate::values::model::id::DocumentId;
 use crate::vault::Vault;
 
 /// The missing documents of which one file has the content: the old id and the new one. `new` are the

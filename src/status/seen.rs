@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::id::DocumentId;
-use crate::model::layout::{self, HISTORY};
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
 use crate::resolve::Snapshot;
 use crate::store::{Cache, Current};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::{self, HISTORY};
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::{OpenFolder, Stamp};
 

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::{Role, Scope, ScopeKind, Stewards, Stewardship};
-use crate::model::id::DocumentId;
-use crate::model::layout::{self, CONFIG, STEWARDS};
-use crate::model::principal::{Principal, PrincipalKey};
-use crate::model::visible::shown;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::{self, CONFIG, STEWARDS};
+use crate::values::model::principal::{Principal, PrincipalKey};
+use crate::values::model::visible::shown;
 
 /// The most lines of a file that are read.
 pub const MAX_LINES: usize = 10_000;

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::{Role, Scope, ScopeKind, Stewards, Who, read};
-use crate::yaml::edit::{
+use crate::values::yaml::edit::{
     NotExact, Splice, entry, first_entries, first_item, remove_entry, remove_item, replace_value,
     spliced,
 };
-use crate::yaml::{self, Dialect, Node, Value, emit};
+use crate::values::yaml::{self, Dialect, Node, Value, emit};
 
 /// The file with a role of someone at a scope; one that has it stays as it is.
 ///
@@ -127,9 +127,11 @@ fn item_of<'n>(list: &'n Node, who: &Who) -> Option<(usize, &'n Node)> {
         let text = |key| item.get(key).and_then(Node::text);
         match who {
             Who::Group(name) => text("group") == Some(name),
-            Who::Principal(who) => text("principal")
-                .or_else(|| text("email"))
-                .is_some_and(|text| crate::model::principal::PrincipalKey::of(text) == who.key()),
+            Who::Principal(who) => {
+                text("principal").or_else(|| text("email")).is_some_and(|text| {
+                    crate::values::model::principal::PrincipalKey::of(text) == who.key()
+                })
+            }
         }
     };
     list.items().unwrap_or_default().iter().enumerate().find(|(_, item)| is_it(item))

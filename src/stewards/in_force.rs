@@ -2,7 +2,7 @@
 
 use super::{Stewards, StewardsProblem};
 use crate::chain::error::ChainError;
-use crate::model::number::{CheckpointNumber, Version};
+use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The stewards in force after a checkpoint.
 #[derive(Debug)]

@@ -20,9 +20,9 @@ mod resolve;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use crate::model::id::{DocumentId, fold};
-use crate::model::principal::{Principal, PrincipalKey};
-use crate::model::tag::Tag;
+use crate::values::model::id::{DocumentId, fold};
+use crate::values::model::principal::{Principal, PrincipalKey};
+use crate::values::model::tag::Tag;
 
 pub use in_force::{Basis, InForce};
 pub use problem::{ProblemKind, StewardsProblem};

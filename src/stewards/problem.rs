@@ -1,9 +1,9 @@
 //! What is wrong with a `stewards.yaml`: a place, a stable code, a sentence, a way out.
 
 use crate::document::validate::{Problem, Severity};
-use crate::model::hint::Hint;
-use crate::model::id::IdError;
-use crate::model::principal::PrincipalError;
+use crate::values::model::hint::Hint;
+use crate::values::model::id::IdError;
+use crate::values::model::principal::PrincipalError;
 
 /// One thing that is wrong with a `stewards.yaml`.
 #[derive(Clone, Debug, PartialEq, Eq)]

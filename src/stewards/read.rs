@@ -4,14 +4,14 @@ use super::{
     Assignment, Group, ProblemKind, ReviewEntry, Role, Scope, ScopeKind, Stewards, StewardsProblem,
     Stewardship, Who,
 };
-use crate::model::id::DocumentId;
-use crate::model::layout::{CONFIG, CONTEXT, ENDING, STEWARDS, limit};
-use crate::model::principal::Principal;
-use crate::model::tag::Tag;
-use crate::model::visible::steers;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::{CONFIG, CONTEXT, ENDING, STEWARDS, limit};
+use crate::values::model::principal::Principal;
+use crate::values::model::tag::Tag;
+use crate::values::model::visible::steers;
+use crate::values::words::Nearest;
+use crate::values::yaml::{self, Dialect, Node};
 use crate::vault::audit::days;
-use crate::words::Nearest;
-use crate::yaml::{self, Dialect, Node};
 use std::collections::{BTreeMap, HashMap};
 
 /// The most assignments, members of groups and review entries of a file together.
@@ -388,7 +388,7 @@ pub(super) fn folder(text: &str) -> Result<String, ProblemKind> {
     let what = "a folder";
     let name = text.strip_suffix('/').unwrap_or(text);
     let id: DocumentId = name.parse().map_err(|why| ProblemKind::of_id(text, what, &why))?;
-    match crate::model::visible::Invisible::first_in_name(name) {
+    match crate::values::model::visible::Invisible::first_in_name(name) {
         None => Ok(id.as_str().to_owned()),
         Some(at) => {
             let (found, why) = (text.to_owned(), format!("it has {at}"));

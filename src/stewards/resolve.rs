@@ -7,9 +7,9 @@ use super::{
     Assignment, ReviewEntry, ReviewSettings, Role, Scope, Scoped, Stewards, Stewardship, Who,
 };
 use crate::audit::Deciding;
-use crate::model::id::DocumentId;
-use crate::model::principal::{Principal, PrincipalKey};
-use crate::model::tag::Tag;
+use crate::values::model::id::DocumentId;
+use crate::values::model::principal::{Principal, PrincipalKey};
+use crate::values::model::tag::Tag;
 
 /// The scope that decides about an artifact, and what else was looked at.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::stored::{self, TrustError};
 use super::{Head, withdraw};
 use crate::checkpoint::codec::{form_of, path_of};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::outside::{self, Mark, StateFolder};

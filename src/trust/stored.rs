@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::heads::TrustedHead;
 use super::{Hashes, Head, intent};
-use crate::model::digest::Digest;
-use crate::model::number::CheckpointNumber;
+use crate::values::model::digest::Digest;
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::disk::Disk;
 use crate::vault::outside;
 

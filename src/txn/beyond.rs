@@ -12,10 +12,10 @@ use crate::chain::replay;
 use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::foreign::Part;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::policy::InForce;
 use crate::trust::{self, EventKey, Head};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 

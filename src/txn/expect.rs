@@ -5,9 +5,9 @@ use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::{Mark, PublishedSet};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 use crate::vault::Vault;
 
 /// What a writer has read.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::document::dependent::Dependent;
 use crate::document::validate::Problem;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 use crate::vault::replace::Fingerprint;
 
 /// What an event does to an artifact.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::uncommitted::UncommittedFile;
-use crate::model::layout;
+use crate::values::model::layout;
 use crate::vault::files::{FileError, Files};
 use crate::vault::write::Written;
 

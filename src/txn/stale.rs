@@ -10,11 +10,11 @@ use crate::document::frontmatter::Frontmatter;
 use crate::document::live_form::LiveForm;
 use crate::document::review::{ReviewFields, ReviewState};
 use crate::document::second_block::second_block;
-use crate::model::digest::Digest;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::config::FrontmatterMode;
 use crate::vault::files::Files;
 

@@ -1,7 +1,7 @@
 //! Why a text is no URI: a variant and a stable code for each rule of `spec/uri.md`.
 
 use super::encode;
-use crate::model::id::IdError;
+use crate::values::model::id::IdError;
 
 /// Why a text is no URI of the scheme.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

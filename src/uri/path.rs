@@ -3,7 +3,7 @@
 use percent_encoding::percent_decode_str;
 
 use super::{Authority, SEARCH, STAGED, TAG, Target, Uri, UriError};
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 use crate::vault::federation::{Authorities, Owner};
 
 /// A path with its dot segments resolved.

@@ -2,7 +2,7 @@
 
 use super::config::{Config, Governance, unknown_key, word};
 use super::setting::Setting;
-use crate::yaml::{self, Node, canonical_number};
+use crate::values::yaml::{self, Node, canonical_number};
 
 /// Days of half a year, for which accesses are kept at least.
 const HALF_A_YEAR: u64 = 184;

@@ -8,8 +8,8 @@ use super::attributes::Attributes;
 use super::files::Files;
 use super::ignored::{Ignoring, LIMIT, Rule, Rules};
 use super::outside;
-use crate::model::id::DocumentId;
-use crate::model::layout;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout;
 
 /// Maximum number of rules that are reported.
 const MOST: usize = 20;

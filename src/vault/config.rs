@@ -5,11 +5,11 @@
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use crate::model::layout::limit;
-use crate::model::transport::Transport;
-use crate::model::visible::Invisible;
-use crate::words::nearest;
-use crate::yaml::{self, Dialect, Node};
+use crate::values::model::layout::limit;
+use crate::values::model::transport::Transport;
+use crate::values::model::visible::Invisible;
+use crate::values::words::nearest;
+use crate::values::yaml::{self, Dialect, Node};
 
 use super::audit::Audit;
 use super::federation::Authorities;

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Vault;
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 
 /// Names that are only given to a copy: the text is one, whatever it says. The first group is the name
 /// of the original.

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::yaml::{self, Node};
+use crate::values::yaml::{self, Node};
 
 use super::config::{text_of, word};
-use crate::model::layout;
+use crate::values::model::layout;
 
 /// The longest name of a vault in bytes.
 const MAX_NAME: usize = 64;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Vault;
-use crate::model::layout;
+use crate::values::model::layout;
 
 /// Asks git something in the vault's folder; none where it refuses or cannot be run.
 type Ask = dyn Fn(&[&str]) -> Option<Vec<u8>> + Send + Sync;

@@ -7,10 +7,10 @@ use super::Vault;
 use super::copies::Copied;
 use super::ignored::{self, Ignoring, Rule, Rules};
 use super::walk::{Entry, Kind, Listing, list};
-use crate::model::filtered::Filtered;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::{DocumentId, IdError};
-use crate::model::layout::{self, limit};
+use crate::values::model::filtered::Filtered;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::{DocumentId, IdError};
+use crate::values::model::layout::{self, limit};
 
 /// A file, or a folder with a `/` at its end, that is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use super::files::{FileError, Files};
-use crate::model::layout;
+use crate::values::model::layout;
 
 /// The right to write; given back when dropped.
 #[must_use = "the lock is released when this is dropped"]

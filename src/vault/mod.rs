@@ -2,7 +2,7 @@
 //! lock of its writers. Knows nothing of versions.
 //!
 //! [`Vault::find`] walks up from a folder as git does. [`files::Files`] is the only place that
-//! opens files of a vault; [`crate::model::layout`] states every file name once.
+//! opens files of a vault; [`crate::values::model::layout`] states every file name once.
 
 mod attributes;
 pub mod audit;
@@ -44,9 +44,9 @@ use outside::StateFolder;
 use progress::Progress;
 use reader::Reader;
 
-use crate::model::digest::Digest;
-use crate::model::layout;
-use crate::yaml;
+use crate::values::model::digest::Digest;
+use crate::values::model::layout;
+use crate::values::yaml;
 
 /// An opened vault.
 #[derive(Clone, Debug)]

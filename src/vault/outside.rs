@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 
 use super::lock;
-use crate::model::digest::Digest;
+use crate::values::model::digest::Digest;
 
 /// The name of our folder in the user's directories.
 pub const OURS: &str = "contextnest";

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::model::principal::Principal;
+use crate::values::model::principal::Principal;
 
 /// Gives who reads, and which source said so; none where no principal is configured.
 type Ask = dyn Fn() -> Option<(Principal, &'static str)> + Send + Sync;

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::Vault;
 use super::files::Files;
 use super::walk::Kind;
-use crate::model::id::{DocumentId, fold_case};
-use crate::model::layout;
+use crate::values::model::id::{DocumentId, fold_case};
+use crate::values::model::layout;
 
 /// What is known of the names in folders. Each folder is listed at most once, when a live file is
 /// missing or a walk lists the folder anyway.

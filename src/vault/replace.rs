@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::disk::Place;
 use super::files::{FileError, Files};
 use super::write::Written;
-use crate::model::digest::Digest;
+use crate::values::model::digest::Digest;
 
 /// What tells whether a file holds certain bytes, without the bytes: an event may replace more of
 /// them than fit into memory.
@@ -194,7 +194,7 @@ impl Drop for Staging<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::layout;
+    use crate::values::model::layout;
 
     #[test]
     fn more_files_are_replaced_than_may_be_open_at_once() {

@@ -2,7 +2,7 @@
 //! section 5).
 
 use super::config::{unknown_key, word};
-use crate::yaml::{self, Node};
+use crate::values::yaml::{self, Node};
 
 /// What holds for reviews and readers of a governed vault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::config::Config;
-use crate::yaml::edit::{NotExact, Splice, entry, first_entries, replace_value, spliced};
-use crate::yaml::{self, Dialect, Node, Value};
+use crate::values::yaml::edit::{NotExact, Splice, entry, first_entries, replace_value, spliced};
+use crate::values::yaml::{self, Dialect, Node, Value};
 
 /// A value of the configuration: its key, below an outer one or not, and the word to write. It displays
 /// as the lines that say it.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::Vault;
-use crate::yaml::{self, Node};
+use crate::values::yaml::{self, Node};
 
 /// Files of a site of Hugo, in its root.
 const HUGO: [&str; 4] = ["hugo.toml", "hugo.yaml", "hugo.yml", "hugo.json"];

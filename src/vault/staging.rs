@@ -2,7 +2,7 @@
 
 use super::audit::days;
 use super::config::{Config, unknown_key, word};
-use crate::yaml::{self, Node};
+use crate::values::yaml::{self, Node};
 
 /// For how many days results are kept, unless the configuration says otherwise.
 const RETENTION: u64 = 30;

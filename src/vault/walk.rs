@@ -12,7 +12,7 @@ use super::config::Layout;
 use super::ignored::{self, Ignoring, Rules};
 use super::recased::joined;
 use super::{Vault, is_vault};
-use crate::model::layout;
+use crate::values::model::layout;
 
 /// What a walk found, as `/`-separated paths in the vault.
 #[derive(Debug, Default)]

@@ -16,8 +16,8 @@ use rustix::io::Errno;
 use super::disk::Place;
 use super::files::{DIRECTORY, FileError, Files, READ, open_beneath};
 use super::replace::{Fingerprint, Replacement};
-use crate::model::layout;
-use crate::words::beginning;
+use crate::values::model::layout;
+use crate::values::words::beginning;
 
 /// How the names of temporary files end.
 const TEMPORARY: &str = ".ctx-tmp";

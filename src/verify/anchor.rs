@@ -5,10 +5,10 @@
 
 use super::finding::{Code, Finding};
 use super::log::View;
-use crate::model::digest::Digest;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
 use crate::trust::{Head, Lost, TrustedHead};
+use crate::values::model::digest::Digest;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 
 /// What is known of a log from outside of the vault.
 #[derive(Clone, Debug)]

@@ -23,20 +23,20 @@ use crate::checkpoint::record::Record;
 use crate::checkpoint::state::Mark;
 use crate::document::Document;
 use crate::document::text::checksum;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout;
-use crate::model::number::Version;
-use crate::model::principal::Principal;
-use crate::model::timestamp::Timestamp;
 use crate::policy::{Decided, Moves};
 use crate::review::is_act;
-use crate::torn;
 use crate::txn::{self, Beyond};
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout;
+use crate::values::model::number::Version;
+use crate::values::model::principal::Principal;
+use crate::values::model::timestamp::Timestamp;
+use crate::values::torn;
+use crate::values::words::count;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
-use crate::words::count;
 
 /// What was found of one artifact, and how much was checked.
 #[derive(Debug)]

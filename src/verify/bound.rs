@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::finding::{Code, Finding};
 use crate::audit::{BindLines, StagedEnd};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::AUDIT_DIR;
-use crate::model::number::CheckpointNumber;
 use crate::staging::Chains;
-use crate::words::count;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::AUDIT_DIR;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::words::count;
 
 /// A line of a chain: its number and its hash.
 type BoundLine = (u64, Digest);

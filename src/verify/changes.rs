@@ -18,14 +18,14 @@ use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::Bound;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::{ACCESS_DIR, AUDIT_DIR};
-use crate::model::number::CheckpointNumber;
-use crate::model::principal::{Principal, PrincipalKey};
-use crate::model::timestamp::Timestamp;
 use crate::review;
 use crate::stewards::Role;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::{ACCESS_DIR, AUDIT_DIR};
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::principal::{Principal, PrincipalKey};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 
 const ADDED_LATER: &str = "its command was interrupted after the commit, and the next writing command \
@@ -529,7 +529,7 @@ impl<'r> Said<'r> {
         let lost = lost.into_iter().map(|(file, (binding, count))| {
             let more = match count - 1 {
                 0 => String::new(),
-                more => format!(", nor {}", crate::words::count(more, "later bound line")),
+                more => format!(", nor {}", crate::values::words::count(more, "later bound line")),
             };
             let (checkpoint, seq) = (binding.checkpoint, binding.seq);
             let message = format!(

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::codes::codes;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
+use crate::values::codes::codes;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,7 +1,7 @@
 //! The pass over the checkpoint log: form, numbers, times, and every hash from its maps.
 
 use crate::checkpoint::fault::Duplicate;
-use crate::model::number::{CheckpointNumber, Version};
+use crate::values::model::number::{CheckpointNumber, Version};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
@@ -18,12 +18,12 @@ use crate::checkpoint::log::Log;
 use crate::checkpoint::maps::{self, Compared};
 use crate::checkpoint::record::{Record, Removal, Seal};
 use crate::checkpoint::state::{Mark, PublishedSet};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout;
-use crate::model::timestamp::Timestamp;
-use crate::torn;
 use crate::trust::{EventKey, Hashes, Head};
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout;
+use crate::values::model::timestamp::Timestamp;
+use crate::values::torn;
 use crate::vault::config::LogForm;
 use crate::vault::files::Files;
 

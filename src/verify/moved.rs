@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::finding::{Code, Finding};
 use super::log::View;
 use crate::checkpoint::moved::MissingHistories;
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 use crate::vault::Vault;
 
 /// Adds to each missing history of a document where the history of its last sealed version is, if a

@@ -2,7 +2,7 @@
 //! and of the rules of a SARIF report.
 
 use super::finding::Code;
-use crate::model::hint::{Call, Hint, Verb};
+use crate::values::model::hint::{Call, Hint, Verb};
 
 impl Code {
     /// How the finding comes about.

@@ -8,11 +8,11 @@ use super::finding::{Code, Finding};
 use super::steps::{NamedKind, Steps};
 use crate::chain::history::{Entry, EntryState, History};
 use crate::document::review::ReviewState;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
 use crate::policy::{Approvals, Contradiction, Decided, Judge, Taken, contradictions};
 use crate::review::{FaultKind, StepKind, fields_of};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 
 /// The reviews of one history, as far as it was read.
 pub(super) struct Reviews {

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use crate::chain::history::{Entry, History, TextStorage};
 use crate::document::text::normalise;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::number::Version;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::number::Version;
 use crate::vault::files::Files;
 
 /// Maximum number of bytes that are compared in one history.

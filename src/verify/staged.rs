@@ -10,17 +10,17 @@ use super::steps::Steps;
 use crate::audit::{Fault, FaultKind, missing};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Log;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::{STAGING_DIR, STAGING_OBJECTS};
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
 use crate::policy::ActJudge;
 use crate::staging::{
     ActKind, Chain, Chains, DisputedAct, FoundPayload, JudgedAct, LineKind, Staged, StagedEntry,
     StagedLine, Standing, VoidAct, all_payloads, chain_path, lost, parse_name, payload_path,
     read_payload, share_names,
 };
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::{STAGING_DIR, STAGING_OBJECTS};
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 
@@ -305,6 +305,6 @@ fn content(
 fn unclaimed(all: Vec<Digest>, staged: &Staged, now: Timestamp) -> Option<Finding> {
     let claimed = staged.claimed_payloads(now);
     let left = all.into_iter().filter(|raw| !claimed.contains(raw)).count();
-    let message = format!("no live entry names {}", crate::words::count(left, "file"));
+    let message = format!("no live entry names {}", crate::values::words::count(left, "file"));
     (left > 0).then(|| Finding::new(Code::StagedUnclaimed, STAGING_OBJECTS, message))
 }

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use super::finding::{Code, Finding};
 use crate::audit::{Change, Line, VersionRef};
 use crate::chain::history::History;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::AUDIT_DIR;
-use crate::model::number::Version;
 use crate::review::StepKind;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::AUDIT_DIR;
+use crate::values::model::number::Version;
 
 /// The versions that lines of change logs name, by artifact.
 #[derive(Debug, Default)]

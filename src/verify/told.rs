@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::finding::{Code, Finding};
 use crate::audit::{Change, Event, HeadRef, Line, MAX_DOCUMENTS, VersionRef};
-use crate::model::digest::Digest;
-use crate::model::layout::AUDIT_DIR;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::layout::AUDIT_DIR;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 

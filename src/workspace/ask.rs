@@ -10,15 +10,15 @@ use super::{Workspace, unknown};
 use crate::checkpoint::fault::LogError;
 use crate::document::links::last_segment;
 use crate::live;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::context::Question;
 use crate::resolve::instructions::Instructions;
 use crate::resolve::{CheckpointSource, Need, QueryPlan, Resolution, Snapshot, matching_drafts};
 use crate::selector::{self, Atom, ErrorKind, Expr, Node, Selector, StatusFilter, Term};
 use crate::uri::{Target, Uri};
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::vault::federation::Authorities;
 

@@ -8,8 +8,8 @@ use super::Workspace;
 use crate::audit::Labels;
 use crate::evidence::bundle::MAX_BUNDLE;
 use crate::evidence::staged::VisibleStaged;
-use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
+use crate::values::model::id::DocumentId;
 use crate::vault::Vault;
 
 impl Workspace<'_> {

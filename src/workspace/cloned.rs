@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::Workspace;
-use crate::model::id::DocumentId;
-use crate::model::layout;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout;
 use crate::vault::Vault;
 use crate::vault::cloned::Hidden;
 use crate::vault::ignored;

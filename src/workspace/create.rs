@@ -3,11 +3,11 @@
 use super::Workspace;
 use crate::govern::review;
 use crate::live;
-use crate::model::id::DocumentId;
 use crate::pack::{self, Pack};
 use crate::report::failure::{Code, Failure};
 use crate::trust;
 use crate::txn::expect::{self, Expect};
+use crate::values::model::id::DocumentId;
 use crate::vault::Vault;
 
 /// The pack file of a name.

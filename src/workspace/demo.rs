@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::layout::limit;
 use crate::report::failure::{Code, Failure};
+use crate::values::model::layout::limit;
 use crate::vault::files::Files;
 
 /// The documents that are edited: the policy, and the runbook that carries it out.

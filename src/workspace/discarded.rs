@@ -2,9 +2,9 @@
 //! checkpoints that this user saw.
 
 use super::Workspace;
-use crate::model::hint::{Hint, Verb};
-use crate::model::layout;
 use crate::report::failure::{Code, Failure};
+use crate::values::model::hint::{Hint, Verb};
+use crate::values::model::layout;
 use crate::vault::Vault;
 use crate::vault::outside::repository;
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::Workspace;
 use super::recording::sound_heads;
 use crate::audit::{Elsewhere, Heads, Place, Shared, fault_at_ends, recorded_roots};
-use crate::model::number::CheckpointNumber;
 use crate::trust::{self, TrustedHead};
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::vault::outside;
 

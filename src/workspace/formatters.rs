@@ -12,8 +12,8 @@ use rustix::fs::OFlags;
 
 use crate::report::failure::{Code, Failure};
 use crate::report::vault::FormatterReport;
+use crate::values::yaml::{self, Dialect};
 use crate::vault::outside;
-use crate::yaml::{self, Dialect};
 
 /// A program that a repository may use.
 struct Formatter {

@@ -14,13 +14,13 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::govern::review::rules_in_force;
 use crate::govern::{RulesUpon, head_named};
 use crate::journal;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::principal::Principal;
 use crate::policy::InForce;
 use crate::report::failure::{Code, Failure};
 use crate::stewards::Role;
 use crate::trust;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::principal::Principal;
 use crate::vault::Vault;
 
 /// Who may place and lift holds.

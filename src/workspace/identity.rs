@@ -6,13 +6,13 @@ use std::sync::PoisonError;
 use super::Workspace;
 use super::git::{Git, GitError};
 use crate::govern::Author;
-use crate::model::principal::{Principal, PrincipalError};
-use crate::model::timestamp::Timestamp;
 use crate::report::advice::NAME_PRINCIPAL;
 use crate::report::failure::{Code, Failure};
+use crate::values::model::principal::{Principal, PrincipalError};
+use crate::values::model::timestamp::Timestamp;
+use crate::values::words::argument;
 use crate::vault::Vault;
 use crate::vault::outside;
-use crate::words::argument;
 
 /// The name of a principal, and the source of the name.
 type Named = (String, &'static str);

@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use super::{Workspace, formatters, knowledge};
 use crate::audit::changes;
 use crate::live::{self, LiveFile};
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::layout;
-use crate::model::layout::limit;
-use crate::model::visible::{Invisible, shown, without_invisible};
 use crate::report::failure::{Code, Failure};
 use crate::report::vault::InitReport;
 use crate::staging;
 use crate::starter::{self, NewFile, Starter};
 use crate::trust::{self, Head};
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::layout;
+use crate::values::model::layout::limit;
+use crate::values::model::visible::{Invisible, shown, without_invisible};
+use crate::values::words::{argument, count};
 use crate::vault::config::{FrontmatterMode, Layout};
 use crate::vault::files::Files;
 use crate::vault::left_out::LeftOut;
 use crate::vault::write::Written;
 use crate::vault::{Vault, is_vault as has_marks, lock};
-use crate::words::{argument, count};
 
 /// What vault to make.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use crate::document::Document;
 use crate::live::{self, LiveFile};
-use crate::model::layout::{self, limit};
+use crate::values::model::layout::{self, limit};
 use crate::vault::Vault;
 
 /// The files of a bundle that have no frontmatter.

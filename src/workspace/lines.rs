@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::report::failure::{Code, Failure};
-use crate::yaml::canonical_number;
+use crate::values::yaml::canonical_number;
 
 /// The lines that `START,END` or `START,+COUNT` names in a text of so many lines, from 0. An end
 /// beyond the text is its end.

@@ -65,11 +65,11 @@ use std::time::Duration;
 pub use answer::Answer;
 use recording::Recording;
 
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::CheckpointSource;
 #[doc(inline)]
 pub use crate::resolve::{Resolution, Served, Withheld};
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::disk::Disk;
 use crate::vault::outside;
 

@@ -7,14 +7,14 @@ use super::version::{check_name, is_hidden, unknown};
 use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
 use crate::live::{is_known, nearest_id};
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::layout;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::readers::is_limited_at_last;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::uri::{Target, Uri};
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout;
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::vault::federation::Authorities;
 
@@ -81,7 +81,7 @@ impl Workspace<'_> {
     /// What a command that takes a document, and perhaps a version of it, has for `ID@N`.
     fn of_version(&self, text: &str) -> Option<Hint> {
         let (id, number) = text.rsplit_once('@').unwrap_or(("", text));
-        crate::yaml::canonical_number(number)?;
+        crate::values::yaml::canonical_number(number)?;
         if id.is_empty() {
             // `restore ID 1`.
             let restore = Call::new(Verb::Restore).word("ID").word("--version").value(number);
@@ -313,7 +313,7 @@ impl Workspace<'_> {
         let Some((name, number)) = text.rsplit_once('@') else {
             return Ok(Named::whole(self.named(vault, text)?));
         };
-        let checkpoint = crate::yaml::canonical_number(number).filter(|n| *n > 0);
+        let checkpoint = crate::values::yaml::canonical_number(number).filter(|n| *n > 0);
         if let Some(checkpoint) = checkpoint.map(CheckpointNumber)
             && !name.is_empty()
         {

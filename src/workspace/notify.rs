@@ -6,11 +6,11 @@ use serde::Serialize;
 use super::Workspace;
 use crate::govern::Outcome;
 use crate::govern::review;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::program::configured;
 use crate::report::event::change;
 use crate::txn::{self, Step};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 use crate::vault::Vault;
 use crate::workspace::submission::reviewers;
 

@@ -1,23 +1,23 @@
 //! Finding a vault and the user's folders that belong to it.
 
-use crate::model::visible::shown;
+use crate::values::model::visible::shown;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Workspace;
 use super::init::vault_below;
 use crate::checkpoint::log::Log;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::layout;
 use crate::report::failure::{Code, Failure};
 use crate::trust;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::layout;
+use crate::values::words::argument;
 use crate::vault::history::{History, NOT_SPARSE};
 use crate::vault::lock;
 use crate::vault::named;
 use crate::vault::outside::{self, StateFolder};
 use crate::vault::reader::Reader;
 use crate::vault::{OpenError, Vault};
-use crate::words::argument;
 
 impl Workspace<'_> {
     /// The vault: `--vault`, `CTX_VAULT`, or the nearest one from here upwards.

@@ -15,16 +15,16 @@ use crate::audit::{
     WithheldCount, folder_with_logs,
 };
 use crate::journal;
-use crate::model::digest::Digest;
-use crate::model::layout;
-use crate::model::number::CheckpointNumber;
-use crate::model::principal::Principal;
-use crate::model::timestamp::Timestamp;
-use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::CheckpointSource;
 use crate::trust;
 use crate::uri::Class;
+use crate::values::model::digest::Digest;
+use crate::values::model::layout;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::principal::Principal;
+use crate::values::model::timestamp::Timestamp;
+use crate::values::model::visible::shown;
 use crate::vault::Vault;
 use crate::vault::audit::{Accesses, Audit, Durability, Queries};
 use crate::vault::config::Config;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::Workspace;
 use crate::checkpoint::codec;
 use crate::document::text::normalise;
-use crate::model::digest::Digest;
-use crate::model::layout::limit;
+use crate::values::model::digest::Digest;
+use crate::values::model::layout::limit;
+use crate::values::words::{argument, count};
 use crate::vault::Vault;
 use crate::verify::{Code, FORMATTER, Finding, KINDS, solid};
-use crate::words::{argument, count};
 
 /// Maximum number of damaged files that git is asked for.
 const MOST: usize = 200;

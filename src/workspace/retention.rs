@@ -7,10 +7,10 @@ use super::recording::{AccessLogs, of_log};
 use super::{Workspace, holds};
 use crate::audit::{Change, Cuts, Holds, LastLines, Logs, Plan, changes, prune};
 use crate::govern;
-use crate::model::layout;
-use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::trust;
+use crate::values::model::layout;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::audit::Audit;
 

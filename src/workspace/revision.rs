@@ -4,10 +4,10 @@ use super::Workspace;
 use super::git::GitError;
 use crate::checkpoint::codec::{FORMS, path_of};
 use crate::checkpoint::log::Log;
-use crate::model::digest::Digest;
-use crate::model::hint::{Hint, Verb};
-use crate::model::layout;
 use crate::report::failure::{Code, Failure};
+use crate::values::model::digest::Digest;
+use crate::values::model::hint::{Hint, Verb};
+use crate::values::model::layout;
 use crate::vault::Vault;
 use crate::verify::Anchor;
 

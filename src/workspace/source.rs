@@ -16,12 +16,6 @@ use crate::index::staged::KnownEntry;
 use crate::live::images::ImageFolders;
 use crate::live::linked::Surroundings;
 use crate::live::{self, LiveFile};
-use crate::model::digest::Digest;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::principal::{Principal, PrincipalKey};
-use crate::model::timestamp::Timestamp;
 use crate::program::{Fetcher, configured};
 use crate::report::Spell;
 use crate::report::failure::{Code, Failure};
@@ -32,6 +26,12 @@ use crate::source::{
     self, Claim, ClaimError, Freshness, ReceiveError, Received, RecordedResult, SourceCall,
 };
 use crate::staging::{self, ActKind, Hydrated, StagedEntry, StagingError};
+use crate::values::model::digest::Digest;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::principal::{Principal, PrincipalKey};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::staging::Staging;
 

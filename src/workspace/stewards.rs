@@ -11,10 +11,6 @@ use crate::document::utf8;
 use crate::document::validate::Problem;
 use crate::govern::{self, Mode, Outcome, PublishError, Refusal};
 use crate::live;
-use crate::model::id::DocumentId;
-use crate::model::layout::{STEWARDS, limit};
-use crate::model::number::CheckpointNumber;
-use crate::model::tag::Tag;
 use crate::policy::{self, TextInForce};
 use crate::report::failure::{Code, Failure};
 use crate::report::stewards::{ScopeKey, scope_key};
@@ -23,6 +19,10 @@ use crate::resolve::{CheckpointSource, Snapshot, Withheld};
 use crate::stewards::codeowners::{Imported, Mapped};
 use crate::stewards::in_force::StewardsAt;
 use crate::stewards::{Role, Scope, ScopeKind, Stewards, Who, edit, read};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::{STEWARDS, limit};
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::tag::Tag;
 use crate::vault::Vault;
 
 /// The most assignments that one import makes.

@@ -10,10 +10,10 @@ use crate::evidence::blame::Blame;
 use crate::evidence::submission::{Remark, Submitted, Texts};
 use crate::govern::review::{self, About};
 use crate::live;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::report::failure::Failure;
 use crate::review::Track;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 use crate::vault::Vault;
 
 impl Workspace<'_> {
@@ -164,7 +164,7 @@ fn comments(
         })
     });
     read.map_err(|source| crate::vault::files::FileError::Io {
-        path: crate::model::layout::AUDIT_DIR.to_owned(),
+        path: crate::values::model::layout::AUDIT_DIR.to_owned(),
         action: "read",
         source,
     })?;

@@ -1,9 +1,9 @@
 //! The lines of logs that questions name, and why there is none.
 
 use crate::audit::{Fault, Logs, TraceId};
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::visible::shown;
 
 /// The name of an access as an argument.
 pub(crate) fn trace_id(text: &str) -> Result<TraceId, Failure> {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::document::frontmatter::NodeType;
 use crate::document::obsidian::TagSet;
-use crate::model::id::DocumentId;
-use crate::model::tag::Tag;
 use crate::report::failure::Failure;
 use crate::resolve::{Known, Resolution, Snapshot};
 use crate::selector::{Atom, Expr, Term};
-use crate::words::Nearest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::tag::Tag;
+use crate::values::words::Nearest;
 
 /// A note for each document and folder in a selector that names nothing published, and for each tag,
 /// server or type among `words` that no published document has.

@@ -14,16 +14,16 @@ use crate::live::gathered::Gathered;
 use crate::live::images::ImageFolders;
 use crate::live::linked::{Published, Surroundings};
 use crate::live::{self, LiveFile, confusable, hashtags};
-use crate::model::emoji::difference;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::timestamp::Timestamp;
 use crate::report::failure::Failure;
 use crate::resolve::readers::{Readers, is_limited_at_last};
 use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::status::stale_file;
 use crate::stewards::{self, Scope, Stewards, Stuck};
+use crate::values::model::emoji::difference;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 
 /// Of one code so many problems are in a report, unless all are asked for.

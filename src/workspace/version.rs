@@ -10,19 +10,19 @@ use crate::document::review::ReviewFields;
 use crate::document::text::normalise;
 use crate::govern::review::rules_in_force;
 use crate::live;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::layout::{self, limit};
-use crate::model::number::Version;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::traced::Origin;
 use crate::resolve::{Served, Snapshot, seals};
 use crate::review::{Reviewed, Track};
 use crate::stewards::Role;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::{self, limit};
+use crate::values::model::number::Version;
+use crate::values::words::nearest_name;
+use crate::values::yaml::canonical_number;
 use crate::vault::Vault;
 use crate::vault::files::Files;
-use crate::words::nearest_name;
-use crate::yaml::canonical_number;
 
 /// Reads `3` or `v3`.
 pub(crate) fn number(text: &str) -> Result<Version, Failure> {

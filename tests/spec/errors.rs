@@ -1,7 +1,7 @@
 //! Every stable code stands in the specification, with its class or exit code.
 
-use contextnest::codes;
 use contextnest::report;
+use contextnest::values::codes;
 use contextnest::verify;
 
 const ERRORS: &str = include_str!("../../spec/errors.md");

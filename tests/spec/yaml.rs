@@ -5,7 +5,7 @@ use contextnest::chain::history::{Entry, EntryState, Forget, History, TextStorag
 use contextnest::document::edit::Edit;
 use contextnest::model::digest::Digest;
 use contextnest::model::number::Version;
-use contextnest::yaml::{Dialect, Node, Value, parse};
+use contextnest::values::yaml::{Dialect, Node, Value, parse};
 use serde::Deserialize;
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use super::super::cut::{self, Pruning};
 use super::super::fault::FaultKind;
-use crate::model::digest::Digest;
+use crate::values::model::digest::Digest;
 
 /// What the next line of a writer has to be.
 #[derive(Clone, Debug)]

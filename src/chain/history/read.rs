@@ -5,10 +5,10 @@ use super::{
     Entry, EntryState, Fault, FaultKind, Forget, History, HistoryError, Slot, Tail, TextStorage,
     UnknownKey, UnknownKeys,
 };
-use crate::model::digest::{Digest, DigestError};
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
-use crate::yaml::{self, Dialect, List, Node, Value};
+use crate::values::model::digest::{Digest, DigestError};
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
+use crate::values::yaml::{self, Dialect, List, Node, Value};
 
 /// The most values that one entry may hold. It has nine fields; what no rule names is ignored, but
 /// not at any price.

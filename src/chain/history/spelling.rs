@@ -6,9 +6,9 @@
 //! gives the bytes that stand there. Whatever it declines, the other reader judges.
 
 use super::{Entry, EntryState, Forget, History, Slot, Tail, TextStorage, UnknownKeys};
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
-use crate::yaml::{canonical_number, emit, exact};
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
+use crate::values::yaml::{canonical_number, emit, exact};
 
 /// How far entries are indented in a file that we began.
 pub(super) const INDENT: usize = 2;
@@ -170,8 +170,8 @@ impl<'t> Scan<'t> {
 mod tests {
     use super::*;
     use crate::chain::history::read;
-    use crate::model::digest::Digest;
-    use crate::model::number::MAX_NUMBER;
+    use crate::values::model::digest::Digest;
+    use crate::values::model::number::MAX_NUMBER;
     use proptest::prelude::*;
 
     /// Reads a text both ways; whether the scan took it.

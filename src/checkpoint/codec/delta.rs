@@ -11,10 +11,10 @@ use super::plain;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::EntryFault;
 use crate::checkpoint::state::{Bound, Mark, json_order, write_map, write_number, write_string};
-use crate::model::digest::{Digest, Sink};
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::torn;
+use crate::values::model::digest::{Digest, Sink};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::torn;
 
 /// A line as JSON. The first line of a large vault is most of its log, hence what it sets becomes
 /// ids and digests while it is read.

@@ -8,11 +8,11 @@ use super::MAX_FAULTY;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::EntryFault;
 use crate::checkpoint::state::{Bound, Mark, PublishedSet, in_json_order};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::torn;
-use crate::yaml::{self, Dialect, List, Node, emit};
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::torn;
+use crate::values::yaml::{self, Dialect, List, Node, emit};
 
 /// What stands before the first entry.
 pub(super) const HEADER: &str = "# Auto-generated. Do not edit manually.\ncheckpoints:\n";
@@ -241,7 +241,7 @@ pub(super) fn spell(checkpoint: &Checkpoint, state: &PublishedSet) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::number::MAX_NUMBER;
+    use crate::values::model::number::MAX_NUMBER;
 
     const INTEROP: &str =
         include_str!("../../../fixtures/interop/procurement/.versions/context_history.yaml");

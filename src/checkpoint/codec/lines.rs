@@ -9,7 +9,7 @@ use super::MAX_FAULTY;
 use super::delta;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::EntryFault;
-use crate::model::layout::limit;
+use crate::values::model::layout::limit;
 
 /// What the lines of a file say.
 #[derive(Default)]

@@ -11,9 +11,9 @@ use std::io::{self, Read as _};
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::{Diagnosis, EntryFault};
 use crate::checkpoint::state::PublishedSet;
-use crate::model::digest::Digest;
-use crate::model::layout::{self, limit};
-use crate::torn;
+use crate::values::model::digest::Digest;
+use crate::values::model::layout::{self, limit};
+use crate::values::torn;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 

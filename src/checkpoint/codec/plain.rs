@@ -9,10 +9,10 @@ use rayon::prelude::*;
 
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::{Mark, json_order};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
 
 /// The shortest entry of `set`: a quote, an id of one byte, a version of one digit, a digest.
 const SHORTEST: usize = "\"x\":[1,\"\"],".len() + Digest::TEXT_LENGTH;

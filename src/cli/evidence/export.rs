@@ -11,14 +11,14 @@ use crate::cli::trace::{LogPlace, naming, note_pruned, trace_id, unknown_access,
 use crate::cli::ui::shown;
 use crate::evidence::bundle::export::{Exported, export};
 use crate::evidence::bundle::manifest::{Gap, PRUNED, Scope};
-use crate::model::id::DocumentId;
-use crate::model::layout::AUDIT_DIR;
 use crate::report::evidence::EvidenceExportReport;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
 use crate::uri::Class;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::AUDIT_DIR;
+use crate::values::words::{argument, count};
 use crate::vault::Vault;
-use crate::words::{argument, count};
 use crate::workspace::bundle;
 use crate::workspace::recording::of_log;
 

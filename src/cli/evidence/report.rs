@@ -8,7 +8,7 @@ use crate::evidence::publications::publications;
 use crate::report::evidence::{PublicationRow, PublicationsReport};
 use crate::report::failure::Failure;
 use crate::resolve::Snapshot;
-use crate::words::count;
+use crate::values::words::count;
 
 /// List every publication and retirement of a period
 ///

@@ -2,7 +2,7 @@
 
 use crate::evidence::bundle::page;
 use crate::report::evidence::{EmergencyRow, PublicationRow, PublicationsReport};
-use crate::words;
+use crate::values::words;
 
 const COLUMNS: [&str; 17] = [
     "checkpoint",

@@ -7,10 +7,10 @@ use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::evidence::bundle::verify::verify;
-use crate::model::digest::Digest;
 use crate::report::evidence::{EvidenceVerifyReport, LIMITS, TOOL};
 use crate::report::failure::{Code, Failure};
-use crate::words::count;
+use crate::values::model::digest::Digest;
+use crate::values::words::count;
 use crate::workspace::bundle;
 
 /// Verify a bundle without its vault, item by item

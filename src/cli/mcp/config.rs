@@ -13,8 +13,8 @@ use crate::mcp::clients::{program, write};
 use crate::mcp::{Client, Started};
 use crate::report::client::{ClientReport, WrittenReport};
 use crate::report::failure::{Code, Failure};
+use crate::values::words::argument;
 use crate::vault::Vault;
-use crate::words::argument;
 use crate::workspace::{Options, Workspace};
 
 /// Print or write what a client needs to start the server

@@ -16,8 +16,8 @@ use crate::mcp::clients::{edit, program, write};
 use crate::mcp::doctor::{self, Carrier, Diagnosis, Started, Url};
 use crate::report::doctor::{Checked, DoctorReport, Outcome};
 use crate::report::failure::{Code, Failure};
+use crate::values::words::argument;
 use crate::vault::outside;
-use crate::words::argument;
 use crate::workspace::{Options, Workspace};
 
 /// The longest file with a token.

@@ -7,10 +7,10 @@ use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::mcp::tokens::{self, Token};
-use crate::model::principal::PrincipalError;
-use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::report::token::{TokenAdded, TokenRevoked, TokenRow, TokensReport};
+use crate::values::model::principal::PrincipalError;
+use crate::values::model::timestamp::Timestamp;
 
 /// Add, list and revoke bearer tokens of a server
 ///

@@ -7,7 +7,7 @@ use crate::cli::ui::shown;
 use crate::live::packs;
 use crate::report::failure::Failure;
 use crate::report::problem::{PackCheckReport, PackProblemReport};
-use crate::words::count;
+use crate::values::words::count;
 
 /// Find invalid packs and dangling references
 ///

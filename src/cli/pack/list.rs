@@ -8,7 +8,7 @@ use crate::cli::ui::shown;
 use crate::report::failure::Failure;
 use crate::report::pack::{PackReport, PacksReport};
 use crate::resolve::packs::Unusable;
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::call::packs;
 
 /// List the sealed packs with the number of their documents

@@ -9,7 +9,7 @@ use crate::pack;
 use crate::report::failure::Failure;
 use crate::report::pack::PackShowReport;
 use crate::resolve::{Need, QueryPlan, Snapshot};
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::search;
 
 /// Show the definition of a sealed pack and its documents

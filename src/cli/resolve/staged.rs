@@ -4,7 +4,7 @@ use super::Resolve;
 use crate::cli::session::Session;
 use crate::cli::stage;
 use crate::cli::ui::shown;
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::call::beside::Beside;
 
 pub(super) fn print(args: &Resolve, session: &mut Session<'_>, beside: &Beside) {

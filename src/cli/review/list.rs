@@ -5,7 +5,7 @@ use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
 use crate::report::failure::Failure;
 use crate::report::review::QueuedReport;
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::call::review;
 
 /// So many steps that may be incomplete are named.

@@ -4,13 +4,13 @@ use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::number::Version;
 use crate::report::failure::Failure;
 use crate::report::submission::{
     ChangedLine, EmergencyReport, EndReport, HunkReport, SubmissionReport,
 };
-use crate::words::count;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::number::Version;
+use crate::values::words::count;
 
 /// Show the changes of one submission, and who may approve it
 ///

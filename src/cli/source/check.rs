@@ -6,7 +6,7 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::report::failure::Failure;
 use crate::report::problem::ProblemReport;
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::ask::Asked;
 use crate::workspace::source::ALL;
 

@@ -8,7 +8,7 @@ use crate::report::failure::Failure;
 use crate::report::source::SourceOrderReport;
 use crate::source::{HydrationPlan, PlannedSource, SourceCall};
 use crate::uri::Class;
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::ask::{Asked, Query, spelled};
 
 /// Print in which order sources are fetched, with what to call

@@ -4,12 +4,12 @@ use crate::cli::Answer;
 use crate::cli::as_of::AsOf;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
-use crate::model::hint::{Call, Hint, Verb};
 use crate::report::failure::{Code, Failure};
 use crate::report::source::SourceShowReport;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Need, Snapshot};
 use crate::uri::Class;
+use crate::values::model::hint::{Call, Hint, Verb};
 use crate::workspace::source::call_of;
 use crate::workspace::version::published;
 

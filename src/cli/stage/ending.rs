@@ -6,7 +6,7 @@ use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
 use crate::report::failure::Failure;
 use crate::report::staging::{StagedEraseReport, StagedGcReport};
-use crate::words::count;
+use crate::values::words::count;
 
 /// Collect staged entries past their retention
 ///

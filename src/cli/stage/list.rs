@@ -5,7 +5,7 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::report::failure::Failure;
 use crate::report::staging::{StagedListReport, StagedReport};
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::call::stage::Listing;
 
 /// List staged entries, the oldest first

@@ -11,8 +11,8 @@ pub(super) use list::row;
 
 use super::Answer;
 use super::session::Session;
-use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
+use crate::values::model::id::DocumentId;
 use crate::workspace::call::Note;
 use crate::workspace::call::stage::staged_name as name;
 

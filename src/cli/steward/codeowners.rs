@@ -10,13 +10,13 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer, event};
 use crate::govern::Mode;
-use crate::model::layout::limit;
-use crate::model::principal::Principal;
 use crate::report::event::EventReport;
 use crate::report::failure::{Code, Failure};
 use crate::report::stewards::{ExportReport, ImportReport};
 use crate::resolve::Need;
 use crate::stewards::codeowners::{self, Imported};
+use crate::values::model::layout::limit;
+use crate::values::model::principal::Principal;
 
 /// Print the reviewers as a CODEOWNERS file
 ///
@@ -154,9 +154,10 @@ fn handles(owners: &[String]) -> Result<BTreeMap<String, Vec<Principal>>, Failur
         let (handle, name) = owner.split_once('=').ok_or_else(|| {
             wrong("expected `HANDLE=PRINCIPAL`, such as `@org/legal=lee@example.com`")
         })?;
-        let principal = name
-            .parse()
-            .map_err(|why: crate::model::principal::PrincipalError| wrong(&why.to_string()))?;
+        let principal =
+            name.parse().map_err(|why: crate::values::model::principal::PrincipalError| {
+                wrong(&why.to_string())
+            })?;
         handles.entry(handle.to_owned()).or_default().push(principal);
     }
     Ok(handles)

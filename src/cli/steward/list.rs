@@ -7,7 +7,7 @@ use crate::cli::ui::shown;
 use crate::report::failure::Failure;
 use crate::report::stewards::{AssignmentReport, ReviewEntryReport, ScopeReport, StewardsReport};
 use crate::resolve::Need;
-use crate::words::count;
+use crate::values::words::count;
 
 /// List the published assignments, groups and review settings
 #[derive(Debug, clap::Args)]

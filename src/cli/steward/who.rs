@@ -8,7 +8,7 @@ use crate::report::failure::Failure;
 use crate::report::stewards::{Asked, WhoReport};
 use crate::resolve::{Need, Snapshot};
 use crate::stewards::{PassedOver, Resolution, Why};
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::version::check_name;
 
 /// Explain which scope decides about a document, and which were passed over

@@ -11,7 +11,7 @@ use crate::cli::session::Session;
 use crate::report::Report;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{TraceRow, TracesFoundReport, TracesReport, log_of};
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::recording::of_log;
 
 #[derive(Debug, clap::Args)]

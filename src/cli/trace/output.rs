@@ -10,7 +10,7 @@ use crate::cli::ui::shown;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{BeforeReport, OutputReport};
 use crate::resolve::Need;
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::recording::of_log;
 
 /// Record the hash of what an agent produced in a session

@@ -6,8 +6,8 @@ use crate::audit::{Elsewhere, Fault, FaultKind, Logs, Sight, missing};
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::report::failure::Failure;
+use crate::values::words::{argument, count};
 use crate::vault::Vault;
-use crate::words::{argument, count};
 use crate::workspace::elsewhere::UnreadLogs;
 use crate::workspace::recording::{AccessLogs, of_log};
 

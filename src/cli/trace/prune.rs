@@ -8,7 +8,7 @@ use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
 use crate::report::failure::Failure;
 use crate::report::retention::{Keeping, PruneReport, PrunedWriter};
-use crate::words::count;
+use crate::values::words::count;
 
 /// Delete accesses that are older than the retention
 ///

@@ -7,8 +7,8 @@
 
 mod text;
 
-use crate::model::digest::Digest;
-use crate::model::layout::limit;
+use crate::values::model::digest::Digest;
+use crate::values::model::layout::limit;
 use crate::vault::files::{FileError, Files};
 
 pub(crate) use text::{About, PackLine, texts};

@@ -1,9 +1,9 @@
 //! The words that teach an agent. What documents say is in them as data: one line, without markup.
 
 use super::Taught;
-use crate::model::visible::shown;
 use crate::pack::Pack;
-use crate::words::{beginning, count};
+use crate::values::model::visible::shown;
+use crate::values::words::{beginning, count};
 
 /// The most packs that are named.
 const PACKS: usize = 50;

@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::model::id::{DocumentId, fold};
+use crate::values::model::id::{DocumentId, fold};
 
 use super::last_segment;
 

@@ -14,10 +14,10 @@ use super::{
 };
 use crate::document::Document;
 use crate::document::frontmatter::{Frontmatter, NodeType, one_or_many};
-use crate::model::id::DocumentId;
-use crate::model::layout;
 use crate::uri::{Target, Uri};
-use crate::yaml::Node;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout;
+use crate::values::yaml::Node;
 
 /// The longest destination behind a wikilink, in bytes.
 const MAX_BEHIND: usize = 1_000;

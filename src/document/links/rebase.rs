@@ -16,7 +16,7 @@ use super::retarget::{IN_PATH, path_of, written};
 use super::splice::{Edit, applied};
 use super::{folder, last_segment};
 use crate::document::Document;
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 
 /// A text whose relative links were spelled for another folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

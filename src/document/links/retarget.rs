@@ -16,9 +16,9 @@ use super::site::moved_paths;
 use super::splice::{Edit, applied};
 use super::{Link, LinkTarget, folder};
 use crate::document::Document;
-use crate::model::id::DocumentId;
-use crate::model::layout;
 use crate::uri::{Target, Uri};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout;
 use crate::vault::site::SiteLinks;
 
 /// What a path in a Markdown link must not have as it is.

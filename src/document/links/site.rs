@@ -3,7 +3,7 @@
 
 use super::read::is_document;
 use super::{folder, last_segment};
-use crate::model::id::DocumentId;
+use crate::values::model::id::DocumentId;
 use crate::vault::site::SiteLinks;
 
 /// The documents that stand for their folder, the first one before the others.

@@ -4,7 +4,7 @@
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::document::frontmatter::Status;
-use crate::words::misspelled;
+use crate::values::words::misspelled;
 
 /// Words that say it wherever they are in a phrase, unless it denies them.
 const ANYWHERE: &str = "\

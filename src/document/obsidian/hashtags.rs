@@ -6,7 +6,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Options, Parser, Tag as Element, TagEnd};
 
 use crate::document::sections::MARKDOWN;
-use crate::model::tag::{MAX_TAG_BYTES, Tag, is_of_name};
+use crate::values::model::tag::{MAX_TAG_BYTES, Tag, is_of_name};
 
 /// The most tags that are taken from one body.
 const MAX_HASHTAGS: usize = 10_000;

@@ -8,10 +8,10 @@ use crate::chain::history::{Entry, History};
 use crate::chain::replay::{self, Histories};
 use crate::chain::walk::Walk;
 use crate::checkpoint::record::Record;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
 use crate::policy::Sealings;
 use crate::resolve::Snapshot;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
 use crate::vault::config::Config;
 use crate::vault::files::Files;
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::audit::{FaultKind, HeadRef, Line};
-use crate::model::digest::Digest;
+use crate::values::model::digest::Digest;
 
 /// The version of the form of a bundle.
 pub(crate) const FORM: u64 = 1;

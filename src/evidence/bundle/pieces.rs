@@ -4,9 +4,9 @@
 use std::ops::Range;
 
 use crate::audit::{Part, Text};
-use crate::model::digest::Digest;
 use crate::pack;
 use crate::resolve::Served;
+use crate::values::model::digest::Digest;
 
 /// The pieces of a served version that give the text, or, where none do, the range that the line
 /// names, so that a verifier says that it has another hash. None of what is no piece of a version.

@@ -17,12 +17,12 @@ use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::review::ReviewFields;
 use crate::document::text::normalise;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::traced::Origin;
 use crate::review::Reviewed;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::number::{CheckpointNumber, Version};
 use crate::vault::Vault;
 use crate::vault::files::Files;
 

@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::chain::history::{Entry, EntryState, Forget, TextStorage};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 
 /// The entries from a keyframe on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,10 +7,10 @@ use super::decide::Refusing;
 use super::{ReviewError, Reviewed};
 use crate::document::edit::Edit;
 use crate::document::review::ReviewEdit;
-use crate::model::principal::PrincipalKey;
 use crate::review::{Pending, Rules, Track};
 use crate::stewards::Role;
 use crate::txn::{Change, Item, Step};
+use crate::values::model::principal::PrincipalKey;
 
 impl Transaction<'_> {
     /// The version that ratifies an emergency retirement.

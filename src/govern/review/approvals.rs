@@ -10,11 +10,11 @@ use super::hidden::is_told;
 use super::queue::{Waits, is_readable, track_of, waiting_in};
 use super::{Awaited, ReviewError, Reviewed};
 use crate::live;
-use crate::model::id::DocumentId;
-use crate::model::principal::PrincipalKey;
-use crate::model::timestamp::Timestamp;
 use crate::review::{FaultKind, Pending, Proposal, Rules, Track};
 use crate::stewards::Role;
+use crate::values::model::id::DocumentId;
+use crate::values::model::principal::PrincipalKey;
+use crate::values::model::timestamp::Timestamp;
 
 /// One submission of a set that this principal approves, or that is published with the others.
 pub(super) struct Member {

@@ -8,13 +8,13 @@ use crate::document::stamp::is_submitted;
 use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::live;
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::timestamp::Timestamp;
 use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::status::{DocumentState, GovernanceState, Status};
 use crate::stewards::{Role, Scope, Stuck};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 
 /// What a governed vault has beside its files.

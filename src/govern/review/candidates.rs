@@ -15,13 +15,13 @@ use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::AUDIT_DIR;
-use crate::model::number::{CheckpointNumber, Version};
 use crate::policy::{InForce, Judge, Moves};
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::review::Track;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::AUDIT_DIR;
+use crate::values::model::number::{CheckpointNumber, Version};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 

@@ -10,12 +10,12 @@ use super::queue::waiting_in;
 use super::{Awaited, ReviewError};
 use crate::audit::{Change as Recorded, VersionRef, changes};
 use crate::live;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::visible::Invisible;
 use crate::stewards::Role;
 use crate::trust::Head;
 use crate::txn::expect::Expect;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::visible::Invisible;
 use crate::vault::Vault;
 
 /// What is decided about, and by whom.

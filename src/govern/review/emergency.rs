@@ -7,9 +7,9 @@ use super::ReviewError;
 use super::decide::check_text;
 use crate::document::edit::Edit;
 use crate::document::review::ReviewEdit;
-use crate::model::id::DocumentId;
 use crate::stewards::Role;
 use crate::txn::Change;
+use crate::values::model::id::DocumentId;
 use crate::vault::Vault;
 
 /// Retires documents without waiting for another reviewer, as one event.

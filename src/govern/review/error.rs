@@ -1,9 +1,9 @@
 //! Why a step of a review is refused.
 
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::review::{Barred, Proposal, Unfit};
 use crate::stewards::Stuck;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 
 /// Why a step of a review is refused. Nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -201,7 +201,7 @@ pub enum ReviewError {
     #[error("1 part of the change that you may not read {}", .0.without_names())]
     HiddenPart(Box<ReviewError>),
     /// Files of parts of a set that the caller may not read are refused.
-    #[error("{} of the change that you may not read {} refused", crate::words::count(.0.to_owned(), "file"), if *.0 == 1 { "is" } else { "are" })]
+    #[error("{} of the change that you may not read {} refused", crate::values::words::count(.0.to_owned(), "file"), if *.0 == 1 { "is" } else { "are" })]
     HiddenFiles(usize),
     /// A text of the command cannot be recorded.
     #[error("{what} {why}")]

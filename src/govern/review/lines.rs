@@ -9,12 +9,12 @@ use super::candidates::Maps;
 use super::lost::{Dismissed, Submitted};
 use crate::audit::{Change, Event, HeadRef, Line, Logs};
 use crate::chain::replay;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::AUDIT_DIR;
-use crate::model::number::Version;
-use crate::model::timestamp::Timestamp;
 use crate::review::Track;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::AUDIT_DIR;
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 

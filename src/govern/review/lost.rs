@@ -12,14 +12,14 @@ use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::govern::PublishError;
 use crate::govern::in_force::{RulesUpon, head_named};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::principal::PrincipalKey;
-use crate::model::timestamp::Timestamp;
 use crate::policy::InForce;
 use crate::review::{Rules, Track};
 use crate::trust;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::principal::PrincipalKey;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 
 /// A submission that a line names.

@@ -7,10 +7,10 @@ use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, event};
 use super::ReviewError;
 use super::queue::whole_queue;
 use crate::document::utf8;
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::principal::PrincipalKey;
 use crate::stewards::{self, Role, Scope, Stewards, Stuck};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::principal::PrincipalKey;
 use crate::vault::Vault;
 
 /// How a vault becomes governed.
@@ -78,7 +78,7 @@ pub fn may_end(vault: &Vault) -> Result<(), PublishError> {
     match others {
         0 => Ok(()),
         n => {
-            let what = crate::words::count(n, "submission");
+            let what = crate::values::words::count(n, "submission");
             Err(ReviewError::WorkPending(format!("decide or withdraw {what}")).into())
         }
     }

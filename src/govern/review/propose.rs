@@ -15,11 +15,11 @@ use crate::document::review::{Action, ReviewEdit};
 use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::live;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
 use crate::stewards::Role;
 use crate::txn::{Change, Step};
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
 use crate::vault::Vault;
 
 /// Proposes to retire documents.

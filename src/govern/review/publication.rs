@@ -17,12 +17,12 @@ use crate::document::stamp::{NextText, retired_live, submitted_live};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::live;
-use crate::model::governance::GovernanceFile;
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
 use crate::review::{ApprovedMove, Pending, Rules};
 use crate::stewards::{self, Stewards, Stuck};
 use crate::txn::{Change, Item, Live};
+use crate::values::model::governance::GovernanceFile;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
 use crate::vault::config::Config;
 use crate::vault::replace::Fingerprint;
 
@@ -222,7 +222,7 @@ impl Transaction<'_> {
         let ends = || Config::parse(text).is_ok_and(|config| !config.is_governed());
         match id.governance() == Some(GovernanceFile::Config) && pending > 0 && ends() {
             true => {
-                let what = crate::words::count(pending, "submission");
+                let what = crate::values::words::count(pending, "submission");
                 Err(ReviewError::WorkPending(format!("decide or withdraw {what}")).into())
             }
             false => Ok(()),

@@ -12,15 +12,15 @@ use super::{ReviewError, fault_of};
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::review::Action;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::principal::{Principal, PrincipalKey};
 use crate::policy;
 use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::review::{EmergencyRetirement, PastSubmission, Rules, SubmissionEnd, Track};
 use crate::stewards::Role;
 use crate::trust;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::vault::Vault;
 
 /// A submission that an approval does not publish yet, or a retirement that is ratified.

@@ -12,12 +12,12 @@ use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::document::review::{Action, ReviewState};
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::timestamp::Timestamp;
 use crate::review::{StepKind, Track, fields_of};
 use crate::trust::{self, Head};
 use crate::txn::{self, Item, Step, hint, standing};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 
 /// The versions that a step makes of each set.

@@ -13,11 +13,11 @@ use super::queue::{Waits, is_readable, waiting_in};
 use super::{Refusing, ReviewError};
 use crate::document::utf8;
 use crate::live;
-use crate::model::id::{DocumentId, fold};
-use crate::model::layout::limit;
-use crate::model::principal::PrincipalKey;
 use crate::review::{Pending, Track};
 use crate::stewards::Role;
+use crate::values::model::id::{DocumentId, fold};
+use crate::values::model::layout::limit;
+use crate::values::model::principal::PrincipalKey;
 use crate::vault::Vault;
 
 /// What is submitted.

@@ -7,11 +7,11 @@ use super::kept::{Kept, KeptChain, are_many};
 use super::row::{ROW, Row};
 use crate::audit::WriterId;
 use crate::checkpoint::fault::Damaged;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
 use crate::staging::{
     Chain, MAX_CHAIN, Owned, StagedLine, StrayFile, chain_path, found_chains, go_on,
 };
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
 use crate::vault::files::{FileError, Files, Stamp};
 
 /// A chain.

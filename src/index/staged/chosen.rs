@@ -11,9 +11,9 @@ use super::kept::Kept;
 use super::row::{Key, ROW, Row, Says, writer_key};
 use super::{KnownEntry, Sharing, Wanted};
 use crate::checkpoint::fault::Damaged;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
 use crate::staging::{Chain, MAX_CHAIN, SeenChain, StagedLine, chain_path};
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
 use crate::vault::files::Files;
 
 /// An act other than a timely collection names the entry.

@@ -14,10 +14,10 @@ use super::row::{ROW, Row};
 use crate::checkpoint::fault::Damaged;
 use crate::index::blocks::{Blocks, Writer};
 use crate::index::manifest::rename;
-use crate::model::digest::{Digest, Sink as _};
-use crate::model::id::DocumentId;
 use crate::staging::StagedLine;
 use crate::store::{Cache, Current};
+use crate::values::model::digest::{Digest, Sink as _};
+use crate::values::model::id::DocumentId;
 use crate::vault::Vault;
 use crate::vault::files::Stamp;
 
@@ -252,7 +252,7 @@ fn is_rows(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::index::staged::tests::kept;
-    use crate::model::digest::Digest;
+    use crate::values::model::digest::Digest;
 
     /// What a process that writes to the cache may put there, with the right checksums.
     #[test]

@@ -2,10 +2,10 @@
 //! its hash, and what questions select it by. Nothing of a content, and no label, is in it.
 
 use crate::audit::WriterId;
-use crate::model::digest::Digest;
-use crate::model::principal::PrincipalKey;
-use crate::model::timestamp::Timestamp;
 use crate::staging::{ActKind, LineKind, StagedLine};
+use crate::values::model::digest::Digest;
+use crate::values::model::principal::PrincipalKey;
+use crate::values::model::timestamp::Timestamp;
 
 /// The bytes of a row.
 pub(super) const ROW: usize = 1 + 4 + 4 + 32 + 16 + 16 + 32 + 8;

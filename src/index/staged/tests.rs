@@ -11,16 +11,16 @@ use super::chains::OpenChain;
 use super::kept::Kept;
 use super::{Answering, KnownEntry, Sharing, Wanted, answering_after, principal_key, session_key};
 use crate::audit::Labels;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::STAGING_CHAINS;
-use crate::model::number::{CheckpointNumber, Version};
-use crate::model::principal::PrincipalKey;
-use crate::model::timestamp::Timestamp;
 use crate::staging::{
     self, Act, ActKind, Chains, EntryRef, Hydrated, JudgedAct, Staged, StagedEntry, Standing,
     VoidAct,
 };
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::STAGING_CHAINS;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::principal::PrincipalKey;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::outside::{self, StateFolder};
 

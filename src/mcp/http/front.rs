@@ -30,7 +30,7 @@ use crate::mcp::metrics::Metrics;
 use crate::mcp::server::{Caller, Server};
 use crate::mcp::shares::{Held, Shares};
 use crate::mcp::tokens::{Denied, Token, Tokens};
-use crate::model::timestamp::Timestamp;
+use crate::values::model::timestamp::Timestamp;
 
 /// The longest message, in bytes.
 pub(super) const MOST_BYTES: usize = 4 << 20;

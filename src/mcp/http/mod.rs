@@ -44,8 +44,8 @@ use super::server::{Server, World};
 use super::tokens::{Tokens, vault_around};
 use super::vaults::Vaults;
 use crate::mcp::shares::Shares;
-use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
+use crate::values::model::timestamp::Timestamp;
 use crate::workspace::{Environment, Options, Workspace};
 
 /// The most connections at the same time.

@@ -9,9 +9,9 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{MOST, MOST_BYTES, PREFIX, Stored, StoredToken, Token, hex, invalid, vault_around};
-use crate::model::principal::Principal;
-use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
+use crate::values::model::principal::Principal;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::lock::PATIENCE;
 use crate::vault::outside;
 

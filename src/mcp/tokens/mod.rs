@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::model::principal::Principal;
-use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
+use crate::values::model::principal::Principal;
+use crate::values::model::timestamp::Timestamp;
 
 /// What a token begins with, so that scanners for secrets find it.
 const PREFIX: &str = "ctx_";
@@ -123,7 +123,7 @@ pub(crate) fn days(text: &str) -> Result<i64, Failure> {
 pub(crate) fn vault_around(path: &Path) -> Option<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
-    let of_vault = |folder: &&Path| folder.join(crate::model::layout::CONFIG).exists();
+    let of_vault = |folder: &&Path| folder.join(crate::values::model::layout::CONFIG).exists();
     folder.ancestors().find(of_vault).map(Path::to_owned)
 }
 

@@ -425,7 +425,7 @@ fn on_indexing(vault: &Vault) -> impl FnMut(usize, usize) + use<> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::number::CheckpointNumber;
+    use crate::values::model::number::CheckpointNumber;
 
     #[test]
     fn descriptions_are_short_and_arguments_described_and_strict() {

@@ -8,10 +8,10 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 
 use super::At;
-use crate::model::digest::Digest;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
-use crate::words::beginning;
+use crate::values::model::digest::Digest;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::words::beginning;
 use crate::workspace::moment::Moment;
 
 /// So many bytes of what is no cursor are said back.

@@ -5,9 +5,9 @@ use serde::Deserialize;
 
 use super::{Answer, Outputs, Question, limit};
 use crate::audit::{Fault, FaultKind, Filter, Line, missing};
-use crate::model::principal::PrincipalKey;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Need;
+use crate::values::model::principal::PrincipalKey;
 use crate::workspace::call::replay::{Made, Replayed, lines};
 use crate::workspace::call::{Call, Note};
 use crate::workspace::recording::of_log;

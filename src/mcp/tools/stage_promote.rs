@@ -9,7 +9,7 @@ use crate::govern::Mode;
 use crate::mcp::consent::quoted;
 use crate::mcp::spelling;
 use crate::report::failure::Failure;
-use crate::words::count;
+use crate::values::words::count;
 use crate::workspace::call::Call;
 use crate::workspace::call::stage::Promoting;
 

@@ -1,9 +1,9 @@
 //! How a submission that cannot be approved is made once more.
 
 use crate::document::review::Action;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
 use crate::review::Proposal;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
 
 /// What its submitter does: the submission is withdrawn, with its set, and proposed again; `or_reject`
 /// adds how a reviewer ends it instead.
@@ -51,8 +51,8 @@ mod tests {
             let proposal = Proposal { action, is_renewal, change };
             let spell = |call: &Call| {
                 let arguments = call.arguments.iter().map(|argument| match argument {
-                    crate::model::hint::Argument::Value(value) => format!(" {value}"),
-                    crate::model::hint::Argument::Word(word) => format!(" {word}"),
+                    crate::values::model::hint::Argument::Value(value) => format!(" {value}"),
+                    crate::values::model::hint::Argument::Word(word) => format!(" {word}"),
                 });
                 format!("`{}{}`", call.verb.as_str(), arguments.collect::<String>())
             };

@@ -3,9 +3,9 @@
 use super::super::failure::Failure;
 use super::writing::first;
 use crate::chain::history::Entry;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 
 /// How many lines of a diff a failure has.
 const MOST_OF_DIFF: usize = 60;

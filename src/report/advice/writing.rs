@@ -8,18 +8,18 @@ use crate::chain::error::ChainError;
 use crate::convert::ConvertError;
 use crate::govern::review::ReviewError;
 use crate::govern::{PublishError, RestoreError};
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::layout;
-use crate::model::number::Version;
 use crate::program::configured::ConfiguredError;
 use crate::recover::{RebuildError, RecoverError, Refused, Unreliable};
 use crate::review::Barred;
 use crate::search::{QueryError, SearchError};
 use crate::txn::UncommittedFile;
 use crate::txn::expect::{ExpectError, Mismatch, Moved};
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout;
+use crate::values::model::number::Version;
+use crate::values::words::count;
 use crate::vault::history::NOT_SPARSE;
-use crate::words::count;
 
 /// How many lines of a list a failure has.
 const MOST: usize = 20;

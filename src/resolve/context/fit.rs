@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use super::Reason;
 use crate::graph::order::needed;
-use crate::model::id::DocumentId;
 use crate::resolve::Ranking;
 use crate::resolve::portion::{Frame, Portion};
 use crate::resolve::repeated::Passages;
+use crate::values::model::id::DocumentId;
 
 /// What becomes of a text.
 #[derive(Debug)]

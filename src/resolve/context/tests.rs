@@ -8,11 +8,11 @@ use super::fit::needs;
 use super::*;
 use crate::chain::history::{Entry, EntryState, Forget, TextStorage};
 use crate::document::{Document, hidden};
-use crate::model::number::Version;
 use crate::resolve::Served;
 use crate::resolve::plan::{Cut, Found};
 use crate::resolve::provenance::Provenance;
 use crate::uri::Uri;
+use crate::values::model::number::Version;
 
 /// A document as a test describes it.
 #[derive(Clone, Debug)]

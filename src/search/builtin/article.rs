@@ -7,11 +7,11 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use tantivy::{Index, Term};
 
 use crate::document::obsidian::Markup;
-use crate::model::digest::Digest;
-use crate::model::tag::Tag;
 use crate::resolve::Served;
 use crate::search::units;
 use crate::search::words::Words;
+use crate::values::model::digest::Digest;
+use crate::values::model::tag::Tag;
 
 /// The name that the schema knows our words by.
 const WORDS: &str = "ctx";

@@ -21,10 +21,10 @@ use super::article;
 use super::segment::{self, Totals};
 use super::{Builtin, Ready};
 use crate::checkpoint::fault::LogError;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
 use crate::store;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
 
 pub(super) const FOLDER: &str = "search";
 /// The file that names the generation. Its format changes with everything that makes an index

@@ -23,9 +23,9 @@ use tantivy::{Index, IndexWriter};
 
 use super::{Backend, Proposals, Query, SearchError};
 use crate::checkpoint::fault::LogError;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
 use crate::resolve::Snapshot;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
 
 use article::{Article, Fields, Mark, mark};
 use cache::BuildError;

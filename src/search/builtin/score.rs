@@ -303,8 +303,8 @@ mod tests {
     use super::super::segment::segments;
     use super::super::{Ready, fill, near};
     use super::*;
-    use crate::model::id::DocumentId;
     use crate::search::words::folded;
+    use crate::values::model::id::DocumentId;
 
     type Vault = BTreeMap<DocumentId, Article>;
 

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{Call, Places};
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
 use crate::report::check::{CheckReport, CheckedReport, CurrentReport, Standing};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{Need, Served, Snapshot};
 use crate::uri::{Class, Uri};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
 
 /// What it takes to answer.
 pub(crate) const NEED: Need = Need::Versions;

@@ -8,10 +8,10 @@ use crate::document::edit::{Edit, EditError};
 use crate::document::frontmatter::NodeType;
 use crate::document::text::BOM;
 use crate::govern::{Draft, DraftRequest, Mode, Upon};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::tag::Tag;
 use crate::report::failure::Failure;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::tag::Tag;
 use crate::vault::Vault;
 
 /// Returns true if a body has nothing to read.

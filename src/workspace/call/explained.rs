@@ -10,13 +10,13 @@ use crate::chain::replay;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::govern::review;
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
-use crate::model::number::Version;
 use crate::report::advice::difference::{Difference, HowToMerge};
 use crate::report::failure::{Compared, Failure};
 use crate::resolve::Snapshot;
 use crate::uri::Class;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::number::Version;
 use crate::vault::Vault;
 use crate::workspace::version::{any_text_of, check_name, check_text, recorded, text_of};
 

@@ -9,16 +9,16 @@ use crate::chain::history::Entry;
 use crate::chain::history::History;
 use crate::chain::replay;
 use crate::chain::walk::Walk;
-use crate::model::id::DocumentId;
-#[cfg(feature = "mcp")]
-use crate::model::number::CheckpointNumber;
-use crate::model::number::Version;
-#[cfg(feature = "mcp")]
-use crate::model::principal::PrincipalKey;
 use crate::report::failure::Failure;
 use crate::report::history::HistoryReport;
 use crate::resolve::seals::Seals;
 use crate::resolve::{Need, Snapshot};
+use crate::values::model::id::DocumentId;
+#[cfg(feature = "mcp")]
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::number::Version;
+#[cfg(feature = "mcp")]
+use crate::values::model::principal::PrincipalKey;
 use crate::vault::Vault;
 use crate::workspace::version::{check_name, check_text};
 

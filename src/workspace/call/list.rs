@@ -4,14 +4,14 @@ use rayon::prelude::*;
 
 use super::{Call, Places};
 use crate::audit::Traced;
-#[cfg(feature = "mcp")]
-use crate::model::digest::Digest;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::resolve::ListReport;
 use crate::resolve::{Need, Resolution, Served, Snapshot};
 use crate::search::{self, Snippet};
 use crate::uri::Class;
+#[cfg(feature = "mcp")]
+use crate::values::model::digest::Digest;
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
 use crate::workspace::ask::{Asked, Query};

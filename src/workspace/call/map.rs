@@ -2,13 +2,13 @@
 
 use super::{Call, Places};
 use crate::audit::Traced;
-use crate::model::id::DocumentId;
-use crate::model::layout;
 use crate::report::failure::Failure;
 use crate::report::map::{Extent, MapReport};
 use crate::resolve::overview::Overview;
 use crate::resolve::packs::Packs;
 use crate::resolve::{Need, Served, Snapshot, Withheld};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout;
 use crate::workspace::moment::Moment;
 
 /// What it takes to answer.

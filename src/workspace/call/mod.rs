@@ -52,11 +52,11 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::govern;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::trust::{self, HeadError};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::Vault;
 
 /// A vault and its checkpoints, as a question reads them.

@@ -1,13 +1,13 @@
 //! What of a vault has a name that may be read by it: a page of its documents and packs.
 
 use super::{Call, Places};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::resolve::packs::SealedPack;
 use crate::resolve::{Known, Listed, Need, Snapshot};
 use crate::uri::Uri;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
 
 /// What it takes to answer: an index makes it cheap, so that one is made.
 pub(crate) const NEED: Need = Need::Fields;

@@ -2,14 +2,14 @@
 
 use super::{Call, Places};
 use crate::graph::walk::Walk;
-#[cfg(feature = "mcp")]
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::graph::NeighborsReport;
 use crate::resolve::{Around, Need, Snapshot};
-use crate::words::nearest_name;
+#[cfg(feature = "mcp")]
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::words::nearest_name;
 use crate::workspace::moment::Moment;
 
 /// What it takes to answer.

@@ -1,10 +1,10 @@
 //! The packs that a checkpoint seals.
 
 use super::{Call, Places};
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::resolve::packs::Packs;
 use crate::resolve::{Need, Snapshot};
+use crate::values::model::number::CheckpointNumber;
 
 /// What it takes to answer.
 pub(crate) const NEED: Need = Need::Fields;

@@ -3,14 +3,14 @@
 use super::{Call, Places};
 use crate::evidence::submission::Submitted;
 use crate::govern::review::{self, Queue};
-#[cfg(feature = "mcp")]
-use crate::model::digest::Digest;
-use crate::model::number::Version;
-use crate::model::principal::Principal;
 use crate::report::failure::Failure;
 use crate::report::review::QueueReport;
 use crate::resolve::Need;
 use crate::uri::Class;
+#[cfg(feature = "mcp")]
+use crate::values::model::digest::Digest;
+use crate::values::model::number::Version;
+use crate::values::model::principal::Principal;
 use crate::vault::Vault;
 
 /// What it takes to list what awaits a decision.

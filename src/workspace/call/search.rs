@@ -2,13 +2,13 @@
 
 use super::{Call, Places};
 use crate::audit::Traced;
-use crate::model::digest::Digest;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::report::search::SearchReport;
 use crate::resolve::{Need, Snapshot};
 use crate::search::{self, Answer, Query};
 use crate::uri::Class;
+use crate::values::model::digest::Digest;
+use crate::values::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::workspace::search::{Answered, OnSlow, ask};
 

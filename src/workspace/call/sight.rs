@@ -1,10 +1,10 @@
 //! Whether what a principal may read of a vault is as it was.
 
 use super::{Call, Places};
-use crate::model::digest::Digest;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::resolve::{Need, Snapshot};
+use crate::values::model::digest::Digest;
+use crate::values::model::number::CheckpointNumber;
 use crate::workspace::name::of_uri;
 
 /// What it takes to answer.

@@ -4,13 +4,13 @@
 use super::{Call, Note};
 use crate::document::frontmatter::NodeType;
 use crate::govern::Mode;
-use crate::model::id::DocumentId;
 use crate::report::Spell;
 use crate::report::event::EventReport;
 use crate::report::failure::{Code, Failure};
 use crate::report::staging::{StagedListReport, StagedPromoteReport, StagedReport};
 use crate::resolve::{Need, Snapshot};
 use crate::staging::{StagedName, parse_name};
+use crate::values::model::id::DocumentId;
 use crate::vault::Vault;
 use crate::workspace::argument::{node_type, tags};
 use crate::workspace::source::no_source;
@@ -52,7 +52,7 @@ pub(crate) struct Promoting<'p> {
 /// It is none.
 pub(crate) fn staged_name(text: &str) -> Result<StagedName, Failure> {
     parse_name(text).map_err(|why| {
-        let text = crate::model::visible::shown(text).into_owned();
+        let text = crate::values::model::visible::shown(text).into_owned();
         Failure::new(Code::Usage, format!("`{text}` names no staged entry: {why}"))
     })
 }

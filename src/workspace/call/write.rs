@@ -10,13 +10,13 @@ use crate::govern::review::{self, ReviewError, Submission};
 use crate::govern::{
     Draft, Mode, NewDocument, Outcome, PublishError, Refusal, Request, Upon, Which,
 };
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
 use crate::stewards::Role;
 use crate::txn::expect::Expect;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 use crate::vault::Vault;
 use crate::workspace::governance::is_governed;
 use crate::workspace::version::{published, recorded, text_of};
@@ -296,7 +296,8 @@ impl Call<'_> {
                 let (me, _) = self.workspace.principal(vault.root(), None)?;
                 let about = review::about(vault, id, &me).ok();
                 let pending = about.and_then(|about| about.waiting.track.pending);
-                let is_mine = |by: &str| crate::model::principal::PrincipalKey::of(by) == me.key();
+                let is_mine =
+                    |by: &str| crate::values::model::principal::PrincipalKey::of(by) == me.key();
                 pending.filter(|one| is_mine(&one.by)).map(|one| one.text).ok_or(why)
             }
         }

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::audit::{Change, Event, Line, Logs, StagedStep, changes};
-use crate::model::id::DocumentId;
-use crate::model::layout::AUDIT_DIR;
-use crate::model::timestamp::Timestamp;
 use crate::recover::CompletedAct;
 use crate::report::failure::Failure;
 use crate::staging::{self, Act, ActKind, Acting, Chains, EntryRef, LineKind, StagedName};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::AUDIT_DIR;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::lock::WriteLock;

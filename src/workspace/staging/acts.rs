@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::view::{Access, InForce, Judged, chains_of, judged};
 use crate::audit::StagedStep;
 use crate::index::staged::{Answering, KnownEntry, Sharing};
-use crate::model::hint::{Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::layout::STAGING_CHAINS;
-use crate::model::principal::Principal;
-use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
     Act, ActKind, EntryRef, MOST_ACTS, Staged, StagedEntry, StagedName, StagingError, Unfinished,
     remove_payloads,
 };
 use crate::stewards::Role;
+use crate::values::model::hint::{Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::STAGING_CHAINS;
+use crate::values::model::principal::Principal;
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
 

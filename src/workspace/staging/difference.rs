@@ -3,10 +3,10 @@
 use super::view::{Content, StagedView, lines_of};
 use crate::chain::diff::print_between;
 use crate::document::Document;
-use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::staging::{Canonical, PartChange, StagedEntry, changes, json};
+use crate::values::model::id::DocumentId;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
 

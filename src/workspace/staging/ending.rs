@@ -5,9 +5,6 @@ use std::collections::BTreeSet;
 use super::acts::{Desk, refuse_promoted};
 use super::view::{InForce, Judged, chains_of, judged};
 use crate::index::staged::{KnownEntry, Sharing};
-use crate::model::digest::Digest;
-use crate::model::layout::{LOCAL_DIR, RECOVERED, limit};
-use crate::model::timestamp::Timestamp;
 use crate::recover::CompletedAct;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
@@ -15,6 +12,9 @@ use crate::staging::{
     read_payload, remove_payloads,
 };
 use crate::stewards::Role;
+use crate::values::model::digest::Digest;
+use crate::values::model::layout::{LOCAL_DIR, RECOVERED, limit};
+use crate::values::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::outside;
 use crate::workspace::Workspace;

@@ -13,11 +13,6 @@ use crate::govern::review::rules_in_force;
 use crate::index::staged::{
     Answering, KnownEntry, Sharing, Wanted, answering, principal_key, session_key,
 };
-use crate::model::digest::Digest;
-use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
-use crate::model::principal::{Principal, PrincipalKey};
 use crate::policy::ActJudge;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot};
@@ -28,6 +23,11 @@ use crate::staging::{
 };
 use crate::stewards::Role;
 use crate::trust;
+use crate::values::model::digest::Digest;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::vault::Vault;
 use crate::workspace::Workspace;
 use crate::workspace::version::any_text_of;

@@ -11,9 +11,9 @@ use super::versions::Versions;
 use super::{Files, Item, Kind, Verdict, not_proved};
 use crate::checkpoint::record::Searched;
 use crate::checkpoint::state::Mark;
-use crate::model::id::DocumentId;
-use crate::model::number::{CheckpointNumber, Version};
 use crate::policy::{InForce, Sealings};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The approvals of the versions of a bundle.
 pub(super) struct Approvals<'b> {

@@ -23,7 +23,7 @@ use super::manifest::{
 };
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::audit::{HeadRef, Line};
-use crate::model::digest::Digest;
+use crate::values::model::digest::Digest;
 use approvals::Approvals;
 use lines::Lines;
 use log::Log;

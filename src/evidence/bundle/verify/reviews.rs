@@ -11,11 +11,11 @@ use crate::chain::history::{Entry, EntryState, TextStorage};
 use crate::document::Document;
 use crate::document::frontmatter::Status;
 use crate::document::review::ReviewFields;
-use crate::model::digest::{Digest, Sink as _};
-use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::review::{Reviewed, Versions};
 use crate::staging::StagedName;
+use crate::values::model::digest::{Digest, Sink as _};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 
 /// A review has no more entries: a hundred approvals, and what they are of.
 const MOST_ENTRIES: usize = 128;

@@ -11,12 +11,12 @@ use super::stewards::Stewards;
 use super::versions::Versions;
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
 use crate::audit::{Text, WriterId};
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
 use crate::staging::{
     ActKind, Canonical, Chain, Chains, Ended, LineKind, Staged, StagedEntry, StagedLine, StagedName,
 };
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
 
 /// No line of a staging chain is longer.
 const MAX_LINE: usize = 16 << 20;

@@ -13,13 +13,13 @@ use super::{Files, Judged, Verdict, contradicted, not_proved};
 use crate::audit;
 use crate::document::Document;
 use crate::document::obsidian::Markup;
-use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
-use crate::model::tag::Tag;
 use crate::policy::{File, InForce, Mode};
 use crate::resolve::provenance::Settings;
 use crate::review::Rules;
 use crate::stewards::{self, Role};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::tag::Tag;
 use crate::vault::config::Config;
 
 /// What a checkpoint says about every document; or why that is not proved.

@@ -15,13 +15,13 @@ use crate::audit::{Part, Text};
 use crate::chain::history::Entry;
 use crate::document::Document;
 use crate::document::obsidian::Markup;
-use crate::model::digest::Digest;
-use crate::model::id::DocumentId;
 use crate::pack;
 use crate::resolve::provenance::written;
 use crate::resolve::ranges::Ranges;
 use crate::review::Reviewed;
 use crate::uri::is_staged;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
 
 /// No more bytes are hashed; equal texts of a version are hashed once. So a small bundle, whose lines
 /// name a long text very often, does not hold a verifier.

@@ -13,10 +13,10 @@ use crate::chain::history::{Entry, EntryState, TextStorage};
 use crate::chain::replay::Replay;
 use crate::chain::vouched::self_described;
 use crate::checkpoint::state::Mark;
-use crate::model::id::DocumentId;
-use crate::model::layout::limit;
 use crate::review::Reviewed;
 use crate::staging::StagedName;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
 
 /// The versions of a bundle, and what was proved of them.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::mcp::consent::quoted;
 use crate::report::submission::{ChangedLine, SubmissionReport};
-use crate::words::{beginning, count};
-use crate::yaml::{self, Dialect, Value};
+use crate::values::words::{beginning, count};
+use crate::values::yaml::{self, Dialect, Value};
 
 /// Maximum number of changes that are shown: the first, some of the middle, and the last.
 const MOST: usize = 20;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::model::visible::shown;
+use crate::values::model::visible::shown;
 
 /// The most steps that the searches of one command for nearest names take together: one for each
 /// candidate, and one for each pair of characters that is compared (SEL-32).

@@ -129,7 +129,7 @@ pub(crate) fn double_quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::{Dialect, parse};
+    use crate::values::yaml::{Dialect, parse};
     use proptest::prelude::*;
 
     fn ours(yaml: &str) -> String {

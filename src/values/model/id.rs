@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
-use crate::model::emoji::without_joiners;
-use crate::model::governance::GovernanceFile;
-use crate::model::layout;
-use crate::model::number::Version;
-use crate::model::visible::{Invisible, without_invisible};
+use crate::values::model::emoji::without_joiners;
+use crate::values::model::governance::GovernanceFile;
+use crate::values::model::layout;
+use crate::values::model::number::Version;
+use crate::values::model::visible::{Invisible, without_invisible};
 
 /// The longest id in bytes.
 pub const MAX_ID_BYTES: usize = 512;

@@ -9,7 +9,7 @@ const JOINERS: [char; 2] = ['\u{fe0f}', '\u{200d}'];
 
 /// The sequences in byte order.
 static SEQUENCES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let lines = include_str!("../../spec/emoji-sequences.txt").lines();
+    let lines = include_str!("../../../spec/emoji-sequences.txt").lines();
     let code_point = |hex| u32::from_str_radix(hex, 16).ok().and_then(char::from_u32);
     let lines = lines.filter(|line| !line.starts_with('#'));
     let mut all: Vec<String> =

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::model::id::fold_case;
-use crate::model::visible::{Invisible, without_invisible};
+use crate::values::model::id::fold_case;
+use crate::values::model::visible::{Invisible, without_invisible};
 
 /// A principal, usually an e-mail address: not empty, at most 256 bytes, no control or invisible
 /// character and no `:`, because the chain hash joins fields with it.

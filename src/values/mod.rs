@@ -1,0 +1,7 @@
+//! Values, their spelling, and the codes of what is said about them.
+
+pub mod codes;
+pub mod model;
+pub(crate) mod torn;
+pub(crate) mod words;
+pub mod yaml;
