@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use contextnest::vault::disk::{Change, Overseer, Verdict};
+use contextnest::files::vault::disk::{Change, Overseer, Verdict};
 
 /// A change that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]

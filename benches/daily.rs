@@ -23,8 +23,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use contextnest::checkpoint::log::Log;
+use contextnest::files::vault::Vault;
 use contextnest::model::number::CheckpointNumber;
-use contextnest::vault::Vault;
 
 use process::{
     Options, Result, cache_of, command, ctx, files_below, head, median, median_of, ms, output,

@@ -24,9 +24,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use contextnest::files::vault::{Vault, outside};
 use contextnest::resolve::{CheckpointSource, Need, QueryPlan, Snapshot};
 use contextnest::selector::parse;
-use contextnest::vault::{Vault, outside};
 
 use process::{
     Options, Result, cache_of, ctx, head, median, median_of, ms, output, peak_memory, row, timed,

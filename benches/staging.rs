@@ -28,11 +28,11 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use contextnest::audit::Labels;
+use contextnest::files::vault::Vault;
+use contextnest::files::vault::outside::{self, StateFolder};
 use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::model::timestamp::Timestamp;
 use contextnest::staging::{Hydrated, stage};
-use contextnest::vault::Vault;
-use contextnest::vault::outside::{self, StateFolder};
 
 use process::{Options, Result, command, ctx, head, median, ms, output, row, settle, timed, us};
 

@@ -48,6 +48,8 @@
 //! file of the vault.
 
 #[doc(hidden)]
+pub mod files;
+#[doc(hidden)]
 pub mod values;
 pub use values::model;
 #[doc(hidden)]
@@ -78,7 +80,6 @@ pub use mcp::message::outcome as mcp_message;
 #[doc(hidden)]
 pub mod pack;
 mod policy;
-mod program;
 mod recover;
 pub mod report;
 #[doc(hidden)]
@@ -95,15 +96,12 @@ mod starter;
 mod status;
 #[doc(hidden)]
 pub mod stewards;
-mod store;
 #[doc(hidden)]
 pub mod trust;
 #[doc(hidden)]
 pub mod txn;
 #[doc(hidden)]
 pub mod uri;
-#[doc(hidden)]
-pub mod vault;
 #[doc(hidden)]
 pub mod verify;
 pub mod workspace;

@@ -26,6 +26,13 @@ use crate::document::obsidian::Markup;
 use crate::document::validate::{Criteria, Problem, Severity, problems};
 use crate::document::validity::Validity;
 use crate::document::{Document, Format, Unreadable, utf8};
+use crate::files::vault::Vault;
+use crate::files::vault::config::{Config, Layout};
+use crate::files::vault::copies::copied;
+use crate::files::vault::federation::Authorities;
+use crate::files::vault::files::{FileError, Stamp};
+use crate::files::vault::left_out::{LeftOut, Reason};
+use crate::files::vault::walk::WalkedFiles;
 use crate::pack;
 use crate::stewards;
 use crate::uri::Uri;
@@ -36,13 +43,6 @@ use crate::values::model::tag::Tag;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::words::nearest_name;
 use crate::values::yaml;
-use crate::vault::Vault;
-use crate::vault::config::{Config, Layout};
-use crate::vault::copies::copied;
-use crate::vault::federation::Authorities;
-use crate::vault::files::{FileError, Stamp};
-use crate::vault::left_out::{LeftOut, Reason};
-use crate::vault::walk::WalkedFiles;
 
 /// A live document.
 #[derive(Debug)]

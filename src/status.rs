@@ -22,6 +22,9 @@ use crate::document::stamp::left_behind;
 use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::document::validate::{Problem, Severity};
+use crate::files::vault::Vault;
+use crate::files::vault::copies::copied;
+use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::live::{self, LiveFile};
 use crate::resolve::{Served, Snapshot, Withheld};
 use crate::txn::expect::Expect;
@@ -30,9 +33,6 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::copies::copied;
-use crate::vault::left_out::{LeftOut, Reason};
 
 use seen::{Comparison, Seen, SeenFolder};
 

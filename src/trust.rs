@@ -14,10 +14,10 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
 
 pub use heads::{
     Memory, TrustedHead, TrustedHeads, advance, all, forget, forget_everywhere, is_trusted,

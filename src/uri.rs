@@ -17,11 +17,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode, utf8_percent_
 
 pub use error::UriError;
 
+use crate::files::vault::federation::{Authorities, Owner};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::tag::Tag;
 use crate::values::yaml::canonical_number;
-use crate::vault::federation::{Authorities, Owner};
 
 use path::{Path, decode};
 
@@ -434,7 +434,7 @@ mod tests {
         ) {
             let namespace = if has_name { "namespace: home\n" } else { "" };
             let config = format!("{namespace}federation: federated\nregistry: {{acme: /a}}\n");
-            let names = crate::vault::config::Config::parse(&config).unwrap().authorities;
+            let names = crate::files::vault::config::Config::parse(&config).unwrap().authorities;
             let id: DocumentId = id.parse().unwrap();
             match Uri::document(id.clone()).within(&names) {
                 Some(uri) => {

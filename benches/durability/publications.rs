@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use contextnest::vault::Vault;
-use contextnest::vault::disk::Disk;
+use contextnest::files::vault::Vault;
+use contextnest::files::vault::disk::Disk;
 
 use crate::changes::{Made, Op, Recorder, Slow};
 use crate::floor::Floor;

@@ -6,7 +6,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use contextnest::vault::Vault;
+use contextnest::files::vault::Vault;
 
 use crate::corpus::Draw;
 use crate::place::{Beside, Place};

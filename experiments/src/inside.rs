@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use contextnest::cli::{Streams, World, run};
+use contextnest::files::vault::disk::Disk;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::vault::disk::Disk;
 use contextnest::workspace::Environment;
 use contextnest::workspace::git::GitError;
 use serde_json::Value;

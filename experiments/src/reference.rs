@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use contextnest::chain::replay;
 use contextnest::chain::vouched;
+use contextnest::files::vault::Vault;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::vault::Vault;
 use serde_yaml::Value;
 
 use crate::corpus::Draw;

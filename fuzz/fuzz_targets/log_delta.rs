@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use contextnest::vault::config::LogForm;
+use contextnest::files::vault::config::LogForm;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| contextnest_fuzz::check_log(LogForm::Delta, bytes));

@@ -5,9 +5,9 @@ pub mod bundle;
 pub mod input;
 pub mod vault;
 
+use contextnest::files::vault::config::{Config, LogForm};
+use contextnest::files::vault::federation::Authorities;
 use contextnest::model::number::CheckpointNumber;
-use contextnest::vault::config::{Config, LogForm};
-use contextnest::vault::federation::Authorities;
 
 /// The names of vaults that URIs and selectors are read with: none, and some of each kind.
 pub fn authorities() -> [Authorities; 2] {

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use contextnest::audit::Recorder;
 use contextnest::chain::replay;
 use contextnest::checkpoint::log::Log;
+use contextnest::files::vault::Vault;
+use contextnest::files::vault::config::LogForm;
 use contextnest::govern::{Author, Mode, Request, Which, publish, retire};
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::vault::Vault;
-use contextnest::vault::config::LogForm;
 
 /// Files by their paths in a vault.
 pub type Tree = BTreeMap<String, Vec<u8>>;

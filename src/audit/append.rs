@@ -10,9 +10,9 @@ use super::event::Event;
 use super::folder::Folder;
 use super::line::{Request, TraceId, genesis};
 use super::place::Place;
+use crate::files::vault::disk::Disk;
 use crate::journal::{End, FULL, Random, WriterId, last_line};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::disk::Disk;
 
 /// Why nothing was recorded.
 #[derive(Debug, thiserror::Error)]
@@ -129,8 +129,8 @@ mod tests {
     use crate::audit::{
         Access, Arguments, Labels, Line, Logs, MAX_DOCUMENTS, Output, Text, Verified,
     };
+    use crate::files::vault::outside::{self, StateFolder};
     use crate::values::model::digest::Digest;
-    use crate::vault::outside::{self, StateFolder};
 
     /// An answer with so many documents.
     fn answer(documents: usize) -> Event {

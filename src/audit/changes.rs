@@ -18,6 +18,12 @@ use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::{Bound, Mark};
+use crate::files::vault::Vault;
+use crate::files::vault::audit::{Audit, Queries};
+use crate::files::vault::config::Config;
+use crate::files::vault::files::{FileError, Files};
+use crate::files::vault::outside::{self, StateFolder};
+use crate::files::vault::write::TornLine;
 use crate::journal::{
     self, End, FilesByWriter, Journal, LastLines, Random, Seat, Tail, Tails, WriterId,
 };
@@ -27,12 +33,6 @@ use crate::values::model::id::{DocumentId, IdError};
 use crate::values::model::layout::{self, AUDIT_DIR};
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::audit::{Audit, Queries};
-use crate::vault::config::Config;
-use crate::vault::files::{FileError, Files};
-use crate::vault::outside::{self, StateFolder};
-use crate::vault::write::TornLine;
 
 /// Who changes a vault, as the change log says it.
 #[derive(Clone, Debug)]

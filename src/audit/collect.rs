@@ -18,9 +18,9 @@ use super::end::end_of_line;
 use super::fault::{Fault, FaultKind};
 use super::find::begin_of;
 use super::line::{Line, genesis};
+use crate::files::vault::{lock, outside};
 use crate::journal::{End, WriterId, files_in, last_line};
 use crate::values::model::layout;
-use crate::vault::{lock, outside};
 
 /// No file of a log is longer: no line follows from 64 MiB on.
 const MAX_FILE: u64 = 1 << 30;

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::blocks::LogFile;
+use crate::files::vault::disk::Disk;
+use crate::files::vault::files::{FileError, Files};
+use crate::files::vault::lock;
+use crate::files::vault::outside;
+use crate::files::vault::write::Written;
 use crate::journal::{FULL, FilesByWriter, by_writer};
 use crate::values::model::layout::{self, ACCESS_DIR, AUDIT_DIR};
-use crate::vault::disk::Disk;
-use crate::vault::files::{FileError, Files};
-use crate::vault::lock;
-use crate::vault::outside;
-use crate::vault::write::Written;
 
 /// No file of a log in a vault is longer: it gets no line from [`FULL`] on.
 const MAX_FILE: u64 = 4 * FULL;

@@ -13,8 +13,8 @@ use super::find::begin_of;
 use super::folder::Folder;
 use super::line::Line;
 use super::sight::Sight;
+use crate::files::vault::Vault;
 use crate::journal::{WriterId, last_line};
-use crate::vault::Vault;
 
 /// A place in each file of a folder of logs.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use super::change::{Change, Hold};
 use super::event::Event;
 use super::filter::Filter;
 use super::line::Line;
-use crate::vault::disk::Disk;
-use crate::vault::outside;
+use crate::files::vault::disk::Disk;
+use crate::files::vault::outside;
 
 /// The version of the form of a file.
 const FORM: u64 = 1;

@@ -12,14 +12,14 @@ use super::change::LostLines;
 use super::cut::Cuts;
 use super::fault::{Fault, FaultKind};
 use super::find::Standing;
+use crate::files::vault::Vault;
+use crate::files::vault::history::{Commits, History};
+use crate::files::vault::outside;
 use crate::journal::{End, Last, LastLines, Tails, WriterId};
 use crate::trust::{self, Memory};
 use crate::values::model::layout::{ACCESS_DIR, AUDIT_DIR};
 use crate::values::model::visible::shown;
 use crate::values::words::count;
-use crate::vault::Vault;
-use crate::vault::history::{Commits, History};
-use crate::vault::outside;
 
 /// What is known of a log in the vault, and where that is kept.
 pub(crate) struct Known {

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use super::folder::Folder;
 use super::line::genesis;
+use crate::files::vault::files::Files;
+use crate::files::vault::lock;
+use crate::files::vault::outside::{self, StateFolder};
 use crate::journal::{End, Last, LastLines, Random, WriterId};
-use crate::vault::files::Files;
-use crate::vault::lock;
-use crate::vault::outside::{self, StateFolder};
 
 /// The folder of access logs in our folder of the user's directory of state.
 const FOLDER: &str = "audit";

@@ -19,10 +19,10 @@ use super::find::begin_of;
 use super::folder::Folder;
 use super::hold::Holds;
 use super::line::Line;
+use crate::files::vault::disk::Disk;
+use crate::files::vault::lock;
 use crate::journal::{LastLines, WriterId};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::disk::Disk;
-use crate::vault::lock;
 
 /// How many bytes are copied at once.
 const PIECE: usize = 256 << 10;

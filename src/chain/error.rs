@@ -3,12 +3,12 @@
 use super::diff;
 use super::history::{ChainGap, Fault, HistoryError};
 use crate::document::Unreadable;
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::{DocumentId, IdError};
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
 
 /// Why a version cannot be vouched for.
 #[derive(Debug, thiserror::Error)]

@@ -9,11 +9,11 @@ use super::history::{Entry, Forget, History, TextStorage};
 use super::preimage::chain_hash;
 use crate::document::Unreadable;
 use crate::document::text::{is_normal, normalise, normalised, split};
+use crate::files::vault::files::{FileError, Files};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
-use crate::vault::files::{FileError, Files};
 
 /// A place that histories are read from, with the texts that they name: a vault, or a bundle.
 pub(crate) trait Histories: std::fmt::Debug + Sync {

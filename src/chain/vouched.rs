@@ -8,10 +8,10 @@ use crate::document::Document;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
 use crate::document::review::{ReviewEdit, ReviewFields};
+use crate::files::vault::files::Files;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::files::Files;
 
 /// A version that the chain vouches for, with what the log says of it.
 #[derive(Clone, Debug)]

@@ -9,12 +9,12 @@ use super::log::Log;
 use super::state::{Bound, Mark, PublishedSet};
 use super::{codec, maps};
 use crate::chain::replay;
+use crate::files::vault::config::LogForm;
+use crate::files::vault::files::{Files, Stamp};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::config::LogForm;
-use crate::vault::files::{Files, Stamp};
 
 /// A log without fault.
 #[derive(Clone, Debug)]

@@ -1,11 +1,11 @@
 //! What can be wrong with a log, and with one entry of it.
 
+use crate::files::vault::files::FileError;
 use crate::values::model::digest::{Digest, DigestError};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::torn;
-use crate::vault::files::FileError;
 
 /// What is wrong with the files of a log beyond single entries, or strange about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

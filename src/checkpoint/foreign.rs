@@ -15,11 +15,11 @@ use super::state::Mark;
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, History};
 use crate::chain::{replay, vouched};
+use crate::files::vault::config::{Config, LogForm};
+use crate::files::vault::files::Files;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::config::{Config, LogForm};
-use crate::vault::files::Files;
 
 /// The foreign part of a log (CKPT-40): the checkpoints before the first strict one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

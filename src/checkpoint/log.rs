@@ -8,12 +8,12 @@ use super::codec::{self, Decoded, End, form_of, path_of};
 use super::event::Checkpoint;
 use super::fault::{Diagnosis, Duplicate, EntryFault, LogError};
 use super::foreign::Foreign;
+use crate::files::vault::Vault;
+use crate::files::vault::config::LogForm;
+use crate::files::vault::files::{FileError, Stamp};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{self, limit};
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::Vault;
-use crate::vault::config::LogForm;
-use crate::vault::files::{FileError, Stamp};
 
 /// A checkpoint log.
 #[derive(Clone, Debug)]

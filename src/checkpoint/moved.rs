@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use super::state::PublishedSet;
 use crate::chain::history::History;
 use crate::chain::replay;
+use crate::files::vault::files::Files;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
-use crate::vault::files::Files;
 
 /// The documents whose histories are missing, by the chain hash of the version that is sealed.
 pub(crate) struct MissingHistories(HashMap<Digest, DocumentId>);

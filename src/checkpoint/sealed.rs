@@ -4,8 +4,8 @@ use super::state::PublishedSet;
 use crate::chain::error::ChainError;
 use crate::chain::replay;
 use crate::chain::vouched;
+use crate::files::vault::Vault;
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 
 /// The verified text that a checkpoint seals of an artifact.
 pub(crate) fn sealed_text(

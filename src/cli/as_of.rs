@@ -1,10 +1,10 @@
 //! `--at`, of every verb that answers as of a checkpoint.
 
 use super::session::Session;
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::resolve::CheckpointSource;
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::Vault;
 use crate::workspace::moment::Moment;
 
 /// Reads the number of a checkpoint: `3`, or `@3`, as reports write it.

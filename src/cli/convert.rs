@@ -5,13 +5,13 @@ use super::session::Session;
 use super::{Acting, Answer, event, progress, recover};
 use crate::audit::{Change, HeadRef};
 use crate::convert::{Converted, Request, convert};
+use crate::files::vault::Vault;
+use crate::files::vault::config::LogForm;
 use crate::govern::Mode;
 use crate::report::checkpoint::ConvertReport;
 use crate::report::failure::Failure;
 use crate::trust;
 use crate::values::words::count;
-use crate::vault::Vault;
-use crate::vault::config::LogForm;
 use crate::workspace::head;
 
 /// Convert the checkpoint log to the other form

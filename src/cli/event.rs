@@ -10,6 +10,7 @@ use super::{Answer, recover};
 use crate::chain::diff::print_between;
 use crate::document::links::Written;
 use crate::document::validate::{Problem, Severity};
+use crate::files::vault::left_out::LeftOut;
 use crate::govern::{Outcome, RECORD_CHANGE, review};
 use crate::live::gathered::{Gathered, REPEATED};
 use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
@@ -21,7 +22,6 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::words::count;
-use crate::vault::left_out::LeftOut;
 
 /// Prints an event, done or only planned, and says how the verb ends.
 pub(super) fn print<'o, R: Report>(

@@ -4,10 +4,10 @@ use super::Answer;
 use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::{shown, table};
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::report::history::{LatestReport, VersionReport};
 use crate::resolve::Snapshot;
-use crate::vault::Vault;
 use crate::workspace::call::history;
 
 /// List the versions of a document, each verified, or the latest of all

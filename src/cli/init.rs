@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Locking};
+use crate::files::vault::config::{FrontmatterMode, Layout};
 use crate::report::failure::Failure;
 use crate::report::vault::FormatterReport;
 use crate::starter::Starter;
 use crate::values::words::count;
-use crate::vault::config::{FrontmatterMode, Layout};
 use crate::workspace::formatters;
 use crate::workspace::init::InitRequest;
 

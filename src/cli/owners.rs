@@ -7,6 +7,7 @@ use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, steward};
+use crate::files::vault::Vault;
 use crate::govern::review::access;
 use crate::report::access::{AccessReport, PrincipalReport, RoleReport};
 use crate::report::failure::Failure;
@@ -17,7 +18,6 @@ use crate::stewards::{Stewards, Stewardship};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::words::count;
-use crate::vault::Vault;
 
 /// Show who governs which documents, and the load of each reviewer
 ///

@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 
 use super::session::Session;
 use super::ui::{PATIENCE, PAUSE};
-use crate::vault::Vault;
+use crate::files::vault::Vault;
 
 /// Does some work in a thread and shows on a terminal how far it is.
 pub(super) fn watch<T: Send>(

@@ -5,13 +5,13 @@ use super::session::Session;
 use super::ui::{first, shown, table};
 use super::{Answer, Locking};
 use crate::audit::Change;
+use crate::files::vault::history::NOT_SPARSE;
 use crate::recover::{Lost, Recovery, Request, recover};
 use crate::report::failure::Failure;
 use crate::report::recover::{RecoverReport, kind, recorded_by};
 use crate::txn::{Recovered, UncommittedFile};
 use crate::values::model::layout;
 use crate::values::words::count;
-use crate::vault::history::NOT_SPARSE;
 
 /// Clean up after an interrupted command and report what is lost
 ///

@@ -8,11 +8,11 @@ use super::session::Session;
 use super::trace::{LogPlace, labelled, naming, note_pruned, of_writer, trace_id, warn_of};
 use super::ui::shown;
 use crate::audit::{FaultKind, Line};
+use crate::files::vault::Vault;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{ReplayOutputReport, ReplayedRow};
 use crate::resolve::{CheckpointSource, Need};
 use crate::values::words::count;
-use crate::vault::Vault;
 use crate::workspace::call::replay::{Made, Replayed, lines};
 
 /// Make the texts of an access again, and compare them with the log

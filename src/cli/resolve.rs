@@ -8,6 +8,7 @@ use super::as_of::AsOf;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, document};
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::report::resolve::{Detail, ExplainReport};
 use crate::resolve::Explained;
@@ -15,7 +16,6 @@ use crate::resolve::context::{Context, Reason};
 use crate::resolve::portion::Portion;
 use crate::resolve::tokens::Tokenizer;
 use crate::values::words::count;
-use crate::vault::Vault;
 use crate::workspace::ask::Asked;
 use crate::workspace::call::resolve::Resolved;
 

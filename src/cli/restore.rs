@@ -7,6 +7,7 @@ use super::ui::shown;
 use super::{Answer, Locking};
 use crate::audit::{Part, Text, Traced};
 use crate::chain::replay;
+use crate::files::vault::Vault;
 use crate::govern::{self, RestoreError, RestoreRequest, RestoredFile};
 use crate::report::failure::{Code, Failure};
 use crate::report::restore::{RestoreReport, RestoredReport};
@@ -16,7 +17,6 @@ use crate::txn::Live;
 use crate::uri::Class;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
-use crate::vault::Vault;
 use crate::workspace::version::{check_name, check_text, failed, number, recorded};
 
 /// Write the text of a version into the live file; publish nothing

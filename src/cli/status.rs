@@ -9,6 +9,7 @@ use super::session::Session;
 use super::ui::{Ui, shown};
 use crate::checkpoint::fault::LogError;
 use crate::document::validate::{Problem, Severity};
+use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::govern::PublishError;
 use crate::govern::review::awaiting::Awaiting;
 use crate::govern::review::due::Due;
@@ -22,7 +23,6 @@ use crate::stewards::Scope;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::words::count;
-use crate::vault::left_out::{LeftOut, Reason};
 use crate::workspace::former::name_moves;
 use crate::workspace::places::Places;
 

@@ -17,12 +17,12 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, groups};
 use crate::audit::{Fault, Filter, Follower, Logs, Sight};
+use crate::files::vault::Vault;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::TraceRow;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::words::count;
-use crate::vault::Vault;
 use crate::workspace::call::Note;
 use crate::workspace::recording::{GivenLabels, of_log};
 pub(super) use crate::workspace::traces::{

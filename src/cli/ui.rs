@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 use super::World;
 use super::color::{Paint, is_colored};
 use super::failure;
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::report::{self, Report, Spell};
 pub(super) use crate::values::model::visible::shown;
 use crate::values::model::visible::{escaped, is_plain, steers, steers_text};
-use crate::vault::Vault;
 use crate::workspace::governance::asks_for_reviews;
 
 /// What the two output streams are connected to.

@@ -8,6 +8,10 @@
 
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
+use crate::files::vault::Vault;
+use crate::files::vault::config::{Config, FrontmatterMode, LogForm};
+use crate::files::vault::files::FileError;
+use crate::files::vault::setting::Setting;
 use crate::govern::{self, Author, Mode, Outcome, PublishError};
 use crate::recover;
 use crate::trust;
@@ -15,10 +19,6 @@ use crate::txn::expect::{self, Expect};
 use crate::txn::{self, Recovered};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::Vault;
-use crate::vault::config::{Config, FrontmatterMode, LogForm};
-use crate::vault::files::FileError;
-use crate::vault::setting::Setting;
 use crate::verify::{self, Class, Finding};
 
 /// What a conversion is asked to do.

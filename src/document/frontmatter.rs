@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use super::not_for_use;
 use super::obsidian::Markup;
 use super::validity::{Validity, is_one_of};
+use crate::files::vault::audit;
 use crate::values::model::name::is_name;
 use crate::values::model::number::Version;
 use crate::values::model::stage::StagePolicy;
 use crate::values::model::tag::Tag;
 use crate::values::model::transport::Transport;
 use crate::values::yaml::{Node, Value};
-use crate::vault::audit;
 
 /// What a document is for. Nine words have a meaning here (paper, Table 1; `skill` is ours); each other
 /// word is a type that a selector can ask for, and is treated as [`NodeType::Document`].

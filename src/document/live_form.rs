@@ -11,9 +11,9 @@ use super::review;
 use super::text::normalise;
 use super::validate::{OURS, has_our_four};
 use super::{Document, Format};
+use crate::files::vault::config::FrontmatterMode;
 use crate::values::model::layout::limit;
 use crate::values::yaml::Node;
-use crate::vault::config::FrontmatterMode;
 
 /// The field of `metadata` that keeps the frontmatter of a file which publishing does not edit: its
 /// first lines, up to the body, in normal form.

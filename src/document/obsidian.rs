@@ -17,10 +17,10 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::frontmatter::Frontmatter;
 use super::sections::Section;
+use crate::files::vault::config::{Config, Layout};
 use crate::values::model::id::fold;
 use crate::values::model::tag::{Tag, TagError};
 use crate::values::yaml::{Node, Value};
-use crate::vault::config::{Config, Layout};
 
 /// How the texts of a vault are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

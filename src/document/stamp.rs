@@ -12,12 +12,12 @@ use crate::document::review::{self, Action, ReviewEdit, ReviewFields, ReviewStat
 use crate::document::text::normalise;
 use crate::document::validate::{Foreign, derived_title, foreign_values};
 use crate::document::{Document, other};
+use crate::files::vault::config::FrontmatterMode;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::yaml::Node;
 use crate::values::yaml::edit::{entry, has_more, has_more_within};
-use crate::vault::config::FrontmatterMode;
 
 /// The values that do not follow from the text itself.
 #[derive(Clone, Debug)]

@@ -15,6 +15,7 @@ use super::second_block::{SecondBlock, second_block, without_attributes};
 use super::text::{BOM, normalise};
 use super::validity;
 use super::{Document, Format};
+use crate::files::vault::config::{FrontmatterMode, Server};
 use crate::uri::{Target, Uri};
 use crate::values::model::digest::Digest;
 use crate::values::model::stage::StagePolicy;
@@ -22,7 +23,6 @@ use crate::values::model::transport::Transport;
 use crate::values::model::visible::{Invisible, without_invisible};
 use crate::values::words::{misspelled, nearest};
 use crate::values::yaml::Node;
-use crate::vault::config::{FrontmatterMode, Server};
 
 /// The longest title, in characters.
 pub const MAX_TITLE: usize = 200;

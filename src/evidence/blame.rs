@@ -15,6 +15,7 @@ use crate::chain::history::{Entry, EntryState, History, Slot, TextStorage};
 use crate::chain::walk::{Recomputed, Walk};
 use crate::document::review::ReviewFields;
 use crate::document::sections::Section;
+use crate::files::vault::files::Files;
 use crate::resolve::Served;
 use crate::resolve::provenance::written;
 use crate::review::Reviewed;
@@ -22,7 +23,6 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::files::Files;
 
 /// The lines of a text with the versions that they come from.
 #[derive(Debug)]

@@ -15,14 +15,14 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::record::Searched;
 use crate::checkpoint::state::Mark;
 use crate::document::review::{ReviewFields, ReviewState};
+use crate::files::vault::Vault;
+use crate::files::vault::files::Files;
 use crate::policy::Sealings;
 use crate::review::Reviewed;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::files::Files;
 
 /// What an event did to an artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

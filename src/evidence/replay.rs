@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::staged::{StagedTexts, staged_uri};
 use crate::audit::{Event, Line, Part, Text};
+use crate::files::vault::Vault;
 use crate::pack;
 use crate::resolve::ranges::Ranges;
 use crate::resolve::{CheckpointSource, Served, Snapshot};
@@ -12,7 +13,6 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 
 /// What a comparison gave.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use super::replay::Outcome;
 use crate::audit::{Hydration, Request, Text};
+use crate::files::vault::Vault;
 use crate::staging::{Chains, FoundPayload, StagedEntry, StagedName, parse_name, read_payload};
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 
 /// Why nothing is said of an entry that is not there, or that the reader may not see.
 pub(crate) const UNSEEN: &str = "you may see no such staged entry";

@@ -9,13 +9,13 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::record::Searched;
 use crate::derived;
+use crate::files::vault::Vault;
 use crate::index;
 use crate::policy::Sealings;
 use crate::trust::{self, Head};
 use crate::txn::StepFailure;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
-use crate::vault::Vault;
 
 /// A commit that its steps follow.
 pub(super) struct Commit<'c> {

@@ -22,6 +22,10 @@ use crate::document::stamp::{self, Stage, Stamp};
 use crate::document::text::{is_normal, normalise};
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
+use crate::files::vault::files::FileError;
+use crate::files::vault::history::NOT_SPARSE;
+use crate::files::vault::left_out::Reason;
+use crate::files::vault::replace::Fingerprint;
 use crate::live;
 use crate::trust::EventKey;
 use crate::txn::stale;
@@ -34,10 +38,6 @@ use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::yaml::emit;
-use crate::vault::files::FileError;
-use crate::vault::history::NOT_SPARSE;
-use crate::vault::left_out::Reason;
-use crate::vault::replace::Fingerprint;
 
 /// What became of a candidate.
 pub(super) enum Prepared {

@@ -5,9 +5,9 @@ use super::PublishError;
 use super::transaction::Transaction;
 use crate::audit::{Recorder, changes};
 use crate::checkpoint::state::Bound;
+use crate::files::vault::config::Config;
 use crate::staging;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::config::Config;
 
 /// What the checkpoint of an event binds.
 #[derive(Clone, Copy, Debug, Default)]

@@ -9,6 +9,9 @@ use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
+use crate::files::vault::Vault;
+use crate::files::vault::replace::Fingerprint;
+use crate::files::vault::write::Written;
 use crate::live;
 use crate::stewards::Role;
 use crate::txn::Live;
@@ -18,9 +21,6 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
-use crate::vault::Vault;
-use crate::vault::replace::Fingerprint;
-use crate::vault::write::Written;
 
 /// What a draft is to take the place of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,6 +12,11 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::Mark;
 use crate::document::text::{BOM, normalise};
 use crate::document::utf8;
+use crate::files::vault::config::Config;
+use crate::files::vault::copies::copied;
+use crate::files::vault::left_out::{LeftOut, Reason};
+use crate::files::vault::replace::Fingerprint;
+use crate::files::vault::{OpenError, Vault};
 use crate::live;
 use crate::policy::{self, File, TextInForce};
 use crate::txn::{Change, Item, Live, Step};
@@ -19,11 +24,6 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{AUDIT_DIR, limit};
 use crate::values::model::number::Version;
-use crate::vault::config::Config;
-use crate::vault::copies::copied;
-use crate::vault::left_out::{LeftOut, Reason};
-use crate::vault::replace::Fingerprint;
-use crate::vault::{OpenError, Vault};
 
 /// What became of a governance file.
 pub(super) enum Governed {

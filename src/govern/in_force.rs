@@ -5,15 +5,15 @@ use super::governance::{Includes, config_in_force};
 use super::{Author, Gate, PublishError};
 use crate::audit::{Line, Recorder};
 use crate::checkpoint::chronicle::Chronicle;
+use crate::files::vault::Vault;
+use crate::files::vault::config::Config;
+use crate::files::vault::review::Reads;
 use crate::policy::{self, File, Mode};
 use crate::resolve::Snapshot;
 use crate::review::Rules;
 use crate::stewards;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::Vault;
-use crate::vault::config::Config;
-use crate::vault::review::Reads;
 
 /// What is in force before an event.
 #[derive(Debug)]

@@ -17,6 +17,9 @@ use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
+use crate::files::vault::Vault;
+use crate::files::vault::left_out::{LeftOut, Reason};
+use crate::files::vault::replace::Fingerprint;
 use crate::live;
 use crate::live::inbound::{Becomes, FixedLinks, Leaving};
 use crate::txn::{Change, Item, Live};
@@ -25,9 +28,6 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
-use crate::vault::left_out::{LeftOut, Reason};
-use crate::vault::replace::Fingerprint;
 
 /// Gives a published document another id, as one event.
 ///

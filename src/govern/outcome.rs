@@ -6,15 +6,15 @@ use super::review;
 use crate::checkpoint::event::Checkpoint;
 use crate::document::edit::EditError;
 use crate::document::validate::{Problem, Severity};
+use crate::files::vault::config::FrontmatterMode;
+use crate::files::vault::left_out::LeftOut;
+use crate::files::vault::replace::Fingerprint;
 use crate::live::inbound::{FixedLinks, FoundLinks, RelativeLink};
 use crate::stewards::Stuck;
 use crate::txn::{Committed, Item, Live, Recovered};
 use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::config::FrontmatterMode;
-use crate::vault::left_out::LeftOut;
-use crate::vault::replace::Fingerprint;
 
 /// Why one document cannot be part of an event.
 #[derive(Clone, Debug)]

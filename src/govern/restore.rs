@@ -17,15 +17,15 @@ use crate::document::live_form::LiveForm;
 use crate::document::stamp::left_behind;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
+use crate::files::vault::lock::{LockError, WriteLock};
+use crate::files::vault::replace::Fingerprint;
 use crate::trust::{self, HeadError};
 use crate::txn::{Beyond, Live, commit};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
-use crate::vault::lock::{LockError, WriteLock};
-use crate::vault::replace::Fingerprint;
 
 /// What is to be restored, and how.
 #[derive(Clone, Debug)]

@@ -10,13 +10,13 @@ use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::edit::Edit;
 use crate::document::stamp::retired_live;
 use crate::document::utf8;
+use crate::files::vault::Vault;
+use crate::files::vault::left_out::{LeftOut, Reason};
+use crate::files::vault::replace::Fingerprint;
 use crate::live::inbound::Leaving;
 use crate::txn::{Change, Item, Live};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
-use crate::vault::Vault;
-use crate::vault::left_out::{LeftOut, Reason};
-use crate::vault::replace::Fingerprint;
 
 /// Retires documents as one event. Their files may be gone.
 ///

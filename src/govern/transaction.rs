@@ -19,6 +19,9 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::moved::MissingHistories;
 use crate::checkpoint::state::{Bound, Mark, PublishedSet};
 use crate::document::{Document, utf8};
+use crate::files::vault::Vault;
+use crate::files::vault::config::FrontmatterMode;
+use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::live;
 use crate::live::inbound::{Leaving, LinksTo};
 use crate::resolve::Snapshot;
@@ -32,9 +35,6 @@ use crate::values::model::id::{DocumentId, fold, folder_of};
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::config::FrontmatterMode;
-use crate::vault::left_out::{LeftOut, Reason};
 
 /// A head this far ahead of the clock stops a publication.
 const MAX_AHEAD_MILLIS: i64 = 24 * 3_600_000;

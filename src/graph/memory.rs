@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::{Catalog, Mention, name_key, resolve};
 use crate::document::links::{LinkKind, LinkTarget, Names, site_targets};
+use crate::files::vault::site::SiteLinks;
 use crate::values::model::id::{DocumentId, fold};
-use crate::vault::site::SiteLinks;
 
 /// The documents of one checkpoint with what they mention.
 #[derive(Clone, Debug, Default)]

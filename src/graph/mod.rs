@@ -19,8 +19,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::document::links::{Link, LinkKind, LinkTarget, Names, last_segment, site_targets};
+use crate::files::vault::site::SiteLinks;
 use crate::values::model::id::{DocumentId, fold};
-use crate::vault::site::SiteLinks;
 
 /// What a document says about another one, whether or not that one exists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -104,10 +104,10 @@ fn edges_of<C: Catalog>(
 mod tests {
     use super::*;
     use crate::document::links::LinkTarget;
+    use crate::files::vault::site::SiteLinks;
     use crate::graph::memory::Memory;
     use crate::graph::rank::hubs;
     use crate::graph::{Mention, edges};
-    use crate::vault::site::SiteLinks;
     use proptest::prelude::*;
 
     fn id(text: &str) -> DocumentId {

@@ -26,11 +26,11 @@ use crate::checkpoint::fault::Damaged;
 use crate::checkpoint::maps;
 use crate::checkpoint::record::Searched;
 use crate::document::obsidian::Additions;
+use crate::files::vault::Vault;
 use crate::policy::Sealings;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::vault::Vault;
 
 /// A segment is merged with the one before it unless that is so many times as long.
 const RATIO: u32 = 4;

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::codec::path_of;
 use crate::checkpoint::fault::Damaged;
-use crate::store::{Cache, Current};
+use crate::files::store::{Cache, Current};
+use crate::files::vault::Vault;
+use crate::files::vault::config::LogForm;
+use crate::files::vault::files::Stamp;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::Vault;
-use crate::vault::config::LogForm;
-use crate::vault::files::Stamp;
 
 /// How the name of a segment ends.
 pub(super) const SEGMENT: &str = ".segment";

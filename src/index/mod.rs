@@ -36,13 +36,13 @@ use crate::checkpoint::event::Event;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::document::links::LinkKind;
 use crate::document::obsidian::Markup;
+use crate::files::vault::Vault;
+use crate::files::vault::config::LogForm;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::tag::Tag;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::config::LogForm;
 
 use manifest::Manifest;
 use row::{Contents, Row, Term};

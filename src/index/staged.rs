@@ -21,11 +21,11 @@ pub(crate) use row::{principal_key, session_key};
 
 use crate::audit::WriterId;
 use crate::checkpoint::state::Mark;
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
 use crate::staging::{Chains, SeenChain, StagedName, damaged_sources};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
 
 use chains::NotOpened;
 use chosen::Ledger;

@@ -10,6 +10,7 @@ use crate::audit::Recorder;
 use crate::chain::replay;
 use crate::checkpoint::event::Event;
 use crate::checkpoint::log::Log;
+use crate::files::vault::Vault;
 use crate::govern::{self, Author, Mode, Request, Which};
 use crate::graph::walk::{Direction, Walk};
 use crate::resolve::seals;
@@ -20,7 +21,6 @@ use crate::selector::parse;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 
 /// What one step does to a vault.
 #[derive(Clone, Debug)]

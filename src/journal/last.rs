@@ -11,8 +11,8 @@ use std::path::Path;
 use super::end::End;
 use super::tails::Tail;
 use super::writer::WriterId;
+use crate::files::vault::outside::{self, StateFolder};
 use crate::values::yaml::canonical_number;
-use crate::vault::outside::{self, StateFolder};
 
 /// The file in a vault's folder of state.
 const NAME: &str = "accesses-in-vault";

@@ -3,9 +3,9 @@
 use super::end::{End, last_line};
 use super::tails::{Tail, Tails};
 use super::writer::{FULL, Random, WriterId};
+use crate::files::vault::files::{FileError, Files};
+use crate::files::vault::write::{TornLine, Written};
 use crate::values::model::layout;
-use crate::vault::files::{FileError, Files};
-use crate::vault::write::{TornLine, Written};
 
 /// Maximum number of lines after the one that was written last.
 pub(crate) const MOST_AFTER: usize = 4096;

@@ -5,11 +5,11 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use super::writer::WriterId;
+use crate::files::vault::disk::Disk;
+use crate::files::vault::outside;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::yaml::canonical_number;
-use crate::vault::disk::Disk;
-use crate::vault::outside;
 
 /// More than any file of ours has.
 const LIMIT: u64 = 64 << 10;

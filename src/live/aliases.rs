@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use super::read as read_file;
 use crate::document::links::Names;
 use crate::document::obsidian::Markup;
+use crate::files::vault::Vault;
 use crate::values::model::id::{DocumentId, fold};
-use crate::vault::Vault;
 
 /// Each of some documents that has a live file, with its other names; none where the configuration
 /// gives documents no such names. Reads the files.

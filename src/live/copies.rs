@@ -1,11 +1,11 @@
 //! Copies of documents that sync programs, merge tools and people leave beside them
-//! (`spec/document.md`, section 9). The names are in [`crate::vault::copies`].
+//! (`spec/document.md`, section 9). The names are in [`crate::files::vault::copies`].
 
 use super::linked::warning;
 use crate::document::validate::Problem;
 use crate::document::{Document, utf8};
-use crate::vault::Vault;
-use crate::vault::copies::{COMPARED, copied, is_near, likely_original};
+use crate::files::vault::Vault;
+use crate::files::vault::copies::{COMPARED, copied, is_near, likely_original};
 
 /// The code of the warning.
 pub(crate) const CODE: &str = "copy";

@@ -5,8 +5,8 @@ use super::LiveFile;
 use super::linked::warning;
 use crate::document::obsidian::Markup;
 use crate::document::validate::Problem;
+use crate::files::vault::Vault;
 use crate::values::model::tag::TagError;
-use crate::vault::Vault;
 
 /// The hashtags of a live document that select nothing, each name once, in the order of the text.
 pub(crate) fn problems(vault: &Vault, file: &LiveFile) -> Vec<Problem> {

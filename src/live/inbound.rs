@@ -13,11 +13,11 @@ use super::targets::{Documents, Targets};
 use super::{LiveFile, aliases, parse, read};
 use crate::document::links::{self, Goal, Link, LinkTarget, Moves, Retargeted, Written};
 use crate::document::{Document, utf8};
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
 use crate::uri::Target;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{self, limit};
-use crate::vault::Vault;
-use crate::vault::files::FileError;
 
 /// One link to a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

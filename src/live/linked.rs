@@ -22,12 +22,12 @@ use crate::document::links::{
 use crate::document::obsidian::Markup;
 use crate::document::sections::{anchors, has_section};
 use crate::document::validate::{Problem, Severity};
+use crate::files::vault::Vault;
+use crate::files::vault::site::SiteLinks;
 use crate::graph::{name_key, order};
 use crate::values::model::id::{DocumentId, fold};
 use crate::values::model::layout;
 use crate::values::words::Nearest;
-use crate::vault::Vault;
-use crate::vault::site::SiteLinks;
 
 /// The documents of the head.
 pub trait Published {

@@ -10,6 +10,7 @@ use super::{LiveFile, all_tagged};
 use crate::document::obsidian::{Markup, TagSet};
 use crate::document::sections::anchors;
 use crate::document::utf8;
+use crate::files::vault::Vault;
 use crate::pack::{self, Pack, PackProblem, Placed, ProblemKind, Reading};
 use crate::selector::documents::Drafts;
 use crate::selector::{Atom, Expr, Node, Term, eval};
@@ -17,7 +18,6 @@ use crate::uri::{Target, Uri};
 use crate::values::model::layout::limit;
 use crate::values::model::tag::Tag;
 use crate::values::words::Nearest;
-use crate::vault::Vault;
 
 /// A live pack file.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use rmcp::model::ProgressNotificationParam;
 use rmcp::service::{RequestContext, RoleServer};
 use tokio::time::sleep;
 
-use crate::vault::progress::Stage;
+use crate::files::vault::progress::Stage;
 use crate::workspace::call::work::Work;
 
 /// The time between two notifications.

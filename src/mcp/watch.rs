@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::sync::watch::{Receiver, Sender};
 
+use crate::files::vault::files::Stamp;
 use crate::values::model::layout::{DELTA_LOG, FULL_LOG};
-use crate::vault::files::Stamp;
 
 /// The time between two looks.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{Pack, PackProblem, Placed, ProblemKind};
 use crate::document::frontmatter::NodeType;
+use crate::files::vault::federation::Authorities;
 use crate::selector::{self, Selector, Term};
 use crate::uri::{Target, Uri};
 use crate::values::model::id::DocumentId;
@@ -12,7 +13,6 @@ use crate::values::model::name::{MAX_NAME_BYTES, is_name};
 use crate::values::model::visible::Invisible;
 use crate::values::words::nearest;
 use crate::values::yaml::{self, Dialect, Node};
-use crate::vault::federation::Authorities;
 
 /// How a text begins that is a URI, right or wrong, and not the id of a document.
 const SCHEME: &str = "contextnest:";

@@ -49,8 +49,8 @@ fn line(out: &mut String, key: &str, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::vault::federation::Authorities;
     use crate::pack::read;
-    use crate::vault::federation::Authorities;
     use proptest::prelude::*;
 
     proptest! {

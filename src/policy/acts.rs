@@ -10,13 +10,13 @@ use crate::chain::walk::Walk;
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::Document;
+use crate::files::vault::files::Files;
 use crate::staging::{ActKind, JudgedAct, StagedEntry, Standing, VoidAct};
 use crate::stewards::Role;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::files::Files;
 
 /// Judges acts by what a sound log says.
 pub(crate) struct ActJudge<'j, 'l> {

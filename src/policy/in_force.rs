@@ -11,6 +11,8 @@ use crate::chain::vouched;
 use crate::chain::walk::Walk;
 use crate::checkpoint::record::{Record, Records};
 use crate::checkpoint::state::Mark;
+use crate::files::vault::config::Config;
+use crate::files::vault::files::Files;
 use crate::review::{Fault, Rules};
 use crate::stewards::{self, Basis, Stewards};
 use crate::values::model::digest::Digest;
@@ -18,8 +20,6 @@ use crate::values::model::governance::GovernanceFile;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::config::Config;
-use crate::vault::files::Files;
 
 /// The rules in force at every checkpoint of a log.
 ///

@@ -14,12 +14,12 @@ use crate::chain::walk::Walk;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::log::Log;
 use crate::checkpoint::record::Record;
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
 use crate::policy::InForce;
 use crate::review::{Reviewed, fields_of, is_act};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
 
 /// What shows that a vault was governed, where no checkpoint of a log says so.
 ///

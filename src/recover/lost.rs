@@ -8,11 +8,11 @@ use crate::chain::replay;
 use crate::chain::walk::Walk;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
+use crate::files::vault::Vault;
+use crate::files::vault::history::Gone;
 use crate::trust;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
-use crate::vault::history::Gone;
 
 use crate::txn::uncommitted;
 

@@ -14,14 +14,14 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::log::Log;
 use crate::checkpoint::maps;
 use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
 use crate::trust::{self, EventKey, TrustedHeads};
 use crate::txn::uncommitted;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
 
 use super::governed::forgotten;
 use super::unapproved::{Unapproved, unapproved};

@@ -9,6 +9,9 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::moved::MissingHistories;
 use crate::derived::{self, Followed};
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
+use crate::files::vault::lock::LockError;
 use crate::govern::review;
 use crate::staging;
 use crate::trust::{self, Head, HeadError};
@@ -17,9 +20,6 @@ use crate::txn::{self, CleanupPlan, Recovered, Scope, Uncleared, UncommittedFile
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::vault::Vault;
-use crate::vault::files::FileError;
-use crate::vault::lock::LockError;
 
 /// What a recovery is asked to do.
 #[derive(Debug)]

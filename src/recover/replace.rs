@@ -6,17 +6,17 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::codec::path_of;
 use crate::checkpoint::fault::{Duplicate, LogError};
 use crate::checkpoint::log::Log;
+use crate::files::vault::Vault;
+use crate::files::vault::config::LogForm;
+use crate::files::vault::files::FileError;
+use crate::files::vault::lock::LockError;
+use crate::files::vault::write::Written;
 use crate::trust::{self, Head, HeadError, TrustError};
 use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::keep;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::limit;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::config::LogForm;
-use crate::vault::files::FileError;
-use crate::vault::lock::LockError;
-use crate::vault::write::Written;
 
 /// What a rebuild is asked to do.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 
 use crate::checkpoint::log::Log;
 use crate::checkpoint::rebuild::Recorded;
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
 use crate::verify::{self, Code, Finding};
 
 /// A version that no approval vouches for, and why.

@@ -11,6 +11,10 @@ use crate::checkpoint::fault::LogError;
 use crate::derived::DerivedError;
 use crate::document::sections::UnknownAnchor;
 use crate::evidence::blame::Unverified;
+use crate::files::vault::files::FileError;
+use crate::files::vault::history::NOT_SPARSE;
+use crate::files::vault::lock::LockError;
+use crate::files::vault::{OpenError, Vault};
 use crate::resolve::checkout::CheckoutError;
 use crate::resolve::packs::PackError;
 use crate::resolve::plan::{PlanError, PlanFault};
@@ -23,10 +27,6 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::{DocumentId, IdError};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::words::nearest;
-use crate::vault::files::FileError;
-use crate::vault::history::NOT_SPARSE;
-use crate::vault::lock::LockError;
-use crate::vault::{OpenError, Vault};
 use std::io::ErrorKind;
 
 /// How a command is told who acts or reads.

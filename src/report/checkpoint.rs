@@ -9,12 +9,12 @@ use super::verify::FindingReport;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::convert::Converted;
+use crate::files::vault::config::LogForm;
 use crate::govern::Outcome;
 use crate::recover::{Replacement, Unapproved};
 use crate::resolve::Snapshot;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::vault::config::LogForm;
 
 /// A checkpoint by itself.
 #[derive(Debug, Serialize)]

@@ -6,14 +6,14 @@ use super::checkpoint::CheckpointReport;
 use super::problem::{FileProblems, ProblemReport};
 use super::recover::RecoveredReport;
 use super::{Report, Spell};
+use crate::files::vault::config::FrontmatterMode;
+use crate::files::vault::left_out::LeftOut;
 use crate::govern::{Outcome, Recased, Unapprovable};
 use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::txn::{Change, Item, Step, StepFailure};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::config::FrontmatterMode;
-use crate::vault::left_out::LeftOut;
 
 /// What an event did, or would do.
 #[derive(Debug, Serialize)]
@@ -345,7 +345,7 @@ impl<'e> From<&'e RelativeLink> for RelativeReport<'e> {
     }
 }
 
-fn reason(why: &crate::vault::files::FileError) -> String {
+fn reason(why: &crate::files::vault::files::FileError) -> String {
     why.to_string()
 }
 

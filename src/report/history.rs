@@ -9,11 +9,11 @@ use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, EntryState, History, TextStorage};
 use crate::chain::walk::Walk;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::files::vault::files::Files;
 use crate::resolve::seals::Seals;
 use crate::review::{self, Reviewed, StepKind, Track};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::vault::files::Files;
 
 /// The answer of `history`.
 #[derive(Debug, Serialize)]

@@ -8,13 +8,13 @@ use super::problem::ProblemReport;
 use super::review::QueuedReport;
 use super::{Report, Spell};
 use crate::derived::{Derived, Outcome};
+use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::govern::review::awaiting::Awaiting;
 use crate::status::{DocumentState, GovernanceState, Row, Status};
 use crate::stewards::Stuck;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::left_out::{LeftOut, Reason};
 
 /// The answer of `init`.
 #[derive(Debug, Serialize)]

@@ -10,13 +10,13 @@ use crate::chain::replay;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::record::Searched;
+use crate::files::vault::config::Config;
 use crate::policy::{File, Sealings, TextInForce};
 use crate::review::Track;
 use crate::selector::{Atom, Expr, StatusFilter};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::config::Config;
 
 /// The approvals of a checkpoint, judged when they are first asked for.
 #[derive(Debug, Default)]

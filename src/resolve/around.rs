@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::linked::Linked;
 use super::{Listed, Listing, Snapshot, Withheld, listing};
 use crate::checkpoint::fault::LogError;
+use crate::files::vault::site::SiteLinks;
 use crate::graph::Catalog;
 use crate::graph::walk::{Neighborhood, Walk, neighbors};
 use crate::index::{At, Damaged};
 use crate::values::model::id::DocumentId;
-use crate::vault::site::SiteLinks;
 
 /// What is around a document.
 #[derive(Debug, Default)]

@@ -9,10 +9,10 @@ use rayon::prelude::*;
 use super::{Snapshot, Withheld};
 use crate::audit::{Text, Traced};
 use crate::checkpoint::fault::LogError;
+use crate::files::vault::files::{FileError, Files};
+use crate::files::vault::write::Written;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
-use crate::vault::files::{FileError, Files};
-use crate::vault::write::Written;
 
 /// Why a checkpoint was not written out.
 #[derive(Debug, thiserror::Error)]

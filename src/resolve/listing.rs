@@ -7,11 +7,11 @@ use rayon::prelude::*;
 use super::{Served, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
 use crate::document::links::LinkKind;
+use crate::files::vault::site::SiteLinks;
 use crate::graph::memory::Memory;
 use crate::index::{At, Damaged, Metadata};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::site::SiteLinks;
 
 /// A published document.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use crate::chain::error::ChainError;
+use crate::files::vault::federation::{Authorities, TAKEN};
 use crate::pack::{self, Pack, PackProblem};
 use crate::uri::Uri;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::words::nearest_name;
-use crate::vault::federation::{Authorities, TAKEN};
 
 use super::{Snapshot, Withheld};
 

@@ -6,13 +6,13 @@ use crate::audit::Deciding;
 use crate::chain::history::{Entry, History};
 use crate::document::obsidian::Markup;
 use crate::document::review::ReviewFields;
+use crate::files::vault::config::Config;
+use crate::files::vault::files::Files;
 use crate::review::Reviewed;
 use crate::stewards::{self, Stewards};
 use crate::values::model::id::DocumentId;
 use crate::values::model::tag::Tag;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::config::Config;
-use crate::vault::files::Files;
 
 /// The milliseconds of a day.
 const DAY: u64 = 86_400_000;

@@ -17,6 +17,9 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
 use crate::document::obsidian::Markup;
+use crate::files::vault::Vault;
+use crate::files::vault::config::Config;
+use crate::files::vault::review::Reads;
 use crate::policy::{File, InForce, LostRules};
 use crate::review::Rules;
 use crate::stewards::{Scope, ScopeKind, Stewards, Stewardship};
@@ -24,9 +27,6 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::tag::Tag;
-use crate::vault::Vault;
-use crate::vault::config::Config;
-use crate::vault::review::Reads;
 
 /// Who reads, and what stewards allow.
 #[derive(Clone, Debug)]

@@ -6,11 +6,11 @@ use super::CheckpointSource;
 use crate::chain::history::History;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
+use crate::files::vault::Vault;
 use crate::index::Life;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 
 /// The first checkpoint that seals each version of an artifact; for a retirement, the one that
 /// removes the artifact.

@@ -11,14 +11,14 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::checkpoint::record::{Record, Removal, Seal};
 use crate::checkpoint::state::{Mark, PublishedSet};
+use crate::files::vault::Vault;
+use crate::files::vault::config::Config;
 use crate::index::{self, At, Damaged, Index, Life};
 use crate::trust::{self, HeadError};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::config::Config;
 
 /// What a vault's checkpoints are read from: the index where there is one, and the log, which is
 /// read when the index cannot answer.

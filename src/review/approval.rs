@@ -4,11 +4,11 @@ use super::track::{decision, fields_of};
 use crate::chain::history::{Entry, EntryState, History};
 use crate::chain::{replay, vouched};
 use crate::document::review::{Action, ReviewFields, ReviewState};
+use crate::files::vault::files::Files;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::files::Files;
 
 /// The review of a version that was published or retired by an approval (`spec/review.md`, REV-20).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use super::track::{StepKind, Track, fields_of};
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, History};
 use crate::chain::walk::Walk;
+use crate::files::vault::files::Files;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::files::Files;
 
 /// A submission at the time when it awaited a decision, and what became of it.
 #[derive(Clone, Debug)]

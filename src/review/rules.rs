@@ -2,12 +2,12 @@
 
 use crate::document::Document;
 use crate::document::obsidian::Markup;
+use crate::files::vault::config::{Config, FrontmatterMode};
+use crate::files::vault::federation::Authorities;
 use crate::stewards::{ReviewSettings, Role, Stewards};
 use crate::values::model::id::DocumentId;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::tag::Tag;
-use crate::vault::config::{Config, FrontmatterMode};
-use crate::vault::federation::Authorities;
 
 /// The rules in force before an event of a governed vault.
 #[derive(Clone, Debug, Default)]

@@ -13,12 +13,12 @@ use crate::document::Document;
 use crate::document::edit::Edit;
 use crate::document::review::{Action, ReviewEdit, ReviewFields, ReviewState};
 use crate::document::text::split;
+use crate::files::vault::files::Files;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::files::Files;
 
 /// The reviews of one artifact, up to a version.
 #[derive(Clone, Debug)]

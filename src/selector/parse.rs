@@ -9,11 +9,11 @@ use std::ops::Range;
 use super::ast::{Atom, Expr, Node, Selector, StatusFilter, Term, is_plain_name};
 use super::error::{ErrorKind, Feature, ParseError};
 use crate::document::frontmatter::NodeType;
+use crate::files::vault::federation::Authorities;
 use crate::uri::{Target, Uri};
 use crate::values::model::name;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::transport::Transport;
-use crate::vault::federation::Authorities;
 
 /// The longest selector in bytes.
 pub const MAX_SELECTOR_BYTES: usize = 8192;

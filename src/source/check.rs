@@ -6,10 +6,10 @@ use super::call::SourceCall;
 use super::order::{Lack, published_source};
 use crate::document::links::{self, LinkKind};
 use crate::document::validate::{Problem, Severity};
+use crate::files::vault::Vault;
 use crate::graph::order;
 use crate::resolve::{Served, Snapshot};
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 
 /// The problems of published sources, each with the id of its source, in their order.
 pub(crate) fn problems(

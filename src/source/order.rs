@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::call::SourceCall;
 use crate::chain::history::Entry;
 use crate::chain::replay;
+use crate::files::vault::Vault;
 use crate::graph::order;
 use crate::resolve::{Served, Snapshot};
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 
 /// Sources in hydration order.
 #[derive(Debug, Default)]

@@ -8,14 +8,14 @@ use super::chain::{self, path_of};
 use super::line::{LineKind, StagedLine, genesis};
 use super::tails;
 use crate::audit::LineFault;
+use crate::files::vault::Vault;
+use crate::files::vault::files::{FileError, Files};
+use crate::files::vault::lock::LockError;
+use crate::files::vault::write::TornLine;
 use crate::journal::{self, End, Journal, Random, Seat, Tail, WriterId};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::files::{FileError, Files};
-use crate::vault::lock::LockError;
-use crate::vault::write::TornLine;
 
 /// Why nothing was recorded in a chain.
 #[derive(Debug, thiserror::Error)]

@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use super::line::{StagedLine, genesis};
 use crate::audit::{Fault, FaultKind, Faults, LineFault, Standing};
+use crate::files::vault::files::{FileError, Files};
 use crate::journal::{End, FULL, WriterId};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::STAGING_CHAINS;
-use crate::vault::files::{FileError, Files};
 
 /// No chain is longer: a writer begins another one long before.
 pub(crate) const MAX_CHAIN: u64 = 4 * FULL;

@@ -8,11 +8,11 @@ use rayon::prelude::*;
 use super::chain::{MAX_CHAIN, path_of, walk};
 use super::line::StagedLine;
 use crate::checkpoint::state::Mark;
+use crate::files::vault::files::Files;
 use crate::journal::{MOST_AFTER, WriterId, last_line};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::files::Files;
 
 /// One event binds new ends of no more chains; further ones are for the next events. A folder may have any
 /// number of them, and the line of a checkpoint has a limited length.

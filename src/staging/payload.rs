@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
+use crate::files::vault::files::{FileError, Files};
+use crate::files::vault::write::Written;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::{STAGING_OBJECTS, limit};
-use crate::vault::files::{FileError, Files};
-use crate::vault::write::Written;
 
 /// So many payloads are removed one after another.
 const FEW: usize = 16;

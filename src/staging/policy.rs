@@ -1,8 +1,8 @@
 //! What is staged, and for how long (STAGE-9, STAGE-10).
 
+use crate::files::vault::staging::Staging;
 use crate::values::model::stage::StagePolicy;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::staging::Staging;
 
 /// Milliseconds of a day.
 const DAY: i64 = 24 * 60 * 60 * 1000;

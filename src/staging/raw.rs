@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::chain::{Chain, MAX_CHAIN, path_of};
 use super::line::StagedLine;
+use crate::files::vault::files::{FileError, Files};
 use crate::values::model::digest::Digest;
-use crate::vault::files::{FileError, Files};
 
 /// The bytes of the lines of a chain that have these hashes, without line ends, each with what it
 /// says. Of equal lines the first one counts.

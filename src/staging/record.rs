@@ -8,6 +8,7 @@ use super::payload;
 use super::policy::retention_until;
 use super::unfinished::Unfinished;
 use crate::audit::Labels;
+use crate::files::vault::Vault;
 use crate::journal::Random;
 use crate::uri::Uri;
 use crate::values::model::digest::Digest;
@@ -15,7 +16,6 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 
 /// What a source returned, and to whom.
 #[derive(Clone, Debug)]

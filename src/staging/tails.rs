@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use super::chain::Chains;
 use crate::audit::missing::{self, Known, Missing};
+use crate::files::vault::Vault;
+use crate::files::vault::outside::{self, StateFolder};
 use crate::journal::{Last, Tail, Tails};
 use crate::trust::{self, Memory};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::STAGING_CHAINS;
-use crate::vault::Vault;
-use crate::vault::outside::{self, StateFolder};
 
 /// The folder of these files in a vault's folder of state.
 const FOLDER: &str = "staging";

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::line::ActKind;
 use super::name::{StagedName, parse_name};
 use crate::audit::MAX_DOCUMENTS;
+use crate::files::vault::files::{FileError, Files};
+use crate::files::vault::write::Written;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{LOCAL_DIR, PROMOTING, STAGING_ACT, STAGING_UNFINISHED};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::files::{FileError, Files};
-use crate::vault::write::Written;
 
 /// Maximum length of a mark in bytes.
 const LIMIT: u64 = 64 << 10;

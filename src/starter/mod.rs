@@ -1,9 +1,9 @@
 //! What `ctx init` writes: the files that every vault has, and starters with real content.
 
+use crate::files::vault::audit::RETENTION;
+use crate::files::vault::config::{FrontmatterMode, Layout};
 use crate::values::model::layout;
 use crate::values::yaml::emit;
-use crate::vault::audit::RETENTION;
-use crate::vault::config::{FrontmatterMode, Layout};
 
 /// A set of documents to begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::document::Document;
     use crate::document::validate::{Criteria, problems};
-    use crate::vault::config::Config;
+    use crate::files::vault::config::Config;
 
     fn setting(layout: Layout) -> Setting {
         Setting { layout, readme: true, frontmatter: FrontmatterMode::Untouched }

@@ -3,8 +3,8 @@
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 
-use crate::vault::history::NOT_SPARSE;
-use crate::vault::left_out::Reason;
+use crate::files::vault::history::NOT_SPARSE;
+use crate::files::vault::left_out::Reason;
 
 use super::{DocumentState, GovernanceState, Row};
 

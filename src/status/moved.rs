@@ -10,10 +10,10 @@ use rayon::prelude::*;
 use crate::chain::replay;
 use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
+use crate::files::vault::Vault;
 use crate::live;
 use crate::resolve::{Served, Snapshot};
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 
 /// The missing documents of which one file has the content: the old id and the new one. `new` are the
 /// paths of files that the head does not hold.

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::files::store::{Cache, Current};
+use crate::files::vault::Vault;
+use crate::files::vault::files::{OpenFolder, Stamp};
 use crate::resolve::Snapshot;
-use crate::store::{Cache, Current};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{self, HISTORY};
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::files::{OpenFolder, Stamp};
 
 const FOLDER: &str = "status";
 /// The magic changes with everything that makes a comparison another one.
@@ -82,7 +82,7 @@ impl Seen {
         let setting = Setting {
             root: vault.root().as_os_str().as_encoded_bytes().to_vec(),
             config: *vault.config_digest()?.bytes(),
-            is_structured: vault.layout() == crate::vault::config::Layout::Structured,
+            is_structured: vault.layout() == crate::files::vault::config::Layout::Structured,
         };
         if !cache.make_private() {
             return None;

@@ -10,12 +10,12 @@ use proptest::prelude::*;
 use super::seen::Seen;
 use super::status;
 use crate::audit::Recorder;
+use crate::files::vault::Vault;
 use crate::govern::{self, Author, Mode, Request, Which};
 use crate::resolve::Snapshot;
 use crate::trust;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 
 const DOCUMENTS: [&str; 5] = ["nodes/a", "nodes/a/b", "nodes/deep/er/c", "sources/s", "root"];
 

@@ -4,6 +4,7 @@ use super::{
     Assignment, Group, ProblemKind, ReviewEntry, Role, Scope, ScopeKind, Stewards, StewardsProblem,
     Stewardship, Who,
 };
+use crate::files::vault::audit::days;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{CONFIG, CONTEXT, ENDING, STEWARDS, limit};
 use crate::values::model::principal::Principal;
@@ -11,7 +12,6 @@ use crate::values::model::tag::Tag;
 use crate::values::model::visible::steers;
 use crate::values::words::Nearest;
 use crate::values::yaml::{self, Dialect, Node};
-use crate::vault::audit::days;
 use std::collections::{BTreeMap, HashMap};
 
 /// The most assignments, members of groups and review entries of a file together.

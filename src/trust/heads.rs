@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use super::stored::{self, TrustError};
 use super::{Head, withdraw};
 use crate::checkpoint::codec::{form_of, path_of};
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
+use crate::files::vault::outside::{self, Mark, StateFolder};
+use crate::files::vault::write::Written;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
-use crate::vault::outside::{self, Mark, StateFolder};
-use crate::vault::write::Written;
 
 /// So many heads of commits that were checked out without a ref are kept of a vault.
 const MOST_DETACHED: usize = 64;

@@ -19,12 +19,12 @@ use super::Head;
 use super::heads;
 use super::stored::{self, StoredEnd};
 use crate::chain::history::Entry;
+use crate::files::vault::Vault;
+use crate::files::vault::disk::Disk;
+use crate::files::vault::outside::{self, StateFolder};
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::disk::Disk;
-use crate::vault::outside::{self, StateFolder};
 
 /// The file in a vault's folder of state.
 pub(super) const NAME: &str = "intent.json";

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::heads::TrustedHead;
 use super::{Hashes, Head, intent};
+use crate::files::vault::disk::Disk;
+use crate::files::vault::outside;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::disk::Disk;
-use crate::vault::outside;
 
 /// The file in a vault's folder of state.
 const NAME: &str = "head.json";

@@ -20,12 +20,12 @@ use crate::document::review::ReviewFields;
 use crate::document::stamp::{left_behind, moved_behind, retired_live};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
+use crate::files::vault::Vault;
+use crate::files::vault::config::{Config, FrontmatterMode};
+use crate::files::vault::replace::Fingerprint;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
-use crate::vault::config::{Config, FrontmatterMode};
-use crate::vault::replace::Fingerprint;
 
 /// The artifacts of the last event whose live files it did not bring up to date, and those that were
 /// edited since, if `edited` asks for them.

@@ -12,12 +12,12 @@ use crate::chain::replay;
 use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::foreign::Part;
+use crate::files::vault::Vault;
+use crate::files::vault::config::LogForm;
 use crate::policy::InForce;
 use crate::trust::{self, EventKey, Head};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
-use crate::vault::config::LogForm;
 
 /// Which entries may follow the sealed versions of a history.
 #[derive(Clone, Debug)]

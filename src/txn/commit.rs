@@ -12,14 +12,14 @@ use rayon::prelude::*;
 use super::hint;
 use super::item::{Item, Live};
 use crate::checkpoint::chronicle::Append;
+use crate::files::vault::Vault;
+use crate::files::vault::files::{FileError, Files};
+use crate::files::vault::progress::Stage;
+use crate::files::vault::replace::{Replacement, Staging};
+use crate::files::vault::write::Written;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::files::{FileError, Files};
-use crate::vault::progress::Stage;
-use crate::vault::replace::{Replacement, Staging};
-use crate::vault::write::Written;
 
 /// An event that is durable.
 #[derive(Debug, Default)]

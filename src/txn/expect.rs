@@ -5,10 +5,10 @@ use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::{Mark, PublishedSet};
+use crate::files::vault::Vault;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
 
 /// What a writer has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

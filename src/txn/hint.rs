@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::files::vault::files::{FileError, Files};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::files::{FileError, Files};
 
 /// The ids of some 200,000 documents. A longer one says only that a writer was interrupted.
 const LIMIT: u64 = 8 << 20;

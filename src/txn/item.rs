@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::document::dependent::Dependent;
 use crate::document::validate::Problem;
+use crate::files::vault::replace::Fingerprint;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::replace::Fingerprint;
 
 /// What an event does to an artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

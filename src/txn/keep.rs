@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::uncommitted::UncommittedFile;
+use crate::files::vault::files::{FileError, Files};
+use crate::files::vault::write::Written;
 use crate::values::model::layout;
-use crate::vault::files::{FileError, Files};
-use crate::vault::write::Written;
 
 /// How much is copied at once.
 const PIECE: usize = 8 << 20;

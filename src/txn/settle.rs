@@ -11,11 +11,11 @@ use super::{behind, beyond, hint, keep, uncommitted};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
+use crate::files::vault::write::Written;
 use crate::trust::{self, Head, HeadError};
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
-use crate::vault::write::Written;
 
 /// Why a writer could not begin.
 #[derive(Debug, thiserror::Error)]

@@ -10,13 +10,13 @@ use crate::document::frontmatter::Frontmatter;
 use crate::document::live_form::LiveForm;
 use crate::document::review::{ReviewFields, ReviewState};
 use crate::document::second_block::second_block;
+use crate::files::vault::config::FrontmatterMode;
+use crate::files::vault::files::Files;
 use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::config::FrontmatterMode;
-use crate::vault::files::Files;
 
 /// The version that an edit follows.
 pub(crate) struct Last<'a> {

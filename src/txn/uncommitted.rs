@@ -12,13 +12,13 @@ use crate::checkpoint::codec::path_of;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::checkpoint::sealed::sealed_text;
+use crate::files::vault::Vault;
+use crate::files::vault::config::{Config, LogForm};
+use crate::files::vault::files::Files;
 use crate::trust::EventKey;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
-use crate::vault::config::{Config, LogForm};
-use crate::vault::files::Files;
 
 /// What something is that a writer left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

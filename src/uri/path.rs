@@ -3,8 +3,8 @@
 use percent_encoding::percent_decode_str;
 
 use super::{Authority, SEARCH, STAGED, TAG, Target, Uri, UriError};
+use crate::files::vault::federation::{Authorities, Owner};
 use crate::values::model::id::DocumentId;
-use crate::vault::federation::{Authorities, Owner};
 
 /// A path with its dot segments resolved.
 pub(super) struct Path<'u> {

@@ -23,6 +23,9 @@ use crate::checkpoint::record::Record;
 use crate::checkpoint::state::Mark;
 use crate::document::Document;
 use crate::document::text::checksum;
+use crate::files::vault::Vault;
+use crate::files::vault::config::LogForm;
+use crate::files::vault::files::FileError;
 use crate::policy::{Decided, Moves};
 use crate::review::is_act;
 use crate::txn::{self, Beyond};
@@ -34,9 +37,6 @@ use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::torn;
 use crate::values::words::count;
-use crate::vault::Vault;
-use crate::vault::config::LogForm;
-use crate::vault::files::FileError;
 
 /// What was found of one artifact, and how much was checked.
 #[derive(Debug)]

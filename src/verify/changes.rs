@@ -18,6 +18,7 @@ use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::Bound;
+use crate::files::vault::Vault;
 use crate::review;
 use crate::stewards::Role;
 use crate::values::model::digest::Digest;
@@ -26,7 +27,6 @@ use crate::values::model::layout::{ACCESS_DIR, AUDIT_DIR};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 
 const ADDED_LATER: &str = "its command was interrupted after the commit, and the next writing command \
                            adds the line";

@@ -3,11 +3,11 @@
 
 use super::finding::{Code, Finding};
 use crate::checkpoint::codec::{FORMS, path_of};
+use crate::files::vault::Vault;
+use crate::files::vault::history::{Gone, NOT_SPARSE};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::words::count;
-use crate::vault::Vault;
-use crate::vault::history::{Gone, NOT_SPARSE};
 
 /// Replaces the findings of missing files that git leaves out by one finding that says so. In a
 /// verification of the whole vault the record is incomplete also if no finding is about such a file:

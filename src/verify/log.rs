@@ -18,14 +18,14 @@ use crate::checkpoint::log::Log;
 use crate::checkpoint::maps::{self, Compared};
 use crate::checkpoint::record::{Record, Removal, Seal};
 use crate::checkpoint::state::{Mark, PublishedSet};
+use crate::files::vault::config::LogForm;
+use crate::files::vault::files::Files;
 use crate::trust::{EventKey, Hashes, Head};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::torn;
-use crate::vault::config::LogForm;
-use crate::vault::files::Files;
 
 /// What the log says, as far as it can be read.
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use super::finding::{Code, Finding};
 use super::log::View;
 use crate::checkpoint::moved::MissingHistories;
+use crate::files::vault::Vault;
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 
 /// Adds to each missing history of a document where the history of its last sealed version is, if a
 /// history that no checkpoint seals has it. Histories are read only if one is missing.

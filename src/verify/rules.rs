@@ -5,12 +5,12 @@ use super::changes::Acknowledgers;
 use super::finding::{Code, Finding};
 use super::log::View;
 use crate::checkpoint::foreign::Foreign;
+use crate::files::vault::Vault;
+use crate::files::vault::audit::Audit;
+use crate::files::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, FrontmatterMode, LogForm};
 use crate::policy::{File, InForce};
 use crate::values::model::layout;
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::Vault;
-use crate::vault::audit::Audit;
-use crate::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, FrontmatterMode, LogForm};
 
 /// The rules that hold for a record, from which checkpoint on.
 #[derive(Debug, Default)]

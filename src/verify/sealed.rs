@@ -8,11 +8,11 @@ use super::finding::{Code, Finding};
 use crate::chain::history::{Entry, EntryState, Forget, History};
 use crate::checkpoint::foreign::Foreign;
 use crate::checkpoint::record::{Record, Seal};
+use crate::files::vault::config::LogForm;
 use crate::trust::EventKey;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 use crate::values::words::count;
-use crate::vault::config::LogForm;
 
 /// What a log says of one artifact, to be asked for versions and times.
 pub(super) struct SealIndex<'r> {

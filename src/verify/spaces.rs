@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use crate::chain::history::{Entry, History, TextStorage};
 use crate::document::text::normalise;
+use crate::files::vault::files::Files;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
-use crate::vault::files::Files;
 
 /// Maximum number of bytes that are compared in one history.
 const MOST: usize = 64 << 20;

@@ -10,6 +10,8 @@ use super::steps::Steps;
 use crate::audit::{Fault, FaultKind, missing};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Log;
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
 use crate::policy::ActJudge;
 use crate::staging::{
     ActKind, Chain, Chains, DisputedAct, FoundPayload, JudgedAct, LineKind, Staged, StagedEntry,
@@ -21,8 +23,6 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{STAGING_DIR, STAGING_OBJECTS};
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
 
 /// Checks what is staged in a vault; gives what was read. Without a sound log it is not known which
 /// acts were allowed.

@@ -12,14 +12,14 @@ use crate::document::stamp::is_submitted;
 use crate::document::text::normalise;
 use crate::document::validate::has_our_four;
 use crate::document::{Document, utf8};
+use crate::files::vault::Vault;
+use crate::files::vault::config::FrontmatterMode;
+use crate::files::vault::files::{FileError, Files};
+use crate::files::vault::walk::{Survey, WalkedFiles};
 use crate::live::copies;
 use crate::staging::{Acting, Promoting};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{self, limit};
-use crate::vault::Vault;
-use crate::vault::config::FrontmatterMode;
-use crate::vault::files::{FileError, Files};
-use crate::vault::walk::{Survey, WalkedFiles};
 
 impl Pass<'_> {
     /// Compares the live file of a published artifact with the sealed text.

@@ -8,11 +8,11 @@ use crate::audit::TraceId;
 use crate::document;
 use crate::document::frontmatter::NodeType;
 use crate::document::obsidian::Markup;
+use crate::files::vault::Vault;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::layout::limit;
 use crate::values::model::tag::Tag;
 use crate::values::words::misspelled;
-use crate::vault::Vault;
 
 /// A text as an argument, which ends with a line end, or standard input in the place of `-`.
 pub(crate) fn text_or_input(text: Option<&str>, stdin: &mut dyn Read) -> Result<String, Failure> {

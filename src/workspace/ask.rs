@@ -9,6 +9,8 @@ use super::version;
 use super::{Workspace, unknown};
 use crate::checkpoint::fault::LogError;
 use crate::document::links::last_segment;
+use crate::files::vault::Vault;
+use crate::files::vault::federation::Authorities;
 use crate::live;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::context::Question;
@@ -19,8 +21,6 @@ use crate::uri::{Target, Uri};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::Vault;
-use crate::vault::federation::Authorities;
 
 /// The most published documents beside which drafts are looked through for a hint.
 const LOOKED_THROUGH: usize = 2_000;

@@ -8,9 +8,9 @@ use super::Workspace;
 use crate::audit::Labels;
 use crate::evidence::bundle::MAX_BUNDLE;
 use crate::evidence::staged::VisibleStaged;
+use crate::files::vault::Vault;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 
 impl Workspace<'_> {
     /// The staged entries of a source that the reader may see, for evidence.

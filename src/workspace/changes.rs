@@ -4,6 +4,10 @@ use super::Workspace;
 use crate::audit::changes::GivenUp;
 use crate::audit::missing::Missing;
 use crate::audit::{Change, ChangeError, HeadRef, VersionRef, changes};
+use crate::files::vault::Vault;
+use crate::files::vault::audit::{Audit, RETENTION};
+use crate::files::vault::config::Config;
+use crate::files::vault::lock::LockError;
 use crate::govern::review::{self, Lost, rules_in_force};
 use crate::govern::{self, Mode, Outcome, PublishError};
 use crate::live;
@@ -14,10 +18,6 @@ use crate::trust::{self, Head};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::{Principal, PrincipalKey};
-use crate::vault::Vault;
-use crate::vault::audit::{Audit, RETENTION};
-use crate::vault::config::Config;
-use crate::vault::lock::LockError;
 use crate::verify::{self, Unrecorded};
 
 /// Why a change was not recorded.

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::Workspace;
+use crate::files::vault::Vault;
+use crate::files::vault::cloned::Hidden;
+use crate::files::vault::ignored;
+use crate::files::vault::outside;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
-use crate::vault::Vault;
-use crate::vault::cloned::Hidden;
-use crate::vault::ignored;
-use crate::vault::outside;
 
 /// Git's configuration of the machine.
 const SYSTEM: &str = "/etc/gitconfig";

@@ -1,6 +1,7 @@
 //! Making files that no event holds yet: packs.
 
 use super::Workspace;
+use crate::files::vault::Vault;
 use crate::govern::review;
 use crate::live;
 use crate::pack::{self, Pack};
@@ -8,7 +9,6 @@ use crate::report::failure::{Code, Failure};
 use crate::trust;
 use crate::txn::expect::{self, Expect};
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 
 /// The pack file of a name.
 pub(crate) fn file_of(name: &str) -> Result<DocumentId, Failure> {

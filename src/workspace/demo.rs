@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::files::vault::files::Files;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::layout::limit;
-use crate::vault::files::Files;
 
 /// The documents that are edited: the policy, and the runbook that carries it out.
 pub(crate) const EDITED: [&str; 2] = [POLICY, "nodes/runbooks/vendor-onboarding.md"];

@@ -2,11 +2,11 @@
 //! checkpoints that this user saw.
 
 use super::Workspace;
+use crate::files::vault::Vault;
+use crate::files::vault::outside::repository;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::layout;
-use crate::vault::Vault;
-use crate::vault::outside::repository;
 
 /// How many commits are looked at for one that shortened the log.
 const COMMITS: &str = "50";

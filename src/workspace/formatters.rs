@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
+use crate::files::vault::outside;
 use crate::report::failure::{Code, Failure};
 use crate::report::vault::FormatterReport;
 use crate::values::yaml::{self, Dialect};
-use crate::vault::outside;
 
 /// A program that a repository may use.
 struct Formatter {

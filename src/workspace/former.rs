@@ -5,10 +5,10 @@ use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::Document;
 use crate::document::review::origin;
+use crate::files::vault::Vault;
 use crate::status::{DocumentState, Status};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
 
 /// The id that a document with this history was moved from: its first version names that one as its
 /// origin, which was retired by the same event.

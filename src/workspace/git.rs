@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use crate::vault::outside::repository;
+use crate::files::vault::outside::repository;
 
 /// Why git did not say anything.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,6 +2,10 @@
 
 use super::Workspace;
 use crate::checkpoint::log::Log;
+use crate::files::vault::Vault;
+use crate::files::vault::audit::Audit;
+use crate::files::vault::config::{Config, Governance};
+use crate::files::vault::setting::Setting;
 use crate::govern::review::{self, Begin};
 use crate::govern::{Mode, Outcome};
 use crate::report::failure::{Code, Failure};
@@ -9,10 +13,6 @@ use crate::trust;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::audit::Audit;
-use crate::vault::config::{Config, Governance};
-use crate::vault::setting::Setting;
 use crate::verify::{self, Finding};
 
 impl Workspace<'_> {

@@ -11,6 +11,7 @@ use super::recording::{AccessLogs, of_log};
 use super::staging::last_text;
 use crate::audit::{Change, Hold, Holds, Line, Logs, PlacedHold, hold, missing};
 use crate::checkpoint::chronicle::Chronicle;
+use crate::files::vault::Vault;
 use crate::govern::review::rules_in_force;
 use crate::govern::{RulesUpon, head_named};
 use crate::journal;
@@ -21,7 +22,6 @@ use crate::trust;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::Principal;
-use crate::vault::Vault;
 
 /// Who may place and lift holds.
 struct Keepers<'c> {

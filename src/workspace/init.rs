@@ -5,6 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::{Workspace, formatters, knowledge};
 use crate::audit::changes;
+use crate::files::vault::config::{FrontmatterMode, Layout};
+use crate::files::vault::files::Files;
+use crate::files::vault::left_out::LeftOut;
+use crate::files::vault::write::Written;
+use crate::files::vault::{Vault, is_vault as has_marks, lock};
 use crate::live::{self, LiveFile};
 use crate::report::failure::{Code, Failure};
 use crate::report::vault::InitReport;
@@ -16,11 +21,6 @@ use crate::values::model::layout;
 use crate::values::model::layout::limit;
 use crate::values::model::visible::{Invisible, shown, without_invisible};
 use crate::values::words::{argument, count};
-use crate::vault::config::{FrontmatterMode, Layout};
-use crate::vault::files::Files;
-use crate::vault::left_out::LeftOut;
-use crate::vault::write::Written;
-use crate::vault::{Vault, is_vault as has_marks, lock};
 
 /// What vault to make.
 #[derive(Debug)]

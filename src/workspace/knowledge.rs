@@ -2,9 +2,9 @@
 //! `index.md` and `log.md`, which programs write that know nothing of a frontmatter there.
 
 use crate::document::Document;
+use crate::files::vault::Vault;
 use crate::live::{self, LiveFile};
 use crate::values::model::layout::{self, limit};
-use crate::vault::Vault;
 
 /// The files of a bundle that have no frontmatter.
 const RESERVED: [&str; 2] = ["index.md", "log.md"];

@@ -65,13 +65,13 @@ use std::time::Duration;
 pub use answer::Answer;
 use recording::Recording;
 
+use crate::files::vault::disk::Disk;
+use crate::files::vault::outside;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::CheckpointSource;
 #[doc(inline)]
 pub use crate::resolve::{Resolution, Served, Withheld};
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::disk::Disk;
-use crate::vault::outside;
 
 /// Everything outside the process that an operation may depend on.
 pub struct Environment {

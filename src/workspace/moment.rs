@@ -3,12 +3,12 @@
 use std::str::FromStr;
 
 use super::Workspace;
+use crate::files::vault::Vault;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::CheckpointSource;
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 
 /// A checkpoint as an argument names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,8 @@ use super::Workspace;
 use super::version::{check_name, is_hidden, unknown};
 use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
+use crate::files::vault::Vault;
+use crate::files::vault::federation::Authorities;
 use crate::live::{is_known, nearest_id};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::readers::is_limited_at_last;
@@ -15,8 +17,6 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::Vault;
-use crate::vault::federation::Authorities;
 
 /// A document as an argument names it.
 #[derive(Debug)]

@@ -4,14 +4,14 @@
 use serde::Serialize;
 
 use super::Workspace;
+use crate::files::program::configured;
+use crate::files::vault::Vault;
 use crate::govern::Outcome;
 use crate::govern::review;
-use crate::program::configured;
 use crate::report::event::change;
 use crate::txn::{self, Step};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
 use crate::workspace::submission::reviewers;
 
 /// The version of the message.

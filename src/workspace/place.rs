@@ -4,10 +4,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Workspace;
+use crate::files::vault::Vault;
+use crate::files::vault::outside::work_tree;
 use crate::report::sarif::Place;
 use crate::uri::encode_bytes;
-use crate::vault::Vault;
-use crate::vault::outside::work_tree;
 
 impl Workspace<'_> {
     /// The place of a vault: the top of the git work tree that holds it, else the vault's folder.

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use super::Workspace;
 use super::ask::is_of_selectors;
 use super::name::{is_uri, leads_out, lexical};
+use crate::files::vault::Vault;
 use crate::live::is_known;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
 use crate::uri::{Target, Uri};
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 
 /// The documents and folders that arguments name; without arguments the whole vault.
 #[derive(Debug, Default)]

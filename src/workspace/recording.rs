@@ -14,6 +14,12 @@ use crate::audit::{
     Listing, Logs, Output, Place, Query, Recorder, Refused, Request, Text, TraceId, TraceParent,
     WithheldCount, folder_with_logs,
 };
+use crate::files::vault::Vault;
+use crate::files::vault::audit::{Accesses, Audit, Durability, Queries};
+use crate::files::vault::config::Config;
+use crate::files::vault::files::Files;
+use crate::files::vault::outside::{self, StateFolder};
+use crate::files::vault::reader::Reader;
 use crate::journal;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::CheckpointSource;
@@ -25,12 +31,6 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::model::visible::shown;
-use crate::vault::Vault;
-use crate::vault::audit::{Accesses, Audit, Durability, Queries};
-use crate::vault::config::Config;
-use crate::vault::files::Files;
-use crate::vault::outside::{self, StateFolder};
-use crate::vault::reader::Reader;
 
 /// What is to be recorded of a command.
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::Workspace;
 use crate::checkpoint::codec;
 use crate::document::text::normalise;
+use crate::files::vault::Vault;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::limit;
 use crate::values::words::{argument, count};
-use crate::vault::Vault;
 use crate::verify::{Code, FORMATTER, Finding, KINDS, solid};
 
 /// Maximum number of damaged files that git is asked for.

@@ -6,13 +6,13 @@ use super::changes::NoChange;
 use super::recording::{AccessLogs, of_log};
 use super::{Workspace, holds};
 use crate::audit::{Change, Cuts, Holds, LastLines, Logs, Plan, changes, prune};
+use crate::files::vault::Vault;
+use crate::files::vault::audit::Audit;
 use crate::govern;
 use crate::report::failure::{Code, Failure};
 use crate::trust;
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::audit::Audit;
 
 /// Milliseconds of a day.
 const DAY: i64 = 24 * 60 * 60 * 1000;

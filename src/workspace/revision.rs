@@ -4,11 +4,11 @@ use super::Workspace;
 use super::git::GitError;
 use crate::checkpoint::codec::{FORMS, path_of};
 use crate::checkpoint::log::Log;
+use crate::files::vault::Vault;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::layout;
-use crate::vault::Vault;
 use crate::verify::Anchor;
 
 /// `--expect-head HASH`.

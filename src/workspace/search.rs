@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::Workspace;
-use crate::program::configured;
+use crate::files::program::configured;
+use crate::files::vault::Vault;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::plan::Searched;
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::search::builtin::Builtin;
 use crate::search::command::Command;
 use crate::search::{self, Answer, Backend, Query};
-use crate::vault::Vault;
 
 /// Told how many documents an index is about to read, where that takes long.
 pub(crate) type OnSlow<'s> = &'s dyn Fn(usize);

@@ -9,6 +9,9 @@ use super::name::of_uri;
 use crate::audit::{Change, Event, Line, Sight, Text};
 use crate::chain::{replay, vouched};
 use crate::checkpoint::fault::LogError;
+use crate::files::vault::Vault;
+use crate::files::vault::federation::Authorities;
+use crate::files::vault::files::Files;
 use crate::report::failure::Failure;
 use crate::resolve::readers::{Told, is_limited_at_last};
 use crate::resolve::{CheckpointSource, Need, Snapshot};
@@ -16,9 +19,6 @@ use crate::uri::is_staged;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
-use crate::vault::Vault;
-use crate::vault::federation::Authorities;
-use crate::vault::files::Files;
 
 /// Of so many versions is kept whether they may be read. A log may name any number.
 const MOST_KEPT: usize = 100_000;

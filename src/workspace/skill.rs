@@ -7,11 +7,11 @@ use super::call::Call;
 use super::call::map::Mapped;
 use crate::audit::Traced;
 use crate::derived::skill::{self, About, Change, PackLine, Taught};
+use crate::files::vault::Vault;
+use crate::files::vault::config::Config;
+use crate::files::vault::files::Files;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::portion::Portion;
-use crate::vault::Vault;
-use crate::vault::config::Config;
-use crate::vault::files::Files;
 
 /// The project that agents work in.
 pub(crate) struct Project {

@@ -12,11 +12,13 @@ use super::validate::Head;
 use crate::audit::{Event, Filter, Hydration, Labels, Line, TraceId, Traced};
 use crate::document::frontmatter::NodeType;
 use crate::document::validate::Problem;
+use crate::files::program::{Fetcher, configured};
+use crate::files::vault::Vault;
+use crate::files::vault::staging::Staging;
 use crate::index::staged::KnownEntry;
 use crate::live::images::ImageFolders;
 use crate::live::linked::Surroundings;
 use crate::live::{self, LiveFile};
-use crate::program::{Fetcher, configured};
 use crate::report::Spell;
 use crate::report::failure::{Code, Failure};
 use crate::report::source::SourceCheckReport;
@@ -32,8 +34,6 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::staging::Staging;
 
 /// The selector of all sources.
 pub(crate) const ALL: &str = "type:source";

@@ -16,12 +16,12 @@ use rayon::prelude::*;
 use super::Workspace;
 use super::copies::Copy;
 use super::git::{self, GitError};
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
+use crate::files::vault::ignored::{self, WorkTree};
 use crate::report::failure::{Code, Failure};
 use crate::values::model::layout::{self, limit};
 use crate::values::model::visible::shown;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
-use crate::vault::ignored::{self, WorkTree};
 
 /// How many bytes of blobs git is asked for at once.
 const AT_ONCE: u64 = 32 << 20;

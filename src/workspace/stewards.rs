@@ -9,6 +9,7 @@ use crate::checkpoint::log::Log;
 use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::document::validate::Problem;
+use crate::files::vault::Vault;
 use crate::govern::{self, Mode, Outcome, PublishError, Refusal};
 use crate::live;
 use crate::policy::{self, TextInForce};
@@ -23,7 +24,6 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{STEWARDS, limit};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::tag::Tag;
-use crate::vault::Vault;
 
 /// The most assignments that one import makes.
 const MAX_IMPORTED: usize = 1_000;

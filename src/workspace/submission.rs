@@ -8,13 +8,13 @@ use crate::document::Document;
 use crate::document::validate::{Problem, Severity, problems};
 use crate::evidence::blame::Blame;
 use crate::evidence::submission::{Remark, Submitted, Texts};
+use crate::files::vault::Vault;
 use crate::govern::review::{self, About};
 use crate::live;
 use crate::report::failure::Failure;
 use crate::review::Track;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
 
 impl Workspace<'_> {
     /// Reads what awaits a decision of an artifact, or a submission of it that was decided, by its
@@ -163,7 +163,7 @@ fn comments(
             }
         })
     });
-    read.map_err(|source| crate::vault::files::FileError::Io {
+    read.map_err(|source| crate::files::vault::files::FileError::Io {
         path: crate::values::model::layout::AUDIT_DIR.to_owned(),
         action: "read",
         source,

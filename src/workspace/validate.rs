@@ -9,6 +9,7 @@ use super::version::missing_file;
 use crate::checkpoint::log::Log;
 use crate::document::utf8;
 use crate::document::validate::{Problem, Severity};
+use crate::files::vault::Vault;
 use crate::govern::review::due::{Due, due};
 use crate::live::gathered::Gathered;
 use crate::live::images::ImageFolders;
@@ -24,7 +25,6 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 
 /// Of one code so many problems are in a report, unless all are asked for.
 pub(crate) const LISTED: usize = 10_000;

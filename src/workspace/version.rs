@@ -8,6 +8,8 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::document::Document;
 use crate::document::review::ReviewFields;
 use crate::document::text::normalise;
+use crate::files::vault::Vault;
+use crate::files::vault::files::Files;
 use crate::govern::review::rules_in_force;
 use crate::live;
 use crate::report::failure::{Code, Failure};
@@ -21,8 +23,6 @@ use crate::values::model::layout::{self, limit};
 use crate::values::model::number::Version;
 use crate::values::words::nearest_name;
 use crate::values::yaml::canonical_number;
-use crate::vault::Vault;
-use crate::vault::files::Files;
 
 /// Reads `3` or `v3`.
 pub(crate) fn number(text: &str) -> Result<Version, Failure> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use contextnest::vault::disk::{Change, Overseer, Verdict};
+use contextnest::files::vault::disk::{Change, Overseer, Verdict};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use contextnest::vault::config::LogForm;
-use contextnest::vault::disk::{Change, Overseer, Verdict};
+use contextnest::files::vault::config::LogForm;
+use contextnest::files::vault::disk::{Change, Overseer, Verdict};
 use insta::assert_snapshot;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};

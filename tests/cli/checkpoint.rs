@@ -1,6 +1,6 @@
 //! `ctx checkpoint` and `ctx context`.
 
-use contextnest::vault::config::LogForm;
+use contextnest::files::vault::config::LogForm;
 use insta::assert_snapshot;
 
 use crate::harness::Place;

@@ -1,6 +1,6 @@
 //! From one form of the log to the other.
 
-use contextnest::vault::config::LogForm;
+use contextnest::files::vault::config::LogForm;
 use insta::assert_snapshot;
 
 use crate::harness::{Place, repository};

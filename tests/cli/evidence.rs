@@ -229,7 +229,7 @@ fn a_head_that_the_bundle_does_not_lead_to_is_contradicted() {
     let other = sha256(b"");
     let told = place.ctx(&format!("evidence verify ../session.tar --expect-head {other}")).exits(1);
     assert!(told.stdout.contains("contradicted: head: no checkpoint of the bundle has"));
-    let log = place.exported(contextnest::vault::config::LogForm::Delta);
+    let log = place.exported(contextnest::files::vault::config::LogForm::Delta);
     let checkpoint: Value = serde_json::from_str(log.lines().nth(4).unwrap()).unwrap();
     let older = checkpoint["checkpoint_hash"].as_str().unwrap();
     let line = format!("evidence verify ../session.tar --expect-head {older} --json");

@@ -1,6 +1,6 @@
 //! Forgeries that recompute the hashes they break: what is left over betrays them.
 
-use contextnest::vault::config::LogForm;
+use contextnest::files::vault::config::LogForm;
 use std::collections::BTreeMap;
 
 use contextnest::chain::diff;

@@ -7,11 +7,11 @@ use contextnest::chain::history::{Entry, EntryState, Forget, History, TextStorag
 use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::reconstruct;
 use contextnest::checkpoint::state::{Mark, PublishedSet};
+use contextnest::files::vault::files::Files;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::model::timestamp::Timestamp;
-use contextnest::vault::files::Files;
 use serde_json::{Value, json};
 
 use crate::harness::Place;

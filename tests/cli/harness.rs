@@ -15,10 +15,10 @@ use std::sync::Arc;
 
 use contextnest::checkpoint::log::Log;
 use contextnest::cli::{Streams, World};
+use contextnest::files::vault::Vault;
+use contextnest::files::vault::config::LogForm;
+use contextnest::files::vault::disk::{Disk, Overseer};
 use contextnest::model::timestamp::Timestamp;
-use contextnest::vault::Vault;
-use contextnest::vault::config::LogForm;
-use contextnest::vault::disk::{Disk, Overseer};
 use contextnest::workspace::Environment;
 use contextnest::workspace::git::GitError;
 use regex::Regex;

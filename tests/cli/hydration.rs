@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use contextnest::vault::disk::{Change, Overseer, Verdict};
+use contextnest::files::vault::disk::{Change, Overseer, Verdict};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use contextnest::vault::disk::{Change, Overseer, Verdict};
+use contextnest::files::vault::disk::{Change, Overseer, Verdict};
 use insta::assert_snapshot;
 
 use crate::harness::{Place, stride};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-use contextnest::vault::disk::{Change, Overseer, Verdict};
+use contextnest::files::vault::disk::{Change, Overseer, Verdict};
 use insta::assert_snapshot;
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Every verb answers `--json` with one object that names its schema.
 
+use contextnest::files::vault::disk::Disk;
+use contextnest::files::vault::outside;
 use contextnest::staging::{self, Hydrated};
-use contextnest::vault::disk::Disk;
-use contextnest::vault::outside;
 
 use crate::harness::Place;
 use crate::stage::{ANA, hydrated, opened};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use contextnest::vault::outside;
+use contextnest::files::vault::outside;
 use contextnest::workspace::{Environment, Options, Workspace};
 use sha2::{Digest as _, Sha256};
 

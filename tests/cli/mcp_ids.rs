@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use contextnest::files::vault::disk::{Change, Overseer, Verdict};
 use contextnest::model::digest::{Digest, computed};
-use contextnest::vault::disk::{Change, Overseer, Verdict};
 use regex::Regex;
 use serde_json::{Value, json};
 

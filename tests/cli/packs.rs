@@ -1,10 +1,10 @@
 //! Packs: selected as sealed, listed, shown, made and checked.
 
 use contextnest::checkpoint::log::Log;
+use contextnest::files::vault::Vault;
 use contextnest::resolve::plan::{Cut, Found, Searched};
 use contextnest::resolve::{QueryPlan, Snapshot};
 use contextnest::selector::parse;
-use contextnest::vault::Vault;
 use insta::assert_snapshot;
 
 use crate::harness::Place;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use contextnest::vault::disk::{Change, Overseer, Verdict};
+use contextnest::files::vault::disk::{Change, Overseer, Verdict};
 use insta::assert_snapshot;
 use serde_json::Value;
 

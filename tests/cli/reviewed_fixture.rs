@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use contextnest::chain::replay::{load, reconstruct};
 use contextnest::cli::{Streams, World};
+use contextnest::files::vault::Vault;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
-use contextnest::vault::Vault;
 use contextnest::workspace::Environment;
 use insta::assert_snapshot;
 use serde_json::Value;

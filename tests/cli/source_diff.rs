@@ -4,9 +4,9 @@ use serde_json::json;
 
 use crate::harness::{Place, files_in};
 use crate::stage::{ANA, BO, EVE, KIM, governed, hydrated, opened, shop, stage, staged_at};
+use contextnest::files::vault::disk::Disk;
+use contextnest::files::vault::outside;
 use contextnest::staging::Hydrated;
-use contextnest::vault::disk::Disk;
-use contextnest::vault::outside;
 
 /// Stages results a minute apart; gives their URIs.
 fn results(place: &Place, who: (&str, &str), payloads: &[&[u8]]) -> Vec<String> {

@@ -3,11 +3,11 @@
 use std::fs;
 
 use contextnest::audit::Labels;
+use contextnest::files::vault::Vault;
+use contextnest::files::vault::disk::Disk;
+use contextnest::files::vault::outside::{self, StateFolder};
 use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::staging::{Captured, Hydrated, StagingError};
-use contextnest::vault::Vault;
-use contextnest::vault::disk::Disk;
-use contextnest::vault::outside::{self, StateFolder};
 use serde_json::{Value, json};
 use sha2::Digest as _;
 

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::Arc;
 
+use contextnest::files::vault::Vault;
+use contextnest::files::vault::config::LogForm;
+use contextnest::files::vault::disk::Disk;
+use contextnest::files::vault::outside;
 use contextnest::staging::stage as stage_into;
-use contextnest::vault::Vault;
-use contextnest::vault::config::LogForm;
-use contextnest::vault::disk::Disk;
-use contextnest::vault::outside;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use contextnest::vault::disk::Disk;
+use contextnest::files::vault::disk::Disk;
 use serde_json::Value;
 
 use crate::anchored::git;

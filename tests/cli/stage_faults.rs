@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use contextnest::vault::disk::Disk;
+use contextnest::files::vault::disk::Disk;
 use serde_json::Value;
 
 use crate::harness::{Place, Run, files_in};

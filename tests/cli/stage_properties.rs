@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use contextnest::vault::disk::Disk;
+use contextnest::files::vault::disk::Disk;
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use contextnest::vault::disk::{Change, Overseer, Verdict};
+use contextnest::files::vault::disk::{Change, Overseer, Verdict};
 
 use crate::harness::{Output, Place, instant_of};
 

@@ -7,11 +7,11 @@ use contextnest::chain::preimage::checkpoint_hash;
 use contextnest::checkpoint::fault::EntryFault;
 use contextnest::checkpoint::log::Log;
 use contextnest::checkpoint::state::{Mark, PublishedSet};
+use contextnest::files::vault::Vault;
+use contextnest::files::vault::config::LogForm;
 use contextnest::model::digest::{Digest, Sink as _};
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::{CheckpointNumber, Version};
-use contextnest::vault::Vault;
-use contextnest::vault::config::LogForm;
 use serde::Deserialize;
 
 use crate::vectors::load;

@@ -6,8 +6,8 @@ use contextnest::document::other;
 use contextnest::document::text::normalise;
 use contextnest::document::validate::{Criteria, Severity, problems};
 use contextnest::document::{Document, Unreadable};
+use contextnest::files::vault::config::{FrontmatterMode, Server};
 use contextnest::model::digest::Digest;
-use contextnest::vault::config::{FrontmatterMode, Server};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

@@ -5,11 +5,11 @@ use contextnest::chain::history::{Entry, EntryState, FaultKind, Forget, History,
 use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::{load as load_history, reconstruct};
 use contextnest::document::text::normalise;
+use contextnest::files::vault::files::Files;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::vault::files::Files;
 use proptest::prelude::*;
 use serde::Deserialize;
 

@@ -8,11 +8,11 @@ use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::{Replay, load, reconstruct};
 use contextnest::chain::vouched::sealed;
 use contextnest::checkpoint::log::Log;
+use contextnest::files::vault::Vault;
+use contextnest::files::vault::config::LogForm;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::{CheckpointNumber, Version};
-use contextnest::vault::Vault;
-use contextnest::vault::config::LogForm;
 use serde::Deserialize;
 
 use crate::vectors::root;

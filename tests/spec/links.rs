@@ -2,9 +2,9 @@
 
 use contextnest::document::Document;
 use contextnest::document::links::{LinkTarget, Names, read, site_targets};
+use contextnest::files::vault::config::Config;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::CheckpointNumber;
-use contextnest::vault::config::Config;
 use serde::Deserialize;
 
 use crate::vectors::load;

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use contextnest::document::Document;
 use contextnest::document::obsidian::Markup;
+use contextnest::files::vault::config::Config;
 use contextnest::selector::documents::matches;
 use contextnest::selector::{self, ParseError, parse_in};
-use contextnest::vault::config::Config;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use contextnest::audit::{FaultKind, Labels};
+use contextnest::files::vault::Vault;
 use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::staging::{Chains, Hydrated, Staged, Standing, VoidAct, stage};
-use contextnest::vault::Vault;
 use serde::Deserialize;
 
 use crate::vectors::root;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use contextnest::files::vault::Vault;
 use contextnest::model::number::{CheckpointNumber, Version};
-use contextnest::vault::Vault;
 use contextnest::verify::{Request, verify};
 use serde::Deserialize;
 

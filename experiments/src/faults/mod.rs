@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use contextnest::vault::disk::Disk as Overseen;
+use contextnest::files::vault::disk::Disk as Overseen;
 use serde_json::Value;
 
 use self::disk::{Disk, Fault, Survival, Watch, folder_of};

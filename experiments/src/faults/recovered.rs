@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use contextnest::files::vault::disk::Disk as Overseen;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::vault::disk::Disk as Overseen;
 use serde_json::Value;
 
 use super::disk::{Disk, Fault, Watch};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use contextnest::vault::disk::Disk as Overseen;
+use contextnest::files::vault::disk::Disk as Overseen;
 
 use super::disk::{Disk, Fault, Watch};
 use super::reviewed;

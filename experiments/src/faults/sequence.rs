@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use contextnest::vault::disk::Disk as Overseen;
+use contextnest::files::vault::disk::Disk as Overseen;
 
 use super::BEGIN;
 use super::disk::{Fault, Watch};

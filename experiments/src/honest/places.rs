@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use contextnest::checkpoint::log::Log;
+use contextnest::files::vault::Vault;
+use contextnest::files::vault::outside::StateFolder;
 use contextnest::trust::{EventKey, Head, Intent, intend};
-use contextnest::vault::Vault;
-use contextnest::vault::outside::StateFolder;
 
 use super::scene::{Kind, Scene, copy_of};
 use super::steps::{Step, change_body, document};

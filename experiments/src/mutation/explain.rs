@@ -11,9 +11,9 @@ use contextnest::checkpoint::state::Mark;
 use contextnest::document::Document;
 use contextnest::document::frontmatter::Status;
 use contextnest::document::text::normalise;
+use contextnest::files::vault::Vault;
+use contextnest::files::vault::config::LogForm;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::vault::Vault;
-use contextnest::vault::config::LogForm;
 
 use super::vaults::{Role, Target};
 use crate::honest::Kind;

@@ -14,8 +14,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use contextnest::files::vault::Vault;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::vault::Vault;
 use contextnest::verify::{Class, Finding, Report, Request, verify};
 
 use crate::Options;

@@ -8,9 +8,9 @@ use contextnest::checkpoint::log::Log;
 use contextnest::document::Document;
 use contextnest::document::frontmatter::Status;
 use contextnest::document::text::normalise;
+use contextnest::files::vault::Vault;
 use contextnest::model::id::DocumentId;
 use contextnest::model::layout::GITATTRIBUTES;
-use contextnest::vault::Vault;
 
 use crate::corpus::{self, Draw};
 use crate::honest::Kind;

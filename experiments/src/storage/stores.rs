@@ -10,10 +10,10 @@ use contextnest::chain::history::TextStorage;
 use contextnest::chain::replay;
 use contextnest::chain::vouched;
 use contextnest::document::Document;
+use contextnest::files::vault::Vault;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::vault::Vault;
 
 use super::edits::Version;
 use crate::process::{Result, command, output};

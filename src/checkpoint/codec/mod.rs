@@ -11,11 +11,11 @@ use std::io::{self, Read as _};
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::{Diagnosis, EntryFault};
 use crate::checkpoint::state::PublishedSet;
+use crate::files::vault::Vault;
+use crate::files::vault::config::LogForm;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::{self, limit};
 use crate::values::torn;
-use crate::vault::Vault;
-use crate::vault::config::LogForm;
 
 /// The most entries that may be unreadable one by one: a log of rubbish could have billions.
 pub(super) const MAX_FAULTY: usize = 100;

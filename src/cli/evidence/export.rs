@@ -11,6 +11,7 @@ use crate::cli::trace::{LogPlace, naming, note_pruned, trace_id, unknown_access,
 use crate::cli::ui::shown;
 use crate::evidence::bundle::export::{Exported, export};
 use crate::evidence::bundle::manifest::{Gap, PRUNED, Scope};
+use crate::files::vault::Vault;
 use crate::report::evidence::EvidenceExportReport;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
@@ -18,7 +19,6 @@ use crate::uri::Class;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::words::{argument, count};
-use crate::vault::Vault;
 use crate::workspace::bundle;
 use crate::workspace::recording::of_log;
 

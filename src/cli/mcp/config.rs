@@ -8,13 +8,13 @@ use crate::chain::diff::print_between;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::files::vault::Vault;
 use crate::mcp::clients::place::{Place, Whereabouts};
 use crate::mcp::clients::{program, write};
 use crate::mcp::{Client, Started};
 use crate::report::client::{ClientReport, WrittenReport};
 use crate::report::failure::{Code, Failure};
 use crate::values::words::argument;
-use crate::vault::Vault;
 use crate::workspace::{Options, Workspace};
 
 /// Print or write what a client needs to start the server

@@ -11,13 +11,13 @@ use super::config::At;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::files::vault::outside;
 use crate::mcp::Client;
 use crate::mcp::clients::{edit, program, write};
 use crate::mcp::doctor::{self, Carrier, Diagnosis, Started, Url};
 use crate::report::doctor::{Checked, DoctorReport, Outcome};
 use crate::report::failure::{Code, Failure};
 use crate::values::words::argument;
-use crate::vault::outside;
 use crate::workspace::{Options, Workspace};
 
 /// The longest file with a token.

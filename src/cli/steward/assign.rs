@@ -3,11 +3,11 @@
 use crate::cli::expect::ExpectHead;
 use crate::cli::session::Session;
 use crate::cli::{Acting, Answer, event};
+use crate::files::vault::Vault;
 use crate::govern::Mode;
 use crate::report::event::{StewardAssigned, StewardRemoved};
 use crate::report::failure::Failure;
 use crate::stewards::Scope;
-use crate::vault::Vault;
 use crate::workspace::stewards::{self, Assigning};
 
 /// At which scope.

@@ -8,11 +8,11 @@ mod who;
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::stewards::in_force::StewardsAt;
 use crate::stewards::{Basis, Holder, Scope};
 use crate::values::model::layout::STEWARDS;
-use crate::vault::Vault;
 
 /// List and assign stewards, and explain who decides about a document
 ///

@@ -7,11 +7,11 @@ use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::files::vault::outside;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{CollectedRow, TraceCollectReport};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::words::count;
-use crate::vault::outside;
 
 /// Copy the logs of several machines into one folder
 ///

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::audit::{Elsewhere, Fault, FaultKind, Logs, Sight, missing};
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::values::words::{argument, count};
-use crate::vault::Vault;
 use crate::workspace::elsewhere::UnreadLogs;
 use crate::workspace::recording::{AccessLogs, of_log};
 

@@ -9,10 +9,10 @@ use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::evidence::replay::finding;
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::report::trace::{TraceReport, UnapprovedText, log_of};
 use crate::resolve::Need;
-use crate::vault::Vault;
 use crate::workspace::recording::of_log;
 
 pub(super) fn show(

@@ -7,13 +7,13 @@ use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::report::retention::PrunedRow;
 use crate::report::trace::{ChangesVerified, FaultReport, OtherPathReport, TraceVerifyReport};
 use crate::trust;
 use crate::values::model::layout::{self, AUDIT_DIR};
 use crate::values::words::count;
-use crate::vault::Vault;
 use crate::verify::{Finding, bound_lines, false_prunings};
 use crate::workspace::recording::{AccessLogs, heads_of, of_log};
 

@@ -7,9 +7,9 @@
 
 mod text;
 
+use crate::files::vault::files::{FileError, Files};
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::limit;
-use crate::vault::files::{FileError, Files};
 
 pub(crate) use text::{About, PackLine, texts};
 

@@ -16,10 +16,10 @@ use super::site::moved_paths;
 use super::splice::{Edit, applied};
 use super::{Link, LinkTarget, folder};
 use crate::document::Document;
+use crate::files::vault::site::SiteLinks;
 use crate::uri::{Target, Uri};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
-use crate::vault::site::SiteLinks;
 
 /// What a path in a Markdown link must not have as it is.
 pub(super) const IN_PATH: &AsciiSet = &CONTROLS

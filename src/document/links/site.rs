@@ -3,8 +3,8 @@
 
 use super::read::is_document;
 use super::{folder, last_segment};
+use crate::files::vault::site::SiteLinks;
 use crate::values::model::id::DocumentId;
-use crate::vault::site::SiteLinks;
 
 /// The documents that stand for their folder, the first one before the others.
 const PAGES: [&str; 3] = ["index", "_index", "README"];
@@ -54,7 +54,7 @@ pub(super) fn moved_paths(old: &str, new: &DocumentId, links: &SiteLinks) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::config::Config;
+    use crate::files::vault::config::Config;
     use proptest::prelude::*;
 
     fn links(yaml: &str) -> SiteLinks {

@@ -18,11 +18,11 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::record::Searched;
 use crate::checkpoint::state::Mark;
 use crate::evidence::staged::StagedOf;
+use crate::files::vault::Vault;
 use crate::policy::Sealings;
 use crate::resolve::Snapshot;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::vault::Vault;
 
 /// A bundle, and what it cannot prove.
 #[derive(Debug)]

@@ -8,12 +8,12 @@ use crate::chain::history::{Entry, History};
 use crate::chain::replay::{self, Histories};
 use crate::chain::walk::Walk;
 use crate::checkpoint::record::Record;
+use crate::files::vault::config::Config;
+use crate::files::vault::files::Files;
 use crate::policy::Sealings;
 use crate::resolve::Snapshot;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::vault::config::Config;
-use crate::vault::files::Files;
 
 /// Adds the histories by which the approvals of all versions that are needed so far are judged. Returns
 /// true if the checkpoints of the bundle may begin later than with the first. `heads` are the

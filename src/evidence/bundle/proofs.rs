@@ -7,10 +7,10 @@ use super::pieces::pieces;
 use crate::audit::{Event, RawLine, Text};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::evidence::replay::id_of;
+use crate::files::vault::Vault;
 use crate::resolve::{Served, Snapshot};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::vault::Vault;
 
 /// A text of a line that is to be proved.
 pub(super) struct WantedText<'l> {

@@ -17,14 +17,14 @@ use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::review::ReviewFields;
 use crate::document::text::normalise;
+use crate::files::vault::Vault;
+use crate::files::vault::files::Files;
 use crate::resolve::traced::Origin;
 use crate::review::Reviewed;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::vault::Vault;
-use crate::vault::files::Files;
 
 /// The versions that a bundle is to prove, each with the checkpoints that it is to be proved for.
 #[derive(Debug, Default)]

@@ -11,10 +11,10 @@ use super::sealed::Contents;
 use crate::audit::{Hydration, Line, Text};
 use crate::document::Document;
 use crate::evidence::staged::{StagedOf, UNSEEN, VisibleStaged, staged_uri};
+use crate::files::vault::Vault;
 use crate::staging::{Chain, FoundPayload, StagedEntry, StagedName, raw_lines, read_payload};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 
 /// The entries that a bundle is to have, by their sources.
 #[derive(Default)]

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use super::super::PublishError;
 use super::queue::queue;
 use crate::audit::{Change, Event, Logs};
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
 use crate::resolve::{CheckpointSource, Need};
 use crate::review::Fault;
 use crate::stewards::{Role, Scope, Stewards};
@@ -13,8 +15,6 @@ use crate::values::model::layout::{AUDIT_DIR, STEWARDS};
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
 
 /// A principal with their roles and their last act.
 #[derive(Debug, Default)]

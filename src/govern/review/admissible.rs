@@ -13,6 +13,7 @@ use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewFields};
 use crate::document::stamp::is_submitted;
 use crate::document::{Document, utf8};
+use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::review::{Pending, Rules, Track};
 use crate::stewards::Role;
 use crate::txn::Item;
@@ -20,7 +21,6 @@ use crate::values::model::governance::GovernanceFile;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::principal::PrincipalKey;
-use crate::vault::left_out::{LeftOut, Reason};
 
 /// How submissions are compared with what awaits a decision.
 pub(super) struct Checks<'c> {

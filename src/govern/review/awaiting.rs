@@ -7,6 +7,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::document::stamp::is_submitted;
 use crate::document::text::normalise;
 use crate::document::utf8;
+use crate::files::vault::Vault;
 use crate::live;
 use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
@@ -15,7 +16,6 @@ use crate::stewards::{Role, Scope, Stuck};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 
 /// What a governed vault has beside its files.
 pub(crate) struct Awaiting {

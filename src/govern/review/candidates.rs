@@ -15,6 +15,8 @@ use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
 use crate::policy::{InForce, Judge, Moves};
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::review::Track;
@@ -22,8 +24,6 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::vault::Vault;
-use crate::vault::files::FileError;
 
 /// What the checkpoints say of an artifact.
 pub(super) enum Maps<'m> {

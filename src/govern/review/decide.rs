@@ -9,6 +9,7 @@ use super::approvals::{Approvals, Member};
 use super::queue::waiting_in;
 use super::{Awaited, ReviewError};
 use crate::audit::{Change as Recorded, VersionRef, changes};
+use crate::files::vault::Vault;
 use crate::live;
 use crate::stewards::Role;
 use crate::trust::Head;
@@ -16,7 +17,6 @@ use crate::txn::expect::Expect;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::visible::Invisible;
-use crate::vault::Vault;
 
 /// What is decided about, and by whom.
 #[derive(Clone, Debug)]

@@ -6,11 +6,11 @@ use super::super::PublishError;
 use super::queue::rules_in_force;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::review::ReviewFields;
+use crate::files::vault::Vault;
 use crate::resolve::Snapshot;
 use crate::review::Reviewed;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 

@@ -7,10 +7,10 @@ use super::ReviewError;
 use super::decide::check_text;
 use crate::document::edit::Edit;
 use crate::document::review::ReviewEdit;
+use crate::files::vault::Vault;
 use crate::stewards::Role;
 use crate::txn::Change;
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 
 /// Retires documents without waiting for another reviewer, as one event.
 ///

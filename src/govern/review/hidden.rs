@@ -8,9 +8,9 @@ use super::super::{PublishError, Refusal};
 use super::ReviewError;
 use super::queue::is_readable;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::files::vault::Vault;
 use crate::resolve::readers::Readers;
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 
 /// Tells whether the principal may read an artifact, and so its name. Nothing may be read if that is not
 /// known.

@@ -9,14 +9,14 @@ use super::candidates::Maps;
 use super::lost::{Dismissed, Submitted};
 use crate::audit::{Change, Event, HeadRef, Line, Logs};
 use crate::chain::replay;
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
 use crate::review::Track;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::files::FileError;
 
 /// The lines of steps, by artifact.
 #[derive(Debug, Default)]

@@ -10,6 +10,7 @@ use crate::audit::{Change, Event, Line, Logs, VersionRef};
 use crate::chain::history::History;
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::files::vault::Vault;
 use crate::govern::PublishError;
 use crate::govern::in_force::{RulesUpon, head_named};
 use crate::policy::InForce;
@@ -20,7 +21,6 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 
 /// A submission that a line names.
 #[derive(Debug)]

@@ -7,11 +7,11 @@ use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, event};
 use super::ReviewError;
 use super::queue::whole_queue;
 use crate::document::utf8;
+use crate::files::vault::Vault;
 use crate::stewards::{self, Role, Scope, Stewards, Stuck};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::principal::PrincipalKey;
-use crate::vault::Vault;
 
 /// How a vault becomes governed.
 #[derive(Clone, Copy, Debug)]

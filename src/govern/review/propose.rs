@@ -14,13 +14,13 @@ use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewEdit};
 use crate::document::text::normalise;
 use crate::document::utf8;
+use crate::files::vault::Vault;
 use crate::live;
 use crate::stewards::Role;
 use crate::txn::{Change, Step};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
-use crate::vault::Vault;
 
 /// Proposes to retire documents.
 ///

@@ -16,6 +16,8 @@ use crate::document::review::{Action, ReviewEdit, changed_by_hand};
 use crate::document::stamp::{NextText, retired_live, submitted_live};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
+use crate::files::vault::config::Config;
+use crate::files::vault::replace::Fingerprint;
 use crate::live;
 use crate::review::{ApprovedMove, Pending, Rules};
 use crate::stewards::{self, Stewards, Stuck};
@@ -23,8 +25,6 @@ use crate::txn::{Change, Item, Live};
 use crate::values::model::governance::GovernanceFile;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
-use crate::vault::config::Config;
-use crate::vault::replace::Fingerprint;
 
 impl Transaction<'_> {
     /// The versions that publish or retire what a submission proposes, approved by these.

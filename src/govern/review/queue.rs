@@ -12,6 +12,7 @@ use super::{ReviewError, fault_of};
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::review::Action;
+use crate::files::vault::Vault;
 use crate::policy;
 use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
@@ -21,7 +22,6 @@ use crate::trust;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::{Principal, PrincipalKey};
-use crate::vault::Vault;
 
 /// A submission that an approval does not publish yet, or a retirement that is ratified.
 #[derive(Clone, Debug)]

@@ -12,13 +12,13 @@ use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::document::review::{Action, ReviewState};
+use crate::files::vault::Vault;
 use crate::review::{StepKind, Track, fields_of};
 use crate::trust::{self, Head};
 use crate::txn::{self, Item, Step, hint, standing};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 
 /// The versions that a step makes of each set.
 type BySet = BTreeMap<(Step, Option<String>), Vec<VersionRef>>;

@@ -12,13 +12,13 @@ use super::decide::check_text;
 use super::queue::{Waits, is_readable, waiting_in};
 use super::{Refusing, ReviewError};
 use crate::document::utf8;
+use crate::files::vault::Vault;
 use crate::live;
 use crate::review::{Pending, Track};
 use crate::stewards::Role;
 use crate::values::model::id::{DocumentId, fold};
 use crate::values::model::layout::limit;
 use crate::values::model::principal::PrincipalKey;
-use crate::vault::Vault;
 
 /// What is submitted.
 #[derive(Clone, Debug)]

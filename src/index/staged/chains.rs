@@ -7,12 +7,12 @@ use super::kept::{Kept, KeptChain, are_many};
 use super::row::{ROW, Row};
 use crate::audit::WriterId;
 use crate::checkpoint::fault::Damaged;
+use crate::files::vault::files::{FileError, Files, Stamp};
 use crate::staging::{
     Chain, MAX_CHAIN, Owned, StagedLine, StrayFile, chain_path, found_chains, go_on,
 };
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
-use crate::vault::files::{FileError, Files, Stamp};
 
 /// A chain.
 #[derive(Debug)]

@@ -11,10 +11,10 @@ use super::kept::Kept;
 use super::row::{Key, ROW, Row, Says, writer_key};
 use super::{KnownEntry, Sharing, Wanted};
 use crate::checkpoint::fault::Damaged;
+use crate::files::vault::files::Files;
 use crate::staging::{Chain, MAX_CHAIN, SeenChain, StagedLine, chain_path};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
-use crate::vault::files::Files;
 
 /// An act other than a timely collection names the entry.
 const ACTED: u8 = 1;

@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use super::chains::OpenChain;
 use super::row::{ROW, Row};
 use crate::checkpoint::fault::Damaged;
+use crate::files::store::{Cache, Current};
+use crate::files::vault::Vault;
+use crate::files::vault::files::Stamp;
 use crate::index::blocks::{Blocks, Writer};
 use crate::index::manifest::rename;
 use crate::staging::StagedLine;
-use crate::store::{Cache, Current};
 use crate::values::model::digest::{Digest, Sink as _};
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
-use crate::vault::files::Stamp;
 
 const FOLDER: &str = "staged";
 /// The magic changes with everything that makes a row another one.

@@ -11,6 +11,8 @@ use super::chains::OpenChain;
 use super::kept::Kept;
 use super::{Answering, KnownEntry, Sharing, Wanted, answering_after, principal_key, session_key};
 use crate::audit::Labels;
+use crate::files::vault::Vault;
+use crate::files::vault::outside::{self, StateFolder};
 use crate::staging::{
     self, Act, ActKind, Chains, EntryRef, Hydrated, JudgedAct, Staged, StagedEntry, Standing,
     VoidAct,
@@ -21,8 +23,6 @@ use crate::values::model::layout::STAGING_CHAINS;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::outside::{self, StateFolder};
 
 const WHO: [&str; 3] = ["ana@example.com", "Bo@example.com", "eve@example.com"];
 const SOURCES: [&str; 2] = ["sources/a", "sources/a/b"];

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use super::edit::{self, Unedited};
 use super::place::Place;
 use super::{Client, Started};
+use crate::files::vault::lock::PATIENCE;
+use crate::files::vault::outside;
 use crate::report::failure::{Code, Failure};
-use crate::vault::lock::PATIENCE;
-use crate::vault::outside;
 
 /// The largest configuration.
 const MOST_BYTES: u64 = 4 << 20;

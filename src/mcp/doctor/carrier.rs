@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::http;
-use crate::program::run::Why;
+use crate::files::program::run::Why;
 
 /// The most bytes of the answers to some messages.
 pub(super) const MOST_BYTES: u64 = 32 << 20;
@@ -89,19 +89,19 @@ impl Started {
     fn ask(&self, messages: &[Value]) -> Result<Vec<Value>, Broken> {
         let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
         let limits = (self.time, MOST_BYTES);
-        let printed = match crate::program::answer(&self.argv, input.as_bytes(), limits, &self.env)
-        {
-            Ok(printed) => printed,
-            Err(failed) => match failed.why {
-                Why::Start(why) if why.kind() == io::ErrorKind::NotFound => {
-                    let program = self.argv.first().cloned().unwrap_or_default();
-                    return Err(Broken::NotFound(program, self.advice.clone()));
-                }
-                // A server that does not end with its input may have answered.
-                Why::Late(_) if !failed.printed.is_empty() => failed.printed,
-                why => return Err(Broken::Ended { why: why.to_string(), said: failed.said }),
-            },
-        };
+        let printed =
+            match crate::files::program::answer(&self.argv, input.as_bytes(), limits, &self.env) {
+                Ok(printed) => printed,
+                Err(failed) => match failed.why {
+                    Why::Start(why) if why.kind() == io::ErrorKind::NotFound => {
+                        let program = self.argv.first().cloned().unwrap_or_default();
+                        return Err(Broken::NotFound(program, self.advice.clone()));
+                    }
+                    // A server that does not end with its input may have answered.
+                    Why::Late(_) if !failed.printed.is_empty() => failed.printed,
+                    why => return Err(Broken::Ended { why: why.to_string(), said: failed.said }),
+                },
+            };
         let lines = printed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let answers = lines.map(|line| {
             serde_json::from_slice(line).map_err(|_| {

@@ -9,11 +9,11 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{MOST, MOST_BYTES, PREFIX, Stored, StoredToken, Token, hex, invalid, vault_around};
+use crate::files::vault::lock::PATIENCE;
+use crate::files::vault::outside;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::lock::PATIENCE;
-use crate::vault::outside;
 
 /// One day, in milliseconds.
 const DAY: i64 = 86_400_000;

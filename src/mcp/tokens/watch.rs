@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use super::file::{Unread, read};
 use super::{Hash, PREFIX, Token, hash_of};
+use crate::files::vault::files::Stamp;
 use crate::report::failure::Failure;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::files::Stamp;
 
 /// A file that changed within this time before it was read may have changed after it, too: the clock
 /// of a file system has steps.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::author::event;
 use super::{Answer, Asking, Effect, Outputs, Profile, Question};
+use crate::files::vault::Vault;
 use crate::govern::Mode;
 use crate::mcp::consent::quoted;
 use crate::mcp::spelling;
@@ -18,7 +19,6 @@ use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Call as Words, Verb};
 use crate::values::model::number::Version;
 use crate::values::words::count;
-use crate::vault::Vault;
 use crate::workspace::call::Call;
 use crate::workspace::call::submit::{Decided, Deciding};
 use shown::{Shown, changes};

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::author::event;
 use super::{Answer, Asking, Effect, Outputs, Profile, Question};
+use crate::files::vault::Vault;
 use crate::govern::{Mode, Outcome, PublishError, review};
 use crate::mcp::consent::quoted;
 use crate::report::event::StewardAssigned;
@@ -14,7 +15,6 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{STEWARDS, limit};
 use crate::values::model::principal::PrincipalKey;
-use crate::vault::Vault;
 use crate::workspace::call::Call;
 use crate::workspace::governance::is_governed;
 use crate::workspace::stewards::{self, Assigning};

@@ -1,6 +1,7 @@
 //! What the tools that write have in common: their arguments, and how they answer.
 
 use super::Answer;
+use crate::files::vault::Vault;
 use crate::govern::{Draft, Mode, Outcome};
 use crate::mcp::offer::Profile;
 use crate::mcp::spelling;
@@ -12,7 +13,6 @@ use crate::txn::expect::Expect;
 use crate::values::model::digest::{Digest, DigestError};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
 use crate::workspace::argument::{node_type, tags};
 use crate::workspace::call::Call;
 use crate::workspace::call::draft::Fields;

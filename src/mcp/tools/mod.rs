@@ -46,10 +46,10 @@ use self::output::Outputs;
 use super::answer::{Answer, BUDGET, Size, WITHHELD};
 use super::consent::Asking;
 use super::offer::Profile;
+use crate::files::vault::Vault;
+use crate::files::vault::progress::Stage;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need};
-use crate::vault::Vault;
-use crate::vault::progress::Stage;
 use crate::workspace::call::Call;
 use crate::workspace::moment::Moment;
 

@@ -6,12 +6,12 @@ use serde::Deserialize;
 use super::approve::{approve, asking};
 use super::author::{digest, event, mode};
 use super::{Answer, Asking, Effect, Outputs, Profile, Question};
+use crate::files::vault::Vault;
 use crate::mcp::spelling;
 use crate::report::event::Published;
 use crate::report::failure::{Code, Failure};
 use crate::report::submission::SubmissionReport;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
 use crate::workspace::call::Call;
 use crate::workspace::governance::is_governed;
 

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, At, Outputs, Question, limit, places};
+use crate::files::vault::Vault;
 use crate::mcp::answer::{Cut, STAGED, Size, WITHHELD};
 use crate::report::failure::{Code, Failure};
 use crate::report::resolve::Detail;
 use crate::resolve::context::Shape;
 use crate::resolve::tokens::Tokenizer;
-use crate::vault::Vault;
 use crate::workspace::ask::Asked;
 use crate::workspace::call::Call;
 use crate::workspace::call::beside::StagedResult;

@@ -6,9 +6,10 @@ use super::again::submitted_again;
 use super::{dry_run, verify_all};
 use crate::chain::error::ChainError;
 use crate::convert::ConvertError;
+use crate::files::program::configured::ConfiguredError;
+use crate::files::vault::history::NOT_SPARSE;
 use crate::govern::review::ReviewError;
 use crate::govern::{PublishError, RestoreError};
-use crate::program::configured::ConfiguredError;
 use crate::recover::{RebuildError, RecoverError, Refused, Unreliable};
 use crate::review::Barred;
 use crate::search::{QueryError, SearchError};
@@ -19,7 +20,6 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::Version;
 use crate::values::words::count;
-use crate::vault::history::NOT_SPARSE;
 
 /// How many lines of a list a failure has.
 const MOST: usize = 20;

@@ -21,7 +21,7 @@ use super::article;
 use super::segment::{self, Totals};
 use super::{Builtin, Ready};
 use crate::checkpoint::fault::LogError;
-use crate::store;
+use crate::files::store;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;

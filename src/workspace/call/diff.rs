@@ -5,11 +5,11 @@ use crate::audit::{Part, Text, Traced};
 use crate::chain::diff::print_between;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::live_form::LiveForm;
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::report::history::DiffReport;
 use crate::resolve::Snapshot;
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 use crate::workspace::version::{live_text, number, published, recorded, text_of, unapproved_text};
 
 /// Where the versions of a document are read from: the vault, its log, and what is published.

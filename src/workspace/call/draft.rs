@@ -7,12 +7,12 @@ use crate::document::Document;
 use crate::document::edit::{Edit, EditError};
 use crate::document::frontmatter::NodeType;
 use crate::document::text::BOM;
+use crate::files::vault::Vault;
 use crate::govern::{Draft, DraftRequest, Mode, Upon};
 use crate::report::failure::Failure;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::tag::Tag;
-use crate::vault::Vault;
 
 /// Returns true if a body has nothing to read.
 #[cfg(feature = "mcp")]

@@ -9,6 +9,7 @@ use crate::chain::history::{Entry, EntryState};
 use crate::chain::replay;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
+use crate::files::vault::Vault;
 use crate::govern::review;
 use crate::report::advice::difference::{Difference, HowToMerge};
 use crate::report::failure::{Compared, Failure};
@@ -17,7 +18,6 @@ use crate::uri::Class;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
 use crate::workspace::version::{any_text_of, check_name, check_text, recorded, text_of};
 
 impl Call<'_> {

@@ -9,6 +9,7 @@ use crate::chain::history::Entry;
 use crate::chain::history::History;
 use crate::chain::replay;
 use crate::chain::walk::Walk;
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::report::history::HistoryReport;
 use crate::resolve::seals::Seals;
@@ -19,7 +20,6 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::model::number::Version;
 #[cfg(feature = "mcp")]
 use crate::values::model::principal::PrincipalKey;
-use crate::vault::Vault;
 use crate::workspace::version::{check_name, check_text};
 
 /// What it takes to answer.

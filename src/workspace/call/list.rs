@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::{Call, Places};
 use crate::audit::Traced;
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::report::resolve::ListReport;
 use crate::resolve::{Need, Resolution, Served, Snapshot};
@@ -12,7 +13,6 @@ use crate::uri::Class;
 #[cfg(feature = "mcp")]
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::Vault;
 use crate::workspace::Workspace;
 use crate::workspace::ask::{Asked, Query};
 use crate::workspace::moment::Moment;

@@ -51,13 +51,13 @@ use crate::audit::{Labels, Traced};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
+use crate::files::vault::Vault;
 use crate::govern;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::trust::{self, HeadError};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::Vault;
 
 /// A vault and its checkpoints, as a question reads them.
 pub(crate) type Places<'p> = (&'p Vault, &'p CheckpointSource);

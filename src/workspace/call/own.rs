@@ -3,6 +3,7 @@
 
 use super::Call;
 use crate::audit::{Part, Text, Traced, changes};
+use crate::files::vault::Vault;
 use crate::govern::review;
 use crate::report::draft::{DraftState, DraftTextReport};
 use crate::report::failure::{Code, Failure};
@@ -12,7 +13,6 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
-use crate::vault::Vault;
 use crate::workspace::Workspace;
 use crate::workspace::version::{any_text_of, recorded};
 

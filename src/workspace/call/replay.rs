@@ -4,11 +4,11 @@ use super::{Call, Places};
 use crate::audit::{Event, Fault, Filter, Line, Logs, TraceId};
 use crate::evidence::replay::replay;
 use crate::evidence::staged::StagedTexts;
+use crate::files::vault::Vault;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::ReplayReport;
 use crate::values::model::hint::{Call as Command, Hint, Verb};
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 use crate::workspace::recording::of_log;
 use crate::workspace::traces::{unknown_access, unknown_trace};
 

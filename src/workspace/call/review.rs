@@ -2,6 +2,7 @@
 
 use super::{Call, Places};
 use crate::evidence::submission::Submitted;
+use crate::files::vault::Vault;
 use crate::govern::review::{self, Queue};
 use crate::report::failure::Failure;
 use crate::report::review::QueueReport;
@@ -11,7 +12,6 @@ use crate::uri::Class;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::Version;
 use crate::values::model::principal::Principal;
-use crate::vault::Vault;
 
 /// What it takes to list what awaits a decision.
 pub(crate) const NEED: Need = Need::Versions;

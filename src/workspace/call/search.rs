@@ -2,6 +2,7 @@
 
 use super::{Call, Places};
 use crate::audit::Traced;
+use crate::files::vault::Vault;
 use crate::report::failure::{Code, Failure};
 use crate::report::search::SearchReport;
 use crate::resolve::{Need, Snapshot};
@@ -9,7 +10,6 @@ use crate::search::{self, Answer, Query};
 use crate::uri::Class;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
-use crate::vault::Vault;
 use crate::workspace::search::{Answered, OnSlow, ask};
 
 /// What a search found.

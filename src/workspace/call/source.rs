@@ -1,11 +1,11 @@
 //! What a source gave, as a caller states it (SRC-8).
 
 use super::Call;
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::report::source::SourceRecordReport;
 use crate::resolve::{Need, Served, Snapshot};
 use crate::source::{Claim, ReceiveError, Received};
-use crate::vault::Vault;
 use crate::workspace::source::{Recorded, call_of};
 use crate::workspace::version::published;
 

@@ -3,6 +3,7 @@
 
 use super::{Call, Note};
 use crate::document::frontmatter::NodeType;
+use crate::files::vault::Vault;
 use crate::govern::Mode;
 use crate::report::Spell;
 use crate::report::event::EventReport;
@@ -11,7 +12,6 @@ use crate::report::staging::{StagedListReport, StagedPromoteReport, StagedReport
 use crate::resolve::{Need, Snapshot};
 use crate::staging::{StagedName, parse_name};
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 use crate::workspace::argument::{node_type, tags};
 use crate::workspace::source::no_source;
 use crate::workspace::staging::{Listed, Promoted, Target};

@@ -1,6 +1,7 @@
 //! What is submitted or published: the artifacts that arguments name, and a text that is handed in.
 
 use super::{Call, Note};
+use crate::files::vault::Vault;
 use crate::govern::review::{Decision, Refusing};
 use crate::govern::{Author, Mode, NewDocument, Outcome, PublishError, Which, review};
 use crate::live;
@@ -8,7 +9,6 @@ use crate::report::failure::{Code, Failure};
 use crate::values::model::hint::{Call as Words, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
 use crate::workspace::Workspace;
 use crate::workspace::name::is_uri;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::audit::{Change, Event, Logs};
 use crate::chain::{replay, vouched};
+use crate::files::vault::Vault;
 use crate::govern::{PublishError, review};
 use crate::live;
 use crate::report::failure::{Code, Failure};
@@ -13,7 +14,6 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::principal::PrincipalKey;
-use crate::vault::Vault;
 use crate::workspace::Workspace;
 use crate::workspace::recording::of_log;
 use crate::workspace::version::{is_hidden, unknown};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::files::vault::Vault;
 use crate::report::failure::Failure;
-use crate::vault::Vault;
 use crate::verify::{Anchor, Request};
 use crate::workspace::Workspace;
 

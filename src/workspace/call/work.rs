@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::vault::Vault;
-use crate::vault::progress::Progress;
+use crate::files::vault::Vault;
+use crate::files::vault::progress::Progress;
 
 /// The work of a call.
 #[derive(Debug, Default)]

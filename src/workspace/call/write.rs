@@ -6,6 +6,7 @@ use crate::audit::Traced;
 use crate::chain::history::History;
 use crate::document::edit::EditError;
 use crate::document::live_form::LiveForm;
+use crate::files::vault::Vault;
 use crate::govern::review::{self, ReviewError, Submission};
 use crate::govern::{
     Draft, Mode, NewDocument, Outcome, PublishError, Refusal, Request, Upon, Which,
@@ -17,7 +18,6 @@ use crate::txn::expect::Expect;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::vault::Vault;
 use crate::workspace::governance::is_governed;
 use crate::workspace::version::{published, recorded, text_of};
 

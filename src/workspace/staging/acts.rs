@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::view::{Access, InForce, Judged, chains_of, judged};
 use crate::audit::StagedStep;
+use crate::files::vault::Vault;
 use crate::index::staged::{Answering, KnownEntry, Sharing};
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
@@ -16,7 +17,6 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::STAGING_CHAINS;
 use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
 use crate::workspace::Workspace;
 
 /// What an act did.

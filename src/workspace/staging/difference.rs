@@ -3,11 +3,11 @@
 use super::view::{Content, StagedView, lines_of};
 use crate::chain::diff::print_between;
 use crate::document::Document;
+use crate::files::vault::Vault;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::staging::{Canonical, PartChange, StagedEntry, changes, json};
 use crate::values::model::id::DocumentId;
-use crate::vault::Vault;
 use crate::workspace::Workspace;
 
 /// What two contents are compared by.

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use super::acts::{Desk, refuse_promoted};
 use super::view::{InForce, Judged, chains_of, judged};
+use crate::files::vault::Vault;
+use crate::files::vault::outside;
 use crate::index::staged::{KnownEntry, Sharing};
 use crate::recover::CompletedAct;
 use crate::report::failure::{Code, Failure};
@@ -15,8 +17,6 @@ use crate::stewards::Role;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::{LOCAL_DIR, RECOVERED, limit};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::Vault;
-use crate::vault::outside;
 use crate::workspace::Workspace;
 use crate::workspace::git::GitError;
 

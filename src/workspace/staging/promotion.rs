@@ -11,6 +11,7 @@ use crate::document::edit::Edit;
 use crate::document::frontmatter::NodeType;
 use crate::document::not_for_use;
 use crate::document::text::normalise;
+use crate::files::vault::Vault;
 use crate::govern::review::{ReviewError, Submission, rules_in_force, submit};
 use crate::govern::{self, Author, Mode, NewDocument, Outcome, Request, Which};
 use crate::index::staged::{KnownEntry, Sharing};
@@ -25,7 +26,6 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::tag::Tag;
-use crate::vault::Vault;
 use crate::workspace::Workspace;
 use crate::workspace::governance::is_governed;
 

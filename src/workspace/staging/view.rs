@@ -9,6 +9,7 @@ use crate::chain::history::{Entry, History};
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::Mark;
+use crate::files::vault::Vault;
 use crate::govern::review::rules_in_force;
 use crate::index::staged::{
     Answering, KnownEntry, Sharing, Wanted, answering, principal_key, session_key,
@@ -28,7 +29,6 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::{Principal, PrincipalKey};
-use crate::vault::Vault;
 use crate::workspace::Workspace;
 use crate::workspace::version::any_text_of;
 

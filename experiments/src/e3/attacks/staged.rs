@@ -138,7 +138,7 @@ pub(super) fn in_state(target: &Target, minute: usize, stdin: &str, args: &[&str
     let now = format!("2026-12-31T15:{minute:02}:00.000Z");
     let args = [args, &["--as", "ana@example.com", "--now", &now]].concat();
     let state = [("XDG_STATE_HOME", state.display().to_string())];
-    let disk = contextnest::vault::disk::Disk::default();
+    let disk = contextnest::files::vault::disk::Disk::default();
     let said = ctx_given(stdin.as_bytes(), disk, &target.root, &args, state);
     (said.exit == 0).then_some(())
 }

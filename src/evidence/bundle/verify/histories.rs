@@ -10,12 +10,12 @@ use crate::chain::history::{Entry, EntryState, History};
 use crate::chain::replay;
 use crate::checkpoint::record::{Record, Seal};
 use crate::checkpoint::state::Mark;
+use crate::files::vault::files::FileError;
 use crate::policy::Sealings;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::files::FileError;
 
 /// A chain whose entries are proved.
 #[derive(Debug)]

@@ -9,10 +9,10 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::log::Log as CheckpointLog;
 use crate::checkpoint::maps;
 use crate::checkpoint::state::{Mark, PublishedSet};
+use crate::files::vault::config::LogForm;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
-use crate::vault::config::LogForm;
 
 /// What the checkpoints of a bundle are, and what was proved of them.
 #[derive(Debug, Default)]

@@ -13,6 +13,7 @@ use super::{Files, Judged, Verdict, contradicted, not_proved};
 use crate::audit;
 use crate::document::Document;
 use crate::document::obsidian::Markup;
+use crate::files::vault::config::Config;
 use crate::policy::{File, InForce, Mode};
 use crate::resolve::provenance::Settings;
 use crate::review::Rules;
@@ -20,7 +21,6 @@ use crate::stewards::{self, Role};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::tag::Tag;
-use crate::vault::config::Config;
 
 /// What a checkpoint says about every document; or why that is not proved.
 type Found = Result<Settings, (Verdict, String)>;

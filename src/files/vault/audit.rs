@@ -133,7 +133,7 @@ pub(crate) fn days(node: &Node) -> Result<u64, yaml::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::config::Config;
+    use crate::files::vault::config::Config;
 
     fn read(text: &str) -> Result<Option<Audit>, String> {
         Config::parse(text).map(|config| config.audit).map_err(|why| why.to_string())

@@ -166,7 +166,7 @@ fn name(node: &Node) -> Result<String, yaml::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::config::Config;
+    use crate::files::vault::config::Config;
 
     fn read(text: &str) -> Result<Config, yaml::Error> {
         Config::parse(text)

@@ -194,7 +194,7 @@ fn is_at(file: &File, files: &Files) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::Vault;
+    use crate::files::vault::Vault;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     const NONE: Duration = Duration::ZERO;

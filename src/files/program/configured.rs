@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{DEFAULT_TIMEOUT, Fetcher, Program};
+use crate::files::vault::files::Files;
+use crate::files::vault::outside;
 use crate::values::words::nearest;
 use crate::values::yaml::{self, Dialect, Node};
-use crate::vault::files::Files;
-use crate::vault::outside;
 
 /// The environment variable that names a program, and the one that says how long it may take.
 pub(crate) const COMMAND_VARIABLE: &str = "CTX_SEARCH_COMMAND";

@@ -106,7 +106,7 @@ fn folder(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::config::Config;
+    use crate::files::vault::config::Config;
     use proptest::prelude::*;
 
     fn links(yaml: &str) -> Result<SiteLinks, String> {

@@ -18,8 +18,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use twox_hash::XxHash3_64;
 
-use crate::vault::files::Files;
-use crate::vault::outside;
+use crate::files::vault::files::Files;
+use crate::files::vault::outside;
 
 const LOCK: &str = "lock";
 const SUM: usize = 8;

@@ -208,8 +208,8 @@ pub(super) fn joined(folder: &str, name: &str) -> String {
 #[allow(clippy::disallowed_methods, reason = "the tests rename files as other programs do")]
 mod tests {
     use super::*;
-    use crate::vault::files::FileError;
-    use crate::vault::replace::Replacement;
+    use crate::files::vault::files::FileError;
+    use crate::files::vault::replace::Replacement;
     use std::fs;
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(files.read(path, 9).unwrap(), b"old");
         let all = [Replacement {
             path,
-            expected: Some(crate::vault::replace::Fingerprint::of(b"old")),
+            expected: Some(crate::files::vault::replace::Fingerprint::of(b"old")),
             bytes: b"new",
         }];
         let staging = files.stage_all(&all);

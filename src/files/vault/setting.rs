@@ -112,7 +112,7 @@ impl Setting<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::config::LogForm;
+    use crate::files::vault::config::LogForm;
 
     fn delta(text: &str) -> Result<String, String> {
         let setting = Setting {
