@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use contextnest::files::vault::{Vault, outside};
 use contextnest::resolve::{CheckpointSource, Need, QueryPlan, Snapshot};
-use contextnest::selector::parse;
+use contextnest::text::selector::parse;
 
 use process::{
     Options, Result, cache_of, ctx, head, median, median_of, ms, output, peak_memory, row, timed,

@@ -50,6 +50,8 @@
 #[doc(hidden)]
 pub mod files;
 #[doc(hidden)]
+pub mod text;
+#[doc(hidden)]
 pub mod values;
 pub use values::model;
 #[doc(hidden)]
@@ -61,8 +63,6 @@ pub mod checkpoint;
 pub mod cli;
 mod convert;
 mod derived;
-#[doc(hidden)]
-pub mod document;
 #[doc(hidden)]
 pub mod evidence;
 #[doc(hidden)]
@@ -77,8 +77,6 @@ mod mcp;
 #[cfg(feature = "mcp")]
 #[doc(hidden)]
 pub use mcp::message::outcome as mcp_message;
-#[doc(hidden)]
-pub mod pack;
 mod policy;
 mod recover;
 pub mod report;
@@ -87,8 +85,6 @@ pub mod resolve;
 #[doc(hidden)]
 pub mod review;
 mod search;
-#[doc(hidden)]
-pub mod selector;
 mod source;
 #[doc(hidden)]
 pub mod staging;
@@ -100,8 +96,6 @@ pub mod stewards;
 pub mod trust;
 #[doc(hidden)]
 pub mod txn;
-#[doc(hidden)]
-pub mod uri;
 #[doc(hidden)]
 pub mod verify;
 pub mod workspace;

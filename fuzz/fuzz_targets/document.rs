@@ -4,14 +4,14 @@
 
 #![no_main]
 
-use contextnest::document::edit::{Edit, checksum_of};
-use contextnest::document::obsidian::Markup;
-use contextnest::document::text::{normalise, split};
-use contextnest::document::validate::{Criteria, problems};
-use contextnest::document::{Document, links, sections, utf8};
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::tag::Tag;
+use contextnest::text::document::edit::{Edit, checksum_of};
+use contextnest::text::document::obsidian::Markup;
+use contextnest::text::document::text::{normalise, split};
+use contextnest::text::document::validate::{Criteria, problems};
+use contextnest::text::document::{Document, links, sections, utf8};
 use contextnest_fuzz::input::Input;
 use libfuzzer_sys::fuzz_target;
 

@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 
-use contextnest::selector::{Atom, Expr, Term, Universe, eval, parse_in};
+use contextnest::text::selector::{Atom, Expr, Term, Universe, eval, parse_in};
 use contextnest_fuzz::authorities;
 use libfuzzer_sys::fuzz_target;
 use roaring::RoaringBitmap;

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use contextnest::uri::{MAX_URI_BYTES, Uri};
+use contextnest::text::uri::{MAX_URI_BYTES, Uri};
 use contextnest_fuzz::authorities;
 use libfuzzer_sys::fuzz_target;
 

@@ -9,11 +9,11 @@ use std::sync::LazyLock;
 
 use contextnest::chain::history::{Entry, History, TextStorage};
 use contextnest::checkpoint::log::Log;
-use contextnest::document::text::normalise;
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::config::LogForm;
 use contextnest::model::id::DocumentId;
 use contextnest::resolve::Snapshot;
+use contextnest::text::document::text::normalise;
 use contextnest::verify::{Request, Verdict, verify};
 use contextnest_fuzz::alter::altered;
 use contextnest_fuzz::input::Input;

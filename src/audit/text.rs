@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::uri::{self, Uri};
+use crate::text::uri::{self, Uri};
 use crate::values::model::digest::Digest;
 
 /// One text that was handed out: where it is from, and what exactly it was (AUDIT-7).

@@ -8,10 +8,10 @@
 use std::ops::Range;
 
 use super::error::ChainError;
-use crate::document::frontmatter::{Frontmatter, Status};
-use crate::document::review::ReviewFields;
-use crate::document::text::split;
-use crate::document::{Document, Unreadable};
+use crate::text::document::frontmatter::{Frontmatter, Status};
+use crate::text::document::review::ReviewFields;
+use crate::text::document::text::split;
+use crate::text::document::{Document, Unreadable};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;

@@ -2,9 +2,9 @@
 
 use super::diff;
 use super::history::{ChainGap, Fault, HistoryError};
-use crate::document::Unreadable;
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
+use crate::text::document::Unreadable;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::{DocumentId, IdError};
 use crate::values::model::number::Version;

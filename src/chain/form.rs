@@ -5,7 +5,7 @@
 //! the histories of our writers against it. A content hash does not say whether its text is a full
 //! text or a diff, so the form must not be the attacker's choice.
 
-use crate::document::text::split;
+use crate::text::document::text::split;
 use crate::values::model::number::Version;
 
 /// The writer stores a diff that is spelled longer than this as a full text instead.

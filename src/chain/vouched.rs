@@ -4,11 +4,11 @@
 use super::error::ChainError;
 use super::history::{Entry, History};
 use super::replay::reconstruct;
-use crate::document::Document;
-use crate::document::edit::Edit;
-use crate::document::frontmatter::Status;
-use crate::document::review::{ReviewEdit, ReviewFields};
 use crate::files::vault::files::Files;
+use crate::text::document::Document;
+use crate::text::document::edit::Edit;
+use crate::text::document::frontmatter::Status;
+use crate::text::document::review::{ReviewEdit, ReviewFields};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;

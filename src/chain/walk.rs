@@ -13,7 +13,7 @@ use super::error::ChainError;
 use super::history::{Entry, Fault, History, Slot, TextStorage};
 use super::replay::{Histories, Replay};
 use super::vouched::{check_retirement, describes_itself};
-use crate::document::review::ReviewFields;
+use crate::text::document::review::ReviewFields;
 use crate::values::model::id::DocumentId;
 
 /// Walks over the entries of a history.

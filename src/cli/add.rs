@@ -3,13 +3,13 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, editor, event};
-use crate::document::frontmatter::NodeType;
 use crate::files::vault::Vault;
 use crate::govern::{self, Author, NewDocument, Request, Upon, Which};
 use crate::live;
 use crate::report::draft::DraftReport;
 use crate::report::event::Added;
 use crate::report::failure::{Code, Failure};
+use crate::text::document::frontmatter::NodeType;
 use crate::values::model::id::DocumentId;
 use crate::values::words::argument;
 use crate::workspace::argument::{node_type, tags, text_or_input};

@@ -9,7 +9,7 @@ use crate::report::failure::Failure;
 use crate::report::vault::CheckoutReport;
 use crate::resolve::checkout::checkout;
 use crate::resolve::{Need, Snapshot};
-use crate::uri::Class;
+use crate::text::uri::Class;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::words::count;
 

@@ -7,8 +7,8 @@ use tempfile::NamedTempFile;
 
 use super::session::Session;
 use super::ui::shown;
-use crate::document::utf8;
 use crate::report::failure::{Code, Failure};
+use crate::text::document::utf8;
 use crate::values::model::layout::limit;
 use crate::values::words::argument;
 

@@ -4,10 +4,10 @@ use super::as_of::AsOf;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, document};
-use crate::document::links::LinkKind;
 use crate::graph::Edge;
 use crate::graph::walk::{Direction, Neighbor, Walk};
 use crate::report::failure::Failure;
+use crate::text::document::links::LinkKind;
 use crate::values::model::id::DocumentId;
 use crate::workspace::call::neighbors;
 

@@ -4,8 +4,8 @@ use super::Answer;
 use super::as_of::AsOf;
 use super::session::Session;
 use super::ui::shown;
-use crate::document::sections::Section;
 use crate::report::failure::Failure;
+use crate::text::document::sections::Section;
 use crate::values::words::count;
 use crate::workspace::call::read::{self, Reading};
 

@@ -6,7 +6,7 @@ use crate::audit::Traced;
 use crate::report::failure::Failure;
 use crate::report::history::ShowReport;
 use crate::resolve::{Snapshot, seals};
-use crate::uri::Class;
+use crate::text::uri::Class;
 use crate::workspace::version::{number, recorded, text_of};
 
 /// Print the text of one version, rebuilt and verified

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{DerivedInput, MARKS};
-use crate::document::frontmatter::{SourceBlock, Status};
-use crate::document::links::LinkKind;
 use crate::resolve::Listed;
+use crate::text::document::frontmatter::{SourceBlock, Status};
+use crate::text::document::links::LinkKind;
 use crate::values::model::id::DocumentId;
 use crate::values::model::tag::Tag;
 use crate::values::model::transport::Transport;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Derived, DerivedInput, MARKS};
 use crate::resolve::Listed;
-use crate::uri;
+use crate::text::uri;
 use crate::values::model::id::{DocumentId, folder_of};
 use crate::values::model::layout;
 use crate::values::model::visible::steers;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::chain::diff::change::{Changes, Work};
-use crate::document::sections::{Section, sections};
+use crate::text::document::sections::{Section, sections};
 
 /// Lines that stay, before and after each change.
 const CONTEXT: usize = 3;

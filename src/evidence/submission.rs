@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::blame::Blame;
-use crate::document::Document;
-use crate::document::review::FIELDS;
-use crate::document::validate::Problem;
 use crate::govern::review::About;
+use crate::text::document::Document;
+use crate::text::document::review::FIELDS;
+use crate::text::document::validate::Problem;
 use crate::values::model::id::DocumentId;
 use crate::values::model::principal::Principal;
 use crate::values::yaml::emit;

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::transaction::Transaction;
 use super::{Outcome, Refusal};
 use crate::checkpoint::sealed::sealed_text;
-use crate::document::dependent::Dependent;
-use crate::document::frontmatter::NodeType;
 use crate::graph::order;
 use crate::live;
+use crate::text::document::dependent::Dependent;
+use crate::text::document::frontmatter::NodeType;
 use crate::txn::{Change, Item, Step};
 use crate::values::model::id::DocumentId;
 

@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::review;
 use crate::checkpoint::event::Checkpoint;
-use crate::document::edit::EditError;
-use crate::document::validate::{Problem, Severity};
 use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::left_out::LeftOut;
 use crate::files::vault::replace::Fingerprint;
 use crate::live::inbound::{FixedLinks, FoundLinks, RelativeLink};
 use crate::stewards::Stuck;
+use crate::text::document::edit::EditError;
+use crate::text::document::validate::{Problem, Severity};
 use crate::txn::{Committed, Item, Live, Recovered};
 use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;

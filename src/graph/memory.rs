@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{Catalog, Mention, name_key, resolve};
-use crate::document::links::{LinkKind, LinkTarget, Names, site_targets};
 use crate::files::vault::site::SiteLinks;
+use crate::text::document::links::{LinkKind, LinkTarget, Names, site_targets};
 use crate::values::model::id::{DocumentId, fold};
 
 /// The documents of one checkpoint with what they mention.

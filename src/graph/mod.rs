@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::links::{Link, LinkKind, LinkTarget, Names, last_segment, site_targets};
 use crate::files::vault::site::SiteLinks;
+use crate::text::document::links::{Link, LinkKind, LinkTarget, Names, last_segment, site_targets};
 use crate::values::model::id::{DocumentId, fold};
 
 /// What a document says about another one, whether or not that one exists.

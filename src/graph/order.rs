@@ -7,10 +7,10 @@ use std::fmt;
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use crate::document::Document;
-use crate::document::frontmatter::Frontmatter;
-use crate::document::links;
-use crate::document::validate::{Problem, Severity};
+use crate::text::document::Document;
+use crate::text::document::frontmatter::Frontmatter;
+use crate::text::document::links;
+use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::DocumentId;
 
 /// What each source depends on. A source without an entry depends on nothing.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Catalog, edges};
-use crate::document::links::LinkKind;
+use crate::text::document::links::LinkKind;
 use crate::values::model::id::DocumentId;
 
 /// A document and how many others refer to it.

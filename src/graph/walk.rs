@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Catalog, Edge, Incoming, outgoing};
-use crate::document::links::LinkKind;
+use crate::text::document::links::LinkKind;
 use crate::values::model::id::DocumentId;
 
 /// Which way edges are followed.
@@ -103,11 +103,11 @@ fn edges_of<C: Catalog>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::links::LinkTarget;
     use crate::files::vault::site::SiteLinks;
     use crate::graph::memory::Memory;
     use crate::graph::rank::hubs;
     use crate::graph::{Mention, edges};
+    use crate::text::document::links::LinkTarget;
     use proptest::prelude::*;
 
     fn id(text: &str) -> DocumentId {

@@ -34,10 +34,10 @@ pub(crate) use row::Metadata;
 
 use crate::checkpoint::event::Event;
 use crate::checkpoint::state::{Mark, PublishedSet};
-use crate::document::links::LinkKind;
-use crate::document::obsidian::Markup;
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
+use crate::text::document::links::LinkKind;
+use crate::text::document::obsidian::Markup;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::Document;
-use crate::document::frontmatter::{Frontmatter, NodeType, SourceBlock};
-use crate::document::links::{Link, LinkKind, LinkTarget, links};
-use crate::document::obsidian::Additions;
 use crate::graph::{Mention, name_key};
+use crate::text::document::Document;
+use crate::text::document::frontmatter::{Frontmatter, NodeType, SourceBlock};
+use crate::text::document::links::{Link, LinkKind, LinkTarget, links};
+use crate::text::document::obsidian::Additions;
 use crate::values::model::id::{DocumentId, fold};
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::tag::Tag;

@@ -17,7 +17,7 @@ use crate::resolve::seals;
 use crate::resolve::{
     Around, CheckpointSource, Known, Listed, QueryPlan, Resolution, Served, Snapshot,
 };
-use crate::selector::parse;
+use crate::text::selector::parse;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;

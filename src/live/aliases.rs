@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::read as read_file;
-use crate::document::links::Names;
-use crate::document::obsidian::Markup;
 use crate::files::vault::Vault;
+use crate::text::document::links::Names;
+use crate::text::document::obsidian::Markup;
 use crate::values::model::id::{DocumentId, fold};
 
 /// Each of some documents that has a live file, with its other names; none where the configuration

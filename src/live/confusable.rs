@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use unicode_security::confusable_detection::skeleton;
 
 use super::linked::warning;
-use crate::document::validate::Problem;
+use crate::text::document::validate::Problem;
 use crate::values::model::id::DocumentId;
 
 /// The code of the warning.

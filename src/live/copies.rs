@@ -2,10 +2,10 @@
 //! (`spec/document.md`, section 9). The names are in [`crate::files::vault::copies`].
 
 use super::linked::warning;
-use crate::document::validate::Problem;
-use crate::document::{Document, utf8};
 use crate::files::vault::Vault;
 use crate::files::vault::copies::{COMPARED, copied, is_near, likely_original};
+use crate::text::document::validate::Problem;
+use crate::text::document::{Document, utf8};
 
 /// The code of the warning.
 pub(crate) const CODE: &str = "copy";

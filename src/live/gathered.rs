@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::document::validate::{Problem, Severity};
+use crate::text::document::validate::{Problem, Severity};
 
 /// A message that occurs more often than this is printed once, with a count.
 pub const REPEATED: usize = 5;

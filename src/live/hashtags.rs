@@ -3,9 +3,9 @@
 
 use super::LiveFile;
 use super::linked::warning;
-use crate::document::obsidian::Markup;
-use crate::document::validate::Problem;
 use crate::files::vault::Vault;
+use crate::text::document::obsidian::Markup;
+use crate::text::document::validate::Problem;
 use crate::values::model::tag::TagError;
 
 /// The hashtags of a live document that select nothing, each name once, in the order of the text.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::document::links::{Image, last_segment};
+use crate::text::document::links::{Image, last_segment};
 use crate::values::model::id::fold;
 
 /// The folders in which images are looked for.

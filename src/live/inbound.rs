@@ -11,11 +11,11 @@ use super::packs::{self, references};
 pub(crate) use super::targets::{Becomes, Leaving};
 use super::targets::{Documents, Targets};
 use super::{LiveFile, aliases, parse, read};
-use crate::document::links::{self, Goal, Link, LinkTarget, Moves, Retargeted, Written};
-use crate::document::{Document, utf8};
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
-use crate::uri::Target;
+use crate::text::document::links::{self, Goal, Link, LinkTarget, Moves, Retargeted, Written};
+use crate::text::document::{Document, utf8};
+use crate::text::uri::Target;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{self, limit};
 

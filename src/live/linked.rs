@@ -13,18 +13,18 @@ use std::rc::Rc;
 
 use super::images::ImageFolders;
 use super::{LiveFile, aliases, is_known, read};
-use crate::document::Document;
-use crate::document::frontmatter::{Frontmatter, NodeType};
-use crate::document::links::{
-    self, Image, Link, LinkKind, LinkTarget, Links, MAX_LINKS, Names, OwnSection, is_other_file,
-    is_site_folder, site_targets,
-};
-use crate::document::obsidian::Markup;
-use crate::document::sections::{anchors, has_section};
-use crate::document::validate::{Problem, Severity};
 use crate::files::vault::Vault;
 use crate::files::vault::site::SiteLinks;
 use crate::graph::{name_key, order};
+use crate::text::document::Document;
+use crate::text::document::frontmatter::{Frontmatter, NodeType};
+use crate::text::document::links::{
+    self, Image, Link, LinkKind, LinkTarget, Links, MAX_LINKS, Names, OwnSection, is_other_file,
+    is_site_folder, site_targets,
+};
+use crate::text::document::obsidian::Markup;
+use crate::text::document::sections::{anchors, has_section};
+use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::{DocumentId, fold};
 use crate::values::model::layout;
 use crate::values::words::Nearest;

@@ -6,9 +6,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::aliases;
-use crate::document::links::{self, Link, LinkKind, LinkTarget, Moves, Names};
 use crate::files::vault::site::SiteLinks;
 use crate::graph::name_key;
+use crate::text::document::links::{self, Link, LinkKind, LinkTarget, Moves, Names};
 use crate::values::model::id::{DocumentId, fold};
 
 /// Documents that leave the maps: they are retired, or one of them is moved.

@@ -20,7 +20,7 @@ use super::tools::places;
 use super::vaults::Vaults;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Snapshot};
-use crate::uri::MAX_URI_BYTES;
+use crate::text::uri::MAX_URI_BYTES;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::{Principal, PrincipalKey};

@@ -17,7 +17,7 @@ use crate::report::failure::{Code, Failure};
 use crate::resolve::Listed;
 use crate::resolve::packs::SealedPack;
 use crate::resolve::tokens::Tokenizer;
-use crate::uri::{MAX_URI_BYTES, SCHEME, Uri};
+use crate::text::uri::{MAX_URI_BYTES, SCHEME, Uri};
 use crate::values::words::beginning;
 use crate::workspace::call::{Call, names, read};
 use crate::workspace::name::is_uri;

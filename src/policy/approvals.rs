@@ -3,8 +3,8 @@
 
 use super::decided::Decided;
 use crate::chain::history::{Entry, EntryState};
-use crate::document::review::{Action, ReviewFields, ReviewState};
 use crate::review::{Fault, FaultKind, Rules, StepKind, Track};
+use crate::text::document::review::{Action, ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;

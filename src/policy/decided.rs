@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::chain::history::Entry;
-use crate::document::review::{ReviewFields, ReviewState};
 use crate::review::{Fault, FaultKind, Track};
+use crate::text::document::review::{ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::principal::PrincipalKey;

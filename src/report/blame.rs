@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::SectionReport;
-use crate::document::sections::Section;
 use crate::evidence::blame::Blame;
 use crate::resolve::Served;
 use crate::resolve::seals::Seals;
+use crate::text::document::sections::Section;
 use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The most lines of one answer. In JSON a line takes many times the bytes that it has in the text.

@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::Report;
 use super::source::CallReport;
 use crate::audit::{Deciding, Traced};
-use crate::document::sections::Section;
 use crate::resolve::context::Context;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Withheld};
 use crate::search::Snippet;
+use crate::text::document::sections::Section;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::tag::Tag;
 

@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::WithheldReport;
-use crate::document::links::{LinkTarget, is_site_folder, site_targets};
 use crate::graph::memory::Memory;
 use crate::graph::rank::Hub;
 use crate::graph::walk::Neighbor;
 use crate::graph::{self, Catalog as _, Edge};
 use crate::resolve::{Around, Listed, Listing, Withheld};
+use crate::text::document::links::{LinkTarget, is_site_folder, site_targets};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 

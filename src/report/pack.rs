@@ -5,12 +5,12 @@ use serde::Serialize;
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
 use crate::checkpoint::fault::LogError;
-use crate::document::frontmatter::NodeType;
-use crate::pack::Placed;
 use crate::resolve::packs::{Packs, SealedPack, Unusable};
 use crate::resolve::plan::PlanFault;
 use crate::resolve::{QueryPlan, Resolution, Snapshot};
-use crate::uri::{Class, Uri};
+use crate::text::document::frontmatter::NodeType;
+use crate::text::pack::Placed;
+use crate::text::uri::{Class, Uri};
 use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The answer of `pack list`.

@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::{Report, Spell};
-use crate::document::validate::{Problem, Severity};
 use crate::govern::Refusal;
 use crate::live::gathered::Gathered;
 use crate::live::gathered::{Group, GroupKey, pattern};
 use crate::live::packs::PackFile;
-use crate::pack::PackProblem;
+use crate::text::document::validate::{Problem, Severity};
+use crate::text::pack::PackProblem;
 
 /// One problem.
 #[derive(Debug, Serialize)]

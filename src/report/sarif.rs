@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Spell;
 use super::problem::{ProblemReport, ValidateReport};
-use crate::uri::encode_path;
+use crate::text::uri::encode_path;
 use crate::values::codes;
 use crate::values::model::digest::Digest;
 use crate::verify::{Class, Code, Finding, Report};

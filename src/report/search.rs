@@ -6,7 +6,7 @@ use super::Report;
 use super::document::WithheldReport;
 use crate::audit::{Deciding, Traced};
 use crate::search::{Answer, Hit, Reason, Snippet};
-use crate::uri::Class;
+use crate::text::uri::Class;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::tag::Tag;
 

@@ -13,7 +13,7 @@ use crate::checkpoint::record::Searched;
 use crate::files::vault::config::Config;
 use crate::policy::{File, Sealings, TextInForce};
 use crate::review::Track;
-use crate::selector::{Atom, Expr, StatusFilter};
+use crate::text::selector::{Atom, Expr, StatusFilter};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;

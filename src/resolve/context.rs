@@ -15,7 +15,7 @@ use super::tokens::Tokenizer;
 use super::{Ranking, Resolution, Snapshot};
 use crate::audit::Traced;
 use crate::checkpoint::fault::LogError;
-use crate::uri::Class;
+use crate::text::uri::Class;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;

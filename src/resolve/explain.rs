@@ -7,8 +7,8 @@ use std::fmt;
 use roaring::RoaringBitmap;
 
 use super::plan::{Leaf, Part, QueryPlan};
-use crate::selector::{Atom, Expr, Node, Term, Universe, eval};
-use crate::uri::Class;
+use crate::text::selector::{Atom, Expr, Node, Term, Universe, eval};
+use crate::text::uri::Class;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 

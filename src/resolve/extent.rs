@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Served;
 use super::plan::{Cut, Part};
-use crate::document::sections::{Section, UnknownAnchor};
-use crate::selector::documents::matches;
-use crate::selector::{Atom, Expr, Node};
+use crate::text::document::sections::{Section, UnknownAnchor};
+use crate::text::selector::documents::matches;
+use crate::text::selector::{Atom, Expr, Node};
 use crate::values::model::id::DocumentId;
 
 /// A document lacks a section that was asked for.

@@ -7,8 +7,8 @@ use std::ops::Range;
 use super::packs::SealedPack;
 use super::plan::{Leaf, QueryPlan};
 use super::{Served, Snapshot, Withheld};
-use crate::document::Document;
-use crate::selector::{Expr, Node};
+use crate::text::document::Document;
+use crate::text::selector::{Expr, Node};
 use crate::values::model::id::DocumentId;
 
 /// Instructions for agents: the body of `CONTEXT.md`, or those of a pack.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use crate::document::links::{LinkKind, LinkTarget, Names, site_sources, site_targets};
 use crate::files::vault::site::SiteLinks;
 use crate::graph::{Catalog, Mention, name_key, resolve};
 use crate::index::{At, Damaged, Held, Metadata};
+use crate::text::document::links::{LinkKind, LinkTarget, Names, site_sources, site_targets};
 use crate::values::model::id::{DocumentId, fold};
 
 /// The catalog of a checkpoint. It answers with nothing once the index turned out to be damaged,

@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use super::{Served, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
-use crate::document::links::LinkKind;
 use crate::files::vault::site::SiteLinks;
 use crate::graph::memory::Memory;
 use crate::index::{At, Damaged, Metadata};
+use crate::text::document::links::LinkKind;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 

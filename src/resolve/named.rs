@@ -3,7 +3,7 @@
 
 use super::{Listed, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
-use crate::uri::Uri;
+use crate::text::uri::Uri;
 use crate::values::model::digest::{Digest, Sink as _};
 use crate::values::model::id::DocumentId;
 

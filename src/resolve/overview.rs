@@ -7,8 +7,8 @@ use roaring::RoaringBitmap;
 
 use super::{Listed, Listing, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
-use crate::document::obsidian::Markup;
 use crate::index::{At, Damaged};
+use crate::text::document::obsidian::Markup;
 use crate::values::model::id::{fold, folder_of};
 
 /// Words, each with the number of documents that have it.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use crate::chain::error::ChainError;
 use crate::files::vault::federation::{Authorities, TAKEN};
-use crate::pack::{self, Pack, PackProblem};
-use crate::uri::Uri;
+use crate::text::pack::{self, Pack, PackProblem};
+use crate::text::uri::Uri;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::{CheckpointNumber, Version};

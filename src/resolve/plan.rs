@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use crate::selector::{Atom, Expr, Node, Selector, Term};
-use crate::uri::{Class, ForeignVault, Target, Uri};
+use crate::text::selector::{Atom, Expr, Node, Selector, Term};
+use crate::text::uri::{Class, ForeignVault, Target, Uri};
 use crate::values::model::id::DocumentId;
 
 use super::packs::{PackError, Packs, SealedPack};

@@ -11,10 +11,10 @@ use std::fmt;
 use super::instructions::Instructions;
 use super::tokens::Tokenizer;
 use super::{Resolution, Served};
-use crate::document::hidden;
-use crate::document::sections::Section;
-use crate::document::validity::Validity;
-use crate::uri::{Target, Uri};
+use crate::text::document::hidden;
+use crate::text::document::sections::Section;
+use crate::text::document::validity::Validity;
+use crate::text::uri::{Target, Uri};
 use crate::values::model::digest::{Digest, Sink};
 use crate::values::model::visible::shown;
 

@@ -11,8 +11,8 @@ use roaring::RoaringBitmap;
 use super::map::Recorded;
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::index::{At, Damaged};
-use crate::selector::documents::matches;
-use crate::selector::{Atom, Expr, StatusFilter, Universe};
+use crate::text::selector::documents::matches;
+use crate::text::selector::{Atom, Expr, StatusFilter, Universe};
 
 /// The documents of a snapshot as rows of the index.
 pub(super) struct Posted<'s, 'v> {

@@ -4,12 +4,12 @@
 use super::{Served, Snapshot, Withheld};
 use crate::audit::Deciding;
 use crate::chain::history::{Entry, History};
-use crate::document::obsidian::Markup;
-use crate::document::review::ReviewFields;
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
 use crate::review::Reviewed;
 use crate::stewards::{self, Stewards};
+use crate::text::document::obsidian::Markup;
+use crate::text::document::review::ReviewFields;
 use crate::values::model::id::DocumentId;
 use crate::values::model::tag::Tag;
 use crate::values::model::timestamp::Timestamp;

@@ -10,10 +10,10 @@ use std::ops::Range;
 
 use super::served::Visible;
 use crate::audit::Text;
-use crate::document::Document;
-use crate::document::obsidian::{Comments, Markup};
-use crate::document::sections::Section;
-use crate::uri::{MAX_URI_BYTES, encode};
+use crate::text::document::Document;
+use crate::text::document::obsidian::{Comments, Markup};
+use crate::text::document::sections::Section;
+use crate::text::uri::{MAX_URI_BYTES, encode};
 use crate::values::model::id::DocumentId;
 
 /// The command whose answers are lines.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::plan::{Cut, Found};
 use super::portion::Portion;
 use super::{Resolution, Served};
-use crate::document::sections::Section;
+use crate::text::document::sections::Section;
 use crate::values::model::id::DocumentId;
 
 /// What searches found of the documents of an answer.

@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use super::provenance::Provenance;
 use crate::chain::history::Entry;
-use crate::document::Document;
-use crate::document::frontmatter::{Frontmatter, NodeType};
-use crate::document::links::{self, Links};
-use crate::document::obsidian::{self, Comments, Markup};
-use crate::document::sections::{self, Section, UnknownAnchor};
-use crate::uri::Uri;
+use crate::text::document::Document;
+use crate::text::document::frontmatter::{Frontmatter, NodeType};
+use crate::text::document::links::{self, Links};
+use crate::text::document::obsidian::{self, Comments, Markup};
+use crate::text::document::sections::{self, Section, UnknownAnchor};
+use crate::text::uri::Uri;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 

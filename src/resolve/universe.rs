@@ -12,8 +12,8 @@ use roaring::RoaringBitmap;
 
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
-use crate::selector::documents::matches;
-use crate::selector::{Atom, Universe};
+use crate::text::selector::documents::matches;
+use crate::text::selector::{Atom, Universe};
 use crate::values::model::id::DocumentId;
 
 /// The published documents of a snapshot, read as far as they were asked for.

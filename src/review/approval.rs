@@ -3,8 +3,8 @@
 use super::track::{decision, fields_of};
 use crate::chain::history::{Entry, EntryState, History};
 use crate::chain::{replay, vouched};
-use crate::document::review::{Action, ReviewFields, ReviewState};
 use crate::files::vault::files::Files;
+use crate::text::document::review::{Action, ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;

@@ -3,8 +3,8 @@
 use super::content::Content;
 use super::rules::Rules;
 use super::track::{Pending, Track, body_hash};
-use crate::document::Document;
-use crate::document::review::Action;
+use crate::text::document::Document;
+use crate::text::document::review::Action;
 use crate::values::model::principal::PrincipalKey;
 
 /// Why a principal is an author of a submission.

@@ -1,9 +1,9 @@
 //! What the submitter of a text wrote: what is left of it without the values that steps of a review
 //! and publishing set (`spec/review.md`, REV-12).
 
-use crate::document::Document;
-use crate::document::live_form::LiveForm;
-use crate::document::review::FIELDS;
+use crate::text::document::Document;
+use crate::text::document::live_form::LiveForm;
+use crate::text::document::review::FIELDS;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::yaml::Node;

@@ -4,12 +4,12 @@
 use super::Rules;
 use super::track::{Track, fields_of};
 use crate::chain::history::Entry;
-use crate::document::Document;
-use crate::document::edit::EditError;
-use crate::document::live_form::LiveForm;
-use crate::document::review::{Action, ReviewState};
-use crate::document::stamp::{NextText, Stage, Stamp};
-use crate::uri::Uri;
+use crate::text::document::Document;
+use crate::text::document::edit::EditError;
+use crate::text::document::live_form::LiveForm;
+use crate::text::document::review::{Action, ReviewState};
+use crate::text::document::stamp::{NextText, Stage, Stamp};
+use crate::text::uri::Uri;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;

@@ -1,7 +1,7 @@
 //! What a submission proposes, as far as its submitter has to say it to submit it once more.
 
 use super::track::{Pending, Track};
-use crate::document::review::Action;
+use crate::text::document::review::Action;
 
 /// What a submission proposes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

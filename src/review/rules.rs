@@ -1,10 +1,10 @@
 //! The rules in force before an event: stewards, and what is required of an approval.
 
-use crate::document::Document;
-use crate::document::obsidian::Markup;
 use crate::files::vault::config::{Config, FrontmatterMode};
 use crate::files::vault::federation::Authorities;
 use crate::stewards::{ReviewSettings, Role, Stewards};
+use crate::text::document::Document;
+use crate::text::document::obsidian::Markup;
 use crate::values::model::id::DocumentId;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::tag::Tag;

@@ -27,11 +27,11 @@ pub(crate) use snippet::Snippet;
 
 use crate::audit::{self, Text};
 use crate::checkpoint::fault::LogError;
-use crate::document::sections::{self, Section};
 use crate::resolve::plan::{Cut, Found, Searched};
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Snapshot, Withheld};
-use crate::uri::Uri;
+use crate::text::document::sections::{self, Section};
+use crate::text::uri::Uri;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 

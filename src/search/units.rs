@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use crate::document::sections::Section;
 use crate::resolve::Served;
+use crate::text::document::sections::Section;
 
 /// The most units of one document; the last one takes the rest of the text.
 pub(super) const MAX_UNITS: usize = 10_000;

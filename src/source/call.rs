@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::document::frontmatter::SourceBlock;
 use crate::graph::order::needed;
 use crate::resolve::Served;
+use crate::text::document::frontmatter::SourceBlock;
 use crate::values::model::id::DocumentId;
 
 /// A published source: its version, and what is to be called.

@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::call::SourceCall;
 use super::order::{Lack, published_source};
-use crate::document::links::{self, LinkKind};
-use crate::document::validate::{Problem, Severity};
 use crate::files::vault::Vault;
 use crate::graph::order;
 use crate::resolve::{Served, Snapshot};
+use crate::text::document::links::{self, LinkKind};
+use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::DocumentId;
 
 /// The problems of published sources, each with the id of its source, in their order.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::call::SourceCall;
 use super::fresh::RecordedResult;
-use crate::document::links;
+use crate::text::document::links;
 use crate::values::model::id::DocumentId;
 use crate::values::model::transport::Transport;
 

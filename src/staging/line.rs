@@ -330,7 +330,7 @@ fn sound_act(kind: ActKind, act: Act) -> Result<Act, LineFault> {
 impl Entry {
     /// The id of its source, where the URI names a document at a checkpoint.
     pub fn source_id(&self) -> Option<DocumentId> {
-        let rest = self.source.strip_prefix(crate::uri::SCHEME)?;
+        let rest = self.source.strip_prefix(crate::text::uri::SCHEME)?;
         let (path, checkpoint) = rest.rsplit_once('@')?;
         let checkpoint = crate::values::yaml::canonical_number(checkpoint);
         let path = percent_encoding::percent_decode_str(path).decode_utf8().ok()?;

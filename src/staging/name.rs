@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::audit::TraceId;
 use crate::journal::WriterId;
-use crate::uri::{SCHEME, STAGED, encode_path};
+use crate::text::uri::{SCHEME, STAGED, encode_path};
 use crate::values::model::id::DocumentId;
 
 /// The name of an entry.

@@ -10,7 +10,7 @@ use super::unfinished::Unfinished;
 use crate::audit::Labels;
 use crate::files::vault::Vault;
 use crate::journal::Random;
-use crate::uri::Uri;
+use crate::text::uri::Uri;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;

@@ -92,9 +92,9 @@ pub(crate) fn gitignore() -> NewFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Document;
-    use crate::document::validate::{Criteria, problems};
     use crate::files::vault::config::Config;
+    use crate::text::document::Document;
+    use crate::text::document::validate::{Criteria, problems};
 
     fn setting(layout: Layout) -> Setting {
         Setting { layout, readme: true, frontmatter: FrontmatterMode::Untouched }

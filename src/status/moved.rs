@@ -8,11 +8,11 @@ use std::hash::Hash;
 use rayon::prelude::*;
 
 use crate::chain::replay;
-use crate::document::live_form::LiveForm;
-use crate::document::text::normalise;
 use crate::files::vault::Vault;
 use crate::live;
 use crate::resolve::{Served, Snapshot};
+use crate::text::document::live_form::LiveForm;
+use crate::text::document::text::normalise;
 use crate::values::model::id::DocumentId;
 
 /// The missing documents of which one file has the content: the old id and the new one. `new` are the

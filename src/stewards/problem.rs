@@ -1,6 +1,6 @@
 //! What is wrong with a `stewards.yaml`: a place, a stable code, a sentence, a way out.
 
-use crate::document::validate::{Problem, Severity};
+use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::hint::Hint;
 use crate::values::model::id::IdError;
 use crate::values::model::principal::PrincipalError;

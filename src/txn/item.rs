@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::document::dependent::Dependent;
-use crate::document::validate::Problem;
 use crate::files::vault::replace::Fingerprint;
+use crate::text::document::dependent::Dependent;
+use crate::text::document::validate::Problem;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;

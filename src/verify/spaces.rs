@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use crate::chain::history::{Entry, History, TextStorage};
-use crate::document::text::normalise;
 use crate::files::vault::files::Files;
+use crate::text::document::text::normalise;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;

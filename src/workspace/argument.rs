@@ -5,11 +5,11 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::audit::TraceId;
-use crate::document;
-use crate::document::frontmatter::NodeType;
-use crate::document::obsidian::Markup;
 use crate::files::vault::Vault;
 use crate::report::failure::{Code, Failure};
+use crate::text::document;
+use crate::text::document::frontmatter::NodeType;
+use crate::text::document::obsidian::Markup;
 use crate::values::model::layout::limit;
 use crate::values::model::tag::Tag;
 use crate::values::words::misspelled;

@@ -3,10 +3,10 @@
 use crate::chain::history::History;
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
-use crate::document::Document;
-use crate::document::review::origin;
 use crate::files::vault::Vault;
 use crate::status::{DocumentState, Status};
+use crate::text::document::Document;
+use crate::text::document::review::origin;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 

@@ -1,9 +1,9 @@
 //! Bundles of the Open Knowledge Format: folders of Markdown files with a `type` each, and with
 //! `index.md` and `log.md`, which programs write that know nothing of a frontmatter there.
 
-use crate::document::Document;
 use crate::files::vault::Vault;
 use crate::live::{self, LiveFile};
+use crate::text::document::Document;
 use crate::values::model::layout::{self, limit};
 
 /// The files of a bundle that have no frontmatter.

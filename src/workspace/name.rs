@@ -12,7 +12,7 @@ use crate::live::{is_known, nearest_id};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::readers::is_limited_at_last;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
-use crate::uri::{Target, Uri};
+use crate::text::uri::{Target, Uri};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;

@@ -7,7 +7,7 @@ use super::Workspace;
 use crate::files::vault::Vault;
 use crate::files::vault::outside::work_tree;
 use crate::report::sarif::Place;
-use crate::uri::encode_bytes;
+use crate::text::uri::encode_bytes;
 
 impl Workspace<'_> {
     /// The place of a vault: the top of the git work tree that holds it, else the vault's folder.

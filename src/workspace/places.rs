@@ -9,7 +9,7 @@ use crate::files::vault::Vault;
 use crate::live::is_known;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
-use crate::uri::{Target, Uri};
+use crate::text::uri::{Target, Uri};
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::id::DocumentId;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Workspace;
 use crate::checkpoint::codec;
-use crate::document::text::normalise;
 use crate::files::vault::Vault;
+use crate::text::document::text::normalise;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::limit;
 use crate::values::words::{argument, count};

@@ -15,7 +15,7 @@ use crate::files::vault::files::Files;
 use crate::report::failure::Failure;
 use crate::resolve::readers::{Told, is_limited_at_last};
 use crate::resolve::{CheckpointSource, Need, Snapshot};
-use crate::uri::is_staged;
+use crate::text::uri::is_staged;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;

@@ -10,8 +10,6 @@ use super::recording::{Recording, of_log};
 use super::staging::Content;
 use super::validate::Head;
 use crate::audit::{Event, Filter, Hydration, Labels, Line, TraceId, Traced};
-use crate::document::frontmatter::NodeType;
-use crate::document::validate::Problem;
 use crate::files::program::{Fetcher, configured};
 use crate::files::vault::Vault;
 use crate::files::vault::staging::Staging;
@@ -28,6 +26,8 @@ use crate::source::{
     self, Claim, ClaimError, Freshness, ReceiveError, Received, RecordedResult, SourceCall,
 };
 use crate::staging::{self, ActKind, Hydrated, StagedEntry, StagingError};
+use crate::text::document::frontmatter::NodeType;
+use crate::text::document::validate::Problem;
 use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;

@@ -4,8 +4,6 @@ use super::Workspace;
 use super::version::{any_text_of, recorded};
 use crate::audit::{Change, Event, Logs, Part, Text, Traced};
 use crate::checkpoint::log::Log;
-use crate::document::Document;
-use crate::document::validate::{Problem, Severity, problems};
 use crate::evidence::blame::Blame;
 use crate::evidence::submission::{Remark, Submitted, Texts};
 use crate::files::vault::Vault;
@@ -13,6 +11,8 @@ use crate::govern::review::{self, About};
 use crate::live;
 use crate::report::failure::Failure;
 use crate::review::Track;
+use crate::text::document::Document;
+use crate::text::document::validate::{Problem, Severity, problems};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::document::frontmatter::NodeType;
-use crate::document::obsidian::TagSet;
 use crate::report::failure::Failure;
 use crate::resolve::{Known, Resolution, Snapshot};
-use crate::selector::{Atom, Expr, Term};
+use crate::text::document::frontmatter::NodeType;
+use crate::text::document::obsidian::TagSet;
+use crate::text::selector::{Atom, Expr, Term};
 use crate::values::model::id::DocumentId;
 use crate::values::model::tag::Tag;
 use crate::values::words::Nearest;

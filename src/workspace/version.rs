@@ -5,9 +5,6 @@ use crate::chain::error::ChainError;
 use crate::chain::history::{EntryState, History};
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
-use crate::document::Document;
-use crate::document::review::ReviewFields;
-use crate::document::text::normalise;
 use crate::files::vault::Vault;
 use crate::files::vault::files::Files;
 use crate::govern::review::rules_in_force;
@@ -17,6 +14,9 @@ use crate::resolve::traced::Origin;
 use crate::resolve::{Served, Snapshot, seals};
 use crate::review::{Reviewed, Track};
 use crate::stewards::Role;
+use crate::text::document::Document;
+use crate::text::document::review::ReviewFields;
+use crate::text::document::text::normalise;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{self, limit};
@@ -215,7 +215,7 @@ pub(crate) fn live_text(vault: &Vault, id: &DocumentId) -> Result<String, Failur
     let missing = || missing_file(id);
     if !id.is_document() {
         let bytes = vault.files().read_optional(&path, limit::DOCUMENT)?.ok_or_else(missing)?;
-        let text = crate::document::utf8(&bytes)
+        let text = crate::text::document::utf8(&bytes)
             .map_err(|why| Failure::new(Code::Refused, format!("`{path}` is {why}")))?;
         return Ok(normalise(text).into_owned());
     }

@@ -4,7 +4,7 @@ use contextnest::checkpoint::log::Log;
 use contextnest::files::vault::Vault;
 use contextnest::resolve::plan::{Cut, Found, Searched};
 use contextnest::resolve::{QueryPlan, Snapshot};
-use contextnest::selector::parse;
+use contextnest::text::selector::parse;
 use insta::assert_snapshot;
 
 use crate::harness::Place;

@@ -2,8 +2,8 @@
 //! stored bytes never gives another text.
 
 use contextnest::chain::diff;
-use contextnest::document::text::normalise;
 use contextnest::model::number::Version;
+use contextnest::text::document::text::normalise;
 
 use crate::harness::Place;
 

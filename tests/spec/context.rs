@@ -6,7 +6,7 @@ use contextnest::model::number::CheckpointNumber;
 use contextnest::resolve::context::{Context, Question, Shape};
 use contextnest::resolve::instructions::Instructions;
 use contextnest::resolve::{CheckpointSource, Need, QueryPlan, Snapshot};
-use contextnest::selector;
+use contextnest::text::selector;
 use serde::Deserialize;
 
 use crate::vectors::load;

@@ -1,13 +1,13 @@
 //! Documents: normal form, fields, problems, edits in place (`spec/document.md`).
 
-use contextnest::document::edit::{Edit, EditError, checksum_of};
-use contextnest::document::live_form::LiveForm;
-use contextnest::document::other;
-use contextnest::document::text::normalise;
-use contextnest::document::validate::{Criteria, Severity, problems};
-use contextnest::document::{Document, Unreadable};
 use contextnest::files::vault::config::{FrontmatterMode, Server};
 use contextnest::model::digest::Digest;
+use contextnest::text::document::edit::{Edit, EditError, checksum_of};
+use contextnest::text::document::live_form::LiveForm;
+use contextnest::text::document::other;
+use contextnest::text::document::text::normalise;
+use contextnest::text::document::validate::{Criteria, Severity, problems};
+use contextnest::text::document::{Document, Unreadable};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

@@ -4,12 +4,12 @@ use contextnest::chain::diff;
 use contextnest::chain::history::{Entry, EntryState, FaultKind, Forget, History, TextStorage};
 use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::{load as load_history, reconstruct};
-use contextnest::document::text::normalise;
 use contextnest::files::vault::files::Files;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::text::document::text::normalise;
 use proptest::prelude::*;
 use serde::Deserialize;
 

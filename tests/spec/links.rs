@@ -1,10 +1,10 @@
 //! `spec/vectors/links`: what is a link, and where a name leads.
 
-use contextnest::document::Document;
-use contextnest::document::links::{LinkTarget, Names, read, site_targets};
 use contextnest::files::vault::config::Config;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::CheckpointNumber;
+use contextnest::text::document::Document;
+use contextnest::text::document::links::{LinkTarget, Names, read, site_targets};
 use serde::Deserialize;
 
 use crate::vectors::load;

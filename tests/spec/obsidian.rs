@@ -1,9 +1,9 @@
 //! What the layout of Obsidian adds to a text, and what of it is not served (`spec/document.md`,
 //! section 7).
 
-use contextnest::document::Document;
-use contextnest::document::obsidian::Markup;
 use contextnest::model::tag::Tag;
+use contextnest::text::document::Document;
+use contextnest::text::document::obsidian::Markup;
 use serde::Deserialize;
 
 use crate::vectors::load;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use contextnest::pack::{PackProblem, read};
+use contextnest::text::pack::{PackProblem, read};
 use serde_json::Value;
 
 use crate::uri::authorities;

@@ -2,13 +2,13 @@
 
 use contextnest::audit::Recorder;
 use contextnest::chain::replay;
-use contextnest::document::live_form::LiveForm;
-use contextnest::document::text::normalise;
 use contextnest::files::vault::Vault;
 use contextnest::govern::{Author, Mode, Request, Which, publish};
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::text::document::live_form::LiveForm;
+use contextnest::text::document::text::normalise;
 use contextnest::verify::{self, Verdict, verify};
 use proptest::prelude::*;
 

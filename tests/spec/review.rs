@@ -4,9 +4,6 @@
 use std::collections::BTreeSet;
 
 use contextnest::chain::history::{Entry, EntryState, Forget, TextStorage};
-use contextnest::document::Document;
-use contextnest::document::edit::Edit;
-use contextnest::document::review::{Action, ReviewEdit, ReviewFields};
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
@@ -15,6 +12,9 @@ use contextnest::review::{
     FaultKind, MoveSource, Reviewed, Rules, StepKind, Track, Versions, is_act,
 };
 use contextnest::stewards;
+use contextnest::text::document::Document;
+use contextnest::text::document::edit::Edit;
+use contextnest::text::document::review::{Action, ReviewEdit, ReviewFields};
 use serde::Deserialize;
 
 use crate::vectors::load;

@@ -1,6 +1,6 @@
 //! Sections of a body and their anchors (`spec/sections.md`).
 
-use contextnest::document::sections::sections;
+use contextnest::text::document::sections::sections;
 use serde::Deserialize;
 
 use crate::vectors::load;

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use contextnest::document::Document;
-use contextnest::document::obsidian::Markup;
 use contextnest::files::vault::config::Config;
-use contextnest::selector::documents::matches;
-use contextnest::selector::{self, ParseError, parse_in};
+use contextnest::text::document::Document;
+use contextnest::text::document::obsidian::Markup;
+use contextnest::text::selector::documents::matches;
+use contextnest::text::selector::{self, ParseError, parse_in};
 use serde::Deserialize;
 use serde_json::Value;
 

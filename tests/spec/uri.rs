@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use contextnest::files::vault::config::Config;
 use contextnest::files::vault::federation::Authorities;
-use contextnest::uri::{Uri, UriError};
+use contextnest::text::uri::{Uri, UriError};
 use serde_json::Value;
 
 /// The names that the vault of a case knows: its configuration is under `vault`.

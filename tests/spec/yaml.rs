@@ -2,9 +2,9 @@
 //! edits of frontmatter and entries of histories.
 
 use contextnest::chain::history::{Entry, EntryState, Forget, History, TextStorage};
-use contextnest::document::edit::Edit;
 use contextnest::model::digest::Digest;
 use contextnest::model::number::Version;
+use contextnest::text::document::edit::Edit;
 use contextnest::values::yaml::{Dialect, Node, Value, parse};
 use serde::Deserialize;
 use serde_json::json;

@@ -8,12 +8,12 @@ use contextnest::chain::vouched;
 use contextnest::checkpoint::event::Checkpoint;
 use contextnest::checkpoint::log::Log;
 use contextnest::checkpoint::state::Mark;
-use contextnest::document::Document;
-use contextnest::document::frontmatter::Status;
-use contextnest::document::text::normalise;
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::config::LogForm;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::text::document::Document;
+use contextnest::text::document::frontmatter::Status;
+use contextnest::text::document::text::normalise;
 
 use super::vaults::{Role, Target};
 use crate::honest::Kind;

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use contextnest::checkpoint::log::Log;
-use contextnest::document::Document;
-use contextnest::document::frontmatter::Status;
-use contextnest::document::text::normalise;
 use contextnest::files::vault::Vault;
 use contextnest::model::id::DocumentId;
 use contextnest::model::layout::GITATTRIBUTES;
+use contextnest::text::document::Document;
+use contextnest::text::document::frontmatter::Status;
+use contextnest::text::document::text::normalise;
 
 use crate::corpus::{self, Draw};
 use crate::honest::Kind;

@@ -14,7 +14,7 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use contextnest::document::Document;
+use contextnest::text::document::Document;
 
 use self::edits::{Size, Version};
 use self::stores::{Bytes, Git, Ours, Snapshots, Store, Wait};

@@ -9,11 +9,11 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use contextnest::chain::history::TextStorage;
 use contextnest::chain::replay;
 use contextnest::chain::vouched;
-use contextnest::document::Document;
 use contextnest::files::vault::Vault;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::text::document::Document;
 
 use super::edits::Version;
 use crate::process::{Result, command, output};

@@ -15,7 +15,7 @@ use crate::files::vault::Vault;
 use crate::report::evidence::EvidenceExportReport;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
-use crate::uri::Class;
+use crate::text::uri::Class;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::words::{argument, count};

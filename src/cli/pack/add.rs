@@ -5,11 +5,11 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, Locking};
 use crate::files::vault::federation::Authorities;
-use crate::pack::{Pack, Placed};
 use crate::report::failure::Failure;
 use crate::report::pack::PackAddReport;
-use crate::selector;
-use crate::uri::Uri;
+use crate::text::pack::{Pack, Placed};
+use crate::text::selector;
+use crate::text::uri::Uri;
 use crate::workspace::argument::{node_type, text_or_input};
 use crate::workspace::create;
 

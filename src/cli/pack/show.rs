@@ -5,10 +5,10 @@ use crate::cli::as_of::AsOf;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, document};
-use crate::pack;
 use crate::report::failure::Failure;
 use crate::report::pack::PackShowReport;
 use crate::resolve::{Need, QueryPlan, Snapshot};
+use crate::text::pack;
 use crate::values::words::count;
 use crate::workspace::search;
 

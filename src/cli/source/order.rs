@@ -7,7 +7,7 @@ use crate::cli::{Answer, document};
 use crate::report::failure::Failure;
 use crate::report::source::SourceOrderReport;
 use crate::source::{HydrationPlan, PlannedSource, SourceCall};
-use crate::uri::Class;
+use crate::text::uri::Class;
 use crate::values::words::count;
 use crate::workspace::ask::{Asked, Query, spelled};
 

@@ -8,7 +8,7 @@ use crate::report::failure::{Code, Failure};
 use crate::report::source::SourceShowReport;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Need, Snapshot};
-use crate::uri::Class;
+use crate::text::uri::Class;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::workspace::source::call_of;
 use crate::workspace::version::published;

@@ -1,7 +1,7 @@
 //! The words that teach an agent. What documents say is in them as data: one line, without markup.
 
 use super::Taught;
-use crate::pack::Pack;
+use crate::text::pack::Pack;
 use crate::values::model::visible::shown;
 use crate::values::words::{beginning, count};
 

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use crate::audit::{Part, Text};
-use crate::pack;
 use crate::resolve::Served;
+use crate::text::pack;
 use crate::values::model::digest::Digest;
 
 /// The pieces of a served version that give the text, or, where none do, the range that the line

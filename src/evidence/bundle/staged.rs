@@ -9,10 +9,10 @@ use super::manifest::{STAGED, StagedRef, VersionRef, content_path, text_path};
 use super::proofs::WantedText;
 use super::sealed::Contents;
 use crate::audit::{Hydration, Line, Text};
-use crate::document::Document;
 use crate::evidence::staged::{StagedOf, UNSEEN, VisibleStaged, staged_uri};
 use crate::files::vault::Vault;
 use crate::staging::{Chain, FoundPayload, StagedEntry, StagedName, raw_lines, read_payload};
+use crate::text::document::Document;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 

@@ -5,10 +5,10 @@ use super::super::transaction::Transaction;
 use super::super::{PublishError, Refusal};
 use super::decide::Refusing;
 use super::{ReviewError, Reviewed};
-use crate::document::edit::Edit;
-use crate::document::review::ReviewEdit;
 use crate::review::{Pending, Rules, Track};
 use crate::stewards::Role;
+use crate::text::document::edit::Edit;
+use crate::text::document::review::ReviewEdit;
 use crate::txn::{Change, Item, Step};
 use crate::values::model::principal::PrincipalKey;
 

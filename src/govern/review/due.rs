@@ -5,10 +5,10 @@ use rayon::prelude::*;
 use super::super::PublishError;
 use super::queue::rules_in_force;
 use crate::checkpoint::chronicle::Chronicle;
-use crate::document::review::ReviewFields;
 use crate::files::vault::Vault;
 use crate::resolve::Snapshot;
 use crate::review::Reviewed;
+use crate::text::document::review::ReviewFields;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 

@@ -5,10 +5,10 @@ use super::super::governance::Includes;
 use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use super::ReviewError;
 use super::decide::check_text;
-use crate::document::edit::Edit;
-use crate::document::review::ReviewEdit;
 use crate::files::vault::Vault;
 use crate::stewards::Role;
+use crate::text::document::edit::Edit;
+use crate::text::document::review::ReviewEdit;
 use crate::txn::Change;
 use crate::values::model::id::DocumentId;
 

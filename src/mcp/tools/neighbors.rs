@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::page::{Found, Start, Tag};
 use super::{Answer, At, Outputs, Question, fitting, limit, places};
-use crate::document::links::LinkKind;
 use crate::graph::walk;
 use crate::report::Paged;
 use crate::report::failure::Failure;
+use crate::text::document::links::LinkKind;
 use crate::workspace::call::{Call, neighbors};
 
 /// How many documents are listed at most, where the call does not say.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::resolve::Wanted;
 use super::{Answer, At, Outputs, Question};
 use crate::report::failure::Failure;
-use crate::selector::Term;
+use crate::text::selector::Term;
 use crate::workspace::call::Call;
 
 #[derive(Debug, Deserialize, JsonSchema)]

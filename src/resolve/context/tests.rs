@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use super::fit::needs;
 use super::*;
 use crate::chain::history::{Entry, EntryState, Forget, TextStorage};
-use crate::document::{Document, hidden};
 use crate::resolve::Served;
 use crate::resolve::plan::{Cut, Found};
 use crate::resolve::provenance::Provenance;
-use crate::uri::Uri;
+use crate::text::document::{Document, hidden};
+use crate::text::uri::Uri;
 use crate::values::model::number::Version;
 
 /// A document as a test describes it.

@@ -6,10 +6,10 @@ use tantivy::schema::{
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use tantivy::{Index, Term};
 
-use crate::document::obsidian::Markup;
 use crate::resolve::Served;
 use crate::search::units;
 use crate::search::words::Words;
+use crate::text::document::obsidian::Markup;
 use crate::values::model::digest::Digest;
 use crate::values::model::tag::Tag;
 

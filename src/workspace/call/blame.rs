@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use super::{Call, Places};
 use crate::chain::replay;
-use crate::document::sections::Section;
 use crate::evidence::blame::Blame;
 use crate::report::blame::{BlameReport, BlameSectionsReport, Blamed};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::seals::Seals;
 use crate::resolve::{Need, Served, Snapshot};
-use crate::uri::Class;
+use crate::text::document::sections::Section;
+use crate::text::uri::Class;
 use crate::workspace::lines::lines;
 use crate::workspace::moment::Moment;
 use crate::workspace::version::published;

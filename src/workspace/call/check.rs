@@ -7,7 +7,7 @@ use super::{Call, Places};
 use crate::report::check::{CheckReport, CheckedReport, CurrentReport, Standing};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{Need, Served, Snapshot};
-use crate::uri::{Class, Uri};
+use crate::text::uri::{Class, Uri};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 

@@ -4,11 +4,11 @@ use super::Call;
 use crate::audit::{Part, Text, Traced};
 use crate::chain::diff::print_between;
 use crate::checkpoint::chronicle::Chronicle;
-use crate::document::live_form::LiveForm;
 use crate::files::vault::Vault;
 use crate::report::failure::Failure;
 use crate::report::history::DiffReport;
 use crate::resolve::Snapshot;
+use crate::text::document::live_form::LiveForm;
 use crate::values::model::id::DocumentId;
 use crate::workspace::version::{live_text, number, published, recorded, text_of, unapproved_text};
 

@@ -2,14 +2,14 @@
 
 use super::{Call, Note};
 use crate::audit::{Change, DraftRef};
-#[cfg(feature = "mcp")]
-use crate::document::Document;
-use crate::document::edit::{Edit, EditError};
-use crate::document::frontmatter::NodeType;
-use crate::document::text::BOM;
 use crate::files::vault::Vault;
 use crate::govern::{Draft, DraftRequest, Mode, Upon};
 use crate::report::failure::Failure;
+#[cfg(feature = "mcp")]
+use crate::text::document::Document;
+use crate::text::document::edit::{Edit, EditError};
+use crate::text::document::frontmatter::NodeType;
+use crate::text::document::text::BOM;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::tag::Tag;

@@ -9,7 +9,7 @@ use crate::report::failure::Failure;
 use crate::report::resolve::ListReport;
 use crate::resolve::{Need, Resolution, Served, Snapshot};
 use crate::search::{self, Snippet};
-use crate::uri::Class;
+use crate::text::uri::Class;
 #[cfg(feature = "mcp")]
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;

@@ -4,7 +4,7 @@ use super::{Call, Places};
 use crate::report::failure::Failure;
 use crate::resolve::packs::SealedPack;
 use crate::resolve::{Known, Listed, Need, Snapshot};
-use crate::uri::Uri;
+use crate::text::uri::Uri;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;

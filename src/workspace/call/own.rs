@@ -7,7 +7,7 @@ use crate::files::vault::Vault;
 use crate::govern::review;
 use crate::report::draft::{DraftState, DraftTextReport};
 use crate::report::failure::{Code, Failure};
-use crate::uri::Class;
+use crate::text::uri::Class;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;

@@ -2,13 +2,13 @@
 
 use super::{Call, Places};
 use crate::audit::Traced;
-use crate::document::sections::Section;
 use crate::report::document::{DocumentReport, OutlineReport};
 use crate::report::failure::Failure;
 #[cfg(feature = "mcp")]
 use crate::resolve::portion::Portion;
 use crate::resolve::{Need, Served, Snapshot};
-use crate::uri::Class;
+use crate::text::document::sections::Section;
+use crate::text::uri::Class;
 use crate::workspace::moment::Moment;
 use crate::workspace::version::published;
 

@@ -11,7 +11,7 @@ use crate::resolve::Resolution;
 use crate::resolve::context::{Context, Shape};
 use crate::resolve::instructions::Instructions;
 use crate::resolve::tokens::Tokenizer;
-use crate::uri::Class;
+use crate::text::uri::Class;
 use crate::workspace::ask::{Asked, Query};
 use crate::workspace::moment::Moment;
 use crate::workspace::search::OnSlow;

@@ -7,7 +7,7 @@ use crate::govern::review::{self, Queue};
 use crate::report::failure::Failure;
 use crate::report::review::QueueReport;
 use crate::resolve::Need;
-use crate::uri::Class;
+use crate::text::uri::Class;
 #[cfg(feature = "mcp")]
 use crate::values::model::digest::Digest;
 use crate::values::model::number::Version;

@@ -7,7 +7,7 @@ use crate::report::failure::{Code, Failure};
 use crate::report::search::SearchReport;
 use crate::resolve::{Need, Snapshot};
 use crate::search::{self, Answer, Query};
-use crate::uri::Class;
+use crate::text::uri::Class;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::workspace::search::{Answered, OnSlow, ask};

@@ -2,7 +2,6 @@
 //! STAGE-16).
 
 use super::{Call, Note};
-use crate::document::frontmatter::NodeType;
 use crate::files::vault::Vault;
 use crate::govern::Mode;
 use crate::report::Spell;
@@ -11,6 +10,7 @@ use crate::report::failure::{Code, Failure};
 use crate::report::staging::{StagedListReport, StagedPromoteReport, StagedReport};
 use crate::resolve::{Need, Snapshot};
 use crate::staging::{StagedName, parse_name};
+use crate::text::document::frontmatter::NodeType;
 use crate::values::model::id::DocumentId;
 use crate::workspace::argument::{node_type, tags};
 use crate::workspace::source::no_source;

@@ -4,8 +4,6 @@ use super::Call;
 use super::draft::Fields;
 use crate::audit::Traced;
 use crate::chain::history::History;
-use crate::document::edit::EditError;
-use crate::document::live_form::LiveForm;
 use crate::files::vault::Vault;
 use crate::govern::review::{self, ReviewError, Submission};
 use crate::govern::{
@@ -14,6 +12,8 @@ use crate::govern::{
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
 use crate::stewards::Role;
+use crate::text::document::edit::EditError;
+use crate::text::document::live_form::LiveForm;
 use crate::txn::expect::Expect;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

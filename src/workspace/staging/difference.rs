@@ -2,11 +2,11 @@
 
 use super::view::{Content, StagedView, lines_of};
 use crate::chain::diff::print_between;
-use crate::document::Document;
 use crate::files::vault::Vault;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::staging::{Canonical, PartChange, StagedEntry, changes, json};
+use crate::text::document::Document;
 use crate::values::model::id::DocumentId;
 use crate::workspace::Workspace;
 

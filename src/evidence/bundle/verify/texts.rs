@@ -13,13 +13,13 @@ use super::versions::Versions;
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved, unprovable};
 use crate::audit::{Part, Text};
 use crate::chain::history::Entry;
-use crate::document::Document;
-use crate::document::obsidian::Markup;
-use crate::pack;
 use crate::resolve::provenance::written;
 use crate::resolve::ranges::Ranges;
 use crate::review::Reviewed;
-use crate::uri::is_staged;
+use crate::text::document::Document;
+use crate::text::document::obsidian::Markup;
+use crate::text::pack;
+use crate::text::uri::is_staged;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 
