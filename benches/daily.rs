@@ -22,9 +22,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use contextnest::checkpoint::log::Log;
 use contextnest::files::vault::Vault;
 use contextnest::model::number::CheckpointNumber;
+use contextnest::record::checkpoint::log::Log;
 
 use process::{
     Options, Result, cache_of, command, ctx, files_below, head, median, median_of, ms, output,

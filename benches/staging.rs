@@ -27,12 +27,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use contextnest::audit::Labels;
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::outside::{self, StateFolder};
 use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::model::timestamp::Timestamp;
-use contextnest::staging::{Hydrated, stage};
+use contextnest::record::audit::Labels;
+use contextnest::record::staging::{Hydrated, stage};
 
 use process::{Options, Result, command, ctx, head, median, ms, output, row, settle, timed, us};
 

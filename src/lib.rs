@@ -50,15 +50,12 @@
 #[doc(hidden)]
 pub mod files;
 #[doc(hidden)]
+pub mod record;
+#[doc(hidden)]
 pub mod text;
 #[doc(hidden)]
 pub mod values;
 pub use values::model;
-#[doc(hidden)]
-pub mod audit;
-pub mod chain;
-#[doc(hidden)]
-pub mod checkpoint;
 #[doc(hidden)]
 pub mod cli;
 mod convert;
@@ -69,7 +66,6 @@ pub mod evidence;
 pub mod govern;
 mod graph;
 mod index;
-mod journal;
 #[doc(hidden)]
 pub mod live;
 #[cfg(feature = "mcp")]
@@ -86,14 +82,10 @@ pub mod resolve;
 pub mod review;
 mod search;
 mod source;
-#[doc(hidden)]
-pub mod staging;
 mod starter;
 mod status;
 #[doc(hidden)]
 pub mod stewards;
-#[doc(hidden)]
-pub mod trust;
 #[doc(hidden)]
 pub mod txn;
 #[doc(hidden)]

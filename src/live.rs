@@ -16,8 +16,6 @@ use crate::values::model::governance::GovernanceFile;
 use crate::values::model::hint::{Call, Hint, Verb};
 use rayon::prelude::*;
 
-use crate::chain::replay;
-use crate::checkpoint::codec;
 use crate::files::vault::Vault;
 use crate::files::vault::config::{Config, Layout};
 use crate::files::vault::copies::copied;
@@ -25,6 +23,8 @@ use crate::files::vault::federation::Authorities;
 use crate::files::vault::files::{FileError, Stamp};
 use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::files::vault::walk::WalkedFiles;
+use crate::record::chain::replay;
+use crate::record::checkpoint::codec;
 use crate::stewards;
 use crate::text::document::frontmatter::Frontmatter;
 use crate::text::document::hidden;

@@ -12,15 +12,15 @@ use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
-use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, EntryState, History};
-use crate::chain::replay;
-use crate::checkpoint::fault::LogError;
-use crate::checkpoint::state::PublishedSet;
 use crate::files::vault::Vault;
 use crate::files::vault::copies::copied;
 use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::live::{self, LiveFile};
+use crate::record::chain::error::ChainError;
+use crate::record::chain::history::{Entry, EntryState, History};
+use crate::record::chain::replay;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::state::PublishedSet;
 use crate::resolve::{Served, Snapshot, Withheld};
 use crate::text::document::live_form::{LiveForm, is_edited};
 use crate::text::document::stamp::left_behind;

@@ -5,13 +5,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use contextnest::audit::Recorder;
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::disk::Disk;
 use contextnest::files::vault::outside::StateFolder;
 use contextnest::govern::{self, Author, Mode, Request, Which};
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::record::audit::Recorder;
 
 use crate::corpus;
 use crate::process::{Result, cache_of, command, output};

@@ -8,13 +8,13 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use contextnest::chain::replay;
-use contextnest::chain::vouched;
 use contextnest::files::vault::Vault;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::record::chain::replay;
+use contextnest::record::chain::vouched;
 use serde_yaml::Value;
 
 use crate::corpus::Draw;

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use contextnest::audit::Recorder;
 use contextnest::files::vault::Vault;
 use contextnest::govern::{Author, Mode, PublishError, Request, Which, publish};
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::record::audit::Recorder;
+use contextnest::record::trust;
 use contextnest::resolve::Snapshot;
-use contextnest::trust;
 use contextnest::txn::expect::Expect;
 
 /// There is one live file: a process that edits it publishes it, or lets it be.

@@ -6,9 +6,9 @@ use std::fs;
 use std::hash::{Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
-use contextnest::chain::diff;
 use contextnest::files::vault::config::LogForm;
 use contextnest::model::number::Version;
+use contextnest::record::chain::diff;
 use contextnest_fuzz::bundle::{container, good};
 use contextnest_fuzz::vault::{Good, folder};
 use serde_json::Value;

@@ -3,8 +3,8 @@
 
 #![no_main]
 
-use contextnest::audit::{Event, Line, Text};
 use contextnest::model::digest::Digest;
+use contextnest::record::audit::{Event, Line, Text};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 

@@ -4,8 +4,8 @@
 
 #![no_main]
 
-use contextnest::chain::diff::{apply, print};
 use contextnest::model::number::Version;
+use contextnest::record::chain::diff::{apply, print};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use contextnest::chain::history::{Entry, History};
+use contextnest::record::chain::history::{Entry, History};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -7,11 +7,11 @@
 
 use std::sync::LazyLock;
 
-use contextnest::chain::history::{Entry, History, TextStorage};
-use contextnest::checkpoint::log::Log;
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::config::LogForm;
 use contextnest::model::id::DocumentId;
+use contextnest::record::chain::history::{Entry, History, TextStorage};
+use contextnest::record::checkpoint::log::Log;
 use contextnest::resolve::Snapshot;
 use contextnest::text::document::text::normalise;
 use contextnest::verify::{Request, Verdict, verify};

@@ -19,7 +19,7 @@ pub fn authorities() -> [Authorities; 2] {
 
 /// Reads a log, and holds what is promised of every log without a fault.
 pub fn check_log(form: LogForm, bytes: &[u8]) {
-    use contextnest::checkpoint::log::Log;
+    use contextnest::record::checkpoint::log::Log;
 
     let log = Log::parse(form, bytes);
     let Ok(chronicle) = log.sound() else { return };
@@ -45,7 +45,7 @@ pub fn check_log(form: LogForm, bytes: &[u8]) {
     }
 
     // The other form has a place for complete maps only, and keeps them.
-    let sealed = |c: &contextnest::checkpoint::event::Checkpoint| {
+    let sealed = |c: &contextnest::record::checkpoint::event::Checkpoint| {
         c.set.iter().all(|(_, mark)| mark.sealed().is_some())
     };
     if bytes.len() < 1 << 14 && chronicle.checkpoints().iter().all(|c| sealed(c)) {

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contextnest::audit::Recorder;
-use contextnest::chain::replay;
-use contextnest::checkpoint::log::Log;
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::config::LogForm;
 use contextnest::govern::{Author, Mode, Request, Which, publish, retire};
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::record::audit::Recorder;
+use contextnest::record::chain::replay;
+use contextnest::record::checkpoint::log::Log;
 
 /// Files by their paths in a vault.
 pub type Tree = BTreeMap<String, Vec<u8>>;

@@ -9,8 +9,8 @@ use super::limit::{self, Limit};
 use super::rebuild::{self, Rebuild};
 use super::session::Session;
 use super::ui::shown;
-use crate::checkpoint::event::{Checkpoint as Entry, Event};
-use crate::checkpoint::state::PublishedSet;
+use crate::record::checkpoint::event::{Checkpoint as Entry, Event};
+use crate::record::checkpoint::state::PublishedSet;
 use crate::report::checkpoint::{CheckpointsReport, StateDiffReport, StateReport};
 use crate::report::failure::Failure;
 use crate::resolve::{Need, Snapshot};
@@ -193,7 +193,7 @@ fn show(session: &mut Session<'_>, entry: &Entry, state: &PublishedSet, head: &S
     }
     ui.line(&format!("holds {} (* = set by this checkpoint):", count(state.len(), "artifact")));
     let changed: HashSet<&DocumentId> = entry.set.iter().map(|(id, _)| id).collect();
-    let row = |(id, mark): (&DocumentId, &crate::checkpoint::state::Mark)| {
+    let row = |(id, mark): (&DocumentId, &crate::record::checkpoint::state::Mark)| {
         let version = mark.version.map_or_else(|| "-".to_owned(), |v| format!("v{v}"));
         let hash = mark.chain_hash.map_or_else(|| "-".to_owned(), |hash| hash.short());
         let star = if changed.contains(id) { "  * " } else { "    " };

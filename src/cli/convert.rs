@@ -3,14 +3,14 @@
 use super::expect::ExpectHead;
 use super::session::Session;
 use super::{Acting, Answer, event, progress, recover};
-use crate::audit::{Change, HeadRef};
 use crate::convert::{Converted, Request, convert};
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
 use crate::govern::Mode;
+use crate::record::audit::{Change, HeadRef};
+use crate::record::trust;
 use crate::report::checkpoint::ConvertReport;
 use crate::report::failure::Failure;
-use crate::trust;
 use crate::values::words::count;
 use crate::workspace::head;
 

@@ -3,8 +3,8 @@
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
-use crate::chain::diff::print_between;
 use crate::files::vault::Vault;
+use crate::record::chain::diff::print_between;
 use crate::report::failure::{Code, Failure};
 use crate::report::history::{DiffReport, DiffsReport};
 use crate::resolve::Snapshot;

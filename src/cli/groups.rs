@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use super::Cli;
-use crate::audit::DRAFT;
+use crate::record::audit::DRAFT;
 
 /// The verbs of each group, in the order in which `ctx --help` lists them.
 const GROUPS: [(&str, &[&str]); 9] = [

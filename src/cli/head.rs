@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::missing::Missing;
-use crate::audit::{Change, HeadRef, LostLines};
+use crate::record::audit::missing::Missing;
+use crate::record::audit::{Change, HeadRef, LostLines};
+use crate::record::trust::{self, Head as End, TrustedHead};
 use crate::report::failure::Failure;
 use crate::report::head::{ForgetReport, HeadReport, HeadsReport, TrustReport};
-use crate::trust::{self, Head as End, TrustedHead};
 use crate::workspace::head;
 
 /// Print the hash of the last checkpoint, or manage the trusted head

@@ -71,7 +71,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::audit::Labels;
+use crate::record::audit::Labels;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::Call;
 use crate::workspace::recording::{Command, GivenLabels};

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use super::ui::{Ui, shown};
 use super::{Acting, Answer, Locking, document};
-use crate::audit::Change;
-use crate::checkpoint::log::Log;
 use crate::files::vault::Vault;
 use crate::files::vault::left_out::Reason;
 use crate::govern::Outcome;
+use crate::record::audit::Change;
+use crate::record::checkpoint::log::Log;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::values::model::id::DocumentId;

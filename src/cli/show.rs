@@ -2,7 +2,7 @@
 
 use super::Answer;
 use super::session::Session;
-use crate::audit::Traced;
+use crate::record::audit::Traced;
 use crate::report::failure::Failure;
 use crate::report::history::ShowReport;
 use crate::resolve::{Snapshot, seals};

@@ -6,15 +6,15 @@
 //! files that say the same; a process that comes then reads one of them, and the next writer takes
 //! the other away.
 
-use crate::checkpoint::fault::LogError;
-use crate::checkpoint::log::Log;
 use crate::files::vault::Vault;
 use crate::files::vault::config::{Config, FrontmatterMode, LogForm};
 use crate::files::vault::files::FileError;
 use crate::files::vault::setting::Setting;
 use crate::govern::{self, Author, Mode, Outcome, PublishError};
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::log::Log;
+use crate::record::trust;
 use crate::recover;
-use crate::trust;
 use crate::txn::expect::{self, Expect};
 use crate::txn::{self, Recovered};
 use crate::values::model::id::DocumentId;

@@ -11,11 +11,11 @@ pub(crate) mod skill;
 
 use std::collections::BTreeSet;
 
-use crate::checkpoint::fault::LogError;
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::files::FileError;
 use crate::graph;
+use crate::record::checkpoint::fault::LogError;
 use crate::resolve::{self, Listed, Listing, Need, Snapshot, Withheld, listing};
 use crate::values::model::id::{DocumentId, fold, folder_of};
 use crate::values::model::layout::{self, limit};

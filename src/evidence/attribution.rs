@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::ops::Range;
 
-use crate::chain::diff::change::Changes;
+use crate::record::chain::diff::change::Changes;
 use crate::values::model::number::Version;
 
 /// Lines that follow one another and come from one version.
@@ -109,8 +109,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::chain::diff;
-    use crate::chain::diff::change::Work;
+    use crate::record::chain::diff;
+    use crate::record::chain::diff::change::Work;
 
     /// The version of each line.
     fn versions(attribution: &Attribution) -> Vec<u64> {

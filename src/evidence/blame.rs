@@ -9,11 +9,11 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::attribution::Attribution;
-use crate::chain::diff::change::{Changes, Work};
-use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, EntryState, History, Slot, TextStorage};
-use crate::chain::walk::{Recomputed, Walk};
 use crate::files::vault::files::Files;
+use crate::record::chain::diff::change::{Changes, Work};
+use crate::record::chain::error::ChainError;
+use crate::record::chain::history::{Entry, EntryState, History, Slot, TextStorage};
+use crate::record::chain::walk::{Recomputed, Walk};
 use crate::resolve::Served;
 use crate::resolve::provenance::written;
 use crate::review::Reviewed;

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::chain::diff::change::{Changes, Work};
+use crate::record::chain::diff::change::{Changes, Work};
 use crate::text::document::sections::{Section, sections};
 
 /// Lines that stay, before and after each change.

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, EntryState};
-use crate::chain::replay;
-use crate::chain::walk::Walk;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::fault::LogError;
-use crate::checkpoint::record::Searched;
-use crate::checkpoint::state::Mark;
 use crate::files::vault::Vault;
 use crate::files::vault::files::Files;
 use crate::policy::Sealings;
+use crate::record::chain::error::ChainError;
+use crate::record::chain::history::{Entry, EntryState};
+use crate::record::chain::replay;
+use crate::record::chain::walk::Walk;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::record::Searched;
+use crate::record::checkpoint::state::Mark;
 use crate::review::Reviewed;
 use crate::text::document::review::{ReviewFields, ReviewState};
 use crate::values::model::digest::Digest;
@@ -294,7 +294,7 @@ fn ratify(facts: &mut [Fact], entry: &Entry) {
 }
 
 /// Why a text may not be what its entry says.
-fn version_fault(version: &mut crate::chain::walk::Recomputed<'_, '_>) -> Option<String> {
+fn version_fault(version: &mut crate::record::chain::walk::Recomputed<'_, '_>) -> Option<String> {
     let said = version.check_text().and_then(|()| version.check_retirement());
     said.err().map(|why| why.to_string())
 }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::staged::{StagedTexts, staged_uri};
-use crate::audit::{Event, Line, Part, Text};
 use crate::files::vault::Vault;
+use crate::record::audit::{Event, Line, Part, Text};
 use crate::resolve::ranges::Ranges;
 use crate::resolve::{CheckpointSource, Served, Snapshot};
 use crate::text::pack;

@@ -5,9 +5,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::replay::Outcome;
-use crate::audit::{Hydration, Request, Text};
 use crate::files::vault::Vault;
-use crate::staging::{Chains, FoundPayload, StagedEntry, StagedName, parse_name, read_payload};
+use crate::record::audit::{Hydration, Request, Text};
+use crate::record::staging::{
+    Chains, FoundPayload, StagedEntry, StagedName, parse_name, read_payload,
+};
 use crate::values::model::id::DocumentId;
 
 /// Why nothing is said of an entry that is not there, or that the reader may not see.

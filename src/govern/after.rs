@@ -4,15 +4,15 @@
 
 use super::in_force::InForce;
 use super::{Author, review};
-use crate::audit::changes;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::record::Searched;
 use crate::derived;
 use crate::files::vault::Vault;
 use crate::index;
 use crate::policy::Sealings;
-use crate::trust::{self, Head};
+use crate::record::audit::changes;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::record::Searched;
+use crate::record::trust::{self, Head};
 use crate::txn::StepFailure;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;

@@ -3,10 +3,10 @@
 
 use super::PublishError;
 use super::transaction::Transaction;
-use crate::audit::{Recorder, changes};
-use crate::checkpoint::state::Bound;
 use crate::files::vault::config::Config;
-use crate::staging;
+use crate::record::audit::{Recorder, changes};
+use crate::record::checkpoint::state::Bound;
+use crate::record::staging;
 use crate::values::model::timestamp::Timestamp;
 
 /// What the checkpoint of an event binds.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::transaction::Transaction;
 use super::{Outcome, Refusal};
-use crate::checkpoint::sealed::sealed_text;
 use crate::graph::order;
 use crate::live;
+use crate::record::checkpoint::sealed::sealed_text;
 use crate::text::document::dependent::Dependent;
 use crate::text::document::frontmatter::NodeType;
 use crate::txn::{Change, Item, Step};

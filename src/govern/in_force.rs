@@ -3,12 +3,12 @@
 
 use super::governance::{Includes, config_in_force};
 use super::{Author, Gate, PublishError};
-use crate::audit::{Line, Recorder};
-use crate::checkpoint::chronicle::Chronicle;
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::review::Reads;
 use crate::policy::{self, File, Mode};
+use crate::record::audit::{Line, Recorder};
+use crate::record::checkpoint::chronicle::Chronicle;
 use crate::resolve::Snapshot;
 use crate::review::Rules;
 use crate::stewards;

@@ -38,17 +38,17 @@ pub use request::{Author, Mode, NewDocument, Request, Which};
 pub use restore::{RestoreError, RestoreRequest, RestoredFile, Restoring, Standing, restore};
 pub use retire::retire;
 
-use crate::audit::{ChangeError, changes};
-use crate::checkpoint::chronicle::{Append, Chronicle};
-use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::fault::LogError;
 use crate::files::vault::files::FileError;
 use crate::files::vault::ignored::Rule;
 use crate::files::vault::left_out::LeftOut;
 use crate::files::vault::lock::LockError;
 use crate::files::vault::progress::Stage;
 use crate::files::vault::{OpenError, Vault};
-use crate::trust::{self, EventKey, Head, HeadError, Intent};
+use crate::record::audit::{ChangeError, changes};
+use crate::record::checkpoint::chronicle::{Append, Chronicle};
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::trust::{self, EventKey, Head, HeadError, Intent};
 use crate::txn::expect::{self, ExpectError};
 use crate::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
 use crate::values::model::digest::Digest;
@@ -154,7 +154,7 @@ pub enum PublishError {
         /// The governance file.
         id: DocumentId,
         /// Why.
-        why: crate::chain::error::ChainError,
+        why: crate::record::chain::error::ChainError,
     },
     /// A line of the change log could not be written without which nothing may follow: that which
     /// the checkpoint is to bind, or that of a step whose writer was interrupted.

@@ -9,14 +9,14 @@ use super::transaction::Transaction;
 use super::{
     Author, Event, Gate, Mode, Outcome, PublishError, Refusal, check_layout, check_place, event,
 };
-use crate::chain::replay;
-use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::state::Mark;
 use crate::files::vault::Vault;
 use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::files::vault::replace::Fingerprint;
 use crate::live;
 use crate::live::inbound::{Becomes, FixedLinks, Leaving};
+use crate::record::chain::replay;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::state::Mark;
 use crate::text::document::links::Retargeted;
 use crate::text::document::live_form::LiveForm;
 use crate::text::document::text::normalise;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::review;
-use crate::checkpoint::event::Checkpoint;
 use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::left_out::LeftOut;
 use crate::files::vault::replace::Fingerprint;
 use crate::live::inbound::{FixedLinks, FoundLinks, RelativeLink};
+use crate::record::checkpoint::event::Checkpoint;
 use crate::stewards::Stuck;
 use crate::text::document::edit::EditError;
 use crate::text::document::validate::{Problem, Severity};

@@ -1,6 +1,6 @@
 //! What an event is asked to do: by whom, with which documents, and how.
 
-use crate::audit::Recorder;
+use crate::record::audit::Recorder;
 use crate::txn::expect::Expect;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

@@ -3,25 +3,25 @@
 
 use std::collections::BTreeSet;
 
-use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, EntryState, History, Slot};
-use crate::chain::replay;
-use crate::chain::vouched;
-use crate::chain::walk::Walk;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::fault::LogError;
-use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::files::vault::lock::{LockError, WriteLock};
 use crate::files::vault::replace::Fingerprint;
+use crate::record::chain::error::ChainError;
+use crate::record::chain::history::{Entry, EntryState, History, Slot};
+use crate::record::chain::replay;
+use crate::record::chain::vouched;
+use crate::record::chain::walk::Walk;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::state::{Mark, PublishedSet};
+use crate::record::trust::{self, HeadError};
 use crate::text::document::edit::{Edit, EditError};
 use crate::text::document::frontmatter::{Frontmatter, Status};
 use crate::text::document::live_form::LiveForm;
 use crate::text::document::stamp::left_behind;
 use crate::text::document::text::normalise;
 use crate::text::document::{Document, utf8};
-use crate::trust::{self, HeadError};
 use crate::txn::{Beyond, Live, commit};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;

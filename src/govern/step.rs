@@ -3,8 +3,8 @@
 use super::review;
 use super::transaction::Transaction;
 use super::{Event, Outcome, PublishError, intend, taken_back};
-use crate::audit::changes;
-use crate::trust::{self, Head};
+use crate::record::audit::changes;
+use crate::record::trust::{self, Head};
 use crate::txn::{StepFailure, commit, hint};
 
 use super::after::RECORD_CHANGE;

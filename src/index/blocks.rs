@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use memmap2::Mmap;
 use twox_hash::XxHash3_64;
 
-use crate::checkpoint::fault::Damaged;
+use crate::record::checkpoint::fault::Damaged;
 
 /// Bytes that share a checksum.
 const BLOCK: usize = 16 << 10;

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::checkpoint::codec::path_of;
-use crate::checkpoint::fault::Damaged;
 use crate::files::store::{Cache, Current};
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
 use crate::files::vault::files::Stamp;
+use crate::record::checkpoint::codec::path_of;
+use crate::record::checkpoint::fault::Damaged;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 

@@ -28,14 +28,14 @@ use std::sync::OnceLock;
 
 use roaring::RoaringBitmap;
 
-pub(crate) use crate::checkpoint::fault::Damaged;
+pub(crate) use crate::record::checkpoint::fault::Damaged;
 pub(crate) use build::{follow, refresh};
 pub(crate) use row::Metadata;
 
-use crate::checkpoint::event::Event;
-use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
+use crate::record::checkpoint::event::Event;
+use crate::record::checkpoint::state::{Mark, PublishedSet};
 use crate::text::document::links::LinkKind;
 use crate::text::document::obsidian::Markup;
 use crate::values::model::digest::Digest;

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::{Blocks, Writer};
 use super::row::{Row, Term};
-use crate::checkpoint::event::Event;
-use crate::checkpoint::fault::Damaged;
+use crate::record::checkpoint::event::Event;
+use crate::record::checkpoint::fault::Damaged;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;

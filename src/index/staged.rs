@@ -19,11 +19,11 @@ use std::time::Duration;
 
 pub(crate) use row::{principal_key, session_key};
 
-use crate::audit::WriterId;
-use crate::checkpoint::state::Mark;
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
-use crate::staging::{Chains, SeenChain, StagedName, damaged_sources};
+use crate::record::audit::WriterId;
+use crate::record::checkpoint::state::Mark;
+use crate::record::staging::{Chains, SeenChain, StagedName, damaged_sources};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::{Index, refresh};
-use crate::audit::Recorder;
-use crate::chain::replay;
-use crate::checkpoint::event::Event;
-use crate::checkpoint::log::Log;
 use crate::files::vault::Vault;
 use crate::govern::{self, Author, Mode, Request, Which};
 use crate::graph::walk::{Direction, Walk};
+use crate::record::audit::Recorder;
+use crate::record::chain::replay;
+use crate::record::checkpoint::event::Event;
+use crate::record::checkpoint::log::Log;
 use crate::resolve::seals;
 use crate::resolve::{
     Around, CheckpointSource, Known, Listed, QueryPlan, Resolution, Served, Snapshot,

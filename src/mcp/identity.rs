@@ -4,7 +4,7 @@
 use rmcp::model::{Implementation, JsonObject};
 use serde_json::Value;
 
-use crate::audit::check_label;
+use crate::record::audit::check_label;
 use crate::report::failure::{Code, Failure};
 use crate::values::words::nearest;
 use crate::workspace::Environment;

@@ -5,12 +5,12 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 use super::in_force::{InForce, Mode};
-use crate::chain::error::ChainError;
-use crate::chain::walk::Walk;
-use crate::chain::{replay, vouched};
-use crate::checkpoint::chronicle::Chronicle;
 use crate::files::vault::files::Files;
-use crate::staging::{ActKind, JudgedAct, StagedEntry, Standing, VoidAct};
+use crate::record::chain::error::ChainError;
+use crate::record::chain::walk::Walk;
+use crate::record::chain::{replay, vouched};
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::staging::{ActKind, JudgedAct, StagedEntry, Standing, VoidAct};
 use crate::stewards::Role;
 use crate::text::document::Document;
 use crate::values::model::digest::Digest;

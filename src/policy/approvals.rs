@@ -2,7 +2,7 @@
 //! (REV-17).
 
 use super::decided::Decided;
-use crate::chain::history::{Entry, EntryState};
+use crate::record::chain::history::{Entry, EntryState};
 use crate::review::{Fault, FaultKind, Rules, StepKind, Track};
 use crate::text::document::review::{Action, ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;

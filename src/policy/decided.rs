@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::chain::history::Entry;
+use crate::record::chain::history::Entry;
 use crate::review::{Fault, FaultKind, Track};
 use crate::text::document::review::{ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;

@@ -3,14 +3,14 @@
 
 use rayon::prelude::*;
 
-use crate::chain::error::ChainError;
-use crate::chain::replay;
-use crate::chain::walk::Walk;
-use crate::checkpoint::fault::LogError;
-use crate::checkpoint::log::Log;
 use crate::files::vault::Vault;
 use crate::files::vault::history::Gone;
-use crate::trust;
+use crate::record::chain::error::ChainError;
+use crate::record::chain::replay;
+use crate::record::chain::walk::Walk;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::log::Log;
+use crate::record::trust;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
@@ -50,7 +50,7 @@ impl Lost {
 }
 
 /// Looks for everything that the log seals and the files no longer give. `faults` are those of its
-/// hashes ([`Chronicle::hash_faults`](crate::checkpoint::chronicle::Chronicle)).
+/// hashes ([`Chronicle::hash_faults`](crate::record::checkpoint::chronicle::Chronicle)).
 pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
     let mut lost = Lost::default();
     for (n, entry) in log.entries.iter().enumerate() {

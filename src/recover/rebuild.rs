@@ -6,17 +6,17 @@ use std::mem;
 
 use rayon::prelude::*;
 
-use crate::audit::changes;
-use crate::chain::error::ChainError;
-use crate::chain::replay;
-use crate::chain::walk::Walk;
-use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::log::Log;
-use crate::checkpoint::maps;
-use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
-use crate::trust::{self, EventKey, TrustedHeads};
+use crate::record::audit::changes;
+use crate::record::chain::error::ChainError;
+use crate::record::chain::replay;
+use crate::record::chain::walk::Walk;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::log::Log;
+use crate::record::checkpoint::maps;
+use crate::record::checkpoint::rebuild::{Recorded, derive, longest_prefix};
+use crate::record::trust::{self, EventKey, TrustedHeads};
 use crate::txn::uncommitted;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

@@ -4,17 +4,17 @@
 use std::{io, mem};
 
 use super::lost::{Lost, lost};
-use crate::audit::{VersionRef, changes};
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::fault::LogError;
-use crate::checkpoint::moved::MissingHistories;
 use crate::derived::{self, Followed};
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::files::vault::lock::LockError;
 use crate::govern::review;
-use crate::staging;
-use crate::trust::{self, Head, HeadError};
+use crate::record::audit::{VersionRef, changes};
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::moved::MissingHistories;
+use crate::record::staging;
+use crate::record::trust::{self, Head, HeadError};
 use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::{self, CleanupPlan, Recovered, Scope, Uncleared, UncommittedFile};
 use crate::values::model::id::DocumentId;

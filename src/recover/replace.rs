@@ -2,16 +2,16 @@
 
 use super::rebuild::{Rebuilt, Unsound, rebuild};
 use super::unapproved::{Unapproved, contradicted};
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::codec::path_of;
-use crate::checkpoint::fault::{Duplicate, LogError};
-use crate::checkpoint::log::Log;
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
 use crate::files::vault::files::FileError;
 use crate::files::vault::lock::LockError;
 use crate::files::vault::write::Written;
-use crate::trust::{self, Head, HeadError, TrustError};
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::codec::path_of;
+use crate::record::checkpoint::fault::{Duplicate, LogError};
+use crate::record::checkpoint::log::Log;
+use crate::record::trust::{self, Head, HeadError, TrustError};
 use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::keep;
 use crate::values::model::digest::Digest;

@@ -1,10 +1,10 @@
 //! What histories record as published or retired in a governed vault, and no approval vouches for: a
 //! log that is derived from the histories must not publish it (`spec/transactions.md`, TXN-33).
 
-use crate::checkpoint::log::Log;
-use crate::checkpoint::rebuild::Recorded;
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
+use crate::record::checkpoint::log::Log;
+use crate::record::checkpoint::rebuild::Recorded;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;

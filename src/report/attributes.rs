@@ -1,7 +1,7 @@
 //! The fields of a line of the access log as attributes, under the one name that each has in every
 //! export (AUDIT-14): that of OpenTelemetry's semantic conventions where one fits, else one of ours.
 
-use crate::audit::{
+use crate::record::audit::{
     Access, Change, Cut, Event, Hydration, Line, Output, StagedEnd, Text, WithheldCount,
 };
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::audit::VersionRef;
+use crate::record::audit::VersionRef;
 
 use super::Report;
 

@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::Report;
 use super::verify::FindingReport;
-use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::convert::Converted;
 use crate::files::vault::config::LogForm;
 use crate::govern::Outcome;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::state::{Mark, PublishedSet};
 use crate::recover::{Replacement, Unapproved};
 use crate::resolve::Snapshot;
 use crate::values::model::id::DocumentId;
@@ -224,7 +224,7 @@ impl RebuildReport {
         let unsound = |(id, version, why): &(DocumentId, Version, _)| VersionReason {
             id: id.clone(),
             version: *version,
-            reason: ToString::to_string(why as &crate::chain::error::ChainError),
+            reason: ToString::to_string(why as &crate::record::chain::error::ChainError),
         };
         let unapproved = |one: &Unapproved| VersionReason {
             id: one.id.clone(),

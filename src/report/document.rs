@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::source::CallReport;
-use crate::audit::{Deciding, Traced};
+use crate::record::audit::{Deciding, Traced};
 use crate::resolve::context::Context;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Withheld};

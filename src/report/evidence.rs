@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use super::Report;
 use super::failure::{Code, Failure};
-use crate::audit::HeadRef;
 use crate::evidence::bundle::export::{ExportError, Exported};
 use crate::evidence::bundle::manifest::Gap;
 use crate::evidence::bundle::verify::{BundleFault, Item, Kind, Verdict, Verified};
 use crate::evidence::publications::{Emergency, Publication};
+use crate::record::audit::HeadRef;
 use crate::resolve::provenance::written;
 
 /// The answer of `evidence export`.

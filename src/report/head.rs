@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::audit::LostLines;
-use crate::trust::{Head, TrustedHead};
+use crate::record::audit::LostLines;
+use crate::record::trust::{Head, TrustedHead};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 

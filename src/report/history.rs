@@ -5,11 +5,11 @@ use std::mem;
 use serde::Serialize;
 
 use super::Report;
-use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, EntryState, History, TextStorage};
-use crate::chain::walk::Walk;
-use crate::checkpoint::chronicle::Chronicle;
 use crate::files::vault::files::Files;
+use crate::record::chain::error::ChainError;
+use crate::record::chain::history::{Entry, EntryState, History, TextStorage};
+use crate::record::chain::walk::Walk;
+use crate::record::checkpoint::chronicle::Chronicle;
 use crate::resolve::seals::Seals;
 use crate::review::{self, Reviewed, StepKind, Track};
 use crate::values::model::id::DocumentId;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::attributes::{self, Attributes, Said};
-use crate::audit::{Event, Hydration, Line, Text, TraceParent};
+use crate::record::audit::{Event, Hydration, Line, Text, TraceParent};
 use crate::values::model::digest::Digest;
 use crate::values::model::timestamp::Timestamp;
 

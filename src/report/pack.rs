@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
-use crate::checkpoint::fault::LogError;
+use crate::record::checkpoint::fault::LogError;
 use crate::resolve::packs::{Packs, SealedPack, Unusable};
 use crate::resolve::plan::PlanFault;
 use crate::resolve::{QueryPlan, Resolution, Snapshot};

@@ -11,7 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
 use super::attributes::{self, Attributes, Said};
-use crate::audit::{Event, Hydration, Line, Text, is_before, session_of};
+use crate::record::audit::{Event, Hydration, Line, Text, is_before, session_of};
 use crate::values::model::digest::Digest;
 use crate::values::model::timestamp::Timestamp;
 

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::Report;
 use super::checkpoint::VersionReason;
+use crate::record::trust::EventKey;
 use crate::recover::{CompletedAct, CompletedPromotion, LostVersion, Recovery};
-use crate::trust::EventKey;
 use crate::txn::{Recovered, UncommittedFile, UncommittedKind};
 use crate::values::model::number::CheckpointNumber;
 

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
 use super::staging::{StagedLeftOutReport, StagedReport};
-use crate::audit::Traced;
+use crate::record::audit::Traced;
 use crate::resolve::context::{Context, LeftOut, Reason};
 use crate::resolve::portion::Portion;
 use crate::resolve::{Cost, Explained, Page, QueryPlan, Resolution, Withheld};

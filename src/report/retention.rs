@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::trace::FaultReport;
-use crate::audit::{Hold, Holds, PlacedHold, Pruned, WriterPlan};
+use crate::record::audit::{Hold, Holds, PlacedHold, Pruned, WriterPlan};
 use crate::values::model::timestamp::Timestamp;
 
 /// A hold.
@@ -119,7 +119,7 @@ impl PruneReport {
     pub(crate) fn new(
         (folder, dry_run): (String, bool),
         (retention_days, before): (u64, Timestamp),
-        plan: &crate::audit::Plan,
+        plan: &crate::record::audit::Plan,
         holds: &Holds,
     ) -> Self {
         let keeping = |placed: &PlacedHold| {

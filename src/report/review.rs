@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::Report;
 use super::advice::again::submitted_again;
-use crate::chain::diff::change::{Change, Changes, Work};
 use crate::evidence::submission::unstamped;
 use crate::govern::review::{Queue, Waiting};
+use crate::record::chain::diff::change::{Change, Changes, Work};
 use crate::review::{Pending, Proposal};
 use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::WithheldReport;
-use crate::audit::{Deciding, Traced};
+use crate::record::audit::{Deciding, Traced};
 use crate::search::{Answer, Hit, Reason, Snippet};
 use crate::text::uri::Class;
 use crate::values::model::number::{CheckpointNumber, Version};

@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use super::Report;
 use super::retention::PrunedRow;
-use crate::audit::{
+use crate::evidence::replay::{Outcome, Replayed};
+use crate::evidence::staged::{NOT_STAGED, UNSEEN};
+use crate::record::audit::{
     Change, Collected, Elsewhere, Event, Fault, FileOutcome, Line, Output, Part, Prior, Produced,
     Reading,
 };
-use crate::evidence::replay::{Outcome, Replayed};
-use crate::evidence::staged::{NOT_STAGED, UNSEEN};
 use crate::verify::{Class, Finding};
 
 /// The answer of `trace list`: accesses, listings, refusals and changes in the order of their times.

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::{Snapshot, Withheld};
-use crate::chain::error::ChainError;
-use crate::chain::history::History;
-use crate::chain::replay;
-use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::fault::LogError;
-use crate::checkpoint::record::Searched;
 use crate::files::vault::config::Config;
 use crate::policy::{File, Sealings, TextInForce};
+use crate::record::chain::error::ChainError;
+use crate::record::chain::history::History;
+use crate::record::chain::replay;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::record::Searched;
 use crate::review::Track;
 use crate::text::selector::{Atom, Expr, StatusFilter};
 use crate::values::model::digest::Digest;
@@ -42,7 +42,7 @@ impl Snapshot<'_> {
         if let Some(sealings) = self.approvals.of_log.as_ref().or(self.approvals.late.get()) {
             return Ok(sealings);
         }
-        let log = crate::trust::read_log(self.vault)?;
+        let log = crate::record::trust::read_log(self.vault)?;
         let chronicle = log.sound()?;
         let until = chronicle.checkpoints().len().min(self.checkpoint.count());
         let records = Searched::gathered(&chronicle.checkpoints()[..until]);

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::linked::Linked;
 use super::{Listed, Listing, Snapshot, Withheld, listing};
-use crate::checkpoint::fault::LogError;
 use crate::files::vault::site::SiteLinks;
 use crate::graph::Catalog;
 use crate::graph::walk::{Neighborhood, Walk, neighbors};
 use crate::index::{At, Damaged};
+use crate::record::checkpoint::fault::LogError;
 use crate::values::model::id::DocumentId;
 
 /// What is around a document.

@@ -7,10 +7,10 @@ use rayon::iter::Either;
 use rayon::prelude::*;
 
 use super::{Snapshot, Withheld};
-use crate::audit::{Text, Traced};
-use crate::checkpoint::fault::LogError;
 use crate::files::vault::files::{FileError, Files};
 use crate::files::vault::write::Written;
+use crate::record::audit::{Text, Traced};
+use crate::record::checkpoint::fault::LogError;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 

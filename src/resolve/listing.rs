@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use super::{Served, Snapshot, Withheld};
-use crate::checkpoint::fault::LogError;
 use crate::files::vault::site::SiteLinks;
 use crate::graph::memory::Memory;
 use crate::index::{At, Damaged, Metadata};
+use crate::record::checkpoint::fault::LogError;
 use crate::text::document::links::LinkKind;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;

@@ -7,11 +7,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Snapshot;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::fault::LogError;
-use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::index::{At, Damaged, Held};
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::state::{Mark, PublishedSet};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
@@ -114,7 +114,7 @@ impl<'v> Map<'v> {
                 Err(damaged) => self.give_up(at, damaged),
             }
         }
-        let log = crate::trust::read_log(of.vault)?;
+        let log = crate::record::trust::read_log(of.vault)?;
         let chronicle = log.sound()?;
         let state = chronicle.state_at(of.checkpoint)?;
         self.sealed.get_or_init(|| {

@@ -2,7 +2,7 @@
 //! little in a vault of any size.
 
 use super::{Listed, Snapshot, Withheld};
-use crate::checkpoint::fault::LogError;
+use crate::record::checkpoint::fault::LogError;
 use crate::text::uri::Uri;
 use crate::values::model::digest::{Digest, Sink as _};
 use crate::values::model::id::DocumentId;

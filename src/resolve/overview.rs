@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use roaring::RoaringBitmap;
 
 use super::{Listed, Listing, Snapshot, Withheld};
-use crate::checkpoint::fault::LogError;
 use crate::index::{At, Damaged};
+use crate::record::checkpoint::fault::LogError;
 use crate::text::document::obsidian::Markup;
 use crate::values::model::id::{fold, folder_of};
 

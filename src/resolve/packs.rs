@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::chain::error::ChainError;
 use crate::files::vault::federation::{Authorities, TAKEN};
+use crate::record::chain::error::ChainError;
 use crate::text::pack::{self, Pack, PackProblem};
 use crate::text::uri::Uri;
 use crate::values::model::id::DocumentId;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use super::{Resolution, Snapshot};
-use crate::checkpoint::fault::LogError;
+use crate::record::checkpoint::fault::LogError;
 use crate::values::model::id::DocumentId;
 
 /// Maximum number of documents whose texts are in memory at once while all of them are read.

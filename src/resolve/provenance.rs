@@ -2,10 +2,10 @@
 //! the approval is due again (`spec/resolve.md`, RES-29).
 
 use super::{Served, Snapshot, Withheld};
-use crate::audit::Deciding;
-use crate::chain::history::{Entry, History};
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
+use crate::record::audit::Deciding;
+use crate::record::chain::history::{Entry, History};
 use crate::review::Reviewed;
 use crate::stewards::{self, Stewards};
 use crate::text::document::obsidian::Markup;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::served::Visible;
-use crate::audit::Text;
+use crate::record::audit::Text;
 use crate::text::document::Document;
 use crate::text::document::obsidian::{Comments, Markup};
 use crate::text::document::sections::Section;
@@ -204,7 +204,7 @@ fn joined(pieces: &[[u64; 2]]) -> Option<Vec<Range<usize>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::Part;
+    use crate::record::audit::Part;
 
     const WHOLE: &str =
         "---\ntitle: A\n---\nintro\n\n# A %%x%%\n\nDo not\npay.\n\n## B\n\nb\n\n# C\n";

@@ -10,16 +10,16 @@ use rayon::prelude::*;
 
 use super::map::{Map, Recorded};
 use super::{CheckpointSource, Served, Snapshot, Withheld};
-use crate::chain::error::ChainError;
-use crate::chain::replay;
-use crate::chain::vouched;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::fault::LogError;
-use crate::checkpoint::state::PublishedSet;
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::review::Reads;
 use crate::policy::{File, InForce, LostRules};
+use crate::record::chain::error::ChainError;
+use crate::record::chain::replay;
+use crate::record::chain::vouched;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::state::PublishedSet;
 use crate::review::Rules;
 use crate::stewards::{Scope, ScopeKind, Stewards, Stewardship};
 use crate::text::document::obsidian::Markup;
@@ -399,7 +399,7 @@ impl Map<'static> {
     /// What of a checkpoint may be read.
     fn of_recorded(
         recorded: impl Iterator<Item = (DocumentId, Recorded)>,
-        bound: std::collections::BTreeMap<DocumentId, crate::checkpoint::state::Mark>,
+        bound: std::collections::BTreeMap<DocumentId, crate::record::checkpoint::state::Mark>,
         approved: HashSet<DocumentId>,
     ) -> Self {
         let (mut marks, mut sealed) = (Vec::new(), HashMap::new());

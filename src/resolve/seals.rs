@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::CheckpointSource;
-use crate::chain::history::History;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::fault::LogError;
 use crate::files::vault::Vault;
 use crate::index::Life;
+use crate::record::chain::history::History;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::fault::LogError;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;

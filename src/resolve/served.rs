@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::provenance::Provenance;
-use crate::chain::history::Entry;
+use crate::record::chain::history::Entry;
 use crate::text::document::Document;
 use crate::text::document::frontmatter::{Frontmatter, NodeType};
 use crate::text::document::links::{self, Links};

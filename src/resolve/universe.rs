@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use roaring::RoaringBitmap;
 
 use super::{Resolution, Served, Snapshot, Withheld};
-use crate::checkpoint::fault::LogError;
+use crate::record::checkpoint::fault::LogError;
 use crate::text::selector::documents::matches;
 use crate::text::selector::{Atom, Universe};
 use crate::values::model::id::DocumentId;

@@ -1,9 +1,9 @@
 //! Who submitted and who approved a version, read from the entries of its history.
 
 use super::track::{decision, fields_of};
-use crate::chain::history::{Entry, EntryState, History};
-use crate::chain::{replay, vouched};
 use crate::files::vault::files::Files;
+use crate::record::chain::history::{Entry, EntryState, History};
+use crate::record::chain::{replay, vouched};
 use crate::text::document::review::{Action, ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;

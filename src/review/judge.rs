@@ -4,7 +4,7 @@
 use super::author::Barred;
 use super::rules::{Rules, Unfit};
 use super::track::{Pending, StepKind, Track, decision, fields_of};
-use crate::chain::history::Entry;
+use crate::record::chain::history::Entry;
 use crate::stewards::Role;
 use crate::text::document::edit::Edit;
 use crate::text::document::review::{Action, ReviewEdit, ReviewFields, ReviewState};

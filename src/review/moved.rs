@@ -3,7 +3,7 @@
 
 use super::Rules;
 use super::track::{Track, fields_of};
-use crate::chain::history::Entry;
+use crate::record::chain::history::Entry;
 use crate::text::document::Document;
 use crate::text::document::edit::EditError;
 use crate::text::document::live_form::LiveForm;

@@ -2,10 +2,10 @@
 
 use super::approval::Reviewed;
 use super::track::{StepKind, Track, fields_of};
-use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, History};
-use crate::chain::walk::Walk;
 use crate::files::vault::files::Files;
+use crate::record::chain::error::ChainError;
+use crate::record::chain::history::{Entry, History};
+use crate::record::chain::walk::Walk;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;

@@ -4,12 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::content::Content;
 use super::judge::Fault;
-use crate::chain::diff;
-use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, EntryState, Forget, History, TextStorage};
-use crate::chain::vouched;
-use crate::chain::walk::{Step, Walk};
 use crate::files::vault::files::Files;
+use crate::record::chain::diff;
+use crate::record::chain::error::ChainError;
+use crate::record::chain::history::{Entry, EntryState, Forget, History, TextStorage};
+use crate::record::chain::vouched;
+use crate::record::chain::walk::{Step, Walk};
 use crate::text::document::Document;
 use crate::text::document::edit::Edit;
 use crate::text::document::review::{Action, ReviewEdit, ReviewFields, ReviewState};

@@ -25,8 +25,8 @@ use serde::Serialize;
 pub(crate) use query::{Query, QueryError};
 pub(crate) use snippet::Snippet;
 
-use crate::audit::{self, Text};
-use crate::checkpoint::fault::LogError;
+use crate::record::audit::{self, Text};
+use crate::record::checkpoint::fault::LogError;
 use crate::resolve::plan::{Cut, Found, Searched};
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Snapshot, Withheld};

@@ -4,7 +4,7 @@ use std::io;
 
 use super::call::SourceCall;
 use super::received::Received;
-use crate::audit::{Cached, Hydration, Line, Logs, TraceId};
+use crate::record::audit::{Cached, Hydration, Line, Logs, TraceId};
 use crate::values::words::beginning;
 
 /// The most bytes of an error that are recorded.

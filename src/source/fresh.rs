@@ -1,7 +1,7 @@
 //! Whether a recorded result may be used again (SRC-10).
 
 use super::call::SourceCall;
-use crate::audit::{Hydration, Line};
+use crate::record::audit::{Hydration, Line};
 use crate::values::model::timestamp::Timestamp;
 
 /// A hydration of a source in a session.

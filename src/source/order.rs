@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::call::SourceCall;
-use crate::chain::history::Entry;
-use crate::chain::replay;
 use crate::files::vault::Vault;
 use crate::graph::order;
+use crate::record::chain::history::Entry;
+use crate::record::chain::replay;
 use crate::resolve::{Served, Snapshot};
 use crate::values::model::id::DocumentId;
 

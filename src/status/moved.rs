@@ -7,9 +7,9 @@ use std::hash::Hash;
 
 use rayon::prelude::*;
 
-use crate::chain::replay;
 use crate::files::vault::Vault;
 use crate::live;
+use crate::record::chain::replay;
 use crate::resolve::{Served, Snapshot};
 use crate::text::document::live_form::LiveForm;
 use crate::text::document::text::normalise;

@@ -9,11 +9,11 @@ use proptest::prelude::*;
 
 use super::seen::Seen;
 use super::status;
-use crate::audit::Recorder;
 use crate::files::vault::Vault;
 use crate::govern::{self, Author, Mode, Request, Which};
+use crate::record::audit::Recorder;
+use crate::record::trust;
 use crate::resolve::Snapshot;
-use crate::trust;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 

@@ -1,7 +1,7 @@
 //! The stewards in force after a checkpoint, as a command shows them.
 
 use super::{Stewards, StewardsProblem};
-use crate::chain::error::ChainError;
+use crate::record::chain::error::ChainError;
 use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The stewards in force after a checkpoint.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{
     Assignment, ReviewEntry, ReviewSettings, Role, Scope, Scoped, Stewards, Stewardship, Who,
 };
-use crate::audit::Deciding;
+use crate::record::audit::Deciding;
 use crate::values::model::id::DocumentId;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::tag::Tag;

@@ -8,13 +8,13 @@ use rayon::prelude::*;
 
 use super::hint;
 use super::item::Live;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::sealed::sealed_text;
-use crate::checkpoint::state::PublishedSet;
 use crate::files::vault::Vault;
 use crate::files::vault::config::{Config, FrontmatterMode};
 use crate::files::vault::replace::Fingerprint;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::sealed::sealed_text;
+use crate::record::checkpoint::state::PublishedSet;
 use crate::text::document::edit::Edit;
 use crate::text::document::frontmatter::Status;
 use crate::text::document::links::{Link, LinkKind, links};

@@ -7,15 +7,15 @@
 use std::collections::BTreeSet;
 
 use super::hint;
-use crate::chain::history::{Entry, EntryState, Forget, History};
-use crate::chain::replay;
-use crate::chain::vouched;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::foreign::Part;
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
 use crate::policy::InForce;
-use crate::trust::{self, EventKey, Head};
+use crate::record::chain::history::{Entry, EntryState, Forget, History};
+use crate::record::chain::replay;
+use crate::record::chain::vouched;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::foreign::Part;
+use crate::record::trust::{self, EventKey, Head};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 

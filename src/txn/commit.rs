@@ -11,12 +11,12 @@ use rayon::prelude::*;
 
 use super::hint;
 use super::item::{Item, Live};
-use crate::checkpoint::chronicle::Append;
 use crate::files::vault::Vault;
 use crate::files::vault::files::{FileError, Files};
 use crate::files::vault::progress::Stage;
 use crate::files::vault::replace::{Replacement, Staging};
 use crate::files::vault::write::Written;
+use crate::record::checkpoint::chronicle::Append;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;

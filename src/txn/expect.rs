@@ -1,11 +1,11 @@
 //! Compare and swap: a writer says what it has read, and nothing is written where that is no longer
 //! what is published (`spec/transactions.md`, section 4).
 
-use crate::chain::replay;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::fault::LogError;
-use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::files::vault::Vault;
+use crate::record::chain::replay;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::state::{Mark, PublishedSet};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;

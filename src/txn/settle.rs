@@ -8,13 +8,13 @@ use super::commit;
 use super::item::Live;
 use super::uncommitted::{Uncleared, UncommittedFile};
 use super::{behind, beyond, hint, keep, uncommitted};
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::fault::LogError;
-use crate::checkpoint::log::Log;
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::files::vault::write::Written;
-use crate::trust::{self, Head, HeadError};
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::log::Log;
+use crate::record::trust::{self, Head, HeadError};
 use crate::values::model::id::DocumentId;
 
 /// Why a writer could not begin.

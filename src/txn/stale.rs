@@ -2,11 +2,11 @@
 //! edited from: by `version`, and by the `checksum` and `updated_at` that this version was given.
 
 use super::expect::Expect;
-use crate::chain::described::{self, Fields};
-use crate::chain::history::{Entry, EntryState, History};
-use crate::chain::walk::Walk;
 use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::files::Files;
+use crate::record::chain::described::{self, Fields};
+use crate::record::chain::history::{Entry, EntryState, History};
+use crate::record::chain::walk::Walk;
 use crate::text::document::Document;
 use crate::text::document::frontmatter::Frontmatter;
 use crate::text::document::live_form::LiveForm;

@@ -4,18 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::beyond::Beyond;
-use crate::chain::error::ChainError;
-use crate::chain::history::{AppendError, History};
-use crate::chain::replay;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::codec::path_of;
-use crate::checkpoint::fault::LogError;
-use crate::checkpoint::log::Log;
-use crate::checkpoint::sealed::sealed_text;
 use crate::files::vault::Vault;
 use crate::files::vault::config::{Config, LogForm};
 use crate::files::vault::files::Files;
-use crate::trust::EventKey;
+use crate::record::chain::error::ChainError;
+use crate::record::chain::history::{AppendError, History};
+use crate::record::chain::replay;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::codec::path_of;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::log::Log;
+use crate::record::checkpoint::sealed::sealed_text;
+use crate::record::trust::EventKey;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::Version;

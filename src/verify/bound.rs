@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::finding::{Code, Finding};
-use crate::audit::{BindLines, StagedEnd};
-use crate::staging::Chains;
+use crate::record::audit::{BindLines, StagedEnd};
+use crate::record::staging::Chains;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;

@@ -10,15 +10,15 @@ use super::log::View;
 use super::rules::Rules;
 use super::steps::Steps;
 use super::told::{Changed, Compared, Told};
-use crate::audit::{
+use crate::files::vault::Vault;
+use crate::record::audit::{
     BindLines, Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, VersionRef,
     changes, missing,
 };
-use crate::chain::replay;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::state::Bound;
-use crate::files::vault::Vault;
+use crate::record::chain::replay;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::state::Bound;
 use crate::review;
 use crate::stewards::Role;
 use crate::values::model::digest::Digest;

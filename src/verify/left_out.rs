@@ -2,9 +2,9 @@
 //! reason is not damage; it was not judged either, so that the verdict is not of the whole vault.
 
 use super::finding::{Code, Finding};
-use crate::checkpoint::codec::{FORMS, path_of};
 use crate::files::vault::Vault;
 use crate::files::vault::history::{Gone, NOT_SPARSE};
+use crate::record::checkpoint::codec::{FORMS, path_of};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::words::count;

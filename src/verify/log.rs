@@ -1,6 +1,6 @@
 //! The pass over the checkpoint log: form, numbers, times, and every hash from its maps.
 
-use crate::checkpoint::fault::Duplicate;
+use crate::record::checkpoint::fault::Duplicate;
 use crate::values::model::number::{CheckpointNumber, Version};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -10,17 +10,17 @@ use super::changes::Binding;
 use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_VAULT};
 use super::rules::Rules;
-use crate::chain::replay;
-use crate::checkpoint::codec::path_of;
-use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::fault::{EntryFault, LogError};
-use crate::checkpoint::log::Log;
-use crate::checkpoint::maps::{self, Compared};
-use crate::checkpoint::record::{Record, Removal, Seal};
-use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::files::vault::config::LogForm;
 use crate::files::vault::files::Files;
-use crate::trust::{EventKey, Hashes, Head};
+use crate::record::chain::replay;
+use crate::record::checkpoint::codec::path_of;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::fault::{EntryFault, LogError};
+use crate::record::checkpoint::log::Log;
+use crate::record::checkpoint::maps::{self, Compared};
+use crate::record::checkpoint::record::{Record, Removal, Seal};
+use crate::record::checkpoint::state::{Mark, PublishedSet};
+use crate::record::trust::{EventKey, Hashes, Head};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use super::finding::{Code, Finding};
 use super::log::View;
-use crate::checkpoint::moved::MissingHistories;
 use crate::files::vault::Vault;
+use crate::record::checkpoint::moved::MissingHistories;
 use crate::values::model::id::DocumentId;
 
 /// Adds to each missing history of a document where the history of its last sealed version is, if a

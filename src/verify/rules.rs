@@ -4,11 +4,11 @@
 use super::changes::Acknowledgers;
 use super::finding::{Code, Finding};
 use super::log::View;
-use crate::checkpoint::foreign::Foreign;
 use crate::files::vault::Vault;
 use crate::files::vault::audit::Audit;
 use crate::files::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, FrontmatterMode, LogForm};
 use crate::policy::{File, InForce};
+use crate::record::checkpoint::foreign::Foreign;
 use crate::values::model::layout;
 use crate::values::model::number::CheckpointNumber;
 

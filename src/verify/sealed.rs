@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::artifact::Pass;
 use super::finding::{Code, Finding};
-use crate::chain::history::{Entry, EntryState, Forget, History};
-use crate::checkpoint::foreign::Foreign;
-use crate::checkpoint::record::{Record, Seal};
 use crate::files::vault::config::LogForm;
-use crate::trust::EventKey;
+use crate::record::chain::history::{Entry, EntryState, Forget, History};
+use crate::record::checkpoint::foreign::Foreign;
+use crate::record::checkpoint::record::{Record, Seal};
+use crate::record::trust::EventKey;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 use crate::values::words::count;

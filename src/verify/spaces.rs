@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::chain::history::{Entry, History, TextStorage};
 use crate::files::vault::files::Files;
+use crate::record::chain::history::{Entry, History, TextStorage};
 use crate::text::document::text::normalise;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

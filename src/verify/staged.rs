@@ -7,13 +7,13 @@ use rayon::prelude::*;
 use super::bound::BoundChains;
 use super::finding::{Code, Finding};
 use super::steps::Steps;
-use crate::audit::{Fault, FaultKind, missing};
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::log::Log;
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::policy::ActJudge;
-use crate::staging::{
+use crate::record::audit::{Fault, FaultKind, missing};
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::log::Log;
+use crate::record::staging::{
     ActKind, Chain, Chains, DisputedAct, FoundPayload, JudgedAct, LineKind, Staged, StagedEntry,
     StagedLine, Standing, VoidAct, all_payloads, chain_path, lost, parse_name, payload_path,
     read_payload, share_names,

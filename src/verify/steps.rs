@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Code, Finding};
-use crate::audit::{Change, Line, VersionRef};
-use crate::chain::history::History;
+use crate::record::audit::{Change, Line, VersionRef};
+use crate::record::chain::history::History;
 use crate::review::StepKind;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

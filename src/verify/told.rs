@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::finding::{Code, Finding};
-use crate::audit::{Change, Event, HeadRef, Line, MAX_DOCUMENTS, VersionRef};
+use crate::record::audit::{Change, Event, HeadRef, Line, MAX_DOCUMENTS, VersionRef};
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::CheckpointNumber;

@@ -3,7 +3,7 @@
 
 use super::Workspace;
 use super::recording::{Printed, Recording};
-use crate::audit::{Labels, Text, Traced};
+use crate::record::audit::{Labels, Text, Traced};
 use crate::report::failure::Failure;
 use crate::resolve::Resolution;
 

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::audit::TraceId;
 use crate::files::vault::Vault;
+use crate::record::audit::TraceId;
 use crate::report::failure::{Code, Failure};
 use crate::text::document;
 use crate::text::document::frontmatter::NodeType;

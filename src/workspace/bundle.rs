@@ -5,10 +5,10 @@ use std::io::{self, Read, Write as _};
 use std::path::Path;
 
 use super::Workspace;
-use crate::audit::Labels;
 use crate::evidence::bundle::MAX_BUNDLE;
 use crate::evidence::staged::VisibleStaged;
 use crate::files::vault::Vault;
+use crate::record::audit::Labels;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
 

@@ -1,9 +1,6 @@
 //! Changes that make no checkpoint, and the setting by which changes are recorded.
 
 use super::Workspace;
-use crate::audit::changes::GivenUp;
-use crate::audit::missing::Missing;
-use crate::audit::{Change, ChangeError, HeadRef, VersionRef, changes};
 use crate::files::vault::Vault;
 use crate::files::vault::audit::{Audit, RETENTION};
 use crate::files::vault::config::Config;
@@ -11,10 +8,13 @@ use crate::files::vault::lock::LockError;
 use crate::govern::review::{self, Lost, rules_in_force};
 use crate::govern::{self, Mode, Outcome, PublishError};
 use crate::live;
+use crate::record::audit::changes::GivenUp;
+use crate::record::audit::missing::Missing;
+use crate::record::audit::{Change, ChangeError, HeadRef, VersionRef, changes};
+use crate::record::staging;
+use crate::record::trust::{self, Head};
 use crate::report::audit::{AuditAcknowledged, AuditDismissed, DismissedSubmission};
 use crate::report::failure::{Code, Failure};
-use crate::staging;
-use crate::trust::{self, Head};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::{Principal, PrincipalKey};

@@ -4,9 +4,9 @@ use super::Workspace;
 use crate::files::vault::Vault;
 use crate::govern::review;
 use crate::live;
+use crate::record::trust;
 use crate::report::failure::{Code, Failure};
 use crate::text::pack::{self, Pack};
-use crate::trust;
 use crate::txn::expect::{self, Expect};
 use crate::values::model::id::DocumentId;
 

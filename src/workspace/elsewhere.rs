@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::Workspace;
 use super::recording::sound_heads;
-use crate::audit::{Elsewhere, Heads, Place, Shared, fault_at_ends, recorded_roots};
 use crate::files::vault::Vault;
 use crate::files::vault::outside;
-use crate::trust::{self, TrustedHead};
+use crate::record::audit::{Elsewhere, Heads, Place, Shared, fault_at_ends, recorded_roots};
+use crate::record::trust::{self, TrustedHead};
 use crate::values::model::number::CheckpointNumber;
 
 /// Maximum number of folders of logs that are looked at for lines about a vault.

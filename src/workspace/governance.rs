@@ -1,15 +1,15 @@
 //! The mode of a vault, as a user changes it.
 
 use super::Workspace;
-use crate::checkpoint::log::Log;
 use crate::files::vault::Vault;
 use crate::files::vault::audit::Audit;
 use crate::files::vault::config::{Config, Governance};
 use crate::files::vault::setting::Setting;
 use crate::govern::review::{self, Begin};
 use crate::govern::{Mode, Outcome};
+use crate::record::checkpoint::log::Log;
+use crate::record::trust;
 use crate::report::failure::{Code, Failure};
-use crate::trust;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::Workspace;
-use crate::checkpoint::log::Log;
 use crate::files::vault::Vault;
+use crate::record::checkpoint::log::Log;
+use crate::record::trust::{self, Head};
 use crate::report::failure::{Code, Failure};
-use crate::trust::{self, Head};
 
 /// The head of a log whose last checkpoint was recomputed.
 pub(crate) fn end_of(log: &Log) -> Result<Head, Failure> {

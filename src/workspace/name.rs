@@ -4,11 +4,11 @@ use std::path::{Component, Path, PathBuf};
 
 use super::Workspace;
 use super::version::{check_name, is_hidden, unknown};
-use crate::chain::replay;
-use crate::checkpoint::fault::LogError;
 use crate::files::vault::Vault;
 use crate::files::vault::federation::Authorities;
 use crate::live::{is_known, nearest_id};
+use crate::record::chain::replay;
+use crate::record::checkpoint::fault::LogError;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::readers::is_limited_at_last;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
@@ -143,7 +143,7 @@ impl Workspace<'_> {
             known => return known,
         };
         let id = self.named(vault, text)?;
-        let log = crate::trust::read_log(vault)?;
+        let log = crate::record::trust::read_log(vault)?;
         if log
             .sound()
             .is_ok_and(|log| Snapshot::at(vault, &log, None).is_ok_and(|head| !head.may_name(&id)))

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use super::Workspace;
 use super::init::vault_below;
-use crate::checkpoint::log::Log;
 use crate::files::vault::history::{History, NOT_SPARSE};
 use crate::files::vault::lock;
 use crate::files::vault::named;
 use crate::files::vault::outside::{self, StateFolder};
 use crate::files::vault::reader::Reader;
 use crate::files::vault::{OpenError, Vault};
+use crate::record::checkpoint::log::Log;
+use crate::record::trust;
 use crate::report::failure::{Code, Failure};
-use crate::trust;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::layout;
 use crate::values::words::argument;

@@ -9,22 +9,22 @@ use std::time::Instant;
 use super::Workspace;
 use super::elsewhere::{OtherLogs, UnreadLogs};
 use super::retention::cuts_of;
-use crate::audit::{
-    self, Access, AppendError, Arguments, Elsewhere, Event, HeadRef, Heads, LabelError, Labels,
-    Listing, Logs, Output, Place, Query, Recorder, Refused, Request, Text, TraceId, TraceParent,
-    WithheldCount, folder_with_logs,
-};
 use crate::files::vault::Vault;
 use crate::files::vault::audit::{Accesses, Audit, Durability, Queries};
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
 use crate::files::vault::outside::{self, StateFolder};
 use crate::files::vault::reader::Reader;
-use crate::journal;
+use crate::record::audit::{
+    self, Access, AppendError, Arguments, Elsewhere, Event, HeadRef, Heads, LabelError, Labels,
+    Listing, Logs, Output, Place, Query, Recorder, Refused, Request, Text, TraceId, TraceParent,
+    WithheldCount, folder_with_logs,
+};
+use crate::record::journal;
+use crate::record::trust;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::CheckpointSource;
 use crate::text::uri::Class;
-use crate::trust;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout;
 use crate::values::model::number::CheckpointNumber;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Workspace;
-use crate::checkpoint::codec;
 use crate::files::vault::Vault;
+use crate::record::checkpoint::codec;
 use crate::text::document::text::normalise;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::limit;

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use super::changes::NoChange;
 use super::recording::{AccessLogs, of_log};
 use super::{Workspace, holds};
-use crate::audit::{Change, Cuts, Holds, LastLines, Logs, Plan, changes, prune};
 use crate::files::vault::Vault;
 use crate::files::vault::audit::Audit;
 use crate::govern;
+use crate::record::audit::{Change, Cuts, Holds, LastLines, Logs, Plan, changes, prune};
+use crate::record::trust;
 use crate::report::failure::{Code, Failure};
-use crate::trust;
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
 

@@ -2,9 +2,9 @@
 
 use super::Workspace;
 use super::git::GitError;
-use crate::checkpoint::codec::{FORMS, path_of};
-use crate::checkpoint::log::Log;
 use crate::files::vault::Vault;
+use crate::record::checkpoint::codec::{FORMS, path_of};
+use crate::record::checkpoint::log::Log;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Hint, Verb};

@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Workspace;
 use super::name::of_uri;
-use crate::audit::{Change, Event, Line, Sight, Text};
-use crate::chain::{replay, vouched};
-use crate::checkpoint::fault::LogError;
 use crate::files::vault::Vault;
 use crate::files::vault::federation::Authorities;
 use crate::files::vault::files::Files;
+use crate::record::audit::{Change, Event, Line, Sight, Text};
+use crate::record::chain::{replay, vouched};
+use crate::record::checkpoint::fault::LogError;
 use crate::report::failure::Failure;
 use crate::resolve::readers::{Told, is_limited_at_last};
 use crate::resolve::{CheckpointSource, Need, Snapshot};

@@ -5,11 +5,11 @@ use std::path::{Component, Path, PathBuf};
 use super::Workspace;
 use super::call::Call;
 use super::call::map::Mapped;
-use crate::audit::Traced;
 use crate::derived::skill::{self, About, Change, PackLine, Taught};
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
+use crate::record::audit::Traced;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::portion::Portion;
 

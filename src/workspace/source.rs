@@ -9,7 +9,6 @@ use super::ask::{Asked, Query};
 use super::recording::{Recording, of_log};
 use super::staging::Content;
 use super::validate::Head;
-use crate::audit::{Event, Filter, Hydration, Labels, Line, TraceId, Traced};
 use crate::files::program::{Fetcher, configured};
 use crate::files::vault::Vault;
 use crate::files::vault::staging::Staging;
@@ -17,6 +16,8 @@ use crate::index::staged::KnownEntry;
 use crate::live::images::ImageFolders;
 use crate::live::linked::Surroundings;
 use crate::live::{self, LiveFile};
+use crate::record::audit::{Event, Filter, Hydration, Labels, Line, TraceId, Traced};
+use crate::record::staging::{self, ActKind, Hydrated, StagedEntry, StagingError};
 use crate::report::Spell;
 use crate::report::failure::{Code, Failure};
 use crate::report::source::SourceCheckReport;
@@ -25,7 +26,6 @@ use crate::source::fetch::NotFetchable;
 use crate::source::{
     self, Claim, ClaimError, Freshness, ReceiveError, Received, RecordedResult, SourceCall,
 };
-use crate::staging::{self, ActKind, Hydrated, StagedEntry, StagingError};
 use crate::text::document::frontmatter::NodeType;
 use crate::text::document::validate::Problem;
 use crate::values::model::digest::Digest;

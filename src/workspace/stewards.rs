@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use super::Workspace;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::log::Log;
 use crate::files::vault::Vault;
 use crate::govern::{self, Mode, Outcome, PublishError, Refusal};
 use crate::live;
 use crate::policy::{self, TextInForce};
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::log::Log;
 use crate::report::failure::{Code, Failure};
 use crate::report::stewards::{ScopeKey, scope_key};
 use crate::resolve::readers::Readers;

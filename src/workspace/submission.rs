@@ -2,13 +2,13 @@
 
 use super::Workspace;
 use super::version::{any_text_of, recorded};
-use crate::audit::{Change, Event, Logs, Part, Text, Traced};
-use crate::checkpoint::log::Log;
 use crate::evidence::blame::Blame;
 use crate::evidence::submission::{Remark, Submitted, Texts};
 use crate::files::vault::Vault;
 use crate::govern::review::{self, About};
 use crate::live;
+use crate::record::audit::{Change, Event, Logs, Part, Text, Traced};
+use crate::record::checkpoint::log::Log;
 use crate::report::failure::Failure;
 use crate::review::Track;
 use crate::text::document::Document;

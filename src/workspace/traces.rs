@@ -1,6 +1,6 @@
 //! The lines of logs that questions name, and why there is none.
 
-use crate::audit::{Fault, Logs, TraceId};
+use crate::record::audit::{Fault, Logs, TraceId};
 use crate::report::failure::{Code, Failure};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::visible::shown;

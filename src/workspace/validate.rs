@@ -6,13 +6,13 @@ use rayon::prelude::*;
 
 use super::Workspace;
 use super::version::missing_file;
-use crate::checkpoint::log::Log;
 use crate::files::vault::Vault;
 use crate::govern::review::due::{Due, due};
 use crate::live::gathered::Gathered;
 use crate::live::images::ImageFolders;
 use crate::live::linked::{Published, Surroundings};
 use crate::live::{self, LiveFile, confusable, hashtags};
+use crate::record::checkpoint::log::Log;
 use crate::report::failure::Failure;
 use crate::resolve::readers::{Readers, is_limited_at_last};
 use crate::resolve::{CheckpointSource, Need, Snapshot};
@@ -53,7 +53,7 @@ pub(crate) fn validate(
             named.push(live::read(vault, &id.live_path()).ok_or_else(|| missing_file(&id))?);
         }
     }
-    let log = crate::trust::read_log(vault).ok();
+    let log = crate::record::trust::read_log(vault).ok();
     let head = log.as_ref().and_then(|log| Snapshot::whole(vault, &log.sound().ok()?, None).ok());
     let head = Head(head);
     let top = workspace.top(home);

@@ -1,14 +1,14 @@
 //! The text of one version, of what is published, or of the live file.
 
-use crate::audit::Text;
-use crate::chain::error::ChainError;
-use crate::chain::history::{EntryState, History};
-use crate::chain::{replay, vouched};
-use crate::checkpoint::chronicle::Chronicle;
 use crate::files::vault::Vault;
 use crate::files::vault::files::Files;
 use crate::govern::review::rules_in_force;
 use crate::live;
+use crate::record::audit::Text;
+use crate::record::chain::error::ChainError;
+use crate::record::chain::history::{EntryState, History};
+use crate::record::chain::{replay, vouched};
+use crate::record::checkpoint::chronicle::Chronicle;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::traced::Origin;
 use crate::resolve::{Served, Snapshot, seals};

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use contextnest::checkpoint::state::{Mark, PublishedSet};
 use contextnest::model::digest::Digest;
 use contextnest::model::number::{CheckpointNumber, Version};
+use contextnest::record::checkpoint::state::{Mark, PublishedSet};
 use serde_json::Value;
 
 use crate::harness::{Output, Place, repository};

@@ -3,12 +3,12 @@
 use contextnest::files::vault::config::LogForm;
 use std::collections::BTreeMap;
 
-use contextnest::chain::diff;
-use contextnest::chain::history::{Entry, EntryState, History, TextStorage};
-use contextnest::chain::preimage::chain_hash;
-use contextnest::checkpoint::state::{Mark, PublishedSet};
 use contextnest::model::digest::Digest;
 use contextnest::model::number::{CheckpointNumber, Version};
+use contextnest::record::chain::diff;
+use contextnest::record::chain::history::{Entry, EntryState, History, TextStorage};
+use contextnest::record::chain::preimage::chain_hash;
+use contextnest::record::checkpoint::state::{Mark, PublishedSet};
 use serde_json::{Value, json};
 
 use crate::harness::{Place, repository};

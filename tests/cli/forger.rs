@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use contextnest::chain::diff;
-use contextnest::chain::history::{Entry, EntryState, Forget, History, TextStorage};
-use contextnest::chain::preimage::chain_hash;
-use contextnest::chain::replay::reconstruct;
-use contextnest::checkpoint::state::{Mark, PublishedSet};
 use contextnest::files::vault::files::Files;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::model::timestamp::Timestamp;
+use contextnest::record::chain::diff;
+use contextnest::record::chain::history::{Entry, EntryState, Forget, History, TextStorage};
+use contextnest::record::chain::preimage::chain_hash;
+use contextnest::record::chain::replay::reconstruct;
+use contextnest::record::checkpoint::state::{Mark, PublishedSet};
 use serde_json::{Value, json};
 
 use crate::harness::Place;

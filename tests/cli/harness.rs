@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use contextnest::checkpoint::log::Log;
 use contextnest::cli::{Streams, World};
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::config::LogForm;
 use contextnest::files::vault::disk::{Disk, Overseer};
 use contextnest::model::timestamp::Timestamp;
+use contextnest::record::checkpoint::log::Log;
 use contextnest::workspace::Environment;
 use contextnest::workspace::git::GitError;
 use regex::Regex;

@@ -2,7 +2,7 @@
 
 use contextnest::files::vault::disk::Disk;
 use contextnest::files::vault::outside;
-use contextnest::staging::{self, Hydrated};
+use contextnest::record::staging::{self, Hydrated};
 
 use crate::harness::Place;
 use crate::stage::{ANA, hydrated, opened};

@@ -1,7 +1,7 @@
 //! Packs: selected as sealed, listed, shown, made and checked.
 
-use contextnest::checkpoint::log::Log;
 use contextnest::files::vault::Vault;
+use contextnest::record::checkpoint::log::Log;
 use contextnest::resolve::plan::{Cut, Found, Searched};
 use contextnest::resolve::{QueryPlan, Snapshot};
 use contextnest::text::selector::parse;

@@ -1,8 +1,8 @@
 //! Hashes are of normal forms, so what is served and verified must be one too: another spelling of
 //! stored bytes never gives another text.
 
-use contextnest::chain::diff;
 use contextnest::model::number::Version;
+use contextnest::record::chain::diff;
 use contextnest::text::document::text::normalise;
 
 use crate::harness::Place;

@@ -798,7 +798,7 @@ fn forge_submitter(place: &Place, history: &str, who: &str) {
     let (content, chain) = (of("content_hash", last), of("chain_hash", last));
     let start = before.rfind("chain_hash: ").unwrap();
     let previous = of("chain_hash", &before[start..]);
-    let forged = contextnest::chain::preimage::chain_hash(
+    let forged = contextnest::record::chain::preimage::chain_hash(
         Some(&previous.parse().unwrap()),
         &content.parse().unwrap(),
         contextnest::model::number::Version(2),

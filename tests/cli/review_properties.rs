@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use contextnest::chain::{replay, vouched};
 use contextnest::files::vault::Vault;
 use contextnest::model::id::DocumentId;
+use contextnest::record::chain::{replay, vouched};
 use serde_json::Value;
 
 use crate::harness::{Output, Place};

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contextnest::chain::replay::{load, reconstruct};
 use contextnest::cli::{Streams, World};
 use contextnest::files::vault::Vault;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
+use contextnest::record::chain::replay::{load, reconstruct};
 use contextnest::workspace::Environment;
 use insta::assert_snapshot;
 use serde_json::Value;

@@ -6,7 +6,7 @@ use crate::harness::{Place, files_in};
 use crate::stage::{ANA, BO, EVE, KIM, governed, hydrated, opened, shop, stage, staged_at};
 use contextnest::files::vault::disk::Disk;
 use contextnest::files::vault::outside;
-use contextnest::staging::Hydrated;
+use contextnest::record::staging::Hydrated;
 
 /// Stages results a minute apart; gives their URIs.
 fn results(place: &Place, who: (&str, &str), payloads: &[&[u8]]) -> Vec<String> {
@@ -228,7 +228,8 @@ fn only_results_of_the_same_server_and_tools_are_compared() {
     let vault = opened(&place, Disk::default());
     let stage = |of: Hydrated, payload: &[u8], at: &str| {
         let at = at.parse().unwrap();
-        let captured = contextnest::staging::stage((&vault, outside::random), (of, payload), at);
+        let captured =
+            contextnest::record::staging::stage((&vault, outside::random), (of, payload), at);
         captured.unwrap().name.to_string()
     };
     stage(other, b"shops\n", "2026-11-21T11:00:00.000Z");

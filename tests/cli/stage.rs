@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use contextnest::audit::Labels;
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::disk::Disk;
 use contextnest::files::vault::outside::{self, StateFolder};
 use contextnest::model::number::{CheckpointNumber, Version};
-use contextnest::staging::{Captured, Hydrated, StagingError};
+use contextnest::record::audit::Labels;
+use contextnest::record::staging::{Captured, Hydrated, StagingError};
 use serde_json::{Value, json};
 use sha2::Digest as _;
 
@@ -80,7 +80,7 @@ pub(crate) fn staged_at(
     let vault = opened(place, disk);
     let hydrated = hydrated(who, session);
     let at = at.parse().unwrap();
-    contextnest::staging::stage((&vault, outside::random), (hydrated, payload), at)
+    contextnest::record::staging::stage((&vault, outside::random), (hydrated, payload), at)
 }
 
 /// Stages a result; gives its URI.
@@ -402,7 +402,8 @@ fn stage_costs(place: &Place, payload: &[u8]) -> String {
     };
     let at = "2026-11-21T10:01:00.000Z".parse().unwrap();
     let captured =
-        contextnest::staging::stage((&vault, outside::random), (hydrated, payload), at).unwrap();
+        contextnest::record::staging::stage((&vault, outside::random), (hydrated, payload), at)
+            .unwrap();
     captured.name.to_string()
 }
 
@@ -923,7 +924,8 @@ fn governed_results() -> (Place, String, String) {
     let hydrated = Hydrated { checkpoint: CheckpointNumber(3), ..hydrated(EVE, "s1") };
     let at = "2026-11-21T10:01:00.000Z".parse().unwrap();
     let after =
-        contextnest::staging::stage((&vault, outside::random), (hydrated, b"after"), at).unwrap();
+        contextnest::record::staging::stage((&vault, outside::random), (hydrated, b"after"), at)
+            .unwrap();
     assert_eq!(findings(&place), [""; 0]);
     (place, before, after.name.to_string())
 }

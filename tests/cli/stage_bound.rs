@@ -9,7 +9,7 @@ use contextnest::files::vault::Vault;
 use contextnest::files::vault::config::LogForm;
 use contextnest::files::vault::disk::Disk;
 use contextnest::files::vault::outside;
-use contextnest::staging::stage as stage_into;
+use contextnest::record::staging::stage as stage_into;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -237,7 +237,7 @@ fn a_chain_that_was_truncated_or_replaced_before_a_bound_line_is_found_by_everyo
 fn readers_are_told_of_a_chain_that_lacks_its_bound_line() {
     let (origin, path) = bound("delta");
     let warning = "warning: a staging chain of `sources/prices` is damaged";
-    let uri = contextnest::staging::StagedName::of(
+    let uri = contextnest::record::staging::StagedName::of(
         &"sources/prices".parse().unwrap(),
         &writer_of(&path).parse().unwrap(),
         1,

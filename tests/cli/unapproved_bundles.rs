@@ -3,9 +3,9 @@
 
 use std::process::Command;
 
-use contextnest::chain::preimage::chain_hash;
 use contextnest::evidence::bundle::verify::{Item, Kind, Verdict, verify};
 use contextnest::model::number::Version;
+use contextnest::record::chain::preimage::chain_hash;
 use serde_json::{Value, json};
 
 use crate::evidence::{failures, files, rebuilt};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use contextnest::audit::{Cuts, Logs, Tail, TraceId, Verified};
 use contextnest::model::digest::Digest;
 use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::model::principal::PrincipalKey;
+use contextnest::record::audit::{Cuts, Logs, Tail, TraceId, Verified};
 use contextnest::review::StepKind;
 use contextnest::verify::{
     Acknowledgers, Binding, BoundChains, Compared, NamedKind, Recorded, compare_changes,

@@ -1,8 +1,8 @@
 //! Which version each line of a text comes from (`spec/evidence.md`).
 
-use contextnest::chain::diff::change::{Changes, Work};
 use contextnest::evidence::attribution::{Attribution, Span};
 use contextnest::model::number::Version;
+use contextnest::record::chain::diff::change::{Changes, Work};
 use serde::Deserialize;
 
 use crate::vectors::load;

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use contextnest::chain::preimage::checkpoint_hash;
-use contextnest::checkpoint::fault::EntryFault;
-use contextnest::checkpoint::log::Log;
-use contextnest::checkpoint::state::{Mark, PublishedSet};
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::config::LogForm;
 use contextnest::model::digest::{Digest, Sink as _};
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::{CheckpointNumber, Version};
+use contextnest::record::chain::preimage::checkpoint_hash;
+use contextnest::record::checkpoint::fault::EntryFault;
+use contextnest::record::checkpoint::log::Log;
+use contextnest::record::checkpoint::state::{Mark, PublishedSet};
 use serde::Deserialize;
 
 use crate::vectors::load;

@@ -1,14 +1,16 @@
 //! Histories: hashes, diffs, and the text of every version had back (`spec/history.md`).
 
-use contextnest::chain::diff;
-use contextnest::chain::history::{Entry, EntryState, FaultKind, Forget, History, TextStorage};
-use contextnest::chain::preimage::chain_hash;
-use contextnest::chain::replay::{load as load_history, reconstruct};
 use contextnest::files::vault::files::Files;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::record::chain::diff;
+use contextnest::record::chain::history::{
+    Entry, EntryState, FaultKind, Forget, History, TextStorage,
+};
+use contextnest::record::chain::preimage::chain_hash;
+use contextnest::record::chain::replay::{load as load_history, reconstruct};
 use contextnest::text::document::text::normalise;
 use proptest::prelude::*;
 use serde::Deserialize;

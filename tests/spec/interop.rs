@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use contextnest::chain::history::TextStorage;
-use contextnest::chain::preimage::chain_hash;
-use contextnest::chain::replay::{Replay, load, reconstruct};
-use contextnest::chain::vouched::sealed;
-use contextnest::checkpoint::log::Log;
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::config::LogForm;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::{CheckpointNumber, Version};
+use contextnest::record::chain::history::TextStorage;
+use contextnest::record::chain::preimage::chain_hash;
+use contextnest::record::chain::replay::{Replay, load, reconstruct};
+use contextnest::record::chain::vouched::sealed;
+use contextnest::record::checkpoint::log::Log;
 use serde::Deserialize;
 
 use crate::vectors::root;

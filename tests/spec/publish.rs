@@ -1,12 +1,12 @@
 //! What is published is what is had back: HIST-26, over the whole write path.
 
-use contextnest::audit::Recorder;
-use contextnest::chain::replay;
 use contextnest::files::vault::Vault;
 use contextnest::govern::{Author, Mode, Request, Which, publish};
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::record::audit::Recorder;
+use contextnest::record::chain::replay;
 use contextnest::text::document::live_form::LiveForm;
 use contextnest::text::document::text::normalise;
 use contextnest::verify::{self, Verdict, verify};

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use contextnest::chain::history::{Entry, EntryState, Forget, TextStorage};
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::record::chain::history::{Entry, EntryState, Forget, TextStorage};
 use contextnest::review::{
     FaultKind, MoveSource, Reviewed, Rules, StepKind, Track, Versions, is_act,
 };

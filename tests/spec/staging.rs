@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use contextnest::audit::{FaultKind, Labels};
 use contextnest::files::vault::Vault;
 use contextnest::model::number::{CheckpointNumber, Version};
-use contextnest::staging::{Chains, Hydrated, Staged, Standing, VoidAct, stage};
+use contextnest::record::audit::{FaultKind, Labels};
+use contextnest::record::staging::{Chains, Hydrated, Staged, Standing, VoidAct, stage};
 use serde::Deserialize;
 
 use crate::vectors::root;

@@ -1,9 +1,9 @@
 //! YAML as it is read and spelled (`spec/yaml.md`). The spelling is seen through what writes it:
 //! edits of frontmatter and entries of histories.
 
-use contextnest::chain::history::{Entry, EntryState, Forget, History, TextStorage};
 use contextnest::model::digest::Digest;
 use contextnest::model::number::Version;
+use contextnest::record::chain::history::{Entry, EntryState, Forget, History, TextStorage};
 use contextnest::text::document::edit::Edit;
 use contextnest::values::yaml::{Dialect, Node, Value, parse};
 use serde::Deserialize;

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contextnest::checkpoint::log::Log;
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::outside::StateFolder;
-use contextnest::trust::{EventKey, Head, Intent, intend};
+use contextnest::record::checkpoint::log::Log;
+use contextnest::record::trust::{EventKey, Head, Intent, intend};
 
 use super::scene::{Kind, Scene, copy_of};
 use super::steps::{Step, change_body, document};

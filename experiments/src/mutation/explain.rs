@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use contextnest::chain::history::{Entry, History, Slot};
-use contextnest::chain::vouched;
-use contextnest::checkpoint::event::Checkpoint;
-use contextnest::checkpoint::log::Log;
-use contextnest::checkpoint::state::Mark;
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::config::LogForm;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::record::chain::history::{Entry, History, Slot};
+use contextnest::record::chain::vouched;
+use contextnest::record::checkpoint::event::Checkpoint;
+use contextnest::record::checkpoint::log::Log;
+use contextnest::record::checkpoint::state::Mark;
 use contextnest::text::document::Document;
 use contextnest::text::document::frontmatter::Status;
 use contextnest::text::document::text::normalise;

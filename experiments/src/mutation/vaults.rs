@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use contextnest::checkpoint::log::Log;
 use contextnest::files::vault::Vault;
 use contextnest::model::id::DocumentId;
 use contextnest::model::layout::GITATTRIBUTES;
+use contextnest::record::checkpoint::log::Log;
 use contextnest::text::document::Document;
 use contextnest::text::document::frontmatter::Status;
 use contextnest::text::document::text::normalise;

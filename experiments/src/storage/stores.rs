@@ -6,13 +6,13 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use contextnest::chain::history::TextStorage;
-use contextnest::chain::replay;
-use contextnest::chain::vouched;
 use contextnest::files::vault::Vault;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::record::chain::history::TextStorage;
+use contextnest::record::chain::replay;
+use contextnest::record::chain::vouched;
 use contextnest::text::document::Document;
 
 use super::edits::Version;
@@ -321,7 +321,7 @@ impl Store for Ours {
                 Some("history.yaml") => {
                     histories += meta.len();
                     let text = fs::read(&path)?;
-                    let history = contextnest::chain::history::History::parse(&text)?;
+                    let history = contextnest::record::chain::history::History::parse(&text)?;
                     for entry in history.entries() {
                         if let TextStorage::Diff(diff) = &entry.stored {
                             bytes.diffs += diff.len() as u64;

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::audit::{Fault, Filter, Logs, Pruned, RawLine, Verified};
-use crate::checkpoint::chronicle::Chronicle;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::trace::{LogPlace, naming, note_pruned, trace_id, unknown_access, unknown_trace};
@@ -12,6 +10,8 @@ use crate::cli::ui::shown;
 use crate::evidence::bundle::export::{Exported, export};
 use crate::evidence::bundle::manifest::{Gap, PRUNED, Scope};
 use crate::files::vault::Vault;
+use crate::record::audit::{Fault, Filter, Logs, Pruned, RawLine, Verified};
+use crate::record::checkpoint::chronicle::Chronicle;
 use crate::report::evidence::EvidenceExportReport;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;

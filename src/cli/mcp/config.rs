@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
 
-use crate::chain::diff::print_between;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
@@ -12,6 +11,7 @@ use crate::files::vault::Vault;
 use crate::mcp::clients::place::{Place, Whereabouts};
 use crate::mcp::clients::{program, write};
 use crate::mcp::{Client, Started};
+use crate::record::chain::diff::print_between;
 use crate::report::client::{ClientReport, WrittenReport};
 use crate::report::failure::{Code, Failure};
 use crate::values::words::argument;

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::audit::check_label;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::mcp::tokens::{self, Token};
+use crate::record::audit::check_label;
 use crate::report::failure::{Code, Failure};
 use crate::report::token::{TokenAdded, TokenRevoked, TokenRow, TokensReport};
 use crate::values::model::principal::PrincipalError;

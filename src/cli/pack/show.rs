@@ -1,10 +1,10 @@
 //! `ctx pack show`.
 
-use crate::audit::{Part, Text, Traced};
 use crate::cli::as_of::AsOf;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, document};
+use crate::record::audit::{Part, Text, Traced};
 use crate::report::failure::Failure;
 use crate::report::pack::PackShowReport;
 use crate::resolve::{Need, QueryPlan, Snapshot};

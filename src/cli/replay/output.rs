@@ -8,17 +8,17 @@
 use std::io;
 use std::path::{Component, Path};
 
-use crate::audit::{Event, Labels, Line, Output, Text, WithheldCount};
-use crate::checkpoint::log::Log;
 use crate::cli::session::Session;
 use crate::cli::ui::{Terminal, Ui};
 use crate::cli::{Cli, Verb, dispatch, groups};
 use crate::evidence::replay::{Outcome, may_know};
 use crate::files::vault::Vault;
+use crate::record::audit::{Event, Labels, Line, Output, Text, WithheldCount};
+use crate::record::checkpoint::log::Log;
+use crate::record::trust;
 use crate::report::trace::ReplayedOutput;
 use crate::resolve::CheckpointSource;
 use crate::text::uri::{Class, is_staged};
-use crate::trust;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::STAGING_CHAINS;
 use crate::values::model::number::CheckpointNumber;

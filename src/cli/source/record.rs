@@ -1,9 +1,9 @@
 //! `ctx source record`.
 
-use crate::audit::{Cached, Hydration};
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::record::audit::{Cached, Hydration};
 use crate::report::failure::Failure;
 use crate::source::claim::{MAX_DURATION_MS, media_type, tool};
 use crate::source::{Claim, Received, SourceCall};

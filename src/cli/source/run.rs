@@ -1,9 +1,9 @@
 //! `ctx source run`.
 
-use crate::audit::{Cached, TraceId};
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::record::audit::{Cached, TraceId};
 use crate::report::failure::{Code, Failure};
 use crate::report::source::{SourceRecordReport, SourceRunReport};
 use crate::resolve::{Need, Snapshot};

@@ -3,9 +3,9 @@
 use super::name;
 use crate::cli::session::Session;
 use crate::cli::{Acting, Answer};
+use crate::record::staging::ActKind;
 use crate::report::failure::Failure;
 use crate::report::staging::StagedActReport;
-use crate::staging::ActKind;
 
 /// Keep a staged entry past its retention
 ///

@@ -1,13 +1,13 @@
 //! `ctx stage diff`.
 
 use super::name;
-use crate::audit::{Part, Text, Traced};
-use crate::chain::diff::print_between;
 use crate::cli::Answer;
 use crate::cli::session::Session;
+use crate::record::audit::{Part, Text, Traced};
+use crate::record::chain::diff::print_between;
+use crate::record::staging::StagedEntry;
 use crate::report::failure::{Code, Failure};
 use crate::report::staging::{StagedDiffReport, diff_block};
-use crate::staging::StagedEntry;
 use crate::workspace::staging::{StagedView, lines_of, recorded};
 
 /// Show how a staged content differs from the one before it

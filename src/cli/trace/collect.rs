@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::audit::{Collection, HeadRef, folder_with_logs};
 use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::files::vault::outside;
+use crate::record::audit::{Collection, HeadRef, folder_with_logs};
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{CollectedRow, TraceCollectReport};
 use crate::values::model::number::CheckpointNumber;

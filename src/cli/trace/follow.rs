@@ -4,10 +4,10 @@ use std::io;
 use std::time::Duration;
 
 use super::{Followed, Which, row};
-use crate::audit::New;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::record::audit::New;
 use crate::report::failure::Failure;
 use crate::report::trace::{TraceFollowedReport, TraceRow};
 use crate::workspace::recording::of_log;

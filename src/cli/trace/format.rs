@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use super::{note_pruned, warn_of};
-use crate::audit::{Event, Fault, Filter, Line, Logs, is_before, session_of};
 use crate::cli::Answer;
 use crate::cli::session::Session;
+use crate::record::audit::{Event, Fault, Filter, Line, Logs, is_before, session_of};
 use crate::report::failure::Failure;
 use crate::report::{otlp, prov};
 use crate::workspace::recording::of_log;

@@ -1,9 +1,9 @@
 //! `ctx trace hold`.
 
-use crate::audit::Hold;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
+use crate::record::audit::Hold;
 use crate::report::failure::{Code, Failure};
 use crate::report::retention::{HoldLifted, HoldPlaced, HoldRow, HoldsReport};
 

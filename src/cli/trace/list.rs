@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::format::{self, Format};
 use super::{Asked, Which, note_pruned, row, warn_of};
-use crate::audit::{Keep, Line, Pattern};
 use crate::cli::Answer;
 use crate::cli::limit::{self, Limit};
 use crate::cli::session::Session;
+use crate::record::audit::{Keep, Line, Pattern};
 use crate::report::Report;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{TraceRow, TracesFoundReport, TracesReport, log_of};

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::audit::{self, Event, Line, Logs, Produced};
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::record::audit::{self, Event, Line, Logs, Produced};
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{BeforeReport, OutputReport};
 use crate::resolve::Need;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::audit::{Elsewhere, Fault, FaultKind, Logs, Sight, missing};
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::files::vault::Vault;
+use crate::record::audit::{Elsewhere, Fault, FaultKind, Logs, Sight, missing};
 use crate::report::failure::Failure;
 use crate::values::words::{argument, count};
 use crate::workspace::elsewhere::UnreadLogs;

@@ -3,13 +3,15 @@
 use super::format::{self, Format};
 use super::place::{Asked, LogPlace};
 use super::{hold, naming, of_writer, output, trace_id, unknown_trace, warn_of};
-use crate::audit::{Cached, Change, Cut, Event, Fault, HeadRef, Line, Logs, LostLines, Text};
 use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::evidence::replay::finding;
 use crate::files::vault::Vault;
+use crate::record::audit::{
+    Cached, Change, Cut, Event, Fault, HeadRef, Line, Logs, LostLines, Text,
+};
 use crate::report::failure::Failure;
 use crate::report::trace::{TraceReport, UnapprovedText, log_of};
 use crate::resolve::Need;

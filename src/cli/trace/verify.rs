@@ -1,17 +1,17 @@
 //! `ctx trace verify`.
 
 use super::LogPlace;
-use crate::audit::{Fault, Logs, Verified, missing};
-use crate::checkpoint::log::Log;
 use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::files::vault::Vault;
+use crate::record::audit::{Fault, Logs, Verified, missing};
+use crate::record::checkpoint::log::Log;
+use crate::record::trust;
 use crate::report::failure::Failure;
 use crate::report::retention::PrunedRow;
 use crate::report::trace::{ChangesVerified, FaultReport, OtherPathReport, TraceVerifyReport};
-use crate::trust;
 use crate::values::model::layout::{self, AUDIT_DIR};
 use crate::values::words::count;
 use crate::verify::{Finding, bound_lines, false_prunings};

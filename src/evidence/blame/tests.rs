@@ -1,10 +1,10 @@
 //! Blame over whole histories, sound and damaged.
 
 use super::*;
-use crate::chain::diff;
-use crate::chain::history::{EntryState, Forget};
-use crate::chain::preimage::chain_hash;
 use crate::evidence::attribution::Span;
+use crate::record::chain::diff;
+use crate::record::chain::history::{EntryState, Forget};
+use crate::record::chain::preimage::chain_hash;
 
 /// A history of `CONTEXT.md` with these texts; every tenth version is a keyframe.
 struct Written {

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::export::Unproved;
 use super::sealed::Needed;
-use crate::chain::history::{Entry, History};
-use crate::chain::replay::{self, Histories};
-use crate::chain::walk::Walk;
-use crate::checkpoint::record::Record;
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
 use crate::policy::Sealings;
+use crate::record::chain::history::{Entry, History};
+use crate::record::chain::replay::{self, Histories};
+use crate::record::chain::walk::Walk;
+use crate::record::checkpoint::record::Record;
 use crate::resolve::Snapshot;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::audit::{FaultKind, HeadRef, Line};
+use crate::record::audit::{FaultKind, HeadRef, Line};
 use crate::values::model::digest::Digest;
 
 /// The version of the form of a bundle.

@@ -3,7 +3,7 @@
 //! Labels, ids and queries are hostile: every one is escaped, and none is part of a name or a link.
 
 use super::manifest::{Gap, INDEX, Manifest, README, StagedRef, content_path, text_path};
-use crate::audit::{Event, Line, Text};
+use crate::record::audit::{Event, Line, Text};
 use crate::values::words::html;
 
 /// The pages of a bundle, by name: each follows from the manifest and the lines, so that a verifier

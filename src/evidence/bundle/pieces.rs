@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::audit::{Part, Text};
+use crate::record::audit::{Part, Text};
 use crate::resolve::Served;
 use crate::text::pack;
 use crate::values::model::digest::Digest;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::manifest::{Scope, TextRef, VersionRef};
 use super::pieces::pieces;
-use crate::audit::{Event, RawLine, Text};
-use crate::checkpoint::chronicle::Chronicle;
 use crate::evidence::replay::id_of;
 use crate::files::vault::Vault;
+use crate::record::audit::{Event, RawLine, Text};
+use crate::record::checkpoint::chronicle::Chronicle;
 use crate::resolve::{Served, Snapshot};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};

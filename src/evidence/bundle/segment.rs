@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::chain::history::{Entry, EntryState, Forget, TextStorage};
+use crate::record::chain::history::{Entry, EntryState, Forget, TextStorage};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;

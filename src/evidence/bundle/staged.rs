@@ -8,10 +8,12 @@ use super::export::{ExportError, Unproved};
 use super::manifest::{STAGED, StagedRef, VersionRef, content_path, text_path};
 use super::proofs::WantedText;
 use super::sealed::Contents;
-use crate::audit::{Hydration, Line, Text};
 use crate::evidence::staged::{StagedOf, UNSEEN, VisibleStaged, staged_uri};
 use crate::files::vault::Vault;
-use crate::staging::{Chain, FoundPayload, StagedEntry, StagedName, raw_lines, read_payload};
+use crate::record::audit::{Hydration, Line, Text};
+use crate::record::staging::{
+    Chain, FoundPayload, StagedEntry, StagedName, raw_lines, read_payload,
+};
 use crate::text::document::Document;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
@@ -215,7 +217,7 @@ impl StagedPart {
         files: &mut Contents,
     ) -> Result<(), ExportError> {
         let is_upon = |hash: &str| hash.parse().is_ok_and(|hash: Digest| found.contains_key(&hash));
-        let of_bundle = |line: &&crate::staging::StagedLine| match line.kind.act() {
+        let of_bundle = |line: &&crate::record::staging::StagedLine| match line.kind.act() {
             Some((_, act)) => is_upon(&act.entry.hash),
             None => line.hash.is_some_and(|hash| found.contains_key(&hash)),
         };

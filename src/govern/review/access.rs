@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::super::PublishError;
 use super::queue::queue;
-use crate::audit::{Change, Event, Logs};
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
+use crate::record::audit::{Change, Event, Logs};
 use crate::resolve::{CheckpointSource, Need};
 use crate::review::Fault;
 use crate::stewards::{Role, Scope, Stewards};

@@ -3,9 +3,9 @@
 use super::super::PublishError;
 use super::due::{Due, due};
 use super::queue::{Queue, Waiting, queue};
-use crate::checkpoint::chronicle::Chronicle;
 use crate::files::vault::Vault;
 use crate::live;
+use crate::record::checkpoint::chronicle::Chronicle;
 use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::status::{DocumentState, GovernanceState, Status};

@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use super::super::PublishError;
 use super::queue::rules_in_force;
-use crate::checkpoint::chronicle::Chronicle;
 use crate::files::vault::Vault;
+use crate::record::checkpoint::chronicle::Chronicle;
 use crate::resolve::Snapshot;
 use crate::review::Reviewed;
 use crate::text::document::review::ReviewFields;

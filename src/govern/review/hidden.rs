@@ -7,8 +7,8 @@ use super::super::transaction::Transaction;
 use super::super::{PublishError, Refusal};
 use super::ReviewError;
 use super::queue::is_readable;
-use crate::checkpoint::chronicle::Chronicle;
 use crate::files::vault::Vault;
+use crate::record::checkpoint::chronicle::Chronicle;
 use crate::resolve::readers::Readers;
 use crate::values::model::id::DocumentId;
 

@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 
 use super::candidates::Maps;
 use super::lost::{Dismissed, Submitted};
-use crate::audit::{Change, Event, HeadRef, Line, Logs};
-use crate::chain::replay;
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
+use crate::record::audit::{Change, Event, HeadRef, Line, Logs};
+use crate::record::chain::replay;
 use crate::review::Track;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

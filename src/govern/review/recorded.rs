@@ -4,17 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::governance::was_recorded;
-use crate::audit::changes::{self, Beside};
-use crate::audit::{Change, ChangeError, Event, Logs, Recorder, ReviewStep, VersionRef};
-use crate::chain::history::Entry;
-use crate::chain::replay;
-use crate::chain::vouched;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::event::Checkpoint;
 use crate::files::vault::Vault;
+use crate::record::audit::changes::{self, Beside};
+use crate::record::audit::{Change, ChangeError, Event, Logs, Recorder, ReviewStep, VersionRef};
+use crate::record::chain::history::Entry;
+use crate::record::chain::replay;
+use crate::record::chain::vouched;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::trust::{self, Head};
 use crate::review::{StepKind, Track, fields_of};
 use crate::text::document::review::{Action, ReviewState};
-use crate::trust::{self, Head};
 use crate::txn::{self, Item, Step, hint, standing};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;

@@ -5,10 +5,10 @@ use rayon::prelude::*;
 
 use super::kept::{Kept, KeptChain, are_many};
 use super::row::{ROW, Row};
-use crate::audit::WriterId;
-use crate::checkpoint::fault::Damaged;
 use crate::files::vault::files::{FileError, Files, Stamp};
-use crate::staging::{
+use crate::record::audit::WriterId;
+use crate::record::checkpoint::fault::Damaged;
+use crate::record::staging::{
     Chain, MAX_CHAIN, Owned, StagedLine, StrayFile, chain_path, found_chains, go_on,
 };
 use crate::values::model::digest::Digest;

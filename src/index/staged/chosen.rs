@@ -10,9 +10,9 @@ use super::chains::{Lines, OpenChain};
 use super::kept::Kept;
 use super::row::{Key, ROW, Row, Says, writer_key};
 use super::{KnownEntry, Sharing, Wanted};
-use crate::checkpoint::fault::Damaged;
 use crate::files::vault::files::Files;
-use crate::staging::{Chain, MAX_CHAIN, SeenChain, StagedLine, chain_path};
+use crate::record::checkpoint::fault::Damaged;
+use crate::record::staging::{Chain, MAX_CHAIN, SeenChain, StagedLine, chain_path};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 

@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use super::chains::OpenChain;
 use super::row::{ROW, Row};
-use crate::checkpoint::fault::Damaged;
 use crate::files::store::{Cache, Current};
 use crate::files::vault::Vault;
 use crate::files::vault::files::Stamp;
 use crate::index::blocks::{Blocks, Writer};
 use crate::index::manifest::rename;
-use crate::staging::StagedLine;
+use crate::record::checkpoint::fault::Damaged;
+use crate::record::staging::StagedLine;
 use crate::values::model::digest::{Digest, Sink as _};
 use crate::values::model::id::DocumentId;
 

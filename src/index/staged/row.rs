@@ -1,8 +1,8 @@
 //! What the index keeps of a line of a staging chain, in a fixed number of bytes: where the line is,
 //! its hash, and what questions select it by. Nothing of a content, and no label, is in it.
 
-use crate::audit::WriterId;
-use crate::staging::{ActKind, LineKind, StagedLine};
+use crate::record::audit::WriterId;
+use crate::record::staging::{ActKind, LineKind, StagedLine};
 use crate::values::model::digest::Digest;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;

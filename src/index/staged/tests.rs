@@ -10,10 +10,10 @@ use proptest::prelude::*;
 use super::chains::OpenChain;
 use super::kept::Kept;
 use super::{Answering, KnownEntry, Sharing, Wanted, answering_after, principal_key, session_key};
-use crate::audit::Labels;
 use crate::files::vault::Vault;
 use crate::files::vault::outside::{self, StateFolder};
-use crate::staging::{
+use crate::record::audit::Labels;
+use crate::record::staging::{
     self, Act, ActKind, Chains, EntryRef, Hydrated, JudgedAct, Staged, StagedEntry, Standing,
     VoidAct,
 };

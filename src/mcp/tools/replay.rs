@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, Outputs, Question, limit};
-use crate::audit::{Fault, FaultKind, Filter, Line, missing};
+use crate::record::audit::{Fault, FaultKind, Filter, Line, missing};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Need;
 use crate::values::model::principal::PrincipalKey;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, Effect, Outputs, Profile, Question};
-use crate::audit::Cached;
+use crate::record::audit::Cached;
 use crate::report::failure::{Code, Failure};
 use crate::source::claim::{MAX_DURATION_MS, media_type, tool};
 use crate::source::{Claim, Received};

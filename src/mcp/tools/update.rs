@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::author::{Written, check_submit, digest, fields, version};
 use super::{Answer, Effect, Outputs, Profile, Question};
-use crate::audit::DRAFT;
+use crate::record::audit::DRAFT;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::call::Call;
 use crate::workspace::call::draft::is_blank;

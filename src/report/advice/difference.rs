@@ -2,7 +2,7 @@
 
 use super::super::failure::Failure;
 use super::writing::first;
-use crate::chain::history::Entry;
+use crate::record::chain::history::Entry;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;

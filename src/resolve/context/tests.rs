@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::fit::needs;
 use super::*;
-use crate::chain::history::{Entry, EntryState, Forget, TextStorage};
+use crate::record::chain::history::{Entry, EntryState, Forget, TextStorage};
 use crate::resolve::Served;
 use crate::resolve::plan::{Cut, Found};
 use crate::resolve::provenance::Provenance;

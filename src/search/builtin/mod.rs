@@ -22,7 +22,7 @@ use tantivy::indexer::{LogMergePolicy, UserOperation};
 use tantivy::{Index, IndexWriter};
 
 use super::{Backend, Proposals, Query, SearchError};
-use crate::checkpoint::fault::LogError;
+use crate::record::checkpoint::fault::LogError;
 use crate::resolve::Snapshot;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

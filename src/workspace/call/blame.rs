@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{Call, Places};
-use crate::chain::replay;
 use crate::evidence::blame::Blame;
+use crate::record::chain::replay;
 use crate::report::blame::{BlameReport, BlameSectionsReport, Blamed};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::seals::Seals;

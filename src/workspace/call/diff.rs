@@ -1,10 +1,10 @@
 //! The changes between two texts of one document or governance file.
 
 use super::Call;
-use crate::audit::{Part, Text, Traced};
-use crate::chain::diff::print_between;
-use crate::checkpoint::chronicle::Chronicle;
 use crate::files::vault::Vault;
+use crate::record::audit::{Part, Text, Traced};
+use crate::record::chain::diff::print_between;
+use crate::record::checkpoint::chronicle::Chronicle;
 use crate::report::failure::Failure;
 use crate::report::history::DiffReport;
 use crate::resolve::Snapshot;

@@ -1,9 +1,9 @@
 //! Writing drafts: live files that say so, of which the change log says who wrote them (MCP-18).
 
 use super::{Call, Note};
-use crate::audit::{Change, DraftRef};
 use crate::files::vault::Vault;
 use crate::govern::{Draft, DraftRequest, Mode, Upon};
+use crate::record::audit::{Change, DraftRef};
 use crate::report::failure::Failure;
 #[cfg(feature = "mcp")]
 use crate::text::document::Document;

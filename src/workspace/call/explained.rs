@@ -3,12 +3,12 @@
 
 use super::Call;
 use super::diff::{Ground, as_live, handed_out};
-use crate::audit::Text;
-use crate::chain::diff::{has_its_places, print_between};
-use crate::chain::history::{Entry, EntryState};
-use crate::chain::replay;
 use crate::files::vault::Vault;
 use crate::govern::review;
+use crate::record::audit::Text;
+use crate::record::chain::diff::{has_its_places, print_between};
+use crate::record::chain::history::{Entry, EntryState};
+use crate::record::chain::replay;
 use crate::report::advice::difference::{Difference, HowToMerge};
 use crate::report::failure::{Compared, Failure};
 use crate::resolve::Snapshot;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Call, Places};
-use crate::chain::error::ChainError;
-#[cfg(feature = "mcp")]
-use crate::chain::history::Entry;
-use crate::chain::history::History;
-use crate::chain::replay;
-use crate::chain::walk::Walk;
 use crate::files::vault::Vault;
+use crate::record::chain::error::ChainError;
+#[cfg(feature = "mcp")]
+use crate::record::chain::history::Entry;
+use crate::record::chain::history::History;
+use crate::record::chain::replay;
+use crate::record::chain::walk::Walk;
 use crate::report::failure::Failure;
 use crate::report::history::HistoryReport;
 use crate::resolve::seals::Seals;

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::{Call, Places};
-use crate::audit::Traced;
 use crate::files::vault::Vault;
+use crate::record::audit::Traced;
 use crate::report::failure::Failure;
 use crate::report::resolve::ListReport;
 use crate::resolve::{Need, Resolution, Served, Snapshot};

@@ -1,7 +1,7 @@
 //! The instructions for agents, and a map of what is published.
 
 use super::{Call, Places};
-use crate::audit::Traced;
+use crate::record::audit::Traced;
 use crate::report::failure::Failure;
 use crate::report::map::{Extent, MapReport};
 use crate::resolve::overview::Overview;

@@ -2,9 +2,9 @@
 //! wrote it, or a submission (MCP-18). It is handed to this principal only.
 
 use super::Call;
-use crate::audit::{Part, Text, Traced, changes};
 use crate::files::vault::Vault;
 use crate::govern::review;
+use crate::record::audit::{Part, Text, Traced, changes};
 use crate::report::draft::{DraftState, DraftTextReport};
 use crate::report::failure::{Code, Failure};
 use crate::text::uri::Class;

@@ -1,7 +1,7 @@
 //! One published document, or a section of it.
 
 use super::{Call, Places};
-use crate::audit::Traced;
+use crate::record::audit::Traced;
 use crate::report::document::{DocumentReport, OutlineReport};
 use crate::report::failure::Failure;
 #[cfg(feature = "mcp")]

@@ -1,10 +1,10 @@
 //! The texts of recorded accesses, made again and compared with the log (AUDIT-9).
 
 use super::{Call, Places};
-use crate::audit::{Event, Fault, Filter, Line, Logs, TraceId};
 use crate::evidence::replay::replay;
 use crate::evidence::staged::StagedTexts;
 use crate::files::vault::Vault;
+use crate::record::audit::{Event, Fault, Filter, Line, Logs, TraceId};
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::ReplayReport;
 use crate::values::model::hint::{Call as Command, Hint, Verb};

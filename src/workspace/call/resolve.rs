@@ -2,9 +2,9 @@
 
 use super::beside::Beside;
 use super::{Call, Places};
-use crate::audit::Traced;
-use crate::checkpoint::fault::LogError;
 use crate::files::vault::Vault;
+use crate::record::audit::Traced;
+use crate::record::checkpoint::fault::LogError;
 use crate::report::failure::Failure;
 use crate::report::resolve::{Detail, ResolveReport};
 use crate::resolve::Resolution;

@@ -1,8 +1,8 @@
 //! Sections that have words.
 
 use super::{Call, Places};
-use crate::audit::Traced;
 use crate::files::vault::Vault;
+use crate::record::audit::Traced;
 use crate::report::failure::{Code, Failure};
 use crate::report::search::SearchReport;
 use crate::resolve::{Need, Snapshot};

@@ -2,13 +2,13 @@
 
 use super::Call;
 use super::draft::Fields;
-use crate::audit::Traced;
-use crate::chain::history::History;
 use crate::files::vault::Vault;
 use crate::govern::review::{self, ReviewError, Submission};
 use crate::govern::{
     Draft, Mode, NewDocument, Outcome, PublishError, Refusal, Request, Upon, Which,
 };
+use crate::record::audit::Traced;
+use crate::record::chain::history::History;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
 use crate::stewards::Role;

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::audit::{Change, Event, Line, Logs, StagedStep, changes};
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::files::vault::lock::WriteLock;
+use crate::record::audit::{Change, Event, Line, Logs, StagedStep, changes};
+use crate::record::staging::{self, Act, ActKind, Acting, Chains, EntryRef, LineKind, StagedName};
 use crate::recover::CompletedAct;
 use crate::report::failure::Failure;
-use crate::staging::{self, Act, ActKind, Acting, Chains, EntryRef, LineKind, StagedName};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::timestamp::Timestamp;

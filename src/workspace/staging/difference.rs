@@ -1,11 +1,11 @@
 //! How staged contents of a source differ (STAGE-20).
 
 use super::view::{Content, StagedView, lines_of};
-use crate::chain::diff::print_between;
 use crate::files::vault::Vault;
+use crate::record::chain::diff::print_between;
+use crate::record::staging::{Canonical, PartChange, StagedEntry, changes, json};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Snapshot};
-use crate::staging::{Canonical, PartChange, StagedEntry, changes, json};
 use crate::text::document::Document;
 use crate::values::model::id::DocumentId;
 use crate::workspace::Workspace;

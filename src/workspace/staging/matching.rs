@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 
 use super::view::StagedView;
-use crate::audit::Labels;
 use crate::files::vault::Vault;
+use crate::record::audit::Labels;
+use crate::record::staging::StagedEntry;
+use crate::record::trust;
 use crate::report::failure::Failure;
 use crate::resolve::Snapshot;
 use crate::resolve::plan::Part;
-use crate::staging::StagedEntry;
 use crate::text::document::Document;
 use crate::text::document::frontmatter::Frontmatter;
 use crate::text::selector::documents::matches;
 use crate::text::selector::{Atom, StatusFilter};
-use crate::trust;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::STAGING_CHAINS;
 use crate::values::model::number::Version;

@@ -4,26 +4,26 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::acts::unknown_entry;
-use crate::audit::{Labels, Text, Traced};
-use crate::chain::history::{Entry, History};
-use crate::chain::{replay, vouched};
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::state::Mark;
 use crate::files::vault::Vault;
 use crate::govern::review::rules_in_force;
 use crate::index::staged::{
     Answering, KnownEntry, Sharing, Wanted, answering, principal_key, session_key,
 };
 use crate::policy::ActJudge;
-use crate::report::failure::{Code, Failure};
-use crate::resolve::{CheckpointSource, Need, Snapshot};
-use crate::review::{Rules, Unfit};
-use crate::staging::{
+use crate::record::audit::{Labels, Text, Traced};
+use crate::record::chain::history::{Entry, History};
+use crate::record::chain::{replay, vouched};
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::state::Mark;
+use crate::record::staging::{
     Canonical, Chains, FoundPayload, Promotion, Staged, StagedEntry, StagedName, payload_text,
     read_payload,
 };
+use crate::record::trust;
+use crate::report::failure::{Code, Failure};
+use crate::resolve::{CheckpointSource, Need, Snapshot};
+use crate::review::{Rules, Unfit};
 use crate::stewards::Role;
-use crate::trust;
 use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;

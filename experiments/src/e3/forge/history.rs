@@ -1,7 +1,7 @@
 //! A history as entries that can be edited, as text or as values.
 
-use contextnest::chain::diff;
 use contextnest::model::number::Version;
+use contextnest::record::chain::diff;
 
 use super::spell::{long, scalar};
 use super::{Target, hash, history_dir};

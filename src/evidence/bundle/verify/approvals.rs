@@ -9,9 +9,9 @@ use super::histories::Histories;
 use super::log::Log;
 use super::versions::Versions;
 use super::{Files, Item, Kind, Verdict, not_proved};
-use crate::checkpoint::record::Searched;
-use crate::checkpoint::state::Mark;
 use crate::policy::{InForce, Sealings};
+use crate::record::checkpoint::record::Searched;
+use crate::record::checkpoint::state::Mark;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 

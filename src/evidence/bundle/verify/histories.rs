@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::manifest::keyframe_path;
 use super::Files;
-use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, EntryState, History};
-use crate::chain::replay;
-use crate::checkpoint::record::{Record, Seal};
-use crate::checkpoint::state::Mark;
 use crate::files::vault::files::FileError;
 use crate::policy::Sealings;
+use crate::record::chain::error::ChainError;
+use crate::record::chain::history::{Entry, EntryState, History};
+use crate::record::chain::replay;
+use crate::record::checkpoint::record::{Record, Seal};
+use crate::record::checkpoint::state::Mark;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};

@@ -7,7 +7,7 @@ use super::super::manifest::Manifest;
 use super::lines::Lines;
 use super::versions::Versions;
 use super::{Item, Judged, Kind, Verdict, contradicted, not_proved};
-use crate::audit::Hydration;
+use crate::record::audit::Hydration;
 
 /// What the bundle proves of the source of each hydration among its lines.
 pub(super) fn items(manifest: &Manifest, lines: &Lines, versions: &Versions) -> Vec<Item> {

@@ -4,7 +4,7 @@
 use super::super::manifest::{LINES, LineRef, Manifest, Scope};
 use super::log::Log;
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
-use crate::audit::{Event, Line, Text};
+use crate::record::audit::{Event, Line, Text};
 use crate::values::model::digest::Digest;
 
 /// No line of an access log is longer.

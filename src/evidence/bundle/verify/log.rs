@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::manifest::{CHECKPOINTS, Manifest, Scope};
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
-use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::log::Log as CheckpointLog;
-use crate::checkpoint::maps;
-use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::files::vault::config::LogForm;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::log::Log as CheckpointLog;
+use crate::record::checkpoint::maps;
+use crate::record::checkpoint::state::{Mark, PublishedSet};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;

@@ -22,7 +22,7 @@ use super::manifest::{
     FileRef, Gap, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope, what_is,
 };
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
-use crate::audit::{HeadRef, Line};
+use crate::record::audit::{HeadRef, Line};
 use crate::values::model::digest::Digest;
 use approvals::Approvals;
 use lines::Lines;

@@ -10,8 +10,8 @@ use super::reviews::Run;
 use super::stewards::Stewards;
 use super::versions::Versions;
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
-use crate::audit::{Text, WriterId};
-use crate::staging::{
+use crate::record::audit::{Text, WriterId};
+use crate::record::staging::{
     ActKind, Canonical, Chain, Chains, Ended, LineKind, Staged, StagedEntry, StagedLine, StagedName,
 };
 use crate::values::model::digest::Digest;

@@ -1,0 +1,327 @@
+//! What a line says was answered, or changed (AUDIT-6).
+
+use serde::{Deserialize, Serialize};
+
+use super::canonical::{MemberFault, Members};
+use super::change::{Change, MAX_DOCUMENTS};
+use super::hydration::Hydration;
+use super::produced::Produced;
+use super::text::Text;
+use crate::values::model::digest::Digest;
+
+/// What is said of the documents of one line has no more bytes; a line may have a third more.
+const MAX_TEXTS: usize = 12 << 20;
+/// Of how many values the documents of one line consist; a line may have some more.
+const MAX_VALUES: usize = 60_000;
+
+/// What was answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Event {
+    /// Texts of documents.
+    Access(Access),
+    /// Names without texts.
+    Listing(Listing),
+    /// Nothing, because governance does not allow it.
+    Refused(Refused),
+    /// What was changed.
+    Change(Change),
+    /// Nothing: it is what an agent made of what was answered before.
+    Output(Produced),
+    /// Nothing: it is what an agent fetched, as a source says.
+    Hydration(Hydration),
+}
+
+/// Texts were handed out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Access {
+    /// The class of the answer: `direct`, `set` or `delegated`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// What was asked for.
+    #[serde(flatten)]
+    pub query: Query,
+    /// The texts, in their order.
+    pub documents: Vec<Text>,
+    /// What was withheld.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub withheld: Vec<WithheldCount>,
+    /// The whole output.
+    #[serde(flatten)]
+    pub output: Output,
+}
+
+/// What was asked for, in canonical form.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Query {
+    /// The selector, URI or words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// Its SHA-256, where it is too long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query_sha256: Option<String>,
+}
+
+impl Query {
+    /// A longer query is recorded by its hash.
+    const MAX_BYTES: usize = 8 << 10;
+
+    /// A query whose text is not recorded.
+    pub fn hashed(text: &str) -> Self {
+        Self { query: None, query_sha256: Some(Digest::of(text.as_bytes()).to_string()) }
+    }
+}
+
+impl From<&str> for Query {
+    fn from(text: &str) -> Self {
+        match text.len() > Self::MAX_BYTES {
+            true => Self::hashed(text),
+            false => Self { query: Some(text.to_owned()), query_sha256: None },
+        }
+    }
+}
+
+/// How many documents were withheld, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WithheldCount {
+    /// Why.
+    pub reason: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// The bytes of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// How many they are.
+    pub bytes: u64,
+    /// Their SHA-256.
+    pub sha256: String,
+    /// How long the command took, in microseconds.
+    pub elapsed_us: u64,
+}
+
+/// Names were listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listing {
+    /// What was asked for.
+    #[serde(flatten)]
+    pub query: Query,
+    /// How many there were.
+    pub count: u64,
+    /// What was withheld.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub withheld: Vec<WithheldCount>,
+    /// The whole output.
+    #[serde(flatten)]
+    pub output: Output,
+}
+
+/// Nothing was handed out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// The code of the failure.
+    pub code: String,
+}
+
+impl Event {
+    /// The event in parts, each with at most [`MAX_DOCUMENTS`] documents, and with fewer where its line
+    /// would be too long: `author` may fill the frontmatter of each document.
+    pub(super) fn parts(self) -> Vec<Self> {
+        let access = match self {
+            Self::Access(access) => access,
+            Self::Change(change) => return change.parts().into_iter().map(Self::Change).collect(),
+            whole => return vec![whole],
+        };
+        let mut parts: Vec<Vec<Text>> = vec![Vec::new()];
+        let (mut bytes, mut values) = (0, 0);
+        for text in access.documents {
+            let (more, further) = (text.most_bytes(), text.most_values());
+            let part = parts.last_mut().filter(|part| {
+                let fits = bytes + more <= MAX_TEXTS && values + further <= MAX_VALUES;
+                part.is_empty() || part.len() < MAX_DOCUMENTS && fits
+            });
+            match part {
+                Some(part) => {
+                    bytes += more;
+                    values += further;
+                    part.push(text);
+                }
+                None => {
+                    (bytes, values) = (more, further);
+                    parts.push(vec![text]);
+                }
+            }
+        }
+        let Access { class, query, withheld, output, .. } = access;
+        let part = |documents| {
+            let (class, query, withheld) = (class.clone(), query.clone(), withheld.clone());
+            Self::Access(Access { class, query, documents, withheld, output: output.clone() })
+        };
+        parts.into_iter().map(part).collect()
+    }
+
+    /// How long the command took, in microseconds, as far as that is recorded.
+    pub fn elapsed_us(&self) -> u64 {
+        match self {
+            Self::Access(access) => access.output.elapsed_us,
+            Self::Listing(listing) => listing.output.elapsed_us,
+            Self::Hydration(hydration) => hydration.duration_ms.unwrap_or(0).saturating_mul(1000),
+            Self::Refused(_) | Self::Output(_) | Self::Change(_) => 0,
+        }
+    }
+
+    /// Its word.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Change(_) => "change",
+            Self::Access(_) => "access",
+            Self::Listing(_) => "listing",
+            Self::Refused(_) => "refused",
+            Self::Output(_) => "output",
+            Self::Hydration(_) => "hydration",
+        }
+    }
+}
+
+impl Event {
+    /// What was answered, by the members of a line.
+    pub(super) fn of(members: &Members<'_>) -> Result<Self, MemberFault> {
+        let query = || -> Result<_, MemberFault> {
+            let (query, query_sha256) = (members.get("query")?, members.get("query_sha256")?);
+            Ok(Query { query, query_sha256 })
+        };
+        let withheld = || Ok(members.get("withheld")?.unwrap_or_default());
+        let output = || -> Result<_, MemberFault> {
+            Ok(Output {
+                bytes: members.need("bytes")?,
+                sha256: members.need("sha256")?,
+                elapsed_us: members.need("elapsed_us")?,
+            })
+        };
+        Ok(match members.need("event")? {
+            Kind::Access => Self::Access(Access {
+                class: members.get("class")?,
+                query: query()?,
+                documents: texts_of(members)?,
+                withheld: withheld()?,
+                output: output()?,
+            }),
+            Kind::Listing => Self::Listing(Listing {
+                query: query()?,
+                count: members.need("count")?,
+                withheld: withheld()?,
+                output: output()?,
+            }),
+            Kind::Refused => Self::Refused(Refused { code: members.need("code")? }),
+            Kind::Change => Self::Change(members.whole()?),
+            Kind::Output => Self::Output(Produced {
+                bytes: members.need("bytes")?,
+                sha256: members.need("sha256")?,
+                model: members.get("model")?,
+            }),
+            Kind::Hydration => Self::Hydration(Hydration {
+                source: members.need("source")?,
+                uri: members.get("uri")?,
+                source_version: members.need("source_version")?,
+                checkpoint: members.need("checkpoint")?,
+                chain_hash: members.need("chain_hash")?,
+                server: members.get("server")?,
+                tools: members.need("tools")?,
+                cache: members.get("cache")?,
+                duration_ms: members.get("duration_ms")?,
+                media_type: members.get("media_type")?,
+                bytes: members.need("bytes")?,
+                result_hash: members.need("result_hash")?,
+                error: members.get("error")?,
+                depends_on: members.get("depends_on")?.unwrap_or_default(),
+            }),
+        })
+    }
+}
+
+/// The texts of an access. One that contradicts itself is none of ours.
+fn texts_of(members: &Members<'_>) -> Result<Vec<Text>, MemberFault> {
+    let texts: Vec<Text> = members.need("documents")?;
+    match texts.iter().position(|text| !text.is_pinned()) {
+        Some(n) => Err(MemberFault::NotPinned(n + 1)),
+        None => Ok(texts),
+    }
+}
+
+/// The word for what was answered.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Access,
+    Listing,
+    Refused,
+    Change,
+    Output,
+    Hydration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::audit::StagedStep;
+
+    #[test]
+    fn a_long_query_is_recorded_by_its_hash() {
+        let long = "x".repeat(Query::MAX_BYTES + 1);
+        let recorded = Query::from(long.as_str());
+        assert_eq!(recorded.query_sha256, Some(Digest::of(long.as_bytes()).to_string()));
+        assert_eq!(recorded.query, None);
+        assert_eq!(Query::from("#a").query.as_deref(), Some("#a"));
+    }
+
+    #[test]
+    fn an_erasure_of_many_entries_is_split_into_lines() {
+        let staged = vec!["contextnest://staged/sources/p/0a1b2c3d-1".to_owned(); 2500];
+        let step = StagedStep { staged, reason: Some("r".to_owned()), ..StagedStep::default() };
+        let parts = Event::Change(Change::Erase(step)).parts().into_iter().map(|part| {
+            let Event::Change(Change::Erase(step)) = part else { panic!("an erasure") };
+            (step.staged.len(), step.reason.unwrap())
+        });
+        assert_eq!(parts.collect::<Vec<_>>(), [1000, 1000, 500].map(|n| (n, "r".to_owned())));
+    }
+
+    #[test]
+    fn an_answer_is_in_parts_whose_lines_are_not_too_long() {
+        let text = |author: String| Text {
+            uri: Some("contextnest://nodes/a@1".to_owned()),
+            id: None,
+            version: 1,
+            checkpoint: Some(1),
+            chain_hash: "c".to_owned(),
+            range: None,
+            part: None,
+            author: Some(author),
+            edited_by: "e".to_owned(),
+            edited_at: "t".to_owned(),
+            approved_by: Vec::new(),
+            approved_at: None,
+            steward: None,
+            review_due: None,
+            bytes: 1,
+            sha256: "s".to_owned(),
+        };
+        let parts = |documents: Vec<Text>| {
+            let lengths = Event::Access(Access { documents, ..Access::default() }).parts();
+            let lengths = lengths.into_iter().map(|part| {
+                assert!(serde_jcs::to_vec(&part).unwrap().len() <= 13 << 20);
+                let Event::Access(access) = part else { panic!("an access") };
+                access.documents.len()
+            });
+            lengths.collect::<Vec<_>>()
+        };
+        assert_eq!(parts(Vec::new()), [0]);
+        assert_eq!(parts(vec![text("Ana".to_owned()); 2500]), [1000, 1000, 500]);
+        // Six bytes for each of them.
+        let hostile = text("\u{1}".repeat(900_000));
+        assert_eq!(parts(vec![hostile; 5]), [2, 2, 1]);
+        // A line has a limited number of values, too.
+        let approved = Text { approved_by: vec!["kim".to_owned(); 100], ..text("Ana".to_owned()) };
+        assert_eq!(parts(vec![approved; 1000]), [454, 454, 92]);
+    }
+}

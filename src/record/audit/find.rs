@@ -1,0 +1,172 @@
+//! The line that a trace names. The lines of a writer are in the order of their numbers, so that few
+//! of them are read.
+
+use std::cmp::Ordering;
+use std::io;
+
+use super::blocks::{Ending, LineReader, LogFile};
+use super::canonical::Members;
+use super::chain::Logs;
+use super::hydration::Hydration;
+use super::line::{Line, TraceId};
+use crate::record::journal::{End, WriterId, last_line};
+
+/// How a log stands to a line that its writer wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It has it, or the line was pruned.
+    Has,
+    /// It has another one with this number, or goes on without it.
+    Another,
+    /// It ends before it, with the line of this number.
+    Shorter(u64),
+    /// It has no file.
+    Absent,
+}
+
+/// So many lines at the end of a file are looked at for a sound one.
+const MOST_TORN: usize = 4096;
+
+impl Logs {
+    /// The hydration that a trace names, if its line is one that is asked for; none where no line that
+    /// is what its hash says has this name.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn hydration(
+        &self,
+        trace: &TraceId,
+        is_asked: impl Fn(&Line) -> bool,
+    ) -> io::Result<Option<Hydration>> {
+        let found = self.find(trace)?;
+        let mut asked = found.iter().filter(|line| is_asked(line));
+        Ok(asked.find_map(Line::hydration).cloned())
+    }
+
+    /// How the log of a writer stands to a line.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(super) fn standing(&self, writer: &WriterId, end: &End) -> io::Result<Standing> {
+        let name = writer.to_string();
+        if end.seq == 0 || self.cuts().of_writer(&name).iter().any(|cut| end.seq <= cut.seq) {
+            return Ok(Standing::Has);
+        }
+        let Some(files) = self.files.get(writer) else { return Ok(Standing::Absent) };
+        let found = self.find(&TraceId::of(&name, end.seq))?;
+        let mut found = found.iter().filter(|line| writer.is(&line.writer)).peekable();
+        let is_there = found.peek().is_some();
+        let is_it = |line: &Line| line.hash.is_some_and(|hash| hash.to_string() == end.hash);
+        if found.any(is_it) {
+            return Ok(Standing::Has);
+        }
+        let lasts = files.firsts.iter().map(|first| self.last_sound(writer, *first));
+        let last = lasts.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().max();
+        Ok(match last.unwrap_or(0) {
+            last if is_there || last >= end.seq => Standing::Another,
+            last => Standing::Shorter(last),
+        })
+    }
+
+    /// The number of the last line of a file that is sound, after which a crash may have left others.
+    fn last_sound(&self, writer: &WriterId, first: u64) -> io::Result<Option<u64>> {
+        let Ok((_, file)) = self.opened(writer, first)? else { return Ok(None) };
+        let mut length = file.length();
+        for _ in 0..MOST_TORN {
+            let (line, end) = last_line(length, |from, length| file.part(from, length))?;
+            let Some(line) = line else { break };
+            if let Ok((line, _)) = Line::read(&line) {
+                return Ok(Some(line.seq));
+            }
+            length = end.saturating_sub(line.len() as u64 + 1);
+        }
+        Ok(None)
+    }
+
+    /// The line that a trace names, with the further lines of the same answer.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn find(&self, trace: &TraceId) -> io::Result<Vec<Line>> {
+        let is_writer = |writer: &WriterId| writer.to_string().starts_with(&trace.writer);
+        if !self.files.keys().any(is_writer) {
+            return Ok(Vec::new());
+        }
+        for (writer, files) in &self.files {
+            let first = files.firsts.iter().rev().find(|first| **first <= trace.seq);
+            if let Some(first) = first.filter(|_| is_writer(writer)) {
+                let Ok((_, file)) = self.opened(writer, *first)? else { continue };
+                let found = lines_of(&file, writer, trace)?;
+                if !found.is_empty() {
+                    let seen = found.into_iter().filter_map(|line| self.seen(line, writer));
+                    return Ok(seen.collect());
+                }
+            }
+        }
+        self.search(trace)
+    }
+
+    /// The same in a log whose lines are not in order.
+    fn search(&self, trace: &TraceId) -> io::Result<Vec<Line>> {
+        let name = trace.to_string();
+        let mut found = Vec::new();
+        let is_it = |line: Line| (line.trace() == *trace).then_some(line);
+        let is_further = |line: Line| (line.cause.as_ref() == Some(&name)).then_some(line);
+        let of_writer = format!("\"writer\":\"{}", trace.writer).into_bytes();
+        let needles = [format!("\"seq\":{},", trace.seq).into_bytes(), of_writer];
+        self.having(&needles, &is_it, &mut |line| found.push(line))?;
+        if !found.is_empty() {
+            let needles = [format!("\"cause\":\"{name}\"").into_bytes()];
+            self.having(&needles, &is_further, &mut |line| found.push(line))?;
+        }
+        Ok(found)
+    }
+}
+
+/// The line of a file that a trace names, and the further ones right after it; none if the file has
+/// no such line, or a line on the way to it cannot be read.
+fn lines_of(file: &LogFile, writer: &WriterId, trace: &TraceId) -> io::Result<Vec<Line>> {
+    let Some(begin) = begin_of(file, trace.seq)? else { return Ok(Vec::new()) };
+    let (mut lines, name) = (LineReader::new(file), trace.to_string());
+    lines.go_to(begin)?;
+    let mut found = Vec::new();
+    while let Ending::Line(bytes) = lines.next()? {
+        let Ok((line, _)) = Line::read(bytes) else { break };
+        let is_it = if found.is_empty() {
+            line.seq == trace.seq
+        } else {
+            line.cause.as_ref() == Some(&name)
+        };
+        if !is_it || !writer.is(&line.writer) {
+            break;
+        }
+        found.push(line);
+    }
+    Ok(found)
+}
+
+/// Where the line with a number begins.
+pub(super) fn begin_of(file: &LogFile, wanted: u64) -> io::Result<Option<u64>> {
+    let mut lines = LineReader::new(file);
+    // It begins in `from..to`, if anywhere; a line begins at `from`.
+    let (mut from, mut to) = (0, file.length());
+    while from < to {
+        let middle = from + (to - from) / 2;
+        let begin = if middle == from { from } else { lines.line_after(middle - 1)? };
+        if begin >= to {
+            to = middle;
+            continue;
+        }
+        lines.go_to(begin)?;
+        let Ending::Line(bytes) = lines.next()? else { return Ok(None) };
+        let length = bytes.len() as u64 + 1;
+        let seq = Members::read(bytes).ok().and_then(|line| line.need::<u64>("seq").ok());
+        match seq.map(|seq| seq.cmp(&wanted)) {
+            None => return Ok(None),
+            Some(Ordering::Equal) => return Ok(Some(begin)),
+            Some(Ordering::Less) => from = begin + length,
+            Some(Ordering::Greater) => to = middle,
+        }
+    }
+    Ok(None)
+}

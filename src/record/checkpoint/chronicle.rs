@@ -1,0 +1,292 @@
+//! A log without fault: its checkpoints, the state at each of them, and the next one.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::event::Checkpoint;
+use super::fault::{Duplicate, LogError};
+use super::foreign::Part;
+use super::log::Log;
+use super::state::{Bound, Mark, PublishedSet};
+use super::{codec, maps};
+use crate::files::vault::config::LogForm;
+use crate::files::vault::files::{Files, Stamp};
+use crate::record::chain::replay;
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::{CheckpointNumber, Version};
+use crate::values::model::timestamp::Timestamp;
+
+/// A log without fault.
+#[derive(Clone, Debug)]
+pub struct Chronicle<'l> {
+    pub(super) log: &'l Log,
+    pub(super) checkpoints: Vec<&'l Checkpoint>,
+}
+
+impl<'l> Chronicle<'l> {
+    /// The checkpoints in order.
+    pub fn checkpoints(&self) -> &[&'l Checkpoint] {
+        &self.checkpoints
+    }
+
+    /// The last checkpoint.
+    pub fn head(&self) -> Option<&'l Checkpoint> {
+        self.checkpoints.last().copied()
+    }
+
+    /// The number of the last checkpoint; 0 where there is none.
+    pub fn head_number(&self) -> CheckpointNumber {
+        CheckpointNumber::of_count(self.checkpoints.len())
+    }
+
+    /// The chains that the last checkpoint binds, each by the line that it binds.
+    pub fn bound(&self) -> BTreeMap<DocumentId, Mark> {
+        let mut state = PublishedSet::default();
+        self.checkpoints.iter().for_each(|checkpoint| state.bind(&checkpoint.bound));
+        state.bound().clone()
+    }
+
+    /// A checkpoint by its number.
+    ///
+    /// # Errors
+    /// There is none of that number.
+    pub fn checkpoint(&self, number: CheckpointNumber) -> Result<&'l Checkpoint, LogError> {
+        let index = number.0.checked_sub(1).and_then(|n| usize::try_from(n).ok());
+        index
+            .and_then(|n| self.checkpoints.get(n).copied())
+            .ok_or(LogError::Unknown { asked: number, last: self.head_number() })
+    }
+
+    /// The hash that a checkpoint states; `None` if the log has no such checkpoint.
+    pub fn hash_of(&self, number: CheckpointNumber) -> Option<Digest> {
+        self.checkpoint(number).ok().map(|checkpoint| checkpoint.hash)
+    }
+
+    /// What was published at a checkpoint, its hash recomputed from the maps. Number 0 is the
+    /// empty vault.
+    ///
+    /// # Errors
+    /// No such checkpoint, or its hash does not follow.
+    pub fn state_at(&self, number: CheckpointNumber) -> Result<PublishedSet, LogError> {
+        let mut state = PublishedSet::default();
+        if number == CheckpointNumber::NONE {
+            return Ok(state);
+        }
+        let wanted = self.checkpoint(number)?;
+        let mut previous = None;
+        let mut retired = HashMap::new();
+        for checkpoint in &self.checkpoints {
+            self.check_forward(&state, &mut retired, checkpoint)?;
+            checkpoint.apply(&mut state);
+            if checkpoint.number == wanted.number {
+                break;
+            }
+            previous = Some(&checkpoint.hash);
+        }
+        let found = state.hash(previous, wanted.number, wanted.at, wanted.triggered_by.as_str());
+        if found != wanted.hash {
+            return Err(LogError::Hash { number, expected: wanted.hash, found });
+        }
+        Ok(state)
+    }
+
+    /// Recomputes the hash of every checkpoint.
+    ///
+    /// # Errors
+    /// The first checkpoint whose hash does not follow, or from which on none was recomputed.
+    pub fn check_hashes(&self, files: &Files) -> Result<(), LogError> {
+        self.hash_faults(files).into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Every checkpoint whose hash does not follow, each as [`LogError::Hash`], within the bounds
+    /// of CKPT-20; where these end before the log does, [`LogError::NotCompared`] comes last.
+    /// `files` are those of the vault, with its histories.
+    pub(crate) fn hash_faults(&self, files: &Files) -> Vec<LogError> {
+        let compared = maps::compare(&self.checkpoints, &|id| replay::has_history(files, id));
+        let fault = |(n, found): (usize, Digest)| {
+            let checkpoint = self.checkpoints[n];
+            LogError::Hash { number: checkpoint.number, expected: checkpoint.hash, found }
+        };
+        let rest = compared.end.and_then(|end| self.checkpoints.get(end));
+        let rest = rest.map(|first| LogError::NotCompared { from: first.number });
+        compared.faults.into_iter().map(fault).chain(rest).collect()
+    }
+
+    /// Refuses a checkpoint that goes back: to an older version than the one that is published, or,
+    /// in a log of ours, to one that was retired. `retired` holds what may come after a removal.
+    fn check_forward<'c>(
+        &self,
+        before: &PublishedSet,
+        retired: &mut HashMap<&'c DocumentId, Version>,
+        checkpoint: &'c Checkpoint,
+    ) -> Result<(), LogError> {
+        if before.is_empty() && before.bound().is_empty() && retired.is_empty() {
+            return Ok(());
+        }
+        let version_of = |id: &DocumentId| before.get(id.as_str()).and_then(|mark| mark.version);
+        for (id, mark) in &checkpoint.set {
+            let least = version_of(id).or_else(|| retired.get(id).copied());
+            if let (Some(version), Some(least)) = (mark.version, least)
+                && version < least
+                && !self.log.foreign.excuses(checkpoint.number, id)
+            {
+                let (number, id) = (checkpoint.number, id.clone());
+                return Err(LogError::Regression { number, id, version });
+            }
+        }
+        for (id, mark) in &checkpoint.bound {
+            let least = before.bound().get(id).and_then(|mark| mark.version);
+            if let (Some(version), Some(least)) = (mark.and_then(|mark| mark.version), least)
+                && version < least
+            {
+                let (number, id) = (checkpoint.number, id.clone());
+                return Err(LogError::Regression { number, id, version });
+            }
+        }
+        if !self.log.form.is_shared() && !self.log.foreign.covers_removal(checkpoint.number) {
+            for id in &checkpoint.removed {
+                // Retiring took the next number.
+                retired.insert(id, version_of(id).unwrap_or_default().next().next());
+            }
+        }
+        Ok(())
+    }
+
+    /// The form of the log.
+    pub fn form(&self) -> LogForm {
+        self.log.form
+    }
+
+    /// Path of the log file.
+    pub fn path(&self) -> &'static str {
+        self.log.path()
+    }
+
+    /// Bytes of the log file.
+    pub fn length(&self) -> u64 {
+        self.log.end.length
+    }
+
+    /// Bytes after the last whole entry: an append that was cut short.
+    pub fn torn(&self) -> usize {
+        self.log.diagnosis.torn
+    }
+
+    /// The last version that any checkpoint seals of each of these artifacts, of the history that it
+    /// has now, whether or not the head still has it.
+    pub(crate) fn last_sealed<'i>(
+        &self,
+        files: &Files,
+        ids: impl IntoIterator<Item = &'i DocumentId>,
+    ) -> BTreeMap<&'i DocumentId, Version> {
+        let mut wanted: BTreeMap<&DocumentId, (Version, CheckpointNumber)> =
+            ids.into_iter().map(|id| (id, Default::default())).collect();
+        for checkpoint in &self.checkpoints {
+            for (id, mark) in &checkpoint.set {
+                if let (Some((last, at)), Some(version)) = (wanted.get_mut(id), mark.version) {
+                    (*last, *at) = (version.max(*last), checkpoint.number);
+                }
+            }
+        }
+        let last = wanted.into_iter().map(|(id, last)| {
+            let removals = || {
+                let removing = self.checkpoints.iter().filter(|one| one.removed.contains(id));
+                removing.map(|one| one.number).collect()
+            };
+            (id, self.log.foreign.last_of(files, id, last, &removals))
+        });
+        last.filter(|(_, version)| *version > Version::NONE).collect()
+    }
+
+    /// Which of its checkpoints are foreign.
+    pub(crate) fn foreign_part(&self) -> Part {
+        self.log.foreign.part()
+    }
+
+    /// Whether its first checkpoint is of a writer of ours.
+    pub fn is_begun_by_ctx(&self) -> bool {
+        let first = self.checkpoints.first();
+        first.is_some_and(|first| first.seals_governance())
+    }
+
+    /// The form of a second file that says the same.
+    pub fn duplicate(&self) -> Option<LogForm> {
+        let is_same = self.log.diagnosis.duplicate == Some(Duplicate::Same);
+        is_same.then(|| self.log.form.other())
+    }
+
+    /// The log's form, the stamp that its file had before it was read, and where the head's hash is
+    /// spelled in it; none where there is no checkpoint.
+    pub(crate) fn end(&self) -> Option<(LogForm, Stamp, u64)> {
+        let stamp = self.log.stamp.filter(|stamp| stamp.length == self.log.end.length)?;
+        Some((self.log.form, stamp, self.log.end.head_hash_at?))
+    }
+
+    /// Whether a checkpoint can be appended; writers ask first.
+    ///
+    /// # Errors
+    /// [`LogError::Torn`], [`LogError::Spelling`].
+    pub fn check_appendable(&self) -> Result<(), LogError> {
+        let path = self.log.path();
+        match (self.log.diagnosis.torn, self.log.end.appendable) {
+            (0, true) => Ok(()),
+            (0, false) => Err(LogError::Spelling { path }),
+            (bytes, _) => Err(LogError::Torn { path, bytes }),
+        }
+    }
+
+    /// A new checkpoint after the head, and the bytes that append it. `state` is the state of the
+    /// head and becomes that of the new checkpoint.
+    pub(crate) fn next(
+        &self,
+        state: &mut PublishedSet,
+        at: Timestamp,
+        triggered_by: DocumentId,
+        (set, removed): (Vec<(DocumentId, Mark)>, Vec<DocumentId>),
+        bound: Vec<Bound>,
+    ) -> (Checkpoint, Append) {
+        let number = self.head_number().next();
+        let hash = Digest::of(b"");
+        let mut checkpoint = Checkpoint { number, at, triggered_by, hash, set, removed, bound };
+        checkpoint.seal(state, self.head().map(|head| &head.hash));
+        let bytes = codec::append(self.log.form, &self.log.end, &checkpoint, state);
+        let append = Append { path: self.log.path(), length: self.log.end.length, bytes };
+        (checkpoint, append)
+    }
+
+    /// The whole log in one of its two forms, for those who want to compare or convert.
+    pub fn export(&self, form: LogForm) -> Vec<u8> {
+        codec::export(form, &self.checkpoints)
+    }
+}
+
+impl Chronicle<'_> {
+    /// The log from a checkpoint on in delta form, its first line with the complete maps, and the
+    /// hash of the checkpoint before it. None where no checkpoint has the number, or where an
+    /// artifact is in one of the two maps only, which proves nothing.
+    pub(crate) fn export_from(&self, first: CheckpointNumber) -> Option<(Option<Digest>, Vec<u8>)> {
+        let first = self.checkpoint(first).ok()?;
+        let (before, after): (Vec<&Checkpoint>, Vec<&Checkpoint>) =
+            self.checkpoints.iter().partition(|checkpoint| checkpoint.number < first.number);
+        let mut state = PublishedSet::default();
+        before.iter().for_each(|checkpoint| checkpoint.apply(&mut state));
+        first.apply(&mut state);
+        let set: Vec<_> = state.iter().map(|(id, mark)| (id.clone(), *mark)).collect();
+        let bound = state.bound().iter().map(|(id, mark)| (id.clone(), Some(*mark))).collect();
+        let whole = Checkpoint { set, removed: Vec::new(), bound, ..first.clone() };
+        let lines: Vec<&Checkpoint> =
+            std::iter::once(&whole).chain(after.into_iter().skip(1)).collect();
+        let mut marks = lines.iter().flat_map(|checkpoint| checkpoint.whole_set());
+        let is_whole = marks.all(|(_, mark)| mark.sealed().is_some());
+        let previous = before.last().map(|checkpoint| checkpoint.hash);
+        is_whole.then(|| (previous, codec::export(LogForm::Delta, &lines)))
+    }
+}
+
+/// Bytes to append to the log, and the length it must have.
+#[derive(Clone, Debug)]
+pub(crate) struct Append {
+    pub(crate) path: &'static str,
+    pub(crate) length: u64,
+    pub(crate) bytes: Vec<u8>,
+}

@@ -1,0 +1,227 @@
+//! What a log records of one artifact, over all checkpoints.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::chronicle::Chronicle;
+use super::event::Checkpoint;
+use super::state::Mark;
+use crate::record::chain::history::{Entry, EntryState};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
+
+/// One version of one artifact as a checkpoint seals it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seal {
+    /// The checkpoint.
+    pub(crate) checkpoint: CheckpointNumber,
+    /// When the checkpoint was made.
+    pub(crate) at: Timestamp,
+    /// The version and its chain hash.
+    pub(crate) mark: Mark,
+}
+
+/// An artifact's leaving the maps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Removal {
+    /// The checkpoint.
+    pub(crate) checkpoint: CheckpointNumber,
+    /// When the checkpoint was made.
+    pub(crate) at: Timestamp,
+}
+
+/// What a log records of one artifact, in the order of the checkpoints.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Record {
+    /// The versions that checkpoints seal.
+    pub(crate) seals: Vec<Seal>,
+    /// The checkpoints that remove the artifact.
+    pub(crate) removals: Vec<Removal>,
+}
+
+/// Looks up what a log records of an artifact.
+pub(crate) trait Records: Sync {
+    /// The record of an artifact; empty if the log never names it.
+    fn record(&self, id: &DocumentId) -> Cow<'_, Record>;
+
+    /// The documents that each checkpoint removes.
+    fn removals(&self) -> Removals;
+}
+
+/// The documents that checkpoints remove, with the times of the checkpoints.
+pub(crate) type Removals = BTreeMap<CheckpointNumber, Vec<(DocumentId, Timestamp)>>;
+
+impl Records for HashMap<DocumentId, Record> {
+    fn record(&self, id: &DocumentId) -> Cow<'_, Record> {
+        self.get(id).map_or_else(|| Cow::Owned(Record::default()), Cow::Borrowed)
+    }
+
+    fn removals(&self) -> Removals {
+        let mut found = Removals::new();
+        for (id, record) in self.iter().filter(|(id, _)| id.is_document()) {
+            for removal in &record.removals {
+                found.entry(removal.checkpoint).or_default().push((id.clone(), removal.at));
+            }
+        }
+        found
+    }
+}
+
+impl Records for Chronicle<'_> {
+    fn record(&self, id: &DocumentId) -> Cow<'_, Record> {
+        Cow::Owned(Record::of(self.checkpoints(), id))
+    }
+
+    fn removals(&self) -> Removals {
+        removals(self.checkpoints())
+    }
+}
+
+fn removals(checkpoints: &[&Checkpoint]) -> Removals {
+    let of = |checkpoint: &&Checkpoint| {
+        let documents = checkpoint.removed.iter().filter(|id| id.is_document());
+        let removed: Vec<_> = documents.map(|id| (id.clone(), checkpoint.at)).collect();
+        (!removed.is_empty()).then_some((checkpoint.number, removed))
+    };
+    checkpoints.iter().filter_map(of).collect()
+}
+
+impl Record {
+    /// What checkpoints record of an artifact; they are in the order of the log.
+    pub(crate) fn of(checkpoints: &[&Checkpoint], id: &DocumentId) -> Self {
+        let mut record = Self::default();
+        for checkpoint in checkpoints {
+            let (number, at) = (checkpoint.number, checkpoint.at);
+            if let Some(mark) = checkpoint.mark_of(id) {
+                record.seals.push(Seal { checkpoint: number, at, mark: *mark });
+            }
+            if checkpoint.removed.contains(id) {
+                record.removals.push(Removal { checkpoint: number, at });
+            }
+        }
+        record
+    }
+
+    /// The checkpoint whose event published or retired a version; `None` of a version without one.
+    pub(crate) fn event_of(&self, entry: &Entry) -> Option<CheckpointNumber> {
+        match entry.state {
+            EntryState::Published(_) => {
+                // An earlier history may have had a version of this number (CKPT-41).
+                let mark = Mark::new(entry.version, entry.chain_hash);
+                let first = |is_it: &dyn Fn(&Mark) -> bool| {
+                    self.seals.iter().find(|seal| is_it(&seal.mark)).map(|seal| seal.checkpoint)
+                };
+                first(&|sealed| *sealed == mark)
+                    .or_else(|| first(&|sealed| sealed.version == mark.version))
+            }
+            EntryState::Retired(at) => self.removal_at(at),
+            EntryState::Unpublished => None,
+        }
+    }
+
+    /// The checkpoints that take the artifact out of the maps.
+    pub(crate) fn removed_by(&self) -> Vec<CheckpointNumber> {
+        self.removals.iter().map(|removal| removal.checkpoint).collect()
+    }
+
+    /// The last removal, if no later checkpoint seals the artifact.
+    pub(crate) fn removed(&self) -> Option<Removal> {
+        let removal = self.removals.last()?;
+        let is_later = |seal: &Seal| seal.checkpoint > removal.checkpoint;
+        (!self.seals.last().is_some_and(is_later)).then_some(*removal)
+    }
+
+    /// The first checkpoint of this time that removes the artifact.
+    pub(crate) fn removal_at(&self, at: Timestamp) -> Option<CheckpointNumber> {
+        let removal = self.removals.iter().find(|removal| removal.at == at);
+        removal.map(|removal| removal.checkpoint)
+    }
+}
+
+/// The records of a log, gathered once many are asked for.
+#[derive(Debug)]
+pub(crate) struct Searched<'c> {
+    checkpoints: Vec<&'c Checkpoint>,
+    gathered: OnceLock<HashMap<DocumentId, Record>>,
+    /// How often the log was searched for one artifact.
+    searches: AtomicUsize,
+}
+
+/// After so many searches of the log for one artifact, all records are gathered.
+const MANY: usize = 16;
+
+impl<'c> Searched<'c> {
+    /// The records of these checkpoints, which are in the order of the log.
+    pub(crate) fn new(checkpoints: Vec<&'c Checkpoint>) -> Self {
+        Self { checkpoints, gathered: OnceLock::new(), searches: AtomicUsize::new(0) }
+    }
+
+    /// The artifacts that a checkpoint sets or removes.
+    pub(crate) fn changed_by(&self, checkpoint: CheckpointNumber) -> Vec<DocumentId> {
+        let place = self.checkpoints.partition_point(|found| found.number < checkpoint);
+        if let Some(found) = self.checkpoints.get(place).filter(|found| found.number == checkpoint)
+        {
+            let set = found.set.iter().map(|(id, _)| id);
+            return set.chain(&found.removed).cloned().collect();
+        }
+        let changes = |record: &Record| {
+            let mut sealed = record.seals.iter().map(|seal| seal.checkpoint);
+            sealed.any(|number| number == checkpoint) || record.removed_by().contains(&checkpoint)
+        };
+        let all = self.gathered.get().into_iter().flatten();
+        all.filter(|(_, record)| changes(record)).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Every artifact that was removed, with its record; each in byte order.
+    pub(crate) fn removed(&self) -> Vec<(DocumentId, Record)> {
+        let all = self.gathered.get_or_init(|| gather(&self.checkpoints));
+        let removed = all.iter().filter(|(_, record)| record.removed().is_some());
+        let mut removed: Vec<_> =
+            removed.map(|(id, record)| (id.clone(), record.clone())).collect();
+        removed.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        removed
+    }
+}
+
+impl Searched<'static> {
+    /// The records of these checkpoints, which need not live as long.
+    pub(crate) fn gathered(checkpoints: &[&Checkpoint]) -> Self {
+        let gathered = OnceLock::from(gather(checkpoints));
+        Self { checkpoints: Vec::new(), gathered, searches: AtomicUsize::new(0) }
+    }
+}
+
+fn gather(checkpoints: &[&Checkpoint]) -> HashMap<DocumentId, Record> {
+    let mut records: HashMap<DocumentId, Record> = HashMap::new();
+    for checkpoint in checkpoints {
+        let (number, at) = (checkpoint.number, checkpoint.at);
+        for (id, mark) in &checkpoint.set {
+            let seal = Seal { checkpoint: number, at, mark: *mark };
+            records.entry(id.clone()).or_default().seals.push(seal);
+        }
+        for id in &checkpoint.removed {
+            let removal = Removal { checkpoint: number, at };
+            records.entry(id.clone()).or_default().removals.push(removal);
+        }
+    }
+    records
+}
+
+impl Records for Searched<'_> {
+    fn record(&self, id: &DocumentId) -> Cow<'_, Record> {
+        if self.gathered.get().is_none() && self.searches.fetch_add(1, Ordering::Relaxed) < MANY {
+            return Cow::Owned(Record::of(&self.checkpoints, id));
+        }
+        self.gathered.get_or_init(|| gather(&self.checkpoints)).record(id)
+    }
+
+    fn removals(&self) -> Removals {
+        match self.gathered.get() {
+            Some(gathered) => gathered.removals(),
+            None => removals(&self.checkpoints),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The trusted head: the end of each vault's log as this user last saw it, kept outside of the
+//! vault, where a process that writes to the vault cannot reach it (`spec/verify.md`, section 4).
+//!
+//! A log only grows. One that no longer holds the trusted checkpoint was put back
+//! ([`Lost::Rollback`]); one that has another in its place was replaced ([`Lost::Fork`]). Writers
+//! compare before they write, a verifier reports. `memory` says which heads bind a vault, `stored`
+//! how they are written, `intent` what a writer is about to do.
+
+mod heads;
+mod intent;
+mod stored;
+
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::log::Log;
+use crate::values::model::digest::Digest;
+use crate::values::model::number::CheckpointNumber;
+
+pub use heads::{
+    Memory, TrustedHead, TrustedHeads, advance, all, forget, forget_everywhere, is_trusted,
+    memories, trust, trusted_heads, trusted_heads_in,
+};
+pub use intent::{
+    EventKey, Incomplete, Intent, complete, incomplete, intend, intents, interrupted, withdraw,
+};
+pub use stored::TrustError;
+
+/// The end of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The number of the last checkpoint; 0 where there is none.
+    pub checkpoint: CheckpointNumber,
+    /// Its hash, and that of checkpoint 1; none where there is no checkpoint.
+    pub hashes: Option<Hashes>,
+}
+
+/// The two ends of a log that has any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hashes {
+    /// The hash of checkpoint 1.
+    pub genesis: Digest,
+    /// The hash of the last checkpoint.
+    pub last: Digest,
+}
+
+/// Why a log does not follow from what is known of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Lost {
+    /// The log no longer has the known checkpoint.
+    #[error("the trusted head is checkpoint {checkpoint} ({}), but the log ends at checkpoint {last}", hash.short())]
+    Rollback {
+        /// The known checkpoint.
+        checkpoint: CheckpointNumber,
+        /// Its hash.
+        hash: Digest,
+        /// The last checkpoint of the log.
+        last: CheckpointNumber,
+    },
+    /// The log has another checkpoint in the place of a known one.
+    #[error("checkpoint {checkpoint} is trusted with hash {}, but the log has {}", expected.short(), found.short())]
+    Fork {
+        /// The checkpoint.
+        checkpoint: CheckpointNumber,
+        /// As it is known.
+        expected: Digest,
+        /// In the log.
+        found: Digest,
+    },
+}
+
+/// Why a writer does not extend a log.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeadError {
+    /// It does not hold the trusted head.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+    /// What is trusted cannot be read.
+    #[error(transparent)]
+    Memory(#[from] TrustError),
+}
+
+impl Head {
+    /// The end of a log with nothing in it.
+    pub const NONE: Self = Self { checkpoint: CheckpointNumber::NONE, hashes: None };
+
+    /// The end of a log without fault.
+    pub fn of(chronicle: &Chronicle<'_>) -> Self {
+        let first = chronicle.checkpoints().first();
+        let hashes = first
+            .zip(chronicle.head())
+            .map(|(first, last)| Hashes { genesis: first.hash, last: last.hash });
+        Self { checkpoint: chronicle.head_number(), hashes }
+    }
+
+    /// The end of the log after one more checkpoint.
+    pub fn after(chronicle: &Chronicle<'_>, next: &Checkpoint) -> Self {
+        let genesis = chronicle.checkpoints().first().map_or(next.hash, |first| first.hash);
+        let hashes = Some(Hashes { genesis, last: next.hash });
+        Self { checkpoint: next.number, hashes }
+    }
+
+    /// Whether a log that ends at checkpoint `last`, and whose checkpoints have the hashes that
+    /// `hash_of` gives, still holds this head.
+    ///
+    /// # Errors
+    /// The first thing that is lost.
+    pub fn is_held(
+        &self,
+        last: CheckpointNumber,
+        hash_of: impl Fn(CheckpointNumber) -> Option<Digest>,
+    ) -> Result<(), Lost> {
+        let Some(known) = self.hashes else {
+            return Ok(());
+        };
+        for (checkpoint, expected) in
+            [(CheckpointNumber::FIRST, known.genesis), (self.checkpoint, known.last)]
+        {
+            if let Some(found) = hash_of(checkpoint).filter(|found| *found != expected) {
+                return Err(Lost::Fork { checkpoint, expected, found });
+            }
+        }
+        match hash_of(self.checkpoint) {
+            Some(_) => Ok(()),
+            None => {
+                let (checkpoint, hash) = (self.checkpoint, known.last);
+                Err(Lost::Rollback { checkpoint, hash, last })
+            }
+        }
+    }
+}
+
+/// Reads the log of a vault. An end that is no entry is torn where a writer began an event right
+/// before it that it did not bring to an end; else it is a fault of the log.
+///
+/// # Errors
+/// As [`Log::read`].
+pub fn read_log(vault: &Vault) -> Result<Log, FileError> {
+    let mut log = Log::read(vault)?;
+    log.excuse_end(|checkpoint, ends| {
+        let hashes = ends.map(|(first, last)| Hashes { genesis: first.hash, last: last.hash });
+        interrupted(vault, &Head { checkpoint, hashes }).is_some()
+    });
+    Ok(log)
+}
+
+/// Reads the log of a vault for those who rely on it. Where it seems to be lost, the first event of
+/// a new vault may be under way: that is looked at again when no writer is at work.
+///
+/// # Errors
+/// As [`open_log_locked`].
+pub fn open_log(vault: &Vault) -> Result<Log, LogError> {
+    match open_log_locked(vault) {
+        Err(LogError::Missing { .. }) => {
+            let _held_off = vault.hold_off_writers();
+            open_log_locked(vault)
+        }
+        other => other,
+    }
+}
+
+/// The same for the holder of the write lock.
+///
+/// # Errors
+/// It cannot be read, or is empty though versions were published: what the first event of a new
+/// vault left is none of that.
+pub fn open_log_locked(vault: &Vault) -> Result<Log, LogError> {
+    let log = read_log(vault)?;
+    if !(log.is_blank() && interrupted(vault, &Head::NONE).is_some()) {
+        log.check_against_histories(vault)?;
+    }
+    Ok(log)
+}
+
+/// Refuses a log that does not hold the trusted head.
+///
+/// # Errors
+/// See [`HeadError`].
+pub fn check(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<(), HeadError> {
+    check_end(vault, chronicle.head_number(), |number| chronicle.hash_of(number))
+}
+
+/// The same of a log that ends at checkpoint `last`, and whose checkpoints have the hashes that
+/// `hash_of` gives.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_end(
+    vault: &Vault,
+    last: CheckpointNumber,
+    hash_of: impl Fn(CheckpointNumber) -> Option<Digest>,
+) -> Result<(), HeadError> {
+    for known in trusted_heads(vault)?.binding() {
+        known.head.is_held(last, &hash_of)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(of: &str, length: u64) -> Vec<Digest> {
+        (1..=length).map(|n| Digest::of(format!("{of}{n}").as_bytes())).collect()
+    }
+
+    fn end(log: &[Digest]) -> Head {
+        let hashes = log.first().zip(log.last());
+        let hashes = hashes.map(|(first, last)| Hashes { genesis: *first, last: *last });
+        Head { checkpoint: CheckpointNumber::of_count(log.len()), hashes }
+    }
+
+    fn held(known: Head, log: &[Digest]) -> String {
+        let hash_of = |n: CheckpointNumber| log.get(n.count() - 1).copied();
+        match known.is_held(CheckpointNumber::of_count(log.len()), hash_of) {
+            Ok(()) => "held".to_owned(),
+            Err(why) => why.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_log_that_only_grew_holds_the_head() {
+        assert_eq!(held(end(&[]), &log("a", 3)), "held");
+        assert_eq!(held(end(&[]), &[]), "held");
+        for length in 1..5 {
+            assert_eq!(held(end(&log("a", length)), &log("a", 4)) == "held", length <= 4);
+        }
+    }
+
+    #[test]
+    fn a_shorter_log_was_put_back_and_another_one_is_a_fork() {
+        let known = end(&log("a", 3));
+        insta::assert_snapshot!(held(known, &log("a", 2)), @"the trusted head is checkpoint 3 (f46dd28a5499), but the log ends at checkpoint 2");
+        insta::assert_snapshot!(held(known, &[]), @"the trusted head is checkpoint 3 (f46dd28a5499), but the log ends at checkpoint 0");
+        insta::assert_snapshot!(held(known, &log("b", 2)), @"checkpoint 1 is trusted with hash f55ff16f66f4, but the log has 7dc96f776c84");
+        let mut other = log("a", 3);
+        other[2] = Digest::of(b"other");
+        insta::assert_snapshot!(held(known, &other), @"checkpoint 3 is trusted with hash f46dd28a5499, but the log has d9298a10d1b0");
+    }
+}
