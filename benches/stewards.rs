@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use contextnest::model::id::DocumentId;
 use contextnest::model::principal::PrincipalKey;
 use contextnest::model::tag::Tag;
-use contextnest::stewards::{Stewards, read};
+use contextnest::policy::stewards::{Stewards, read};
 
 use process::{Options, Result, head, median, ms, row};
 

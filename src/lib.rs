@@ -50,6 +50,8 @@
 #[doc(hidden)]
 pub mod files;
 #[doc(hidden)]
+pub mod policy;
+#[doc(hidden)]
 pub mod record;
 #[doc(hidden)]
 pub mod text;
@@ -73,19 +75,14 @@ mod mcp;
 #[cfg(feature = "mcp")]
 #[doc(hidden)]
 pub use mcp::message::outcome as mcp_message;
-mod policy;
 mod recover;
 pub mod report;
 #[doc(hidden)]
 pub mod resolve;
-#[doc(hidden)]
-pub mod review;
 mod search;
 mod source;
 mod starter;
 mod status;
-#[doc(hidden)]
-pub mod stewards;
 #[doc(hidden)]
 pub mod txn;
 #[doc(hidden)]

@@ -10,13 +10,13 @@ use std::rc::Rc;
 
 use super::attribution::Attribution;
 use crate::files::vault::files::Files;
+use crate::policy::review::Reviewed;
 use crate::record::chain::diff::change::{Changes, Work};
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, EntryState, History, Slot, TextStorage};
 use crate::record::chain::walk::{Recomputed, Walk};
 use crate::resolve::Served;
 use crate::resolve::provenance::written;
-use crate::review::Reviewed;
 use crate::text::document::review::ReviewFields;
 use crate::text::document::sections::Section;
 use crate::values::model::digest::Digest;

@@ -7,7 +7,8 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::files::vault::Vault;
 use crate::files::vault::files::Files;
-use crate::policy::Sealings;
+use crate::policy::policy::Sealings;
+use crate::policy::review::Reviewed;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, EntryState};
 use crate::record::chain::replay;
@@ -17,7 +18,6 @@ use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::record::Searched;
 use crate::record::checkpoint::state::Mark;
-use crate::review::Reviewed;
 use crate::text::document::review::{ReviewFields, ReviewState};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

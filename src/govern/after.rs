@@ -7,7 +7,7 @@ use super::{Author, review};
 use crate::derived;
 use crate::files::vault::Vault;
 use crate::index;
-use crate::policy::Sealings;
+use crate::policy::policy::Sealings;
 use crate::record::audit::changes;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::event::Checkpoint;

@@ -8,7 +8,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::replace::Fingerprint;
 use crate::files::vault::write::Written;
 use crate::live;
-use crate::stewards::Role;
+use crate::policy::stewards::Role;
 use crate::text::document::edit::EditError;
 use crate::text::document::live_form::LiveForm;
 use crate::text::document::text::normalise;

@@ -13,7 +13,7 @@ use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::files::vault::replace::Fingerprint;
 use crate::files::vault::{OpenError, Vault};
 use crate::live;
-use crate::policy::{self, File, TextInForce};
+use crate::policy::policy::{self, File, TextInForce};
 use crate::record::chain::diff;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::state::Mark;

@@ -6,12 +6,12 @@ use super::{Author, Gate, PublishError};
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::review::Reads;
-use crate::policy::{self, File, Mode};
+use crate::policy::policy::{self, File, Mode};
+use crate::policy::review::Rules;
+use crate::policy::stewards;
 use crate::record::audit::{Line, Recorder};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::resolve::Snapshot;
-use crate::review::Rules;
-use crate::stewards;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 

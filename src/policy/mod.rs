@@ -1,21 +1,5 @@
-//! The rules in force, and whether what was published was approved by them (paper, section 4.5;
-//! `spec/review.md`).
-//!
-//! [`InForce`] holds the rules at every checkpoint of a log, built once from the histories of the
-//! configuration and of `stewards.yaml`. [`Approvals`] judges the versions of one history in order.
-//! Readers, writers, verifiers and bundles ask these two. [`ActJudge`] judges acts upon staged
-//! entries by the same rules. Nothing here reads a live file or writes.
+//! The rules in force at a checkpoint, and what makes an approval valid.
 
-mod acts;
-mod approvals;
-mod decided;
-mod in_force;
-mod moves;
-mod sealings;
-
-pub(crate) use acts::{ActJudge, NotMade, version_made};
-pub(crate) use approvals::{Approvals, Taken};
-pub(crate) use decided::{Contradiction, Decided, contradictions};
-pub(crate) use in_force::{File, InForce, LostRules, Mode, TextInForce};
-pub(crate) use moves::{Judge, Moves};
-pub(crate) use sealings::Sealings;
+pub(crate) mod policy;
+pub mod review;
+pub mod stewards;

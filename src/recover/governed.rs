@@ -9,7 +9,8 @@ use rayon::prelude::*;
 
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
-use crate::policy::InForce;
+use crate::policy::policy::InForce;
+use crate::policy::review::{Reviewed, fields_of, is_act};
 use crate::record::audit::{Event, Logs};
 use crate::record::chain::history::EntryState;
 use crate::record::chain::replay;
@@ -17,7 +18,6 @@ use crate::record::chain::walk::Walk;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::log::Log;
 use crate::record::checkpoint::record::Record;
-use crate::review::{Reviewed, fields_of, is_act};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 

@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use super::Report;
 use crate::files::vault::files::Files;
+use crate::policy::review::{self, Reviewed, StepKind, Track};
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, EntryState, History, TextStorage};
 use crate::record::chain::walk::Walk;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::resolve::seals::Seals;
-use crate::review::{self, Reviewed, StepKind, Track};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 

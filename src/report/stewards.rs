@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::Report;
 use super::event::EventReport;
-use crate::stewards::codeowners::{Imported, Mapped, Skipped};
-use crate::stewards::in_force::StewardsAt;
-use crate::stewards::{
+use crate::policy::stewards::codeowners::{Imported, Mapped, Skipped};
+use crate::policy::stewards::in_force::StewardsAt;
+use crate::policy::stewards::{
     Assignment, Basis, Holder, PassedOver, Resolution, ReviewSettings, Role, Scope,
     StewardsProblem, Stewardship, Who, Why,
 };
@@ -189,15 +189,16 @@ impl<'s> StewardsReport<'s> {
             all.sort_by_cached_key(|one| (std::cmp::Reverse(one.role), one.who.to_string()));
             all.into_iter().map(|one| AssignmentReport::new(&at.scope, one))
         };
-        let group = |(name, group): (&'s str, &'s crate::stewards::Group)| GroupReport {
+        let group = |(name, group): (&'s str, &'s crate::policy::stewards::Group)| GroupReport {
             name,
             members: group.members.iter().map(Principal::as_str).collect(),
         };
-        let entry = |(scope, entry): &(Scope, crate::stewards::ReviewEntry)| ReviewEntryReport {
-            scope: scope.into(),
-            required: entry.required,
-            max_age_days: entry.max_age,
-        };
+        let entry =
+            |(scope, entry): &(Scope, crate::policy::stewards::ReviewEntry)| ReviewEntryReport {
+                scope: scope.into(),
+                required: entry.required,
+                max_age_days: entry.max_age,
+            };
         Self {
             checkpoint: found.checkpoint,
             basis: BasisReport::new(&found.in_force.basis, found.is_edited),

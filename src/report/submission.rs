@@ -10,7 +10,7 @@ use super::{Report, Spell};
 use crate::evidence::blame::Blame;
 use crate::evidence::comparison::{Compared, Hunk, Piece, compare};
 use crate::evidence::submission::{FieldChange, Remark, Submitted, Texts};
-use crate::review::{EmergencyRetirement, StepKind, SubmissionEnd};
+use crate::policy::review::{EmergencyRetirement, StepKind, SubmissionEnd};
 use crate::values::model::hint::{Call, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;

@@ -5,14 +5,14 @@ use std::sync::OnceLock;
 
 use super::{Snapshot, Withheld};
 use crate::files::vault::config::Config;
-use crate::policy::{File, Sealings, TextInForce};
+use crate::policy::policy::{File, Sealings, TextInForce};
+use crate::policy::review::Track;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::History;
 use crate::record::chain::replay;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::record::Searched;
-use crate::review::Track;
 use crate::text::selector::{Atom, Expr, StatusFilter};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

@@ -45,7 +45,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::federation::Authorities;
 use crate::index::{At, Damaged};
-use crate::policy::LostRules;
+use crate::policy::policy::LostRules;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::replay;

@@ -4,10 +4,10 @@
 use super::{Served, Snapshot, Withheld};
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
+use crate::policy::review::Reviewed;
+use crate::policy::stewards::{self, Stewards};
 use crate::record::audit::Deciding;
 use crate::record::chain::history::{Entry, History};
-use crate::review::Reviewed;
-use crate::stewards::{self, Stewards};
 use crate::text::document::obsidian::Markup;
 use crate::text::document::review::ReviewFields;
 use crate::values::model::id::DocumentId;

@@ -11,6 +11,8 @@ use super::rules::Rules;
 use super::steps::Steps;
 use super::told::{Changed, Compared, Told};
 use crate::files::vault::Vault;
+use crate::policy::review;
+use crate::policy::stewards::Role;
 use crate::record::audit::{
     BindLines, Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, VersionRef,
     changes, missing,
@@ -19,8 +21,6 @@ use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::state::Bound;
-use crate::review;
-use crate::stewards::Role;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{ACCESS_DIR, AUDIT_DIR};

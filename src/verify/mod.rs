@@ -44,7 +44,7 @@ use crate::files::vault::files::FileError;
 use crate::files::vault::progress::Stage;
 use crate::files::vault::walk::{Folder, Survey};
 use crate::index::Index;
-use crate::policy::Moves;
+use crate::policy::policy::Moves;
 use crate::record::audit::{Logs, prunings};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::foreign::Foreign;

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Code, Finding};
+use crate::policy::review::StepKind;
 use crate::record::audit::{Change, Line, VersionRef};
 use crate::record::chain::history::History;
-use crate::review::StepKind;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;

@@ -3,7 +3,7 @@
 use contextnest::model::id::DocumentId;
 use contextnest::model::principal::Principal;
 use contextnest::model::tag::Tag;
-use contextnest::stewards;
+use contextnest::policy::stewards;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::json;

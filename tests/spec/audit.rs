@@ -6,8 +6,8 @@ use std::fs;
 use contextnest::model::digest::Digest;
 use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::model::principal::PrincipalKey;
+use contextnest::policy::review::StepKind;
 use contextnest::record::audit::{Cuts, Logs, Tail, TraceId, Verified};
-use contextnest::review::StepKind;
 use contextnest::verify::{
     Acknowledgers, Binding, BoundChains, Compared, NamedKind, Recorded, compare_changes,
 };

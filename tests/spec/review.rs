@@ -7,11 +7,11 @@ use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::record::chain::history::{Entry, EntryState, Forget, TextStorage};
-use contextnest::review::{
+use contextnest::policy::review::{
     FaultKind, MoveSource, Reviewed, Rules, StepKind, Track, Versions, is_act,
 };
-use contextnest::stewards;
+use contextnest::policy::stewards;
+use contextnest::record::chain::history::{Entry, EntryState, Forget, TextStorage};
 use contextnest::text::document::Document;
 use contextnest::text::document::edit::Edit;
 use contextnest::text::document::review::{Action, ReviewEdit, ReviewFields};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use contextnest::model::id::DocumentId;
 use contextnest::model::principal::PrincipalKey;
 use contextnest::model::tag::Tag;
-use contextnest::stewards::{Role, Scope, StewardsProblem, read};
+use contextnest::policy::stewards::{Role, Scope, StewardsProblem, read};
 use serde::Deserialize;
 
 use crate::vectors::load;

@@ -5,9 +5,9 @@ use crate::cli::session::Session;
 use crate::cli::{Acting, Answer, event};
 use crate::files::vault::Vault;
 use crate::govern::Mode;
+use crate::policy::stewards::Scope;
 use crate::report::event::{StewardAssigned, StewardRemoved};
 use crate::report::failure::Failure;
-use crate::stewards::Scope;
 use crate::workspace::stewards::{self, Assigning};
 
 /// At which scope.

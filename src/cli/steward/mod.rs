@@ -9,9 +9,9 @@ use super::Answer;
 use super::session::Session;
 use super::ui::shown;
 use crate::files::vault::Vault;
+use crate::policy::stewards::in_force::StewardsAt;
+use crate::policy::stewards::{Basis, Holder, Scope};
 use crate::report::failure::Failure;
-use crate::stewards::in_force::StewardsAt;
-use crate::stewards::{Basis, Holder, Scope};
 use crate::values::model::layout::STEWARDS;
 
 /// List and assign stewards, and explain who decides about a document

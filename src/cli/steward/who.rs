@@ -4,10 +4,10 @@ use crate::cli::Answer;
 use crate::cli::as_of::AsOf;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::policy::stewards::{PassedOver, Resolution, Why};
 use crate::report::failure::Failure;
 use crate::report::stewards::{Asked, WhoReport};
 use crate::resolve::{Need, Snapshot};
-use crate::stewards::{PassedOver, Resolution, Why};
 use crate::values::words::count;
 use crate::workspace::version::check_name;
 

@@ -14,7 +14,7 @@ use super::staged::{StagedPart, WantedEntries};
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::evidence::staged::StagedOf;
 use crate::files::vault::Vault;
-use crate::policy::Sealings;
+use crate::policy::policy::Sealings;
 use crate::record::audit::{HeadRef, Line, RawLine, Traced};
 use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;

@@ -6,7 +6,7 @@ use super::export::Unproved;
 use super::sealed::Needed;
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
-use crate::policy::Sealings;
+use crate::policy::policy::Sealings;
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::replay::{self, Histories};
 use crate::record::chain::walk::Walk;

@@ -6,7 +6,7 @@ use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, ev
 use super::ReviewError;
 use super::decide::check_text;
 use crate::files::vault::Vault;
-use crate::stewards::Role;
+use crate::policy::stewards::Role;
 use crate::text::document::edit::Edit;
 use crate::text::document::review::ReviewEdit;
 use crate::txn::Change;

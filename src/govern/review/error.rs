@@ -1,7 +1,7 @@
 //! Why a step of a review is refused.
 
-use crate::review::{Barred, Proposal, Unfit};
-use crate::stewards::Stuck;
+use crate::policy::review::{Barred, Proposal, Unfit};
+use crate::policy::stewards::Stuck;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 

@@ -48,8 +48,8 @@ use self::candidates::Maps;
 use super::artifact::Base;
 use super::transaction::Transaction;
 use super::{PublishError, Refusal};
-use crate::policy::{self, Judge, Moves};
-use crate::review::{Fault, Pending, Rules, Track};
+use crate::policy::policy::{self, Judge, Moves};
+use crate::policy::review::{Fault, Pending, Rules, Track};
 use crate::values::model::id::DocumentId;
 
 /// An artifact of a governed vault, with the reviews of its history.

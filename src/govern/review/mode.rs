@@ -7,7 +7,7 @@ use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, event};
 use super::ReviewError;
 use super::queue::whole_queue;
 use crate::files::vault::Vault;
-use crate::stewards::{self, Role, Scope, Stewards, Stuck};
+use crate::policy::stewards::{self, Role, Scope, Stewards, Stuck};
 use crate::text::document::utf8;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::governance::was_recorded;
 use crate::files::vault::Vault;
+use crate::policy::review::{StepKind, Track, fields_of};
 use crate::record::audit::changes::{self, Beside};
 use crate::record::audit::{Change, ChangeError, Event, Logs, Recorder, ReviewStep, VersionRef};
 use crate::record::chain::history::Entry;
@@ -13,7 +14,6 @@ use crate::record::chain::vouched;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::trust::{self, Head};
-use crate::review::{StepKind, Track, fields_of};
 use crate::text::document::review::{Action, ReviewState};
 use crate::txn::{self, Item, Step, hint, standing};
 use crate::values::model::id::DocumentId;

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::view::{Access, InForce, Judged, chains_of, judged};
 use crate::files::vault::Vault;
 use crate::index::staged::{Answering, KnownEntry, Sharing};
+use crate::policy::stewards::Role;
 use crate::record::audit::StagedStep;
 use crate::record::staging::{
     Act, ActKind, EntryRef, MOST_ACTS, Staged, StagedEntry, StagedName, StagingError, Unfinished,
     remove_payloads,
 };
 use crate::report::failure::{Code, Failure};
-use crate::stewards::Role;
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::STAGING_CHAINS;

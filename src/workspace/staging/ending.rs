@@ -7,13 +7,13 @@ use super::view::{InForce, Judged, chains_of, judged};
 use crate::files::vault::Vault;
 use crate::files::vault::outside;
 use crate::index::staged::{KnownEntry, Sharing};
+use crate::policy::stewards::Role;
 use crate::record::staging::{
     ActKind, FoundPayload, Staged, StagedEntry, StagedName, Unfinished, all_payloads, payload_path,
     read_payload, remove_payloads,
 };
 use crate::recover::CompletedAct;
 use crate::report::failure::{Code, Failure};
-use crate::stewards::Role;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::{LOCAL_DIR, RECOVERED, limit};
 use crate::values::model::timestamp::Timestamp;

@@ -9,7 +9,9 @@ use crate::govern::review::rules_in_force;
 use crate::index::staged::{
     Answering, KnownEntry, Sharing, Wanted, answering, principal_key, session_key,
 };
-use crate::policy::ActJudge;
+use crate::policy::policy::ActJudge;
+use crate::policy::review::{Rules, Unfit};
+use crate::policy::stewards::Role;
 use crate::record::audit::{Labels, Text, Traced};
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::{replay, vouched};
@@ -22,8 +24,6 @@ use crate::record::staging::{
 use crate::record::trust;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot};
-use crate::review::{Rules, Unfit};
-use crate::stewards::Role;
 use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;

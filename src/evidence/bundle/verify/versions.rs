@@ -9,12 +9,12 @@ use super::histories::Part;
 use super::log::Log;
 use super::reviews::{Chains, Review, Run, of_review};
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
+use crate::policy::review::Reviewed;
 use crate::record::chain::history::{Entry, EntryState, TextStorage};
 use crate::record::chain::replay::Replay;
 use crate::record::chain::vouched::self_described;
 use crate::record::checkpoint::state::Mark;
 use crate::record::staging::StagedName;
-use crate::review::Reviewed;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::approvals::{Approvals, Around};
 use super::in_force::InForce;
+use crate::policy::review::{Fault, FaultKind, MovedText, Rules, Track, fields_of};
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::replay::Histories;
 use crate::record::chain::walk::Walk;
 use crate::record::checkpoint::record::{Records, Removals, Seal};
-use crate::review::{Fault, FaultKind, MovedText, Rules, Track, fields_of};
 use crate::text::document::review::ReviewState;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};

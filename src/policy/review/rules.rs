@@ -2,7 +2,7 @@
 
 use crate::files::vault::config::{Config, FrontmatterMode};
 use crate::files::vault::federation::Authorities;
-use crate::stewards::{ReviewSettings, Role, Stewards};
+use crate::policy::stewards::{ReviewSettings, Role, Stewards};
 use crate::text::document::Document;
 use crate::text::document::obsidian::Markup;
 use crate::values::model::id::DocumentId;
@@ -158,7 +158,7 @@ impl Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stewards;
+    use crate::policy::stewards;
 
     #[test]
     fn tags_decide_roles_and_settings_wherever_one_of_them_is_for_a_tag() {

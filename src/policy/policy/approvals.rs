@@ -2,8 +2,8 @@
 //! (REV-17).
 
 use super::decided::Decided;
+use crate::policy::review::{Fault, FaultKind, Rules, StepKind, Track};
 use crate::record::chain::history::{Entry, EntryState};
-use crate::review::{Fault, FaultKind, Rules, StepKind, Track};
 use crate::text::document::review::{Action, ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::policy::review::{Fault, FaultKind, Track};
 use crate::record::chain::history::Entry;
-use crate::review::{Fault, FaultKind, Track};
 use crate::text::document::review::{ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};

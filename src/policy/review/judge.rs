@@ -4,8 +4,8 @@
 use super::author::Barred;
 use super::rules::{Rules, Unfit};
 use super::track::{Pending, StepKind, Track, decision, fields_of};
+use crate::policy::stewards::Role;
 use crate::record::chain::history::Entry;
-use crate::stewards::Role;
 use crate::text::document::edit::Edit;
 use crate::text::document::review::{Action, ReviewEdit, ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;

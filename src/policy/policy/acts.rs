@@ -6,12 +6,12 @@ use std::collections::HashMap;
 
 use super::in_force::{InForce, Mode};
 use crate::files::vault::files::Files;
+use crate::policy::stewards::Role;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::walk::Walk;
 use crate::record::chain::{replay, vouched};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::staging::{ActKind, JudgedAct, StagedEntry, Standing, VoidAct};
-use crate::stewards::Role;
 use crate::text::document::Document;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
