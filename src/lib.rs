@@ -52,6 +52,8 @@ pub mod files;
 #[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
+pub mod read;
+#[doc(hidden)]
 pub mod record;
 #[doc(hidden)]
 pub mod text;
@@ -61,15 +63,10 @@ pub use values::model;
 #[doc(hidden)]
 pub mod cli;
 mod convert;
-mod derived;
 #[doc(hidden)]
 pub mod evidence;
 #[doc(hidden)]
 pub mod govern;
-mod graph;
-mod index;
-#[doc(hidden)]
-pub mod live;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "mcp")]
@@ -77,12 +74,7 @@ mod mcp;
 pub use mcp::message::outcome as mcp_message;
 mod recover;
 pub mod report;
-#[doc(hidden)]
-pub mod resolve;
-mod search;
-mod source;
 mod starter;
-mod status;
 #[doc(hidden)]
 pub mod txn;
 #[doc(hidden)]

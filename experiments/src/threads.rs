@@ -10,9 +10,9 @@ use contextnest::files::vault::Vault;
 use contextnest::govern::{Author, Mode, PublishError, Request, Which, publish};
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::read::resolve::Snapshot;
 use contextnest::record::audit::Recorder;
 use contextnest::record::trust;
-use contextnest::resolve::Snapshot;
 use contextnest::txn::expect::Expect;
 
 /// There is one live file: a process that edits it publishes it, or lets it be.

@@ -5,7 +5,7 @@ use super::session::Session;
 use super::{Acting, Answer, editor, event};
 use crate::files::vault::Vault;
 use crate::govern::{self, Author, NewDocument, Request, Upon, Which};
-use crate::live;
+use crate::read::live;
 use crate::report::draft::DraftReport;
 use crate::report::event::Added;
 use crate::report::failure::{Code, Failure};

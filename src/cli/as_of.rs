@@ -2,8 +2,8 @@
 
 use super::session::Session;
 use crate::files::vault::Vault;
+use crate::read::resolve::CheckpointSource;
 use crate::report::failure::Failure;
-use crate::resolve::CheckpointSource;
 use crate::values::model::number::CheckpointNumber;
 use crate::workspace::moment::Moment;
 

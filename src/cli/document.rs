@@ -2,9 +2,9 @@
 
 use super::session::Session;
 use super::ui::shown;
+use crate::read::resolve::Withheld;
+use crate::read::resolve::portion::Portion;
 use crate::report::failure::Failure;
-use crate::resolve::Withheld;
-use crate::resolve::portion::Portion;
 
 /// A row for each document, with the sections that an answer narrows it to.
 pub(super) fn rows(portions: &[Portion<'_>]) -> Vec<Vec<String>> {

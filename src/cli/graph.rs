@@ -4,11 +4,11 @@ use super::Answer;
 use super::as_of::AsOf;
 use super::session::Session;
 use super::ui::shown;
-use crate::graph::rank::hubs;
-use crate::graph::{self, Edge};
+use crate::read::graph::rank::hubs;
+use crate::read::graph::{self, Edge};
+use crate::read::resolve::{Listing, Need, Snapshot, listing};
 use crate::report::failure::Failure;
 use crate::report::graph::{GraphReport, HubsReport};
-use crate::resolve::{Listing, Need, Snapshot, listing};
 
 /// Print the graph of references between published documents
 ///

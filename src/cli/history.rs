@@ -5,9 +5,9 @@ use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::{shown, table};
 use crate::files::vault::Vault;
+use crate::read::resolve::Snapshot;
 use crate::report::failure::Failure;
 use crate::report::history::{LatestReport, VersionReport};
-use crate::resolve::Snapshot;
 use crate::workspace::call::history;
 
 /// List the versions of a document, each verified, or the latest of all

@@ -4,7 +4,7 @@ use super::expect::ExpectHead;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Locking};
-use crate::derived::{self, Derived, Outcome, Which};
+use crate::read::derived::{self, Derived, Outcome, Which};
 use crate::report::failure::Failure;
 use crate::report::vault::IndexReport;
 use crate::workspace::create;

@@ -6,10 +6,10 @@ use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::{Ui, shown, table};
 use super::{Answer, document};
+use crate::read::resolve::{Snapshot, Withheld};
+use crate::read::search::Snippet;
 use crate::report::failure::Failure;
 use crate::report::resolve::ListRows;
-use crate::resolve::{Snapshot, Withheld};
-use crate::search::Snippet;
 use crate::workspace::call::Places;
 use crate::workspace::call::list::{self, Listing};
 

@@ -8,10 +8,10 @@ use super::session::Session;
 use super::trace::{LogPlace, labelled, naming, note_pruned, of_writer, trace_id, warn_of};
 use super::ui::shown;
 use crate::files::vault::Vault;
+use crate::read::resolve::{CheckpointSource, Need};
 use crate::record::audit::{FaultKind, Line};
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{ReplayOutputReport, ReplayedRow};
-use crate::resolve::{CheckpointSource, Need};
 use crate::values::words::count;
 use crate::workspace::call::replay::{Made, Replayed, lines};
 

@@ -3,9 +3,9 @@
 use super::session::Session;
 use super::ui::{Ui, shown};
 use super::{Answer, document};
+use crate::read::search::{self, Hit, Query, Reason, Snippet};
 use crate::report::failure::Failure;
 use crate::report::search::CLASS;
-use crate::search::{self, Hit, Query, Reason, Snippet};
 use crate::values::words::count;
 use crate::workspace::call::search::{self as search_call, Found, Hits};
 

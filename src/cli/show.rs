@@ -2,10 +2,10 @@
 
 use super::Answer;
 use super::session::Session;
+use crate::read::resolve::{Snapshot, seals};
 use crate::record::audit::Traced;
 use crate::report::failure::Failure;
 use crate::report::history::ShowReport;
-use crate::resolve::{Snapshot, seals};
 use crate::text::uri::Class;
 use crate::workspace::version::{number, recorded, text_of};
 

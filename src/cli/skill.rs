@@ -3,7 +3,7 @@
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
-use crate::derived::skill::{Change, Taught};
+use crate::read::derived::skill::{Change, Taught};
 use crate::report::failure::{Code, Failure};
 use crate::report::skill::SkillReport;
 use crate::workspace::call::map;

@@ -12,13 +12,15 @@ use crate::govern::PublishError;
 use crate::govern::review::awaiting::Awaiting;
 use crate::govern::review::due::Due;
 use crate::policy::stewards::Scope;
+use crate::read::resolve::Snapshot;
+use crate::read::status::seen::Seen;
+use crate::read::status::{
+    DocumentState, GovernanceState, Row, Status as Compared, left_out, status,
+};
 use crate::record::checkpoint::fault::LogError;
 use crate::report::failure::Failure;
 use crate::report::review::QueuedReport;
 use crate::report::vault::StatusReport;
-use crate::resolve::Snapshot;
-use crate::status::seen::Seen;
-use crate::status::{DocumentState, GovernanceState, Row, Status as Compared, left_out, status};
 use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::staged::{StagedTexts, staged_uri};
 use crate::files::vault::Vault;
+use crate::read::resolve::ranges::Ranges;
+use crate::read::resolve::{CheckpointSource, Served, Snapshot};
 use crate::record::audit::{Event, Line, Part, Text};
-use crate::resolve::ranges::Ranges;
-use crate::resolve::{CheckpointSource, Served, Snapshot};
 use crate::text::pack;
 use crate::text::uri::{Target, Uri};
 use crate::values::model::digest::Digest;

@@ -4,10 +4,10 @@
 
 use super::in_force::InForce;
 use super::{Author, review};
-use crate::derived;
 use crate::files::vault::Vault;
-use crate::index;
 use crate::policy::policy::Sealings;
+use crate::read::derived;
+use crate::read::index;
 use crate::record::audit::changes;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::event::Checkpoint;

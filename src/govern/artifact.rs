@@ -9,7 +9,7 @@ use crate::files::vault::files::FileError;
 use crate::files::vault::history::NOT_SPARSE;
 use crate::files::vault::left_out::Reason;
 use crate::files::vault::replace::Fingerprint;
-use crate::live;
+use crate::read::live;
 use crate::record::chain::diff;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::form::{self, Form, Sizes};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::transaction::Transaction;
 use super::{Outcome, Refusal};
-use crate::graph::order;
-use crate::live;
+use crate::read::graph::order;
+use crate::read::live;
 use crate::record::checkpoint::sealed::sealed_text;
 use crate::text::document::dependent::Dependent;
 use crate::text::document::frontmatter::NodeType;

@@ -7,8 +7,8 @@ use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, check_pla
 use crate::files::vault::Vault;
 use crate::files::vault::replace::Fingerprint;
 use crate::files::vault::write::Written;
-use crate::live;
 use crate::policy::stewards::Role;
+use crate::read::live;
 use crate::text::document::edit::EditError;
 use crate::text::document::live_form::LiveForm;
 use crate::text::document::text::normalise;

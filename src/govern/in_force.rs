@@ -9,9 +9,9 @@ use crate::files::vault::review::Reads;
 use crate::policy::policy::{self, File, Mode};
 use crate::policy::review::Rules;
 use crate::policy::stewards;
+use crate::read::resolve::Snapshot;
 use crate::record::audit::{Line, Recorder};
 use crate::record::checkpoint::chronicle::Chronicle;
-use crate::resolve::Snapshot;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 

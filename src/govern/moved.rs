@@ -12,8 +12,8 @@ use super::{
 use crate::files::vault::Vault;
 use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::files::vault::replace::Fingerprint;
-use crate::live;
-use crate::live::inbound::{Becomes, FixedLinks, Leaving};
+use crate::read::live;
+use crate::read::live::inbound::{Becomes, FixedLinks, Leaving};
 use crate::record::chain::replay;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::state::Mark;

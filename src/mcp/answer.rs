@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::offer::Profile;
 use super::{paths, spelling};
+use crate::read::resolve::tokens::Tokenizer;
 use crate::report::failure::{Code, Failure};
 use crate::report::{Report, harmless, to_json_compact};
-use crate::resolve::tokens::Tokenizer;
 use crate::values::model::visible::shown;
 use crate::values::words::{beginning, count};
 use crate::workspace::Options;

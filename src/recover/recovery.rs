@@ -4,11 +4,11 @@
 use std::{io, mem};
 
 use super::lost::{Lost, lost};
-use crate::derived::{self, Followed};
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::files::vault::lock::LockError;
 use crate::govern::review;
+use crate::read::derived::{self, Followed};
 use crate::record::audit::{VersionRef, changes};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::fault::LogError;

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::Report;
 use super::document::SectionReport;
 use crate::evidence::blame::Blame;
-use crate::resolve::Served;
-use crate::resolve::seals::Seals;
+use crate::read::resolve::Served;
+use crate::read::resolve::seals::Seals;
 use crate::text::document::sections::Section;
 use crate::values::model::number::{CheckpointNumber, Version};
 

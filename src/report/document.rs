@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::Report;
 use super::source::CallReport;
+use crate::read::resolve::context::Context;
+use crate::read::resolve::portion::Portion;
+use crate::read::resolve::{Served, Withheld};
+use crate::read::search::Snippet;
 use crate::record::audit::{Deciding, Traced};
-use crate::resolve::context::Context;
-use crate::resolve::portion::Portion;
-use crate::resolve::{Served, Withheld};
-use crate::search::Snippet;
 use crate::text::document::sections::Section;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::tag::Tag;

@@ -9,7 +9,7 @@ use super::{Report, Spell};
 use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::left_out::LeftOut;
 use crate::govern::{Outcome, Recased, Unapprovable};
-use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
+use crate::read::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::txn::{Change, Item, Step, StepFailure};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;

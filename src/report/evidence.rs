@@ -8,8 +8,8 @@ use crate::evidence::bundle::export::{ExportError, Exported};
 use crate::evidence::bundle::manifest::Gap;
 use crate::evidence::bundle::verify::{BundleFault, Item, Kind, Verdict, Verified};
 use crate::evidence::publications::{Emergency, Publication};
+use crate::read::resolve::provenance::written;
 use crate::record::audit::HeadRef;
-use crate::resolve::provenance::written;
 
 /// The answer of `evidence export`.
 #[derive(Debug, Serialize)]

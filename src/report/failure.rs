@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::problem::FileProblems;
 use super::{Report, Spell};
 use crate::govern::Refusal;
-use crate::live::gathered::REPEATED;
+use crate::read::live::gathered::REPEATED;
 use crate::values::codes::codes;
 use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;

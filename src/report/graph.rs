@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::WithheldReport;
-use crate::graph::memory::Memory;
-use crate::graph::rank::Hub;
-use crate::graph::walk::Neighbor;
-use crate::graph::{self, Catalog as _, Edge};
-use crate::resolve::{Around, Listed, Listing, Withheld};
+use crate::read::graph::memory::Memory;
+use crate::read::graph::rank::Hub;
+use crate::read::graph::walk::Neighbor;
+use crate::read::graph::{self, Catalog as _, Edge};
+use crate::read::resolve::{Around, Listed, Listing, Withheld};
 use crate::text::document::links::{LinkTarget, is_site_folder, site_targets};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;

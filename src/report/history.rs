@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::Report;
 use crate::files::vault::files::Files;
 use crate::policy::review::{self, Reviewed, StepKind, Track};
+use crate::read::resolve::seals::Seals;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, EntryState, History, TextStorage};
 use crate::record::chain::walk::Walk;
 use crate::record::checkpoint::chronicle::Chronicle;
-use crate::resolve::seals::Seals;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 

@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::Report;
 use super::document::WithheldReport;
 use super::pack::PackReport;
+use crate::read::resolve::overview::{Counts, Overview};
+use crate::read::resolve::packs::{Packs, SealedPack};
+use crate::read::resolve::{Served, Snapshot};
 use crate::record::audit::Traced;
 use crate::record::checkpoint::fault::LogError;
-use crate::resolve::overview::{Counts, Overview};
-use crate::resolve::packs::{Packs, SealedPack};
-use crate::resolve::{Served, Snapshot};
 use crate::values::model::number::CheckpointNumber;
 
 /// The answer of `context`: the instructions for agents and a map of what is published.

@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
+use crate::read::resolve::packs::{Packs, SealedPack, Unusable};
+use crate::read::resolve::plan::PlanFault;
+use crate::read::resolve::{QueryPlan, Resolution, Snapshot};
 use crate::record::checkpoint::fault::LogError;
-use crate::resolve::packs::{Packs, SealedPack, Unusable};
-use crate::resolve::plan::PlanFault;
-use crate::resolve::{QueryPlan, Resolution, Snapshot};
 use crate::text::document::frontmatter::NodeType;
 use crate::text::pack::Placed;
 use crate::text::uri::{Class, Uri};

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::{Report, Spell};
 use crate::govern::Refusal;
-use crate::live::gathered::Gathered;
-use crate::live::gathered::{Group, GroupKey, pattern};
-use crate::live::packs::PackFile;
+use crate::read::live::gathered::Gathered;
+use crate::read::live::gathered::{Group, GroupKey, pattern};
+use crate::read::live::packs::PackFile;
 use crate::text::document::validate::{Problem, Severity};
 use crate::text::pack::PackProblem;
 

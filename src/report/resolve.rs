@@ -9,11 +9,11 @@ use serde::{Serialize, Serializer};
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
 use super::staging::{StagedLeftOutReport, StagedReport};
+use crate::read::resolve::context::{Context, LeftOut, Reason};
+use crate::read::resolve::portion::Portion;
+use crate::read::resolve::{Cost, Explained, Page, QueryPlan, Resolution, Withheld};
+use crate::read::search::Snippet;
 use crate::record::audit::Traced;
-use crate::resolve::context::{Context, LeftOut, Reason};
-use crate::resolve::portion::Portion;
-use crate::resolve::{Cost, Explained, Page, QueryPlan, Resolution, Withheld};
-use crate::search::Snippet;
 use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The answer of `resolve`.

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::WithheldReport;
+use crate::read::search::{Answer, Hit, Reason, Snippet};
 use crate::record::audit::{Deciding, Traced};
-use crate::search::{Answer, Hit, Reason, Snippet};
 use crate::text::uri::Class;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::tag::Tag;

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Report;
-use crate::derived::skill::{Change, Taught};
+use crate::read::derived::skill::{Change, Taught};
 
 /// The answer of `skill install`.
 #[derive(Debug, Serialize)]

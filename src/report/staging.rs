@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::Report;
 use super::event::EventReport;
+use crate::read::resolve::portion::staged_block;
 use crate::record::audit::Labels;
 use crate::record::staging::{StagedEntry, payload_text};
-use crate::resolve::portion::staged_block;
 
 /// A staged entry.
 #[derive(Debug, Serialize)]

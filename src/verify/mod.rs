@@ -38,13 +38,13 @@ pub(crate) use spaces::{FORMATTER, KINDS, solid};
 pub use steps::{NamedKind, Steps};
 pub use told::Compared;
 
-use crate::derived;
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::files::vault::progress::Stage;
 use crate::files::vault::walk::{Folder, Survey};
-use crate::index::Index;
 use crate::policy::policy::Moves;
+use crate::read::derived;
+use crate::read::index::Index;
 use crate::record::audit::{Logs, prunings};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::foreign::Foreign;

@@ -3,9 +3,9 @@
 
 use super::Workspace;
 use super::recording::{Printed, Recording};
+use crate::read::resolve::Resolution;
 use crate::record::audit::{Labels, Text, Traced};
 use crate::report::failure::Failure;
-use crate::resolve::Resolution;
 
 /// The documents that a selector selects, which no caller has seen yet.
 #[must_use]

@@ -9,12 +9,14 @@ use super::version;
 use super::{Workspace, unknown};
 use crate::files::vault::Vault;
 use crate::files::vault::federation::Authorities;
-use crate::live;
+use crate::read::live;
+use crate::read::resolve::context::Question;
+use crate::read::resolve::instructions::Instructions;
+use crate::read::resolve::{
+    CheckpointSource, Need, QueryPlan, Resolution, Snapshot, matching_drafts,
+};
 use crate::record::checkpoint::fault::LogError;
 use crate::report::failure::{Code, Failure};
-use crate::resolve::context::Question;
-use crate::resolve::instructions::Instructions;
-use crate::resolve::{CheckpointSource, Need, QueryPlan, Resolution, Snapshot, matching_drafts};
 use crate::text::document::links::last_segment;
 use crate::text::selector::{self, Atom, ErrorKind, Expr, Node, Selector, StatusFilter, Term};
 use crate::text::uri::{Target, Uri};

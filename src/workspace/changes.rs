@@ -7,7 +7,7 @@ use crate::files::vault::config::Config;
 use crate::files::vault::lock::LockError;
 use crate::govern::review::{self, Lost, rules_in_force};
 use crate::govern::{self, Mode, Outcome, PublishError};
-use crate::live;
+use crate::read::live;
 use crate::record::audit::changes::GivenUp;
 use crate::record::audit::missing::Missing;
 use crate::record::audit::{Change, ChangeError, HeadRef, VersionRef, changes};

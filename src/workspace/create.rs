@@ -3,7 +3,7 @@
 use super::Workspace;
 use crate::files::vault::Vault;
 use crate::govern::review;
-use crate::live;
+use crate::read::live;
 use crate::record::trust;
 use crate::report::failure::{Code, Failure};
 use crate::text::pack::{self, Pack};

@@ -1,10 +1,10 @@
 //! The id that a document had before it was moved, and the files that moves left behind.
 
 use crate::files::vault::Vault;
+use crate::read::status::{DocumentState, Status};
 use crate::record::chain::history::History;
 use crate::record::chain::{replay, vouched};
 use crate::record::checkpoint::chronicle::Chronicle;
-use crate::status::{DocumentState, Status};
 use crate::text::document::Document;
 use crate::text::document::review::origin;
 use crate::values::model::id::DocumentId;

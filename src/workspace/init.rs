@@ -9,7 +9,7 @@ use crate::files::vault::files::Files;
 use crate::files::vault::left_out::LeftOut;
 use crate::files::vault::write::Written;
 use crate::files::vault::{Vault, is_vault as has_marks, lock};
-use crate::live::{self, LiveFile};
+use crate::read::live::{self, LiveFile};
 use crate::record::audit::changes;
 use crate::record::staging;
 use crate::record::trust::{self, Head};

@@ -2,7 +2,7 @@
 //! `index.md` and `log.md`, which programs write that know nothing of a frontmatter there.
 
 use crate::files::vault::Vault;
-use crate::live::{self, LiveFile};
+use crate::read::live::{self, LiveFile};
 use crate::text::document::Document;
 use crate::values::model::layout::{self, limit};
 

@@ -67,10 +67,10 @@ use recording::Recording;
 
 use crate::files::vault::disk::Disk;
 use crate::files::vault::outside;
-use crate::report::failure::{Code, Failure};
-use crate::resolve::CheckpointSource;
+use crate::read::resolve::CheckpointSource;
 #[doc(inline)]
-pub use crate::resolve::{Resolution, Served, Withheld};
+pub use crate::read::resolve::{Resolution, Served, Withheld};
+use crate::report::failure::{Code, Failure};
 use crate::values::model::number::CheckpointNumber;
 
 /// Everything outside the process that an operation may depend on.

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use super::Workspace;
 use crate::files::vault::Vault;
+use crate::read::resolve::CheckpointSource;
 use crate::report::failure::{Code, Failure};
-use crate::resolve::CheckpointSource;
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;

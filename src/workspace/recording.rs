@@ -15,6 +15,7 @@ use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
 use crate::files::vault::outside::{self, StateFolder};
 use crate::files::vault::reader::Reader;
+use crate::read::resolve::CheckpointSource;
 use crate::record::audit::{
     self, Access, AppendError, Arguments, Elsewhere, Event, HeadRef, Heads, LabelError, Labels,
     Listing, Logs, Output, Place, Query, Recorder, Refused, Request, Text, TraceId, TraceParent,
@@ -23,7 +24,6 @@ use crate::record::audit::{
 use crate::record::journal;
 use crate::record::trust;
 use crate::report::failure::{Code, Failure};
-use crate::resolve::CheckpointSource;
 use crate::text::uri::Class;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout;

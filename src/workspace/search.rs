@@ -5,12 +5,12 @@ use std::path::Path;
 use super::Workspace;
 use crate::files::program::configured;
 use crate::files::vault::Vault;
+use crate::read::resolve::plan::Searched;
+use crate::read::resolve::{CheckpointSource, Snapshot};
+use crate::read::search::builtin::Builtin;
+use crate::read::search::command::Command;
+use crate::read::search::{self, Answer, Backend, Query};
 use crate::report::failure::{Code, Failure};
-use crate::resolve::plan::Searched;
-use crate::resolve::{CheckpointSource, Snapshot};
-use crate::search::builtin::Builtin;
-use crate::search::command::Command;
-use crate::search::{self, Answer, Backend, Query};
 
 /// Told how many documents an index is about to read, where that takes long.
 pub(crate) type OnSlow<'s> = &'s dyn Fn(usize);

@@ -5,13 +5,13 @@ use std::path::{Component, Path, PathBuf};
 use super::Workspace;
 use super::call::Call;
 use super::call::map::Mapped;
-use crate::derived::skill::{self, About, Change, PackLine, Taught};
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
+use crate::read::derived::skill::{self, About, Change, PackLine, Taught};
+use crate::read::resolve::portion::Portion;
 use crate::record::audit::Traced;
 use crate::report::failure::{Code, Failure};
-use crate::resolve::portion::Portion;
 
 /// The project that agents work in.
 pub(crate) struct Project {

@@ -12,20 +12,20 @@ use super::validate::Head;
 use crate::files::program::{Fetcher, configured};
 use crate::files::vault::Vault;
 use crate::files::vault::staging::Staging;
-use crate::index::staged::KnownEntry;
-use crate::live::images::ImageFolders;
-use crate::live::linked::Surroundings;
-use crate::live::{self, LiveFile};
+use crate::read::index::staged::KnownEntry;
+use crate::read::live::images::ImageFolders;
+use crate::read::live::linked::Surroundings;
+use crate::read::live::{self, LiveFile};
+use crate::read::resolve::{CheckpointSource, Resolution, Served, Snapshot, Withheld};
+use crate::read::source::fetch::NotFetchable;
+use crate::read::source::{
+    self, Claim, ClaimError, Freshness, ReceiveError, Received, RecordedResult, SourceCall,
+};
 use crate::record::audit::{Event, Filter, Hydration, Labels, Line, TraceId, Traced};
 use crate::record::staging::{self, ActKind, Hydrated, StagedEntry, StagingError};
 use crate::report::Spell;
 use crate::report::failure::{Code, Failure};
 use crate::report::source::SourceCheckReport;
-use crate::resolve::{CheckpointSource, Resolution, Served, Snapshot, Withheld};
-use crate::source::fetch::NotFetchable;
-use crate::source::{
-    self, Claim, ClaimError, Freshness, ReceiveError, Received, RecordedResult, SourceCall,
-};
 use crate::text::document::frontmatter::NodeType;
 use crate::text::document::validate::Problem;
 use crate::values::model::digest::Digest;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::read::resolve::{Known, Resolution, Snapshot};
 use crate::report::failure::Failure;
-use crate::resolve::{Known, Resolution, Snapshot};
 use crate::text::document::frontmatter::NodeType;
 use crate::text::document::obsidian::TagSet;
 use crate::text::selector::{Atom, Expr, Term};

@@ -1,9 +1,9 @@
 //! Packs: selected as sealed, listed, shown, made and checked.
 
 use contextnest::files::vault::Vault;
+use contextnest::read::resolve::plan::{Cut, Found, Searched};
+use contextnest::read::resolve::{QueryPlan, Snapshot};
 use contextnest::record::checkpoint::log::Log;
-use contextnest::resolve::plan::{Cut, Found, Searched};
-use contextnest::resolve::{QueryPlan, Snapshot};
 use contextnest::text::selector::parse;
 use insta::assert_snapshot;
 

@@ -5,9 +5,9 @@ use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::trace::Period;
 use crate::evidence::publications::publications;
+use crate::read::resolve::Snapshot;
 use crate::report::evidence::{PublicationRow, PublicationsReport};
 use crate::report::failure::Failure;
-use crate::resolve::Snapshot;
 use crate::values::words::count;
 
 /// List every publication and retirement of a period

@@ -4,7 +4,7 @@ use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
-use crate::live::packs;
+use crate::read::live::packs;
 use crate::report::failure::Failure;
 use crate::report::problem::{PackCheckReport, PackProblemReport};
 use crate::values::words::count;

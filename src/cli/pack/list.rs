@@ -5,9 +5,9 @@ use crate::cli::as_of::AsOf;
 use crate::cli::limit::{self, Limit};
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::read::resolve::packs::Unusable;
 use crate::report::failure::Failure;
 use crate::report::pack::{PackReport, PacksReport};
-use crate::resolve::packs::Unusable;
 use crate::values::words::count;
 use crate::workspace::call::packs;
 

@@ -5,12 +5,12 @@ use crate::cli::limit::{self, Limit};
 use crate::cli::session::Session;
 use crate::cli::stage::warn_of_damage;
 use crate::cli::ui::shown;
+use crate::read::resolve::{Need, Snapshot};
 use crate::record::audit::{Part, Text, Traced};
 use crate::record::staging::StagedEntry;
 use crate::report::failure::Failure;
 use crate::report::source::{PromotedFromReport, SourceDiffReport};
 use crate::report::staging::difference_block;
-use crate::resolve::{Need, Snapshot};
 use crate::workspace::source::no_source;
 use crate::workspace::staging::{Difference, PromotedFrom, recorded};
 

@@ -2,13 +2,13 @@
 
 use crate::cli::Answer;
 use crate::cli::session::Session;
+use crate::read::resolve::{Need, Snapshot};
+use crate::read::source::Freshness;
+use crate::read::source::fresh::Stale;
 use crate::record::staging::{ActKind, StagedEntry, payload_text};
 use crate::report::failure::{Code, Failure};
 use crate::report::source::SourceFreshReport;
 use crate::report::staging::{block, hex};
-use crate::resolve::{Need, Snapshot};
-use crate::source::Freshness;
-use crate::source::fresh::Stale;
 use crate::workspace::source::{StagedResult, call_of};
 use crate::workspace::version::published;
 

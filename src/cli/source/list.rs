@@ -5,10 +5,10 @@ use crate::cli::as_of::AsOf;
 use crate::cli::limit::{self, Limit};
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::read::resolve::Served;
+use crate::read::source::SourceCall;
 use crate::report::failure::Failure;
 use crate::report::source::SourcesReport;
-use crate::resolve::Served;
-use crate::source::SourceCall;
 use crate::workspace::ask::Asked;
 use crate::workspace::source::ALL;
 

@@ -12,8 +12,8 @@ mod show;
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
+use crate::read::source::SourceCall;
 use crate::report::failure::Failure;
-use crate::source::SourceCall;
 
 /// List, show, order and check sources; record what they gave
 ///

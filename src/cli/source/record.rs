@@ -3,10 +3,10 @@
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::read::source::claim::{MAX_DURATION_MS, media_type, tool};
+use crate::read::source::{Claim, Received, SourceCall};
 use crate::record::audit::{Cached, Hydration};
 use crate::report::failure::Failure;
-use crate::source::claim::{MAX_DURATION_MS, media_type, tool};
-use crate::source::{Claim, Received, SourceCall};
 use crate::values::model::stage::StagePolicy;
 use crate::workspace::argument::traces;
 use crate::workspace::source::{Recorded, call_of};

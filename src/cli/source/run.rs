@@ -3,11 +3,11 @@
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::read::resolve::{Need, Snapshot};
+use crate::read::source::{Claim, Received};
 use crate::record::audit::{Cached, TraceId};
 use crate::report::failure::{Code, Failure};
 use crate::report::source::{SourceRecordReport, SourceRunReport};
-use crate::resolve::{Need, Snapshot};
-use crate::source::{Claim, Received};
 use crate::workspace::source::call_of;
 use crate::workspace::version::published;
 
@@ -28,7 +28,7 @@ pub(super) struct Run {
     /// Id or file of a published source
     id: String,
     /// Record what the result is, as in `application/json`
-    #[arg(long, value_name = "TYPE", value_parser = crate::source::claim::media_type)]
+    #[arg(long, value_name = "TYPE", value_parser = crate::read::source::claim::media_type)]
     media_type: Option<String>,
 }
 

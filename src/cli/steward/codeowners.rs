@@ -11,10 +11,10 @@ use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer, event};
 use crate::govern::Mode;
 use crate::policy::stewards::codeowners::{self, Imported};
+use crate::read::resolve::Need;
 use crate::report::event::EventReport;
 use crate::report::failure::{Code, Failure};
 use crate::report::stewards::{ExportReport, ImportReport};
-use crate::resolve::Need;
 use crate::values::model::layout::limit;
 use crate::values::model::principal::Principal;
 

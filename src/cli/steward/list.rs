@@ -4,9 +4,9 @@ use crate::cli::Answer;
 use crate::cli::as_of::AsOf;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::read::resolve::Need;
 use crate::report::failure::Failure;
 use crate::report::stewards::{AssignmentReport, ReviewEntryReport, ScopeReport, StewardsReport};
-use crate::resolve::Need;
 use crate::values::words::count;
 
 /// List the published assignments, groups and review settings

@@ -5,9 +5,9 @@ use crate::cli::as_of::AsOf;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::policy::stewards::{PassedOver, Resolution, Why};
+use crate::read::resolve::{Need, Snapshot};
 use crate::report::failure::Failure;
 use crate::report::stewards::{Asked, WhoReport};
-use crate::resolve::{Need, Snapshot};
 use crate::values::words::count;
 use crate::workspace::version::check_name;
 

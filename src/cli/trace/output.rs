@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
+use crate::read::resolve::Need;
 use crate::record::audit::{self, Event, Line, Logs, Produced};
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{BeforeReport, OutputReport};
-use crate::resolve::Need;
 use crate::values::words::count;
 use crate::workspace::recording::of_log;
 

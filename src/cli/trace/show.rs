@@ -9,12 +9,12 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::evidence::replay::finding;
 use crate::files::vault::Vault;
+use crate::read::resolve::Need;
 use crate::record::audit::{
     Cached, Change, Cut, Event, Fault, HeadRef, Line, Logs, LostLines, Text,
 };
 use crate::report::failure::Failure;
 use crate::report::trace::{TraceReport, UnapprovedText, log_of};
-use crate::resolve::Need;
 use crate::workspace::recording::of_log;
 
 pub(super) fn show(

@@ -15,12 +15,12 @@ use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::evidence::staged::StagedOf;
 use crate::files::vault::Vault;
 use crate::policy::policy::Sealings;
+use crate::read::resolve::Snapshot;
 use crate::record::audit::{HeadRef, Line, RawLine, Traced};
 use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::record::Searched;
 use crate::record::checkpoint::state::Mark;
-use crate::resolve::Snapshot;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 

@@ -7,11 +7,11 @@ use super::sealed::Needed;
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
 use crate::policy::policy::Sealings;
+use crate::read::resolve::Snapshot;
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::replay::{self, Histories};
 use crate::record::chain::walk::Walk;
 use crate::record::checkpoint::record::Record;
-use crate::resolve::Snapshot;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
+use crate::read::resolve::Served;
 use crate::record::audit::{Part, Text};
-use crate::resolve::Served;
 use crate::text::pack;
 use crate::values::model::digest::Digest;
 

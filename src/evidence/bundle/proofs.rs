@@ -6,9 +6,9 @@ use super::manifest::{Scope, TextRef, VersionRef};
 use super::pieces::pieces;
 use crate::evidence::replay::id_of;
 use crate::files::vault::Vault;
+use crate::read::resolve::{Served, Snapshot};
 use crate::record::audit::{Event, RawLine, Text};
 use crate::record::checkpoint::chronicle::Chronicle;
-use crate::resolve::{Served, Snapshot};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 

@@ -8,8 +8,8 @@ use super::super::{PublishError, Refusal};
 use super::ReviewError;
 use super::queue::is_readable;
 use crate::files::vault::Vault;
+use crate::read::resolve::readers::Readers;
 use crate::record::checkpoint::chronicle::Chronicle;
-use crate::resolve::readers::Readers;
 use crate::values::model::id::DocumentId;
 
 /// Tells whether the principal may read an artifact, and so its name. Nothing may be read if that is not

@@ -9,8 +9,8 @@ use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, ch
 use super::ReviewError;
 use super::admissible::Checks;
 use crate::files::vault::Vault;
-use crate::live;
 use crate::policy::stewards::Role;
+use crate::read::live;
 use crate::record::chain::replay;
 use crate::text::document::edit::Edit;
 use crate::text::document::live_form::LiveForm;

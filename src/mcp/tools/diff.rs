@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, Outputs, Question, limit};
+use crate::read::resolve::Snapshot;
 use crate::report::failure::Failure;
-use crate::resolve::Snapshot;
 use crate::workspace::call::Call;
 
 #[derive(Debug, Deserialize, JsonSchema)]

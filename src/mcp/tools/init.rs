@@ -5,10 +5,10 @@ use serde::Deserialize;
 
 use super::{Answer, At, Outputs, Question, limit, places};
 use crate::mcp::answer::WITHHELD;
+use crate::read::resolve::portion::Portion;
+use crate::read::resolve::tokens::Tokenizer;
 use crate::report::failure::Failure;
 use crate::report::map::Extent;
-use crate::resolve::portion::Portion;
-use crate::resolve::tokens::Tokenizer;
 use crate::workspace::call::{Call, Note, map};
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -48,8 +48,8 @@ use super::consent::Asking;
 use super::offer::Profile;
 use crate::files::vault::Vault;
 use crate::files::vault::progress::Stage;
+use crate::read::resolve::{CheckpointSource, Need};
 use crate::report::failure::{Code, Failure};
-use crate::resolve::{CheckpointSource, Need};
 use crate::workspace::call::Call;
 use crate::workspace::moment::Moment;
 

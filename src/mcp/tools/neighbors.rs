@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::page::{Found, Start, Tag};
 use super::{Answer, At, Outputs, Question, fitting, limit, places};
-use crate::graph::walk;
+use crate::read::graph::walk;
 use crate::report::Paged;
 use crate::report::failure::Failure;
 use crate::text::document::links::LinkKind;

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, Outputs, Question, limit};
+use crate::read::resolve::Need;
 use crate::record::audit::{Fault, FaultKind, Filter, Line, missing};
 use crate::report::failure::{Code, Failure};
-use crate::resolve::Need;
 use crate::values::model::principal::PrincipalKey;
 use crate::workspace::call::replay::{Made, Replayed, lines};
 use crate::workspace::call::{Call, Note};

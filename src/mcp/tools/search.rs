@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::page::{Found, Start, Tag};
 use super::{Answer, Outputs, Question, fitting, limit, places};
+use crate::read::search::{MAX_HITS, Query};
 use crate::report::Paged;
 use crate::report::failure::{Code, Failure};
-use crate::search::{MAX_HITS, Query};
 use crate::workspace::call::Call;
 use crate::workspace::call::search::{self, Hits};
 

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, Effect, Outputs, Profile, Question};
+use crate::read::source::claim::{MAX_DURATION_MS, media_type, tool};
+use crate::read::source::{Claim, Received};
 use crate::record::audit::Cached;
 use crate::report::failure::{Code, Failure};
-use crate::source::claim::{MAX_DURATION_MS, media_type, tool};
-use crate::source::{Claim, Received};
 use crate::workspace::argument::traces;
 use crate::workspace::call::Call;
 

@@ -3,10 +3,10 @@
 use super::resolve::Resolved;
 use super::{Call, Note};
 use crate::files::vault::Vault;
+use crate::read::resolve::context::Context;
 use crate::record::staging::StagedEntry;
 use crate::report::failure::{Code, Failure};
 use crate::report::staging::{StagedLeftOutReport, StagedReport, block};
-use crate::resolve::context::Context;
 use crate::workspace::staging::Content;
 
 /// The staged results of an answer.

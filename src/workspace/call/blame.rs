@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use super::{Call, Places};
 use crate::evidence::blame::Blame;
+use crate::read::resolve::seals::Seals;
+use crate::read::resolve::{Need, Served, Snapshot};
 use crate::record::chain::replay;
 use crate::report::blame::{BlameReport, BlameSectionsReport, Blamed};
 use crate::report::failure::{Code, Failure};
-use crate::resolve::seals::Seals;
-use crate::resolve::{Need, Served, Snapshot};
 use crate::text::document::sections::Section;
 use crate::text::uri::Class;
 use crate::workspace::lines::lines;

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{Call, Places};
+use crate::read::resolve::{Need, Served, Snapshot};
 use crate::report::check::{CheckReport, CheckedReport, CurrentReport, Standing};
 use crate::report::failure::{Code, Failure};
-use crate::resolve::{Need, Served, Snapshot};
 use crate::text::uri::{Class, Uri};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;

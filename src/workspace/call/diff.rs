@@ -2,12 +2,12 @@
 
 use super::Call;
 use crate::files::vault::Vault;
+use crate::read::resolve::Snapshot;
 use crate::record::audit::{Part, Text, Traced};
 use crate::record::chain::diff::print_between;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::report::failure::Failure;
 use crate::report::history::DiffReport;
-use crate::resolve::Snapshot;
 use crate::text::document::live_form::LiveForm;
 use crate::values::model::id::DocumentId;
 use crate::workspace::version::{live_text, number, published, recorded, text_of, unapproved_text};

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Call, Places};
 use crate::files::vault::Vault;
+use crate::read::resolve::seals::Seals;
+use crate::read::resolve::{Need, Snapshot};
 use crate::record::chain::error::ChainError;
 #[cfg(feature = "mcp")]
 use crate::record::chain::history::Entry;
@@ -12,8 +14,6 @@ use crate::record::chain::replay;
 use crate::record::chain::walk::Walk;
 use crate::report::failure::Failure;
 use crate::report::history::HistoryReport;
-use crate::resolve::seals::Seals;
-use crate::resolve::{Need, Snapshot};
 use crate::values::model::id::DocumentId;
 #[cfg(feature = "mcp")]
 use crate::values::model::number::CheckpointNumber;

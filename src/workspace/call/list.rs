@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use super::{Call, Places};
 use crate::files::vault::Vault;
+use crate::read::resolve::{Need, Resolution, Served, Snapshot};
+use crate::read::search::{self, Snippet};
 use crate::record::audit::Traced;
 use crate::report::failure::Failure;
 use crate::report::resolve::ListReport;
-use crate::resolve::{Need, Resolution, Served, Snapshot};
-use crate::search::{self, Snippet};
 use crate::text::uri::Class;
 #[cfg(feature = "mcp")]
 use crate::values::model::digest::Digest;

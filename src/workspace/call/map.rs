@@ -1,12 +1,12 @@
 //! The instructions for agents, and a map of what is published.
 
 use super::{Call, Places};
+use crate::read::resolve::overview::Overview;
+use crate::read::resolve::packs::Packs;
+use crate::read::resolve::{Need, Served, Snapshot, Withheld};
 use crate::record::audit::Traced;
 use crate::report::failure::Failure;
 use crate::report::map::{Extent, MapReport};
-use crate::resolve::overview::Overview;
-use crate::resolve::packs::Packs;
-use crate::resolve::{Need, Served, Snapshot, Withheld};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::workspace::moment::Moment;

@@ -49,13 +49,13 @@ use super::Workspace;
 use super::recording::{NotRecorded, Printed, Recording};
 use crate::files::vault::Vault;
 use crate::govern;
+use crate::read::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::record::audit::{Labels, Traced};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::log::Log;
 use crate::record::trust::{self, HeadError};
 use crate::report::failure::{Code, Failure};
-use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 

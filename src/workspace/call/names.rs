@@ -1,9 +1,9 @@
 //! What of a vault has a name that may be read by it: a page of its documents and packs.
 
 use super::{Call, Places};
+use crate::read::resolve::packs::SealedPack;
+use crate::read::resolve::{Known, Listed, Need, Snapshot};
 use crate::report::failure::Failure;
-use crate::resolve::packs::SealedPack;
-use crate::resolve::{Known, Listed, Need, Snapshot};
 use crate::text::uri::Uri;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

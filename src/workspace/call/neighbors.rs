@@ -1,10 +1,10 @@
 //! The documents around one.
 
 use super::{Call, Places};
-use crate::graph::walk::Walk;
+use crate::read::graph::walk::Walk;
+use crate::read::resolve::{Around, Need, Snapshot};
 use crate::report::failure::Failure;
 use crate::report::graph::NeighborsReport;
-use crate::resolve::{Around, Need, Snapshot};
 #[cfg(feature = "mcp")]
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

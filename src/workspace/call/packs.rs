@@ -1,9 +1,9 @@
 //! The packs that a checkpoint seals.
 
 use super::{Call, Places};
+use crate::read::resolve::packs::Packs;
+use crate::read::resolve::{Need, Snapshot};
 use crate::report::failure::Failure;
-use crate::resolve::packs::Packs;
-use crate::resolve::{Need, Snapshot};
 use crate::values::model::number::CheckpointNumber;
 
 /// What it takes to answer.

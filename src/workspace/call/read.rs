@@ -1,12 +1,12 @@
 //! One published document, or a section of it.
 
 use super::{Call, Places};
+#[cfg(feature = "mcp")]
+use crate::read::resolve::portion::Portion;
+use crate::read::resolve::{Need, Served, Snapshot};
 use crate::record::audit::Traced;
 use crate::report::document::{DocumentReport, OutlineReport};
 use crate::report::failure::Failure;
-#[cfg(feature = "mcp")]
-use crate::resolve::portion::Portion;
-use crate::resolve::{Need, Served, Snapshot};
 use crate::text::document::sections::Section;
 use crate::text::uri::Class;
 use crate::workspace::moment::Moment;

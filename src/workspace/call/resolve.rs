@@ -3,14 +3,14 @@
 use super::beside::Beside;
 use super::{Call, Places};
 use crate::files::vault::Vault;
+use crate::read::resolve::Resolution;
+use crate::read::resolve::context::{Context, Shape};
+use crate::read::resolve::instructions::Instructions;
+use crate::read::resolve::tokens::Tokenizer;
 use crate::record::audit::Traced;
 use crate::record::checkpoint::fault::LogError;
 use crate::report::failure::Failure;
 use crate::report::resolve::{Detail, ResolveReport};
-use crate::resolve::Resolution;
-use crate::resolve::context::{Context, Shape};
-use crate::resolve::instructions::Instructions;
-use crate::resolve::tokens::Tokenizer;
 use crate::text::uri::Class;
 use crate::workspace::ask::{Asked, Query};
 use crate::workspace::moment::Moment;

@@ -4,9 +4,9 @@ use super::{Call, Places};
 use crate::evidence::submission::Submitted;
 use crate::files::vault::Vault;
 use crate::govern::review::{self, Queue};
+use crate::read::resolve::Need;
 use crate::report::failure::Failure;
 use crate::report::review::QueueReport;
-use crate::resolve::Need;
 use crate::text::uri::Class;
 #[cfg(feature = "mcp")]
 use crate::values::model::digest::Digest;

@@ -2,11 +2,11 @@
 
 use super::{Call, Places};
 use crate::files::vault::Vault;
+use crate::read::resolve::{Need, Snapshot};
+use crate::read::search::{self, Answer, Query};
 use crate::record::audit::Traced;
 use crate::report::failure::{Code, Failure};
 use crate::report::search::SearchReport;
-use crate::resolve::{Need, Snapshot};
-use crate::search::{self, Answer, Query};
 use crate::text::uri::Class;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;

@@ -1,8 +1,8 @@
 //! Whether what a principal may read of a vault is as it was.
 
 use super::{Call, Places};
+use crate::read::resolve::{Need, Snapshot};
 use crate::report::failure::Failure;
-use crate::resolve::{Need, Snapshot};
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::workspace::name::of_uri;

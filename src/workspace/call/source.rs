@@ -2,10 +2,10 @@
 
 use super::Call;
 use crate::files::vault::Vault;
+use crate::read::resolve::{Need, Served, Snapshot};
+use crate::read::source::{Claim, ReceiveError, Received};
 use crate::report::failure::Failure;
 use crate::report::source::SourceRecordReport;
-use crate::resolve::{Need, Served, Snapshot};
-use crate::source::{Claim, ReceiveError, Received};
 use crate::workspace::source::{Recorded, call_of};
 use crate::workspace::version::published;
 

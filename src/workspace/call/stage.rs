@@ -4,12 +4,12 @@
 use super::{Call, Note};
 use crate::files::vault::Vault;
 use crate::govern::Mode;
+use crate::read::resolve::{Need, Snapshot};
 use crate::record::staging::{StagedName, parse_name};
 use crate::report::Spell;
 use crate::report::event::EventReport;
 use crate::report::failure::{Code, Failure};
 use crate::report::staging::{StagedListReport, StagedPromoteReport, StagedReport};
-use crate::resolve::{Need, Snapshot};
 use crate::text::document::frontmatter::NodeType;
 use crate::values::model::id::DocumentId;
 use crate::workspace::argument::{node_type, tags};

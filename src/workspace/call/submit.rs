@@ -4,7 +4,7 @@ use super::{Call, Note};
 use crate::files::vault::Vault;
 use crate::govern::review::{Decision, Refusing};
 use crate::govern::{Author, Mode, NewDocument, Outcome, PublishError, Which, review};
-use crate::live;
+use crate::read::live;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::hint::{Call as Words, Hint, Verb};
 use crate::values::model::id::DocumentId;

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::files::vault::Vault;
 use crate::govern::{PublishError, review};
-use crate::live;
 use crate::policy::stewards::Role;
+use crate::read::live;
+use crate::read::resolve::{CheckpointSource, Need, Snapshot};
 use crate::record::audit::{Change, Event, Logs};
 use crate::record::chain::{replay, vouched};
 use crate::report::failure::{Code, Failure};
-use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;

@@ -8,10 +8,10 @@ use crate::govern::{
     Draft, Mode, NewDocument, Outcome, PublishError, Refusal, Request, Upon, Which,
 };
 use crate::policy::stewards::Role;
+use crate::read::resolve::Snapshot;
 use crate::record::audit::Traced;
 use crate::record::chain::history::History;
 use crate::report::failure::{Code, Failure};
-use crate::resolve::Snapshot;
 use crate::text::document::edit::EditError;
 use crate::text::document::live_form::LiveForm;
 use crate::txn::expect::Expect;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::view::{Access, InForce, Judged, chains_of, judged};
 use crate::files::vault::Vault;
-use crate::index::staged::{Answering, KnownEntry, Sharing};
 use crate::policy::stewards::Role;
+use crate::read::index::staged::{Answering, KnownEntry, Sharing};
 use crate::record::audit::StagedStep;
 use crate::record::staging::{
     Act, ActKind, EntryRef, MOST_ACTS, Staged, StagedEntry, StagedName, StagingError, Unfinished,

@@ -2,10 +2,10 @@
 
 use super::view::{Content, StagedView, lines_of};
 use crate::files::vault::Vault;
+use crate::read::resolve::{CheckpointSource, Snapshot};
 use crate::record::chain::diff::print_between;
 use crate::record::staging::{Canonical, PartChange, StagedEntry, changes, json};
 use crate::report::failure::{Code, Failure};
-use crate::resolve::{CheckpointSource, Snapshot};
 use crate::text::document::Document;
 use crate::values::model::id::DocumentId;
 use crate::workspace::Workspace;

@@ -6,8 +6,8 @@ use super::acts::{Desk, refuse_promoted};
 use super::view::{InForce, Judged, chains_of, judged};
 use crate::files::vault::Vault;
 use crate::files::vault::outside;
-use crate::index::staged::{KnownEntry, Sharing};
 use crate::policy::stewards::Role;
+use crate::read::index::staged::{KnownEntry, Sharing};
 use crate::record::staging::{
     ActKind, FoundPayload, Staged, StagedEntry, StagedName, Unfinished, all_payloads, payload_path,
     read_payload, remove_payloads,

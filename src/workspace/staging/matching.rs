@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::view::StagedView;
 use crate::files::vault::Vault;
+use crate::read::resolve::Snapshot;
+use crate::read::resolve::plan::Part;
 use crate::record::audit::Labels;
 use crate::record::staging::StagedEntry;
 use crate::record::trust;
 use crate::report::failure::Failure;
-use crate::resolve::Snapshot;
-use crate::resolve::plan::Part;
 use crate::text::document::Document;
 use crate::text::document::frontmatter::Frontmatter;
 use crate::text::selector::documents::matches;

@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::acts::unknown_entry;
 use crate::files::vault::Vault;
 use crate::govern::review::rules_in_force;
-use crate::index::staged::{
-    Answering, KnownEntry, Sharing, Wanted, answering, principal_key, session_key,
-};
 use crate::policy::policy::ActJudge;
 use crate::policy::review::{Rules, Unfit};
 use crate::policy::stewards::Role;
+use crate::read::index::staged::{
+    Answering, KnownEntry, Sharing, Wanted, answering, principal_key, session_key,
+};
+use crate::read::resolve::{CheckpointSource, Need, Snapshot};
 use crate::record::audit::{Labels, Text, Traced};
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::{replay, vouched};
@@ -23,7 +24,6 @@ use crate::record::staging::{
 };
 use crate::record::trust;
 use crate::report::failure::{Code, Failure};
-use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;

@@ -1,0 +1,95 @@
+//! The text of `INDEX.md`: what is published, folder by folder.
+
+use std::collections::BTreeMap;
+
+use super::{Derived, DerivedInput, MARKS};
+use crate::read::resolve::Listed;
+use crate::text::uri;
+use crate::values::model::id::{DocumentId, folder_of};
+use crate::values::model::layout;
+use crate::values::model::visible::steers;
+use crate::values::words::count;
+
+/// Documents by folder; that of the root is empty, and others have no final `/`.
+type Folders<'s> = BTreeMap<&'s str, Vec<&'s Listed>>;
+
+fn by_folder<'s>(source: &'s DerivedInput<'_>) -> Folders<'s> {
+    let mut folders = Folders::new();
+    for listed in &source.published {
+        folders.entry(folder(&listed.id)).or_default().push(listed);
+    }
+    folders
+}
+
+/// The folder of a document, without final `/`.
+pub(super) fn folder(id: &DocumentId) -> &str {
+    folder_of(id.as_str()).unwrap_or_default()
+}
+
+/// The index of the whole vault.
+pub(super) fn root(source: &DerivedInput<'_>) -> Derived {
+    let mut text = head(source, &source.name, source.published.len());
+    for (folder, documents) in by_folder(source) {
+        let heading = if folder.is_empty() { "(root)".to_owned() } else { escaped(folder) };
+        text.push_str(&format!("\n## {heading}\n\n"));
+        documents.iter().for_each(|listed| text.push_str(&line(listed, "")));
+    }
+    Derived { path: layout::INDEX.to_owned(), text }
+}
+
+/// An index for each folder that holds documents, or held those that were `removed`, but for the
+/// root.
+pub(super) fn folders(source: &DerivedInput<'_>, removed: &[DocumentId]) -> Vec<Derived> {
+    let file = |(folder, documents): (&str, Vec<&Listed>)| {
+        let mut text = head(source, folder, documents.len());
+        text.push('\n');
+        documents.iter().for_each(|listed| text.push_str(&line(listed, folder)));
+        Derived { path: format!("{folder}/{}", layout::INDEX), text }
+    };
+    let mut all = by_folder(source);
+    for id in removed {
+        all.entry(folder(id)).or_default();
+    }
+    all.into_iter().filter(|(folder, _)| !folder.is_empty()).map(file).collect()
+}
+
+fn head(source: &DerivedInput<'_>, name: &str, documents: usize) -> String {
+    let at = source.snapshot.made_at().map(|at| at.to_string()).unwrap_or_default();
+    let number = source.snapshot.checkpoint();
+    let (mark, count) = (MARKS[1], count(documents, "document"));
+    format!(
+        "{mark}; do not edit -->\n# {}\n\n{count} at checkpoint {number} of {at}.\n",
+        escaped(name)
+    )
+}
+
+/// One document: a link as seen from `folder`, its type, its description.
+fn line(listed: &Listed, folder: &str) -> String {
+    let path = listed.id.live_path();
+    let path = path.strip_prefix(folder).map_or(path.as_str(), |rest| rest.trim_start_matches('/'));
+    let description = listed.metadata.description.as_deref().unwrap_or_default();
+    let description = match description.trim() {
+        "" => String::new(),
+        text => format!(": {}", escaped(text)),
+    };
+    let (title, target) = (escaped(listed.title()), uri::encode_path(path));
+    format!("- [{title}]({target}) ({}){description}\n", listed.metadata.node_type.as_str())
+}
+
+/// A text of the vault as one line of plain Markdown text: no markup, no HTML, no line end.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if steers(c) || c.is_whitespace() => out.push(' '),
+            c if c.is_ascii_punctuation()
+                && !matches!(c, ',' | '.' | ':' | ';' | '/' | '-' | '\'') =>
+            {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}

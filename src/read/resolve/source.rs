@@ -1,0 +1,233 @@
+//! Where a snapshot is taken from: an index that is as new as the log, or the log itself.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use super::readers::Readers;
+use super::{SealedConfig, Snapshot};
+use crate::files::vault::Vault;
+use crate::files::vault::config::Config;
+use crate::read::index::{self, At, Damaged, Index, Life};
+use crate::record::checkpoint::event::Event;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::log::Log;
+use crate::record::checkpoint::record::{Record, Removal, Seal};
+use crate::record::checkpoint::state::{Mark, PublishedSet};
+use crate::record::trust::{self, HeadError};
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
+
+/// What a vault's checkpoints are read from: the index where there is one, and the log, which is
+/// read when the index cannot answer.
+#[derive(Debug, Default)]
+pub struct CheckpointSource {
+    index: Option<Index>,
+    log: OnceLock<Log>,
+    /// What the last checkpoint of the log holds.
+    head_state: OnceLock<PublishedSet>,
+    /// The configuration that the head seals.
+    pub(super) config: SealedConfig,
+    /// Who may read, where not everybody may.
+    readers: OnceLock<Option<Readers>>,
+}
+
+/// What a command will ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Which version of an artifact is published.
+    Versions,
+    /// Also which documents have a field: without an index every document is read for that, so that
+    /// it is worth making one.
+    Fields,
+}
+
+impl CheckpointSource {
+    /// Opens what can answer questions about a vault. `at_work` gets how many of how many
+    /// documents were read while an index is made.
+    ///
+    /// # Errors
+    /// There is no usable index, and the log cannot be relied on.
+    pub fn open(
+        vault: &Vault,
+        need: Need,
+        at_work: &mut dyn FnMut(usize, usize),
+    ) -> Result<Self, LogError> {
+        if let Some(index) = vault.cache().and_then(|dir| Index::open(dir, vault)) {
+            return Ok(Self::from(index));
+        }
+        let source = Self::default();
+        let log = source.log(vault)?;
+        let wanted = |dir: &&Path| need == Need::Fields || Index::lies_in(dir);
+        if let Some(dir) = vault.cache().filter(wanted) {
+            let chronicle = log.sound()?;
+            source.head_state(vault)?;
+            if let Some(index) = index::refresh(dir, vault, &chronicle, at_work) {
+                // The log takes memory, and is read again if the index turns out to be damaged.
+                return Ok(Self::from(index));
+            }
+        }
+        Ok(source)
+    }
+
+    /// The configuration as the head seals it; none where it seals none that can be read.
+    ///
+    /// # Errors
+    /// There is no usable index, and the log cannot be relied on.
+    pub(crate) fn head_config(&self, vault: &Vault) -> Result<Option<&Config>, LogError> {
+        if self.config.get().is_none() {
+            // Where the chain does not vouch for it, it is read again.
+            Snapshot::whole_of(vault, self, None)?.config();
+        }
+        Ok(self.config.get().and_then(|read| read.as_ref()?.as_ref().ok()))
+    }
+
+    /// Who may read upon the head; none where everybody may.
+    ///
+    /// # Errors
+    /// The log cannot be relied on, or no principal is configured.
+    pub(super) fn readers(&self, vault: &Vault) -> Result<Option<Readers>, LogError> {
+        if let Some(known) = self.readers.get() {
+            return Ok(known.clone());
+        }
+        let found = Readers::of(vault, self)?;
+        Ok(self.readers.get_or_init(|| found).clone())
+    }
+
+    /// The index at a checkpoint, or at the last one; `None` where the log must be asked.
+    pub(super) fn index_at(
+        &self,
+        number: Option<CheckpointNumber>,
+    ) -> Result<Option<At<'_>>, LogError> {
+        let Some(index) = &self.index else { return Ok(None) };
+        let (asked, last) = (number.unwrap_or(index.head()), index.head());
+        match index.at(asked) {
+            Ok(None) if asked > last || asked == CheckpointNumber::NONE => {
+                Err(LogError::Unknown { asked, last })
+            }
+            Ok(at) => Ok(at),
+            Err(Damaged) => {
+                index.discard();
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether an index answers, so that the log need not be read.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.index.is_some()
+    }
+
+    /// The hash of a checkpoint; none where there is none of that number, or no index.
+    pub(crate) fn hash_of(&self, number: CheckpointNumber) -> Option<Digest> {
+        self.index.as_ref()?.hash_of(number)
+    }
+
+    /// What an index knows of the versions of an artifact; `None` where the log must be asked.
+    pub(crate) fn lives(&self, id: &DocumentId) -> Option<Vec<Life>> {
+        let index = self.index.as_ref()?;
+        index.lives(id.as_str()).inspect_err(|Damaged| index.discard()).ok()
+    }
+
+    /// What the checkpoints record of the configuration and of `stewards.yaml`; `None` where the log must
+    /// be asked.
+    pub(super) fn rules_recorded(&self) -> Option<HashMap<DocumentId, Record>> {
+        let index = self.index.as_ref()?;
+        let record = |id: &DocumentId| {
+            let mut record = Record::default();
+            let mut lives = self.lives(id)?;
+            lives.sort_unstable_by_key(|life| life.born);
+            for (n, life) in lives.iter().enumerate() {
+                let (at, _) = index.made(life.born)?;
+                let mark = Mark::new(life.version, life.chain_hash);
+                record.seals.push(Seal { checkpoint: life.born, at, mark });
+                // A checkpoint that sets the file does not remove it.
+                let is_followed =
+                    |(ended, _): &(_, _)| lives.get(n + 1).is_some_and(|next| next.born == *ended);
+                let removed = life.ended.filter(|ended| !is_followed(ended));
+                let removal = removed.map(|(checkpoint, at)| Removal { checkpoint, at });
+                record.removals.extend(removal);
+            }
+            Some(record)
+        };
+        DocumentId::rules().into_iter().map(|id| record(&id).map(|record| (id, record))).collect()
+    }
+
+    /// What each checkpoint did, in numbers.
+    ///
+    /// # Errors
+    /// There is no usable index, and the log cannot be relied on.
+    pub(crate) fn events(&self, vault: &Vault) -> Result<Vec<Event>, LogError> {
+        if let Some(index) = &self.index {
+            match index.events() {
+                Ok(events) => return Ok(events),
+                Err(Damaged) => index.discard(),
+            }
+        }
+        Ok(self.log(vault)?.sound()?.checkpoints().iter().map(|c| Event::from(*c)).collect())
+    }
+
+    /// The last checkpoint and its hash; none before the first, or where the log is not sound.
+    pub(crate) fn head(&self, vault: &Vault) -> Option<(CheckpointNumber, Digest, Timestamp)> {
+        if let Some(index) = &self.index
+            && let Some((at, hash)) = index.made(index.head())
+        {
+            return Some((index.head(), hash, at));
+        }
+        let chronicle = self.log(vault).ok()?.sound().ok()?;
+        chronicle.head().map(|head| (head.number, head.hash, head.at))
+    }
+
+    /// Compares what is read with the trusted head of the vault. Readers answer all the same, and
+    /// say what was found.
+    ///
+    /// # Errors
+    /// See [`HeadError`].
+    pub fn check_head(&self, vault: &Vault) -> Result<(), HeadError> {
+        match (&self.index, self.log.get()) {
+            (Some(index), _) => trust::check_end(vault, index.head(), |n| index.hash_of(n)),
+            (None, Some(log)) => log.sound().map_or(Ok(()), |log| trust::check(vault, &log)),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// What the last checkpoint of the log holds. Its hash is recomputed once, however often it is
+    /// asked for.
+    ///
+    /// # Errors
+    /// The log cannot be relied on.
+    pub(super) fn head_state(&self, vault: &Vault) -> Result<&PublishedSet, LogError> {
+        if let Some(state) = self.head_state.get() {
+            return Ok(state);
+        }
+        let chronicle = self.log(vault)?.sound()?;
+        let state = chronicle.state_at(chronicle.head_number())?;
+        Ok(self.head_state.get_or_init(|| state))
+    }
+
+    /// The log, which must not be empty where there are histories.
+    ///
+    /// # Errors
+    /// It cannot be read, or is empty though versions were published.
+    pub fn log(&self, vault: &Vault) -> Result<&Log, LogError> {
+        if let Some(log) = self.log.get() {
+            return Ok(log);
+        }
+        let log = trust::open_log(vault)?;
+        Ok(self.log.get_or_init(|| log))
+    }
+}
+
+impl From<Log> for CheckpointSource {
+    fn from(log: Log) -> Self {
+        Self { log: OnceLock::from(log), ..Self::default() }
+    }
+}
+
+impl From<Index> for CheckpointSource {
+    fn from(index: Index) -> Self {
+        Self { index: Some(index), ..Self::default() }
+    }
+}

@@ -1,0 +1,35 @@
+//! The place of the built-in back-end in a library without the feature `search`.
+
+use std::path::{Path, PathBuf};
+
+use super::{Backend, Proposals, Query, SearchError};
+use crate::read::resolve::Snapshot;
+use crate::values::model::digest::Digest;
+
+/// What the built-in back-end is called.
+pub(crate) const NAME: &str = "builtin";
+
+/// A back-end that refuses every search.
+pub(crate) struct Builtin;
+
+impl Builtin {
+    /// Takes what the index of a head would take.
+    pub(crate) fn new(_: &Snapshot<'_>, _: Digest, _: Option<PathBuf>, _: &dyn Fn(usize)) -> Self {
+        Self
+    }
+}
+
+impl Backend for Builtin {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn search(&self, _: &Query, _: usize) -> Result<Proposals, SearchError> {
+        Err(SearchError::NotBuilt)
+    }
+}
+
+/// Whether an index was made for a vault: none is.
+pub(crate) fn is_made(_: &Path) -> bool {
+    false
+}

@@ -1,0 +1,508 @@
+//! How live files differ from their published versions. An unchanged file that was compared
+//! before is not read again: see [`seen`].
+
+mod hints;
+pub(crate) mod moved;
+pub(crate) mod seen;
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests make and alter vaults and caches")]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+
+use rayon::prelude::*;
+
+use crate::files::vault::Vault;
+use crate::files::vault::copies::copied;
+use crate::files::vault::left_out::{LeftOut, Reason};
+use crate::read::live::{self, LiveFile};
+use crate::read::resolve::{Served, Snapshot, Withheld};
+use crate::record::chain::error::ChainError;
+use crate::record::chain::history::{Entry, EntryState, History};
+use crate::record::chain::replay;
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::state::PublishedSet;
+use crate::text::document::live_form::{LiveForm, is_edited};
+use crate::text::document::stamp::left_behind;
+use crate::text::document::text::normalise;
+use crate::text::document::utf8;
+use crate::text::document::validate::{Problem, Severity};
+use crate::txn::expect::Expect;
+use crate::txn::stale;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::limit;
+use crate::values::model::number::Version;
+use crate::values::model::timestamp::Timestamp;
+
+use seen::{Comparison, Seen, SeenFolder};
+
+/// Files that are compared in one go, with one folder open.
+const RUN: usize = 512;
+
+/// How a document differs from its published version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum DocumentState {
+    /// The chain does not vouch for the published text.
+    Withheld,
+    /// It cannot be published as it is.
+    Invalid,
+    /// It has a name of Markdown and is not a document: a link, or a name that no id can have.
+    LeftOut,
+    /// Published; the live file was edited from another version than the published one.
+    Stale,
+    /// Published; the live file says so too, and differs.
+    Changed,
+    /// Published; git leaves the history or the live file out of the working copy.
+    NotCheckedOut,
+    /// Published; the live file is gone.
+    Missing,
+    /// Published; the live file is a draft of the next version.
+    Draft,
+    /// Never published.
+    Unpublished,
+    /// The live file is what awaits a decision was made from.
+    Submitted,
+    /// Published once, and retired.
+    Retired,
+    /// Published; the live file is the published text.
+    Published,
+}
+
+impl Row {
+    /// Whether the published text is no longer valid.
+    pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
+        self.end.is_some_and(|end| end <= now)
+    }
+}
+
+impl DocumentState {
+    /// The word in output.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Withheld => "withheld",
+            Self::Invalid => "invalid",
+            Self::LeftOut => "left-out",
+            Self::Stale => "stale",
+            Self::Changed => "changed",
+            Self::NotCheckedOut => "not-checked-out",
+            Self::Missing => "missing",
+            Self::Draft => "draft",
+            Self::Unpublished => "unpublished",
+            Self::Submitted => "submitted",
+            Self::Retired => "retired",
+            Self::Published => "published",
+        }
+    }
+}
+
+/// One document and its state.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Path of the live file.
+    pub(crate) path: String,
+    /// Its id; none where the name makes no id.
+    pub(crate) id: Option<DocumentId>,
+    /// Its state.
+    pub(crate) state: DocumentState,
+    /// The published version.
+    pub(crate) version: Option<Version>,
+    /// The instant from which the published text is no longer valid.
+    pub(crate) end: Option<Timestamp>,
+    /// What is wrong with the live file, or how it is understood.
+    pub(crate) problems: Vec<Problem>,
+    /// Why the published text is withheld.
+    pub(crate) withheld: Option<Withheld>,
+    /// Whether the live file is gone.
+    pub(crate) is_gone: bool,
+    /// Why an event that does not name the document leaves its live file out, because of what that
+    /// says of itself.
+    pub(crate) left_out: Option<Reason>,
+    /// Where the file of a missing document seems to be, or what a new file seems to be.
+    pub(crate) moved: Option<DocumentId>,
+}
+
+/// How a governance file differs from its published version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GovernanceState {
+    /// In no checkpoint yet.
+    New,
+    /// Differs from the last checkpoint's.
+    Changed,
+    /// What it is, or that it is gone, awaits a decision.
+    Submitted,
+    /// Never published; it is a copy of another file that a program wrote.
+    Copy,
+    /// Git leaves it out of the working copy.
+    NotCheckedOut,
+    /// Gone since the last checkpoint.
+    Deleted,
+    /// Cannot be read, or the chain does not vouch for the sealed text.
+    Unreadable,
+}
+
+impl GovernanceState {
+    /// The word in output.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Submitted => "submitted",
+            Self::Copy => "copy",
+            Self::NotCheckedOut => "not-checked-out",
+            Self::Deleted => "deleted",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// The state of a whole vault.
+#[derive(Debug)]
+pub(crate) struct Status {
+    /// Documents in byte order of their paths.
+    pub(crate) documents: Vec<Row>,
+    /// Governance files that differ from the last checkpoint, in byte order.
+    pub(crate) governance: Vec<(DocumentId, GovernanceState)>,
+}
+
+/// Compares every working copy with the head. What `seen` knows to be unchanged is
+/// not read again.
+///
+/// # Errors
+/// What is published cannot be read.
+pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<Status, LogError> {
+    let state = head.state()?;
+    let found = vault.documents();
+    let compared: Vec<(Row, Option<Comparison>)> = in_folders(&found.documents)
+        .into_par_iter()
+        .flat_map_iter(|paths| {
+            let folder = seen.folder(vault, head, paths.first().map_or("", |path| path));
+            paths.iter().filter_map(move |path| compared(vault, head, state, &folder, path))
+        })
+        .collect();
+    let odd: Vec<LiveFile> = live::odd(&found).collect();
+    let (mut documents, mut learnt) = (Vec::with_capacity(compared.len()), Vec::new());
+    for (row, comparison) in compared {
+        documents.push(row);
+        learnt.extend(comparison);
+    }
+    documents.extend(odd.into_iter().map(|file| row(vault, head, state, file).0));
+    seen.keep(&learnt);
+    let missing: Vec<&DocumentId> = {
+        let present: HashSet<&DocumentId> =
+            documents.iter().filter_map(|row| row.id.as_ref()).collect();
+        head.documents()?.filter(|id| !present.contains(id)).collect()
+    };
+    let gone: Vec<&DocumentId> =
+        missing.iter().copied().filter(|id| !vault.files().exists(&id.live_path())).collect();
+    let new = documents.par_iter().filter(|row| row.version.is_none());
+    let moves = moved::moves(vault, head, &gone, new.map(|row| row.path.as_str()));
+    let gone: Vec<Row> = missing
+        .into_par_iter()
+        .map(|id| match live::read(vault, &id.live_path()) {
+            // Published, and since then outside of what the layout takes for documents.
+            Some(file) => row(vault, head, state, file).0,
+            None => gone_row(vault, head, state, id),
+        })
+        .collect();
+    documents.extend(gone);
+    let other: HashMap<&DocumentId, &DocumentId> =
+        moves.iter().flat_map(|(old, new)| [(old, new), (new, old)]).collect();
+    let recased = vault.recased_files();
+    for row in &mut documents {
+        if let Some(there) = recased.get(&row.path) {
+            row.path.clone_from(there);
+        }
+        row.moved = row.id.as_ref().and_then(|id| other.get(id)).map(|other| (*other).clone());
+    }
+    documents.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(Status { documents, governance: governance(vault, head, state) })
+}
+
+/// Returns those of some documents that an earlier comparison found to be as they are published, and
+/// whose files were not touched since.
+pub(crate) fn unchanged<'i>(
+    vault: &Vault,
+    head: &Snapshot<'_>,
+    ids: impl Iterator<Item = &'i DocumentId>,
+) -> HashSet<DocumentId> {
+    let seen = Seen::open(vault);
+    if seen.is_empty() {
+        return HashSet::new();
+    }
+    let mut paths: Vec<String> =
+        ids.filter(|id| id.is_document()).map(DocumentId::live_path).collect();
+    paths.sort_unstable();
+    let in_folder = |paths: &[String]| -> Vec<DocumentId> {
+        let folder = seen.folder(vault, head, paths.first().map_or("", |path| path));
+        paths.iter().filter_map(|path| Some(folder.is_unchanged(path)?.0)).collect()
+    };
+    in_folders(&paths).into_par_iter().flat_map_iter(in_folder).collect()
+}
+
+/// The Markdown files that are no documents, in byte order of their paths. What is published is a
+/// document, whatever leaves it out.
+///
+/// # Errors
+/// What is published cannot be read.
+pub(crate) fn left_out(vault: &Vault, head: &Snapshot<'_>) -> Result<Vec<LeftOut>, LogError> {
+    let published: HashSet<String> = head.documents()?.map(DocumentId::live_path).collect();
+    let mut found = vault.left_out();
+    let in_root = vault.documents().documents.into_iter().filter(|path| !path.contains('/'));
+    let is_plain = |path: &String| {
+        let content = live::read(vault, path).and_then(|file| file.content.ok());
+        content.is_some_and(|text| live::is_plain_root_file(vault, path, &text.document))
+    };
+    let why = Reason::NoFrontmatter;
+    found.extend(in_root.filter(is_plain).map(|path| LeftOut::file(path, why.clone())));
+    found.retain(|file| !published.contains(&file.path));
+    found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// Runs of sorted paths that are in one folder, none of them very long.
+fn in_folders(paths: &[String]) -> Vec<&[String]> {
+    let folder = |path: &str| path.rfind('/').map_or(0, |at| at);
+    let same = |a: &String, b: &String| a[..folder(a)] == b[..folder(b)];
+    paths.chunk_by(same).flat_map(|run| run.chunks(RUN)).collect()
+}
+
+/// One document of the layout, and what is to be recorded of it.
+fn compared(
+    vault: &Vault,
+    head: &Snapshot<'_>,
+    state: &PublishedSet,
+    folder: &SeenFolder<'_>,
+    path: &str,
+) -> Option<(Row, Option<Comparison>)> {
+    if let Some((id, version, end)) = folder.is_unchanged(path) {
+        let row = Row {
+            path: path.to_owned(),
+            id: Some(id),
+            state: DocumentState::Published,
+            version: Some(version),
+            end,
+            problems: Vec::new(),
+            withheld: None,
+            is_gone: false,
+            left_out: None,
+            moved: None,
+        };
+        return Some((row, None));
+    }
+    let file = live::document(vault, path)?;
+    let stamp = file.stamp;
+    let (row, keyframe) = row(vault, head, state, file);
+    let is_whole = row.state == DocumentState::Published && row.problems.is_empty();
+    let learnt = (row.id.as_ref().filter(|_| is_whole))
+        .and_then(|id| folder.learn(path, id, (keyframe?, row.end), stamp?));
+    Some((row, learnt))
+}
+
+/// How a live file stands, and the keyframe of the published text.
+fn row(
+    vault: &Vault,
+    head: &Snapshot<'_>,
+    state: &PublishedSet,
+    file: LiveFile,
+) -> (Row, Option<Version>) {
+    let problems = file.problems(vault);
+    let mut row = Row {
+        path: file.path,
+        id: file.id,
+        state: DocumentState::Unpublished,
+        version: None,
+        end: None,
+        problems,
+        withheld: None,
+        is_gone: false,
+        left_out: None,
+        moved: None,
+    };
+    let published = row.id.as_ref().and_then(|id| head.get(id));
+    row.version = match (&published, &row.id) {
+        (Some(_), Some(id)) => state.get(id.as_str()).and_then(|mark| mark.version),
+        _ => None,
+    };
+    if let Ok(live) = &file.content {
+        let form =
+            published.as_ref().and_then(|served| Some(LiveForm::of(&served.as_ref().ok()?.text)));
+        let place = (vault, row.path.as_str());
+        row.left_out = live::why_left_out(place, (&live.text, &live.document), form.as_ref());
+    }
+    row.end = (published.as_ref()).and_then(|served| served.as_ref().ok()?.fields.validity.end());
+    let keyframe = published.as_ref().and_then(|served| served.as_ref().ok()?.keyframe);
+    let invalid = row.problems.iter().any(|p| p.severity == Severity::Error);
+    row.state = match (published, &file.content) {
+        (Some(Err(withheld)), _) => {
+            let state = withheld_state(&withheld);
+            row.withheld = Some(withheld);
+            state
+        }
+        (Some(Ok(served)), Ok(live)) => {
+            let form = LiveForm::of(&served.text);
+            match form.is_draft(&live.document, vault.config().frontmatter) {
+                _ if form.is_of(&live.text) => DocumentState::Published,
+                _ if invalid => DocumentState::Invalid,
+                true => DocumentState::Draft,
+                false => match stale(vault, &served, &form, live) {
+                    Some(problem) => {
+                        row.problems.push(problem);
+                        DocumentState::Stale
+                    }
+                    None => DocumentState::Changed,
+                },
+            }
+        }
+        _ if invalid => DocumentState::Invalid,
+        _ if row.id.is_none() => DocumentState::LeftOut,
+        (None, _) => match row.id.as_ref().and_then(|id| replay::load(vault.files(), id).ok()) {
+            Some(history) if is_retired(&history) => DocumentState::Retired,
+            Some(history) if history.is_erased() => {
+                row.left_out = Some(Reason::Erased);
+                DocumentState::Unpublished
+            }
+            _ => DocumentState::Unpublished,
+        },
+        (Some(_), Err(_)) => DocumentState::Unpublished,
+    };
+    if row.state == DocumentState::Retired {
+        row.left_out = None;
+    }
+    (row, keyframe)
+}
+
+/// Why a publication would refuse a live file, if it was edited from another version than the
+/// published one.
+pub(crate) fn stale_file(vault: &Vault, head: &Snapshot<'_>, file: &LiveFile) -> Option<Problem> {
+    let (id, live) = (file.id.as_ref()?, file.content.as_ref().ok()?);
+    let served = head.get(id)?.ok()?;
+    let form = LiveForm::of(&served.text);
+    let is_draft = form.is_draft(&live.document, vault.config().frontmatter);
+    let is_changed = !is_draft && !form.is_of(&live.text);
+    is_changed.then(|| stale(vault, &served, &form, live)).flatten()
+}
+
+/// Why a publication would refuse a changed live file that is no draft.
+fn stale(
+    vault: &Vault,
+    served: &Served,
+    form: &LiveForm<'_>,
+    live: &live::Text,
+) -> Option<Problem> {
+    let (id, document, mode) = (&served.id, &live.document, vault.config().frontmatter);
+    // A publication that was interrupted is completed.
+    if is_edited(document, mode) && left_behind(id, &live.text, document, &served.text).is_some() {
+        return None;
+    }
+    let history = replay::load(vault.files(), id).ok()?;
+    let last = stale::Last {
+        version: served.entry.version,
+        chain_hash: &served.entry.chain_hash,
+        text: &served.text,
+        history: &history,
+    };
+    let (place, text) = ((vault.files(), id), (live.text.as_str(), document));
+    let edit = stale::Edit { expect: Expect::default(), is_handed_in: false };
+    let found = stale::find(place, text, (form, mode), &last, edit)?;
+    Some(Problem {
+        code: "stale",
+        severity: Severity::Error,
+        line: None,
+        message: found.message,
+        hint: found.hint,
+    })
+}
+
+/// The state of a document that is not served.
+fn withheld_state(withheld: &Withheld) -> DocumentState {
+    match withheld.why {
+        ChainError::LeftOut => DocumentState::NotCheckedOut,
+        _ => DocumentState::Withheld,
+    }
+}
+
+/// How a published document without a live file stands.
+fn gone_row(vault: &Vault, head: &Snapshot<'_>, state: &PublishedSet, id: &DocumentId) -> Row {
+    let (end, withheld) = match head.get(id) {
+        Some(Ok(served)) => (served.fields.validity.end(), None),
+        Some(Err(withheld)) => (None, Some(withheld)),
+        None => (None, None),
+    };
+    let path = id.live_path();
+    let state_of = match &withheld {
+        Some(withheld) => withheld_state(withheld),
+        None if vault.gone().has(&path) => DocumentState::NotCheckedOut,
+        None => DocumentState::Missing,
+    };
+    Row {
+        path,
+        id: Some(id.clone()),
+        state: state_of,
+        version: state.get(id.as_str()).and_then(|mark| mark.version),
+        end,
+        problems: Vec::new(),
+        withheld,
+        is_gone: true,
+        left_out: None,
+        moved: None,
+    }
+}
+
+/// Returns true if the history of a document that is not published ends in its retirement.
+fn is_retired(history: &History) -> bool {
+    // Steps of reviews publish and retire nothing.
+    let mut last = history.entries().rev().filter(|entry| entry.state != EntryState::Unpublished);
+    last.next().is_some_and(Entry::is_retirement)
+}
+
+fn governance(
+    vault: &Vault,
+    head: &Snapshot<'_>,
+    state: &PublishedSet,
+) -> Vec<(DocumentId, GovernanceState)> {
+    let live = vault.governance_files();
+    let sealed = state.iter().map(|(id, _)| id).filter(|id| !id.is_document());
+    let mut ids: Vec<DocumentId> =
+        sealed.cloned().chain(live.iter().filter_map(|path| path.parse().ok())).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.into_iter()
+        .filter_map(|id| Some((governance_state(vault, head, &id)?, id)))
+        .map(|(s, id)| (id, s))
+        .collect()
+}
+
+fn governance_state(
+    vault: &Vault,
+    head: &Snapshot<'_>,
+    id: &DocumentId,
+) -> Option<GovernanceState> {
+    let live = match vault.files().read_optional(&id.live_path(), limit::DOCUMENT) {
+        Ok(live) => live,
+        Err(_) => return Some(GovernanceState::Unreadable),
+    };
+    let sealed = match head.get(id) {
+        None => None,
+        Some(Ok(served)) => Some(served.text),
+        Some(Err(Withheld { why: ChainError::LeftOut, .. })) => {
+            return Some(GovernanceState::NotCheckedOut);
+        }
+        Some(Err(_)) => return Some(GovernanceState::Unreadable),
+    };
+    match (live, sealed) {
+        (None, None) => None,
+        (None, Some(_)) if vault.gone().has(&id.live_path()) => {
+            Some(GovernanceState::NotCheckedOut)
+        }
+        (None, Some(_)) => Some(GovernanceState::Deleted),
+        (Some(_), None) if id.is_pack() && copied(vault, id.as_str()).is_some() => {
+            Some(GovernanceState::Copy)
+        }
+        (Some(_), None) => Some(GovernanceState::New),
+        (Some(live), Some(sealed)) => match utf8(&live) {
+            Err(_) => Some(GovernanceState::Unreadable),
+            Ok(text) if *normalise(text) == *sealed => None,
+            Ok(_) => Some(GovernanceState::Changed),
+        },
+    }
+}
