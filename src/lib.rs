@@ -59,14 +59,14 @@ pub mod record;
 pub mod text;
 #[doc(hidden)]
 pub mod values;
+#[doc(hidden)]
+pub mod write;
 pub use values::model;
 #[doc(hidden)]
 pub mod cli;
 mod convert;
 #[doc(hidden)]
 pub mod evidence;
-#[doc(hidden)]
-pub mod govern;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "mcp")]
@@ -75,8 +75,6 @@ pub use mcp::message::outcome as mcp_message;
 mod recover;
 pub mod report;
 mod starter;
-#[doc(hidden)]
-pub mod txn;
 #[doc(hidden)]
 pub mod verify;
 pub mod workspace;

@@ -8,10 +8,10 @@ use std::time::Instant;
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::disk::Disk;
 use contextnest::files::vault::outside::StateFolder;
-use contextnest::govern::{self, Author, Mode, Request, Which};
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::record::audit::Recorder;
+use contextnest::write::govern::{self, Author, Mode, Request, Which};
 
 use crate::corpus;
 use crate::process::{Result, cache_of, command, output};

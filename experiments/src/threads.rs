@@ -7,13 +7,13 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use contextnest::files::vault::Vault;
-use contextnest::govern::{Author, Mode, PublishError, Request, Which, publish};
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::read::resolve::Snapshot;
 use contextnest::record::audit::Recorder;
 use contextnest::record::trust;
-use contextnest::txn::expect::Expect;
+use contextnest::write::govern::{Author, Mode, PublishError, Request, Which, publish};
+use contextnest::write::txn::expect::Expect;
 
 /// There is one live file: a process that edits it publishes it, or lets it be.
 static EDITOR: Mutex<()> = Mutex::new(());

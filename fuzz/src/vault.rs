@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::config::LogForm;
-use contextnest::govern::{Author, Mode, Request, Which, publish, retire};
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::record::audit::Recorder;
 use contextnest::record::chain::replay;
 use contextnest::record::checkpoint::log::Log;
+use contextnest::write::govern::{Author, Mode, Request, Which, publish, retire};
 
 /// Files by their paths in a vault.
 pub type Tree = BTreeMap<String, Vec<u8>>;

@@ -4,7 +4,6 @@ use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, editor, event};
 use crate::files::vault::Vault;
-use crate::govern::{self, Author, NewDocument, Request, Upon, Which};
 use crate::read::live;
 use crate::report::draft::DraftReport;
 use crate::report::event::Added;
@@ -15,6 +14,7 @@ use crate::values::words::argument;
 use crate::workspace::argument::{node_type, tags, text_or_input};
 use crate::workspace::call::draft::Fields;
 use crate::workspace::governance::is_governed;
+use crate::write::govern::{self, Author, NewDocument, Request, Upon, Which};
 
 /// Create a document and publish it
 ///

@@ -7,11 +7,11 @@ use super::ui::shown;
 use super::{Acting, Answer, event, progress};
 use crate::convert::{Converted, Request, convert};
 use crate::files::vault::config::LogForm;
-use crate::govern::Mode;
 use crate::report::checkpoint::AdoptReport;
 use crate::report::failure::Failure;
 use crate::values::model::id::DocumentId;
 use crate::values::words::count;
+use crate::write::govern::Mode;
 
 /// Take over the log of the reference implementation as it is
 ///

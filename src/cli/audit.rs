@@ -4,12 +4,12 @@ use super::expect::ExpectHead;
 use super::session::Session;
 use super::trace::reason;
 use super::{Acting, Answer, event};
-use crate::govern::Mode;
 use crate::record::audit::VersionRef;
 use crate::report::event::AuditBegun;
 use crate::report::failure::Failure;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::words::count;
+use crate::write::govern::Mode;
 
 /// Record every change of the vault
 ///

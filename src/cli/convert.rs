@@ -6,13 +6,13 @@ use super::{Acting, Answer, event, progress, recover};
 use crate::convert::{Converted, Request, convert};
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
-use crate::govern::Mode;
 use crate::record::audit::{Change, HeadRef};
 use crate::record::trust;
 use crate::report::checkpoint::ConvertReport;
 use crate::report::failure::Failure;
 use crate::values::words::count;
 use crate::workspace::head;
+use crate::write::govern::Mode;
 
 /// Convert the checkpoint log to the other form
 ///

@@ -2,12 +2,12 @@
 
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::govern::{Mode, Outcome, review};
 use crate::report::event::{Approved, Rejected, Withdrawn};
 use crate::report::failure::Failure;
 use crate::report::review::CommentReport;
 use crate::workspace::call::submit::{Decided, Deciding};
 use crate::workspace::version;
+use crate::write::govern::{Mode, Outcome, review};
 
 /// Which submissions are decided.
 #[derive(Debug, clap::Args)]

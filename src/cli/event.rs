@@ -8,7 +8,6 @@ use super::session::Session;
 use super::ui::{Ui, shown};
 use super::{Answer, recover};
 use crate::files::vault::left_out::LeftOut;
-use crate::govern::{Outcome, RECORD_CHANGE, review};
 use crate::read::live::gathered::{Gathered, REPEATED};
 use crate::read::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::read::resolve::Snapshot;
@@ -17,11 +16,12 @@ use crate::report::Report;
 use crate::report::event::{Approved, EventReport, change, notes, why_id_stays};
 use crate::text::document::links::Written;
 use crate::text::document::validate::{Problem, Severity};
-use crate::txn::{Item, Live};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::words::count;
+use crate::write::govern::{Outcome, RECORD_CHANGE, review};
+use crate::write::txn::{Item, Live};
 
 /// Prints an event, done or only planned, and says how the verb ends.
 pub(super) fn print<'o, R: Report>(

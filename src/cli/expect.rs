@@ -1,10 +1,10 @@
 //! `--expect-version` and `--expect-hash`, of every verb that writes to the vault.
 
-use crate::govern::Mode;
 use crate::report::failure::{Code, Failure};
-use crate::txn::expect::Expect;
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::number::Version;
+use crate::write::govern::Mode;
+use crate::write::txn::expect::Expect;
 
 /// What the caller has read of a document and of the log.
 #[derive(Clone, Debug, Default, clap::Args)]

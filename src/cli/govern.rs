@@ -2,10 +2,10 @@
 
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::govern::Mode;
 use crate::report::event::{GovernOff, GovernOn};
 use crate::report::failure::Failure;
 use crate::workspace::governance::is_shared;
+use crate::write::govern::Mode;
 
 /// Require a review of everything that is published, or stop to
 ///

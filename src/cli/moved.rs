@@ -3,10 +3,10 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::govern::{Mode, PublishError, review};
 use crate::report::event::Moved;
 use crate::report::failure::Failure;
 use crate::values::model::id::DocumentId;
+use crate::write::govern::{Mode, PublishError, review};
 
 /// Give a published document another id
 ///
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failur
     let old = workspace.named(&vault, &args.old)?;
     let new: DocumentId = workspace.moved_id(&vault, &old, &args.new)?;
     DocumentId::of_document_file(&new.live_path())?;
-    let outcome = match crate::govern::move_document(&vault, &old, &new, &author, mode) {
+    let outcome = match crate::write::govern::move_document(&vault, &old, &new, &author, mode) {
         Err(PublishError::Governed) => {
             let moved = review::propose_move(&vault, (&old, &new), (&author, mode))?;
             session.notify(&vault, &moved, ("submit", None));

@@ -8,7 +8,6 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, steward};
 use crate::files::vault::Vault;
-use crate::govern::review::access;
 use crate::policy::stewards::{Stewards, Stewardship};
 use crate::read::resolve::{Need, Snapshot};
 use crate::report::access::{AccessReport, PrincipalReport, RoleReport};
@@ -18,6 +17,7 @@ use crate::report::stewards::{ScopeKey, scope_key};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::words::count;
+use crate::write::govern::review::access;
 
 /// Show who governs which documents, and the load of each reviewer
 ///

@@ -4,10 +4,10 @@ use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event, progress};
 use crate::files::vault::Vault;
-use crate::govern::{Author, Mode, PublishError, Request, Which, publish};
 use crate::report::event::Published;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
+use crate::write::govern::{Author, Mode, PublishError, Request, Which, publish};
 
 /// Publish documents as new versions under one checkpoint
 ///

@@ -9,9 +9,9 @@ use crate::record::audit::Change;
 use crate::recover::{Lost, Recovery, Request, recover};
 use crate::report::failure::Failure;
 use crate::report::recover::{RecoverReport, kind, recorded_by};
-use crate::txn::{Recovered, UncommittedFile};
 use crate::values::model::layout;
 use crate::values::words::count;
+use crate::write::txn::{Recovered, UncommittedFile};
 
 /// Clean up after an interrupted command and report what is lost
 ///

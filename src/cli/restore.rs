@@ -6,7 +6,6 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Locking};
 use crate::files::vault::Vault;
-use crate::govern::{self, RestoreError, RestoreRequest, RestoredFile};
 use crate::read::resolve::Snapshot;
 use crate::record::audit::{Part, Text, Traced};
 use crate::record::chain::replay;
@@ -14,10 +13,11 @@ use crate::record::trust;
 use crate::report::failure::{Code, Failure};
 use crate::report::restore::{RestoreReport, RestoredReport};
 use crate::text::uri::Class;
-use crate::txn::Live;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::workspace::version::{check_name, check_text, failed, number, recorded};
+use crate::write::govern::{self, RestoreError, RestoreRequest, RestoredFile};
+use crate::write::txn::Live;
 
 /// Write the text of a version into the live file; publish nothing
 ///

@@ -9,7 +9,6 @@ use super::ui::{Ui, shown};
 use super::{Acting, Answer, Locking, document};
 use crate::files::vault::Vault;
 use crate::files::vault::left_out::Reason;
-use crate::govern::Outcome;
 use crate::read::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::record::audit::Change;
 use crate::record::checkpoint::log::Log;
@@ -21,6 +20,7 @@ use crate::workspace::Workspace;
 use crate::workspace::call::{Call, NO_INSTRUCTIONS, Note};
 use crate::workspace::recording::NotRecorded;
 use crate::workspace::search::OnSlow;
+use crate::write::govern::Outcome;
 
 /// One command at work: a call, and the streams of a process. A verb asks the call as if it were
 /// the session.

@@ -8,9 +8,6 @@ use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::{Ui, shown};
 use crate::files::vault::left_out::{LeftOut, Reason};
-use crate::govern::PublishError;
-use crate::govern::review::awaiting::Awaiting;
-use crate::govern::review::due::Due;
 use crate::policy::stewards::Scope;
 use crate::read::resolve::Snapshot;
 use crate::read::status::seen::Seen;
@@ -27,6 +24,9 @@ use crate::values::model::timestamp::Timestamp;
 use crate::values::words::count;
 use crate::workspace::former::name_moves;
 use crate::workspace::places::Places;
+use crate::write::govern::PublishError;
+use crate::write::govern::review::awaiting::Awaiting;
+use crate::write::govern::review::due::Due;
 
 /// Show how files differ from their published versions
 #[derive(Debug, clap::Args)]

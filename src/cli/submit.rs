@@ -3,11 +3,11 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event, progress};
-use crate::govern::Which;
-use crate::govern::review::{Submission, submit};
 use crate::report::event::Submitted;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::argument::file_or_input;
+use crate::write::govern::Which;
+use crate::write::govern::review::{Submission, submit};
 
 /// Submit texts for review; a reviewer publishes them
 ///

@@ -10,16 +10,16 @@ use crate::files::vault::Vault;
 use crate::files::vault::config::{Config, FrontmatterMode, LogForm};
 use crate::files::vault::files::FileError;
 use crate::files::vault::setting::Setting;
-use crate::govern::{self, Author, Mode, Outcome, PublishError};
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::log::Log;
 use crate::record::trust;
 use crate::recover;
-use crate::txn::expect::{self, Expect};
-use crate::txn::{self, Recovered};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::verify::{self, Class, Finding};
+use crate::write::govern::{self, Author, Mode, Outcome, PublishError};
+use crate::write::txn::expect::{self, Expect};
+use crate::write::txn::{self, Recovered};
 
 /// What a conversion is asked to do.
 #[derive(Debug)]

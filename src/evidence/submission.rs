@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use super::blame::Blame;
-use crate::govern::review::About;
 use crate::text::document::Document;
 use crate::text::document::review::FIELDS;
 use crate::text::document::validate::Problem;
 use crate::values::model::id::DocumentId;
 use crate::values::model::principal::Principal;
 use crate::values::yaml::emit;
+use crate::write::govern::review::About;
 
 /// Fields that each step sets again.
 const STAMPED: [&str; 4] = ["status", "version", "updated_at", "checksum"];

@@ -27,12 +27,12 @@ use crate::text::document::stamp::left_behind;
 use crate::text::document::text::normalise;
 use crate::text::document::utf8;
 use crate::text::document::validate::{Problem, Severity};
-use crate::txn::expect::Expect;
-use crate::txn::stale;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
+use crate::write::txn::expect::Expect;
+use crate::write::txn::stale;
 
 use seen::{Comparison, Seen, SeenFolder};
 

@@ -17,11 +17,11 @@ use crate::record::checkpoint::log::Log;
 use crate::record::checkpoint::maps;
 use crate::record::checkpoint::rebuild::{Recorded, derive, longest_prefix};
 use crate::record::trust::{self, EventKey, TrustedHeads};
-use crate::txn::uncommitted;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
+use crate::write::txn::uncommitted;
 
 use super::governed::forgotten;
 use super::unapproved::{Unapproved, unapproved};

@@ -7,7 +7,6 @@ use super::lost::{Lost, lost};
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::files::vault::lock::LockError;
-use crate::govern::review;
 use crate::read::derived::{self, Followed};
 use crate::record::audit::{VersionRef, changes};
 use crate::record::checkpoint::chronicle::Chronicle;
@@ -15,11 +14,12 @@ use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::moved::MissingHistories;
 use crate::record::staging;
 use crate::record::trust::{self, Head, HeadError};
-use crate::txn::expect::{self, Expect, ExpectError};
-use crate::txn::{self, CleanupPlan, Recovered, Scope, Uncleared, UncommittedFile};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::{CheckpointNumber, Version};
+use crate::write::govern::review;
+use crate::write::txn::expect::{self, Expect, ExpectError};
+use crate::write::txn::{self, CleanupPlan, Recovered, Scope, Uncleared, UncommittedFile};
 
 /// What a recovery is asked to do.
 #[derive(Debug)]

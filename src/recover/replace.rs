@@ -12,11 +12,11 @@ use crate::record::checkpoint::codec::path_of;
 use crate::record::checkpoint::fault::{Duplicate, LogError};
 use crate::record::checkpoint::log::Log;
 use crate::record::trust::{self, Head, HeadError, TrustError};
-use crate::txn::expect::{self, Expect, ExpectError};
-use crate::txn::keep;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::limit;
 use crate::values::model::timestamp::Timestamp;
+use crate::write::txn::expect::{self, Expect, ExpectError};
+use crate::write::txn::keep;
 
 /// What a rebuild is asked to do.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::Report;
 use super::stewards::{ScopeKey, ScopeReport};
-use crate::govern::review::access::{Access, Lapsed};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
+use crate::write::govern::review::access::{Access, Lapsed};
 
 /// The answer of `owners --access-review`.
 #[derive(Debug, Serialize)]

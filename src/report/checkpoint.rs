@@ -8,13 +8,13 @@ use super::Report;
 use super::verify::FindingReport;
 use crate::convert::Converted;
 use crate::files::vault::config::LogForm;
-use crate::govern::Outcome;
 use crate::read::resolve::Snapshot;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::state::{Mark, PublishedSet};
 use crate::recover::{Replacement, Unapproved};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
+use crate::write::govern::Outcome;
 
 /// A checkpoint by itself.
 #[derive(Debug, Serialize)]

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::govern::Draft;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
+use crate::write::govern::Draft;
 
 /// The answer of `add --draft`, and of what else writes a draft.
 #[derive(Debug, Serialize)]

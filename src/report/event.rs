@@ -8,12 +8,12 @@ use super::recover::RecoveredReport;
 use super::{Report, Spell};
 use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::left_out::LeftOut;
-use crate::govern::{Outcome, Recased, Unapprovable};
 use crate::read::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
-use crate::txn::{Change, Item, Step, StepFailure};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
+use crate::write::govern::{Outcome, Recased, Unapprovable};
+use crate::write::txn::{Change, Item, Step, StepFailure};
 
 /// What an event did, or would do.
 #[derive(Debug, Serialize)]

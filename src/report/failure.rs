@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::problem::FileProblems;
 use super::{Report, Spell};
-use crate::govern::Refusal;
 use crate::read::live::gathered::REPEATED;
 use crate::values::codes::codes;
 use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::visible::shown;
+use crate::write::govern::Refusal;
 
 codes! {
     /// A kind of failure.

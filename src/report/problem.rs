@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::{Report, Spell};
-use crate::govern::Refusal;
 use crate::read::live::gathered::Gathered;
 use crate::read::live::gathered::{Group, GroupKey, pattern};
 use crate::read::live::packs::PackFile;
 use crate::text::document::validate::{Problem, Severity};
 use crate::text::pack::PackProblem;
+use crate::write::govern::Refusal;
 
 /// One problem.
 #[derive(Debug, Serialize)]

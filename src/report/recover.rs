@@ -8,8 +8,8 @@ use super::Report;
 use super::checkpoint::VersionReason;
 use crate::record::trust::EventKey;
 use crate::recover::{CompletedAct, CompletedPromotion, LostVersion, Recovery};
-use crate::txn::{Recovered, UncommittedFile, UncommittedKind};
 use crate::values::model::number::CheckpointNumber;
+use crate::write::txn::{Recovered, UncommittedFile, UncommittedKind};
 
 /// The answer of `recover`.
 #[derive(Debug, Serialize)]

@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use super::{Report, Spell};
-use crate::govern::{RestoredFile, Standing};
-use crate::txn::Live;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
+use crate::write::govern::{RestoredFile, Standing};
+use crate::write::txn::Live;
 
 /// The answer of `restore`.
 #[derive(Debug, Serialize)]

@@ -5,13 +5,13 @@ use serde::Serialize;
 use super::Report;
 use super::advice::again::submitted_again;
 use crate::evidence::submission::unstamped;
-use crate::govern::review::{Queue, Waiting};
 use crate::policy::review::{Pending, Proposal};
 use crate::record::chain::diff::change::{Change, Changes, Work};
 use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::Principal;
+use crate::write::govern::review::{Queue, Waiting};
 
 /// The answer of `review`.
 #[derive(Debug, Serialize)]

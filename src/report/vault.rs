@@ -8,13 +8,13 @@ use super::problem::ProblemReport;
 use super::review::QueuedReport;
 use super::{Report, Spell};
 use crate::files::vault::left_out::{LeftOut, Reason};
-use crate::govern::review::awaiting::Awaiting;
 use crate::policy::stewards::Stuck;
 use crate::read::derived::{Derived, Outcome};
 use crate::read::status::{DocumentState, GovernanceState, Row, Status};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
+use crate::write::govern::review::awaiting::Awaiting;
 
 /// The answer of `init`.
 #[derive(Debug, Serialize)]

@@ -28,7 +28,6 @@ use crate::record::checkpoint::record::Record;
 use crate::record::checkpoint::state::Mark;
 use crate::text::document::Document;
 use crate::text::document::text::checksum;
-use crate::txn::{self, Beyond};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
@@ -37,6 +36,7 @@ use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::torn;
 use crate::values::words::count;
+use crate::write::txn::{self, Beyond};
 
 /// What was found of one artifact, and how much was checked.
 #[derive(Debug)]

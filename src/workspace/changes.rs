@@ -5,8 +5,6 @@ use crate::files::vault::Vault;
 use crate::files::vault::audit::{Audit, RETENTION};
 use crate::files::vault::config::Config;
 use crate::files::vault::lock::LockError;
-use crate::govern::review::{self, Lost, rules_in_force};
-use crate::govern::{self, Mode, Outcome, PublishError};
 use crate::read::live;
 use crate::record::audit::changes::GivenUp;
 use crate::record::audit::missing::Missing;
@@ -19,6 +17,8 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::verify::{self, Unrecorded};
+use crate::write::govern::review::{self, Lost, rules_in_force};
+use crate::write::govern::{self, Mode, Outcome, PublishError};
 
 /// Why a change was not recorded.
 #[derive(Debug, thiserror::Error)]

@@ -2,13 +2,13 @@
 
 use super::Workspace;
 use crate::files::vault::Vault;
-use crate::govern::review;
 use crate::read::live;
 use crate::record::trust;
 use crate::report::failure::{Code, Failure};
 use crate::text::pack::{self, Pack};
-use crate::txn::expect::{self, Expect};
 use crate::values::model::id::DocumentId;
+use crate::write::govern::review;
+use crate::write::txn::expect::{self, Expect};
 
 /// The pack file of a name.
 pub(crate) fn file_of(name: &str) -> Result<DocumentId, Failure> {

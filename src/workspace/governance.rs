@@ -5,8 +5,6 @@ use crate::files::vault::Vault;
 use crate::files::vault::audit::Audit;
 use crate::files::vault::config::{Config, Governance};
 use crate::files::vault::setting::Setting;
-use crate::govern::review::{self, Begin};
-use crate::govern::{Mode, Outcome};
 use crate::record::checkpoint::log::Log;
 use crate::record::trust;
 use crate::report::failure::{Code, Failure};
@@ -14,6 +12,8 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::verify::{self, Finding};
+use crate::write::govern::review::{self, Begin};
+use crate::write::govern::{Mode, Outcome};
 
 impl Workspace<'_> {
     /// Makes a vault governed, as one event. Its changes are recorded from then on.
@@ -79,7 +79,7 @@ fn refuse_foreign_records(vault: &Vault, now: Timestamp) -> Result<(), Failure> 
 /// The log or the configuration cannot be relied on.
 pub(crate) fn is_governed(vault: &Vault) -> Result<bool, Failure> {
     let log: Log = trust::open_log(vault)?;
-    Ok(crate::govern::is_governed(vault, &log.sound()?)?)
+    Ok(crate::write::govern::is_governed(vault, &log.sound()?)?)
 }
 
 /// Whether advice names submissions: in a governed vault, whatever the live configuration says, and

@@ -10,8 +10,6 @@ use super::Workspace;
 use super::recording::{AccessLogs, of_log};
 use super::staging::last_text;
 use crate::files::vault::Vault;
-use crate::govern::review::rules_in_force;
-use crate::govern::{RulesUpon, head_named};
 use crate::policy::policy::InForce;
 use crate::policy::stewards::Role;
 use crate::record::audit::{Change, Hold, Holds, Line, Logs, PlacedHold, hold, missing};
@@ -22,6 +20,8 @@ use crate::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::Principal;
+use crate::write::govern::review::rules_in_force;
+use crate::write::govern::{RulesUpon, head_named};
 
 /// Who may place and lift holds.
 struct Keepers<'c> {

@@ -7,12 +7,12 @@ use super::Workspace;
 use super::git::{Git, GitError};
 use crate::files::vault::Vault;
 use crate::files::vault::outside;
-use crate::govern::Author;
 use crate::report::advice::NAME_PRINCIPAL;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::principal::{Principal, PrincipalError};
 use crate::values::model::timestamp::Timestamp;
 use crate::values::words::argument;
+use crate::write::govern::Author;
 
 /// The name of a principal, and the source of the name.
 type Named = (String, &'static str);

@@ -6,13 +6,13 @@ use serde::Serialize;
 use super::Workspace;
 use crate::files::program::configured;
 use crate::files::vault::Vault;
-use crate::govern::Outcome;
-use crate::govern::review;
 use crate::report::event::change;
-use crate::txn::{self, Step};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::workspace::submission::reviewers;
+use crate::write::govern::Outcome;
+use crate::write::govern::review;
+use crate::write::txn::{self, Step};
 
 /// The version of the message.
 const PROTOCOL: u32 = 1;

@@ -7,12 +7,12 @@ use super::recording::{AccessLogs, of_log};
 use super::{Workspace, holds};
 use crate::files::vault::Vault;
 use crate::files::vault::audit::Audit;
-use crate::govern;
 use crate::record::audit::{Change, Cuts, Holds, LastLines, Logs, Plan, changes, prune};
 use crate::record::trust;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
+use crate::write::govern;
 
 /// Milliseconds of a day.
 const DAY: i64 = 24 * 60 * 60 * 1000;

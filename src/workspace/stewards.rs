@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use super::Workspace;
 use crate::files::vault::Vault;
-use crate::govern::{self, Mode, Outcome, PublishError, Refusal};
 use crate::policy::policy::{self, TextInForce};
 use crate::policy::stewards::codeowners::{Imported, Mapped};
 use crate::policy::stewards::in_force::StewardsAt;
@@ -24,6 +23,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{STEWARDS, limit};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::tag::Tag;
+use crate::write::govern::{self, Mode, Outcome, PublishError, Refusal};
 
 /// The most assignments that one import makes.
 const MAX_IMPORTED: usize = 1_000;

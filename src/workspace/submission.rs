@@ -5,7 +5,6 @@ use super::version::{any_text_of, recorded};
 use crate::evidence::blame::Blame;
 use crate::evidence::submission::{Remark, Submitted, Texts};
 use crate::files::vault::Vault;
-use crate::govern::review::{self, About};
 use crate::policy::review::Track;
 use crate::read::live;
 use crate::record::audit::{Change, Event, Logs, Part, Text, Traced};
@@ -15,6 +14,7 @@ use crate::text::document::Document;
 use crate::text::document::validate::{Problem, Severity, problems};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
+use crate::write::govern::review::{self, About};
 
 impl Workspace<'_> {
     /// Reads what awaits a decision of an artifact, or a submission of it that was decided, by its

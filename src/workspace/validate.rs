@@ -7,7 +7,6 @@ use rayon::prelude::*;
 use super::Workspace;
 use super::version::missing_file;
 use crate::files::vault::Vault;
-use crate::govern::review::due::{Due, due};
 use crate::policy::stewards::{self, Scope, Stewards, Stuck};
 use crate::read::live::gathered::Gathered;
 use crate::read::live::images::ImageFolders;
@@ -25,6 +24,7 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::timestamp::Timestamp;
+use crate::write::govern::review::due::{Due, due};
 
 /// Of one code so many problems are in a report, unless all are asked for.
 pub(crate) const LISTED: usize = 10_000;

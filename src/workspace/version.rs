@@ -2,7 +2,6 @@
 
 use crate::files::vault::Vault;
 use crate::files::vault::files::Files;
-use crate::govern::review::rules_in_force;
 use crate::policy::review::{Reviewed, Track};
 use crate::policy::stewards::Role;
 use crate::read::live;
@@ -23,6 +22,7 @@ use crate::values::model::layout::{self, limit};
 use crate::values::model::number::Version;
 use crate::values::words::nearest_name;
 use crate::values::yaml::canonical_number;
+use crate::write::govern::review::rules_in_force;
 
 /// Reads `3` or `v3`.
 pub(crate) fn number(text: &str) -> Result<Version, Failure> {

@@ -1,7 +1,6 @@
 //! What is published is what is had back: HIST-26, over the whole write path.
 
 use contextnest::files::vault::Vault;
-use contextnest::govern::{Author, Mode, Request, Which, publish};
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
@@ -10,6 +9,7 @@ use contextnest::record::chain::replay;
 use contextnest::text::document::live_form::LiveForm;
 use contextnest::text::document::text::normalise;
 use contextnest::verify::{self, Verdict, verify};
+use contextnest::write::govern::{Author, Mode, Request, Which, publish};
 use proptest::prelude::*;
 
 const FIRST: i64 = 1_795_000_000_000;

@@ -2,10 +2,10 @@
 
 use crate::cli::session::Session;
 use crate::cli::{Acting, Answer, event};
-use crate::govern::Mode;
 use crate::report::event::{Added, Submitted};
 use crate::report::failure::Failure;
 use crate::workspace::call::stage::Promoting;
+use crate::write::govern::Mode;
 
 /// Make a document of a staged entry
 ///

@@ -4,11 +4,11 @@ use crate::cli::expect::ExpectHead;
 use crate::cli::session::Session;
 use crate::cli::{Acting, Answer, event};
 use crate::files::vault::Vault;
-use crate::govern::Mode;
 use crate::policy::stewards::Scope;
 use crate::report::event::{StewardAssigned, StewardRemoved};
 use crate::report::failure::Failure;
 use crate::workspace::stewards::{self, Assigning};
+use crate::write::govern::Mode;
 
 /// At which scope.
 #[derive(Clone, Debug, clap::Args)]

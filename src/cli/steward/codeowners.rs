@@ -9,7 +9,6 @@ use crate::cli::expect::ExpectHead;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer, event};
-use crate::govern::Mode;
 use crate::policy::stewards::codeowners::{self, Imported};
 use crate::read::resolve::Need;
 use crate::report::event::EventReport;
@@ -17,6 +16,7 @@ use crate::report::failure::{Code, Failure};
 use crate::report::stewards::{ExportReport, ImportReport};
 use crate::values::model::layout::limit;
 use crate::values::model::principal::Principal;
+use crate::write::govern::Mode;
 
 /// Print the reviewers as a CODEOWNERS file
 ///

@@ -8,7 +8,6 @@ use serde::Deserialize;
 use super::author::event;
 use super::{Answer, Asking, Effect, Outputs, Profile, Question};
 use crate::files::vault::Vault;
-use crate::govern::Mode;
 use crate::mcp::consent::quoted;
 use crate::mcp::spelling;
 use crate::report::event::Approved;
@@ -21,6 +20,7 @@ use crate::values::model::number::Version;
 use crate::values::words::count;
 use crate::workspace::call::Call;
 use crate::workspace::call::submit::{Decided, Deciding};
+use crate::write::govern::Mode;
 use shown::{Shown, changes};
 
 /// So many ids are named in a question.

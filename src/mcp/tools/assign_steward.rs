@@ -6,7 +6,6 @@ use serde::Deserialize;
 use super::author::event;
 use super::{Answer, Asking, Effect, Outputs, Profile, Question};
 use crate::files::vault::Vault;
-use crate::govern::{Mode, Outcome, PublishError, review};
 use crate::mcp::consent::quoted;
 use crate::policy::stewards::Scope;
 use crate::report::event::StewardAssigned;
@@ -18,6 +17,7 @@ use crate::values::model::principal::PrincipalKey;
 use crate::workspace::call::Call;
 use crate::workspace::governance::is_governed;
 use crate::workspace::stewards::{self, Assigning};
+use crate::write::govern::{Mode, Outcome, PublishError, review};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -2,20 +2,20 @@
 
 use super::Answer;
 use crate::files::vault::Vault;
-use crate::govern::{Draft, Mode, Outcome};
 use crate::mcp::offer::Profile;
 use crate::mcp::spelling;
 use crate::report::Report;
 use crate::report::draft::DraftReport;
 use crate::report::event::{EventReport, Submitted};
 use crate::report::failure::{Code, Failure};
-use crate::txn::expect::Expect;
 use crate::values::model::digest::{Digest, DigestError};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::workspace::argument::{node_type, tags};
 use crate::workspace::call::Call;
 use crate::workspace::call::draft::Fields;
+use crate::write::govern::{Draft, Mode, Outcome};
+use crate::write::txn::expect::Expect;
 
 /// The fields of arguments.
 pub(super) fn fields(

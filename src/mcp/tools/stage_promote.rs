@@ -5,13 +5,13 @@ use serde::Deserialize;
 
 use super::author::check_tags;
 use super::{Answer, Asking, Effect, Outputs, Profile, Question};
-use crate::govern::Mode;
 use crate::mcp::consent::quoted;
 use crate::mcp::spelling;
 use crate::report::failure::Failure;
 use crate::values::words::count;
 use crate::workspace::call::Call;
 use crate::workspace::call::stage::Promoting;
+use crate::write::govern::Mode;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

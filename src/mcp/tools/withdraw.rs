@@ -5,11 +5,11 @@ use serde::Deserialize;
 
 use super::author::{check_ids, event, version};
 use super::{Answer, Effect, Outputs, Profile, Question};
-use crate::govern::Mode;
 use crate::report::event::Withdrawn;
 use crate::report::failure::Failure;
 use crate::workspace::call::Call;
 use crate::workspace::call::submit::{Decided, Deciding};
+use crate::write::govern::Mode;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

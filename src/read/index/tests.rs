@@ -7,7 +7,6 @@ use proptest::prelude::*;
 
 use super::{Index, refresh};
 use crate::files::vault::Vault;
-use crate::govern::{self, Author, Mode, Request, Which};
 use crate::read::graph::walk::{Direction, Walk};
 use crate::read::resolve::seals;
 use crate::read::resolve::{
@@ -21,6 +20,7 @@ use crate::text::selector::parse;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
+use crate::write::govern::{self, Author, Mode, Request, Which};
 
 /// What one step does to a vault.
 #[derive(Clone, Debug)]

@@ -10,12 +10,12 @@ use proptest::prelude::*;
 use super::seen::Seen;
 use super::status;
 use crate::files::vault::Vault;
-use crate::govern::{self, Author, Mode, Request, Which};
 use crate::read::resolve::Snapshot;
 use crate::record::audit::Recorder;
 use crate::record::trust;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
+use crate::write::govern::{self, Author, Mode, Request, Which};
 
 const DOCUMENTS: [&str; 5] = ["nodes/a", "nodes/a/b", "nodes/deep/er/c", "sources/s", "root"];
 

@@ -7,19 +7,19 @@ use super::{dry_run, verify_all};
 use crate::convert::ConvertError;
 use crate::files::program::configured::ConfiguredError;
 use crate::files::vault::history::NOT_SPARSE;
-use crate::govern::review::ReviewError;
-use crate::govern::{PublishError, RestoreError};
 use crate::policy::review::Barred;
 use crate::read::search::{QueryError, SearchError};
 use crate::record::chain::error::ChainError;
 use crate::recover::{RebuildError, RecoverError, Refused, Unreliable};
-use crate::txn::UncommittedFile;
-use crate::txn::expect::{ExpectError, Mismatch, Moved};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::Version;
 use crate::values::words::count;
+use crate::write::govern::review::ReviewError;
+use crate::write::govern::{PublishError, RestoreError};
+use crate::write::txn::UncommittedFile;
+use crate::write::txn::expect::{ExpectError, Mismatch, Moved};
 
 /// How many lines of a list a failure has.
 const MOST: usize = 20;

@@ -4,7 +4,6 @@
 use super::Call;
 use super::diff::{Ground, as_live, handed_out};
 use crate::files::vault::Vault;
-use crate::govern::review;
 use crate::read::resolve::Snapshot;
 use crate::record::audit::Text;
 use crate::record::chain::diff::{has_its_places, print_between};
@@ -19,6 +18,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::workspace::version::{any_text_of, check_name, check_text, recorded, text_of};
+use crate::write::govern::review;
 
 impl Call<'_> {
     /// A failure with the differences that explain it, as far as its reader may read them.

@@ -48,7 +48,6 @@ pub(crate) mod write;
 use super::Workspace;
 use super::recording::{NotRecorded, Printed, Recording};
 use crate::files::vault::Vault;
-use crate::govern;
 use crate::read::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::record::audit::{Labels, Traced};
 use crate::record::checkpoint::chronicle::Chronicle;
@@ -58,6 +57,7 @@ use crate::record::trust::{self, HeadError};
 use crate::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
+use crate::write::govern;
 
 /// A vault and its checkpoints, as a question reads them.
 pub(crate) type Places<'p> = (&'p Vault, &'p CheckpointSource);

@@ -3,7 +3,6 @@
 
 use super::Call;
 use crate::files::vault::Vault;
-use crate::govern::review;
 use crate::record::audit::{Part, Text, Traced, changes};
 use crate::report::draft::{DraftState, DraftTextReport};
 use crate::report::failure::{Code, Failure};
@@ -15,6 +14,7 @@ use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
 use crate::workspace::Workspace;
 use crate::workspace::version::{any_text_of, recorded};
+use crate::write::govern::review;
 
 /// A text of a principal that is not published.
 pub(crate) struct OwnText {

@@ -3,7 +3,6 @@
 use super::{Call, Places};
 use crate::evidence::submission::Submitted;
 use crate::files::vault::Vault;
-use crate::govern::review::{self, Queue};
 use crate::read::resolve::Need;
 use crate::report::failure::Failure;
 use crate::report::review::QueueReport;
@@ -12,6 +11,7 @@ use crate::text::uri::Class;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::Version;
 use crate::values::model::principal::Principal;
+use crate::write::govern::review::{self, Queue};
 
 /// What it takes to list what awaits a decision.
 pub(crate) const NEED: Need = Need::Versions;

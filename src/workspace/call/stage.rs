@@ -3,7 +3,6 @@
 
 use super::{Call, Note};
 use crate::files::vault::Vault;
-use crate::govern::Mode;
 use crate::read::resolve::{Need, Snapshot};
 use crate::record::staging::{StagedName, parse_name};
 use crate::report::Spell;
@@ -15,6 +14,7 @@ use crate::values::model::id::DocumentId;
 use crate::workspace::argument::{node_type, tags};
 use crate::workspace::source::no_source;
 use crate::workspace::staging::{Listed, Promoted, Target};
+use crate::write::govern::Mode;
 
 /// Which staged entries are listed.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,8 +2,6 @@
 
 use super::{Call, Note};
 use crate::files::vault::Vault;
-use crate::govern::review::{Decision, Refusing};
-use crate::govern::{Author, Mode, NewDocument, Outcome, PublishError, Which, review};
 use crate::read::live;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::hint::{Call as Words, Hint, Verb};
@@ -11,6 +9,8 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::workspace::Workspace;
 use crate::workspace::name::is_uri;
+use crate::write::govern::review::{Decision, Refusing};
+use crate::write::govern::{Author, Mode, NewDocument, Outcome, PublishError, Which, review};
 
 /// What is decided about submissions.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use crate::files::vault::Vault;
-use crate::govern::{PublishError, review};
 use crate::policy::stewards::Role;
 use crate::read::live;
 use crate::read::resolve::{CheckpointSource, Need, Snapshot};
@@ -17,6 +16,7 @@ use crate::values::model::principal::PrincipalKey;
 use crate::workspace::Workspace;
 use crate::workspace::recording::of_log;
 use crate::workspace::version::{is_hidden, unknown};
+use crate::write::govern::{PublishError, review};
 
 impl Workspace<'_> {
     /// Refuses to tell of a submission of a document that was never published, but to its submitter

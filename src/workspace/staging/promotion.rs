@@ -5,8 +5,6 @@ use super::view::{Judged, chains_of, content, judged};
 use std::collections::BTreeMap;
 
 use crate::files::vault::Vault;
-use crate::govern::review::{ReviewError, Submission, rules_in_force, submit};
-use crate::govern::{self, Author, Mode, NewDocument, Outcome, Request, Which};
 use crate::policy::policy::{NotMade, version_made};
 use crate::policy::stewards::Role;
 use crate::read::index::staged::{KnownEntry, Sharing};
@@ -21,13 +19,15 @@ use crate::text::document::edit::Edit;
 use crate::text::document::frontmatter::NodeType;
 use crate::text::document::not_for_use;
 use crate::text::document::text::normalise;
-use crate::txn::UncommittedFile;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::tag::Tag;
 use crate::workspace::Workspace;
 use crate::workspace::governance::is_governed;
+use crate::write::govern::review::{ReviewError, Submission, rules_in_force, submit};
+use crate::write::govern::{self, Author, Mode, NewDocument, Outcome, Request, Which};
+use crate::write::txn::UncommittedFile;
 
 /// What an entry becomes.
 pub(crate) struct Target<'t> {

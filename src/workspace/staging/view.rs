@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::acts::unknown_entry;
 use crate::files::vault::Vault;
-use crate::govern::review::rules_in_force;
 use crate::policy::policy::ActJudge;
 use crate::policy::review::{Rules, Unfit};
 use crate::policy::stewards::Role;
@@ -31,6 +30,7 @@ use crate::values::model::number::Version;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::workspace::Workspace;
 use crate::workspace::version::any_text_of;
+use crate::write::govern::review::rules_in_force;
 
 /// The staged entries of a vault, to a principal in a session.
 pub(crate) struct StagedView {

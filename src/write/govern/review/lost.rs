@@ -7,8 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::candidates::Maps;
 use super::lines::StepLines;
 use crate::files::vault::Vault;
-use crate::govern::PublishError;
-use crate::govern::in_force::{RulesUpon, head_named};
 use crate::policy::policy::InForce;
 use crate::policy::review::{Rules, Track};
 use crate::record::audit::{Change, Event, Line, Logs, VersionRef};
@@ -21,6 +19,8 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
+use crate::write::govern::PublishError;
+use crate::write::govern::in_force::{RulesUpon, head_named};
 
 /// A submission that a line names.
 #[derive(Debug)]

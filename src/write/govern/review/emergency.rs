@@ -9,8 +9,8 @@ use crate::files::vault::Vault;
 use crate::policy::stewards::Role;
 use crate::text::document::edit::Edit;
 use crate::text::document::review::ReviewEdit;
-use crate::txn::Change;
 use crate::values::model::id::DocumentId;
+use crate::write::txn::Change;
 
 /// Retires documents without waiting for another reviewer, as one event.
 ///

@@ -19,11 +19,11 @@ use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::state::Mark;
 use crate::text::document::text::{BOM, normalise};
 use crate::text::document::utf8;
-use crate::txn::{Change, Item, Live, Step};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{AUDIT_DIR, limit};
 use crate::values::model::number::Version;
+use crate::write::txn::{Change, Item, Live, Step};
 
 /// What became of a governance file.
 pub(super) enum Governed {

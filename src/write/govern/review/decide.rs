@@ -13,10 +13,10 @@ use crate::policy::stewards::Role;
 use crate::read::live;
 use crate::record::audit::{Change as Recorded, VersionRef, changes};
 use crate::record::trust::Head;
-use crate::txn::expect::Expect;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::visible::Invisible;
+use crate::write::txn::expect::Expect;
 
 /// What is decided about, and by whom.
 #[derive(Clone, Debug)]

@@ -17,10 +17,10 @@ use crate::text::document::live_form::LiveForm;
 use crate::text::document::review::{Action, ReviewEdit};
 use crate::text::document::text::normalise;
 use crate::text::document::utf8;
-use crate::txn::{Change, Step};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
+use crate::write::txn::{Change, Step};
 
 /// Proposes to retire documents.
 ///

@@ -13,9 +13,9 @@ use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::record::Searched;
 use crate::record::trust::{self, Head};
-use crate::txn::StepFailure;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
+use crate::write::txn::StepFailure;
 
 /// A commit that its steps follow.
 pub(super) struct Commit<'c> {

@@ -1,11 +1,11 @@
 //! What an event is asked to do: by whom, with which documents, and how.
 
 use crate::record::audit::Recorder;
-use crate::txn::expect::Expect;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
+use crate::write::txn::expect::Expect;
 
 /// Who publishes, when, and with which remark.
 #[derive(Clone, Debug)]

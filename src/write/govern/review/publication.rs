@@ -21,10 +21,10 @@ use crate::text::document::review::{Action, ReviewEdit, changed_by_hand};
 use crate::text::document::stamp::{NextText, retired_live, submitted_live};
 use crate::text::document::text::normalise;
 use crate::text::document::{Document, utf8};
-use crate::txn::{Change, Item, Live};
 use crate::values::model::governance::GovernanceFile;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
+use crate::write::txn::{Change, Item, Live};
 
 impl Transaction<'_> {
     /// The versions that publish or retire what a submission proposes, approved by these.

@@ -11,10 +11,10 @@ use crate::read::live::inbound::{FixedLinks, FoundLinks, RelativeLink};
 use crate::record::checkpoint::event::Checkpoint;
 use crate::text::document::edit::EditError;
 use crate::text::document::validate::{Problem, Severity};
-use crate::txn::{Committed, Item, Live, Recovered};
 use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
+use crate::write::txn::{Committed, Item, Live, Recovered};
 
 /// Why one document cannot be part of an event.
 #[derive(Clone, Debug)]

@@ -14,13 +14,13 @@ use crate::text::document::live_form::LiveForm;
 use crate::text::document::text::normalise;
 use crate::text::document::validate::problems;
 use crate::text::document::{Document, utf8};
-use crate::txn::Live;
 use crate::values::model::digest::Digest;
 use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
+use crate::write::txn::Live;
 
 /// What a draft is to take the place of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

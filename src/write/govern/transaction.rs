@@ -27,14 +27,14 @@ use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::moved::MissingHistories;
 use crate::record::checkpoint::state::{Bound, Mark, PublishedSet};
 use crate::text::document::{Document, utf8};
-use crate::txn::expect::Expect;
-use crate::txn::{Beyond, Change, Item, Step};
 use crate::values::model::digest::Digest;
 use crate::values::model::emoji::difference;
 use crate::values::model::id::{DocumentId, fold, folder_of};
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
+use crate::write::txn::expect::Expect;
+use crate::write::txn::{Beyond, Change, Item, Step};
 
 /// A head this far ahead of the clock stops a publication.
 const MAX_AHEAD_MILLIS: i64 = 24 * 3_600_000;

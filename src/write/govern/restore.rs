@@ -22,10 +22,10 @@ use crate::text::document::live_form::LiveForm;
 use crate::text::document::stamp::left_behind;
 use crate::text::document::text::normalise;
 use crate::text::document::{Document, utf8};
-use crate::txn::{Beyond, Live, commit};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
+use crate::write::txn::{Beyond, Live, commit};
 
 /// What is to be restored, and how.
 #[derive(Clone, Debug)]

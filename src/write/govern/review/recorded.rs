@@ -15,10 +15,10 @@ use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::trust::{self, Head};
 use crate::text::document::review::{Action, ReviewState};
-use crate::txn::{self, Item, Step, hint, standing};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
+use crate::write::txn::{self, Item, Step, hint, standing};
 
 /// The versions that a step makes of each set.
 type BySet = BTreeMap<(Step, Option<String>), Vec<VersionRef>>;

@@ -16,11 +16,11 @@ use crate::text::document::live_form::LiveForm;
 use crate::text::document::review::{Action, ReviewFields};
 use crate::text::document::stamp::is_submitted;
 use crate::text::document::{Document, utf8};
-use crate::txn::Item;
 use crate::values::model::governance::GovernanceFile;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::principal::PrincipalKey;
+use crate::write::txn::Item;
 
 /// How submissions are compared with what awaits a decision.
 pub(super) struct Checks<'c> {

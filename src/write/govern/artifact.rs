@@ -28,8 +28,6 @@ use crate::text::document::stamp::{self, Stage, Stamp};
 use crate::text::document::text::{is_normal, normalise};
 use crate::text::document::validate::problems;
 use crate::text::document::{Document, utf8};
-use crate::txn::stale;
-use crate::txn::{Change, Extension, Item, Live, Step};
 use crate::values::model::digest::Digest;
 use crate::values::model::filtered::filtered;
 use crate::values::model::hint::{Call, Hint, Verb};
@@ -38,6 +36,8 @@ use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::yaml::emit;
+use crate::write::txn::stale;
+use crate::write::txn::{Change, Extension, Item, Live, Step};
 
 /// What became of a candidate.
 pub(super) enum Prepared {

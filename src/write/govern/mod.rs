@@ -4,7 +4,7 @@
 //! Every command that changes what is published is one event: all bytes are computed before the
 //! first write, one event gives one checkpoint, and the checkpoint's line is the commit point.
 //! `request` is what it is asked to do, and `outcome` what it did; `transaction` chooses what an event
-//! holds, `artifact` makes the next version of each document or governance file, [`crate::txn`]
+//! holds, `artifact` makes the next version of each document or governance file, [`crate::write::txn`]
 //! writes.
 
 mod after;
@@ -49,12 +49,12 @@ use crate::record::checkpoint::chronicle::{Append, Chronicle};
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::trust::{self, EventKey, Head, HeadError, Intent};
-use crate::txn::expect::{self, ExpectError};
-use crate::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::words::count;
+use crate::write::txn::expect::{self, ExpectError};
+use crate::write::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
 
 use after::Commit;
 use bound::Binds;

@@ -23,11 +23,11 @@ use crate::text::document::text::normalise;
 use crate::text::document::validate::problems;
 use crate::text::document::{Document, utf8};
 use crate::text::uri::Uri;
-use crate::txn::{Change, Item, Live};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
+use crate::write::txn::{Change, Item, Live};
 
 /// Gives a published document another id, as one event.
 ///

@@ -5,7 +5,7 @@ use super::transaction::Transaction;
 use super::{Event, Outcome, PublishError, intend, taken_back};
 use crate::record::audit::changes;
 use crate::record::trust::{self, Head};
-use crate::txn::{StepFailure, commit, hint};
+use crate::write::txn::{StepFailure, commit, hint};
 
 use super::after::RECORD_CHANGE;
 

@@ -14,9 +14,9 @@ use crate::read::live::inbound::Leaving;
 use crate::text::document::edit::Edit;
 use crate::text::document::stamp::retired_live;
 use crate::text::document::utf8;
-use crate::txn::{Change, Item, Live};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
+use crate::write::txn::{Change, Item, Live};
 
 /// Retires documents as one event. Their files may be gone.
 ///

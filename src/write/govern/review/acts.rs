@@ -9,8 +9,8 @@ use crate::policy::review::{Pending, Rules, Track};
 use crate::policy::stewards::Role;
 use crate::text::document::edit::Edit;
 use crate::text::document::review::ReviewEdit;
-use crate::txn::{Change, Item, Step};
 use crate::values::model::principal::PrincipalKey;
+use crate::write::txn::{Change, Item, Step};
 
 impl Transaction<'_> {
     /// The version that ratifies an emergency retirement.

@@ -1,0 +1,4 @@
+//! The transaction that writes, and what publishes.
+
+pub mod govern;
+pub mod txn;
