@@ -52,6 +52,8 @@ pub mod files;
 #[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
+pub mod prove;
+#[doc(hidden)]
 pub mod read;
 #[doc(hidden)]
 pub mod record;
@@ -65,16 +67,11 @@ pub use values::model;
 #[doc(hidden)]
 pub mod cli;
 mod convert;
-#[doc(hidden)]
-pub mod evidence;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "mcp")]
 #[doc(hidden)]
 pub use mcp::message::outcome as mcp_message;
-mod recover;
 pub mod report;
 mod starter;
-#[doc(hidden)]
-pub mod verify;
 pub mod workspace;

@@ -8,8 +8,8 @@
 
 use std::sync::LazyLock;
 
-use contextnest::evidence::bundle::verify::{Verdict, Verified, verify};
 use contextnest::model::digest::Digest;
+use contextnest::prove::evidence::bundle::verify::{Verdict, Verified, verify};
 use contextnest_fuzz::alter::altered;
 use contextnest_fuzz::bundle::{MANIFEST, container, good, listed};
 use contextnest_fuzz::input::Input;

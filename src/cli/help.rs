@@ -6,12 +6,12 @@ use super::failure::command as failure_command;
 use super::meant::{self, Meant};
 use super::session::Session;
 use super::{Answer, groups};
+use crate::prove::verify;
 use crate::report::Spell;
 use crate::report::failure::{self, Failure};
 use crate::report::vault::{CodeReport, HelpReport, VerbReport};
 use crate::values::codes::{self, Meaning};
 use crate::values::words::nearest;
-use crate::verify;
 
 /// Show the help of a verb, or explain a code
 ///

@@ -6,11 +6,11 @@ pub(crate) mod difference;
 mod writing;
 
 use super::failure::{Code, Failure};
-use crate::evidence::blame::Unverified;
 use crate::files::vault::files::FileError;
 use crate::files::vault::history::NOT_SPARSE;
 use crate::files::vault::lock::LockError;
 use crate::files::vault::{OpenError, Vault};
+use crate::prove::evidence::blame::Unverified;
 use crate::read::derived::DerivedError;
 use crate::read::resolve::checkout::CheckoutError;
 use crate::read::resolve::packs::PackError;

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::SectionReport;
-use crate::evidence::blame::Blame;
+use crate::prove::evidence::blame::Blame;
 use crate::read::resolve::Served;
 use crate::read::resolve::seals::Seals;
 use crate::text::document::sections::Section;

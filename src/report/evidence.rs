@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::Report;
 use super::failure::{Code, Failure};
-use crate::evidence::bundle::export::{ExportError, Exported};
-use crate::evidence::bundle::manifest::Gap;
-use crate::evidence::bundle::verify::{BundleFault, Item, Kind, Verdict, Verified};
-use crate::evidence::publications::{Emergency, Publication};
+use crate::prove::evidence::bundle::export::{ExportError, Exported};
+use crate::prove::evidence::bundle::manifest::Gap;
+use crate::prove::evidence::bundle::verify::{BundleFault, Item, Kind, Verdict, Verified};
+use crate::prove::evidence::publications::{Emergency, Publication};
 use crate::read::resolve::provenance::written;
 use crate::record::audit::HeadRef;
 
@@ -67,7 +67,7 @@ impl EvidenceExportReport {
     /// A bundle that was written to a file.
     pub(crate) fn new(file: String, exported: &Exported) -> Self {
         let unproved = exported.unproved.iter();
-        let row = |one: &crate::evidence::bundle::export::Unproved| UnprovedRow {
+        let row = |one: &crate::prove::evidence::bundle::export::Unproved| UnprovedRow {
             name: one.name.clone(),
             why: one.why.clone(),
         };

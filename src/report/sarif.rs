@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::Spell;
 use super::problem::{ProblemReport, ValidateReport};
+use crate::prove::verify::{Class, Code, Finding, Report};
 use crate::text::uri::encode_path;
 use crate::values::codes;
 use crate::values::model::digest::Digest;
-use crate::verify::{Class, Code, Finding, Report};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";

@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::Report;
 use super::retention::PrunedRow;
-use crate::evidence::replay::{Outcome, Replayed};
-use crate::evidence::staged::{NOT_STAGED, UNSEEN};
+use crate::prove::evidence::replay::{Outcome, Replayed};
+use crate::prove::evidence::staged::{NOT_STAGED, UNSEEN};
+use crate::prove::verify::{Class, Finding};
 use crate::record::audit::{
     Change, Collected, Elsewhere, Event, Fault, FileOutcome, Line, Output, Part, Prior, Produced,
     Reading,
 };
-use crate::verify::{Class, Finding};
 
 /// The answer of `trace list`: accesses, listings, refusals and changes in the order of their times.
 #[derive(Debug, Serialize)]

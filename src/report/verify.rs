@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::Report;
+use crate::prove::verify::{self, AnchorResult, AnchorSource, Finding};
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::verify::{self, AnchorResult, AnchorSource, Finding};
 
 /// The answer of `verify`.
 #[derive(Debug, Serialize)]

@@ -5,9 +5,9 @@ use std::io::{self, Read, Write as _};
 use std::path::Path;
 
 use super::Workspace;
-use crate::evidence::bundle::MAX_BUNDLE;
-use crate::evidence::staged::VisibleStaged;
 use crate::files::vault::Vault;
+use crate::prove::evidence::bundle::MAX_BUNDLE;
+use crate::prove::evidence::staged::VisibleStaged;
 use crate::record::audit::Labels;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;

@@ -5,6 +5,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::audit::{Audit, RETENTION};
 use crate::files::vault::config::Config;
 use crate::files::vault::lock::LockError;
+use crate::prove::verify::{self, Unrecorded};
 use crate::read::live;
 use crate::record::audit::changes::GivenUp;
 use crate::record::audit::missing::Missing;
@@ -16,7 +17,6 @@ use crate::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::{Principal, PrincipalKey};
-use crate::verify::{self, Unrecorded};
 use crate::write::govern::review::{self, Lost, rules_in_force};
 use crate::write::govern::{self, Mode, Outcome, PublishError};
 

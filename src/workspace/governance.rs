@@ -5,13 +5,13 @@ use crate::files::vault::Vault;
 use crate::files::vault::audit::Audit;
 use crate::files::vault::config::{Config, Governance};
 use crate::files::vault::setting::Setting;
+use crate::prove::verify::{self, Finding};
 use crate::record::checkpoint::log::Log;
 use crate::record::trust;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
-use crate::verify::{self, Finding};
 use crate::write::govern::review::{self, Begin};
 use crate::write::govern::{Mode, Outcome};
 

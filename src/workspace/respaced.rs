@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::Workspace;
 use crate::files::vault::Vault;
+use crate::prove::verify::{Code, FORMATTER, Finding, KINDS, solid};
 use crate::record::checkpoint::codec;
 use crate::text::document::text::normalise;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::limit;
 use crate::values::words::{argument, count};
-use crate::verify::{Code, FORMATTER, Finding, KINDS, solid};
 
 /// Maximum number of damaged files that git is asked for.
 const MOST: usize = 200;

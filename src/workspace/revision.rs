@@ -3,13 +3,13 @@
 use super::Workspace;
 use super::git::GitError;
 use crate::files::vault::Vault;
+use crate::prove::verify::Anchor;
 use crate::record::checkpoint::codec::{FORMS, path_of};
 use crate::record::checkpoint::log::Log;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::layout;
-use crate::verify::Anchor;
 
 /// `--expect-head HASH`.
 pub(crate) fn expected(hash: &str) -> Result<Anchor, Failure> {

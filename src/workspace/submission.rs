@@ -2,10 +2,10 @@
 
 use super::Workspace;
 use super::version::{any_text_of, recorded};
-use crate::evidence::blame::Blame;
-use crate::evidence::submission::{Remark, Submitted, Texts};
 use crate::files::vault::Vault;
 use crate::policy::review::Track;
+use crate::prove::evidence::blame::Blame;
+use crate::prove::evidence::submission::{Remark, Submitted, Texts};
 use crate::read::live;
 use crate::record::audit::{Change, Event, Logs, Part, Text, Traced};
 use crate::record::checkpoint::log::Log;

@@ -1,7 +1,7 @@
 //! Who wrote, approved and decides about a text, as a bundle proves it: from its chains and
 //! governance files, and never from the line of the log, which its writer can forge.
 
-use contextnest::evidence::bundle::verify::{Kind, Verdict, verify};
+use contextnest::prove::evidence::bundle::verify::{Kind, Verdict, verify};
 use serde_json::{Value, json};
 
 use crate::evidence::{failures, files, rebuilt, sha256};

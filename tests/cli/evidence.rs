@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use contextnest::evidence::bundle::verify::{Item, Kind, Verdict, verify};
+use contextnest::prove::evidence::bundle::verify::{Item, Kind, Verdict, verify};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 

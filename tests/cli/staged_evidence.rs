@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use contextnest::evidence::bundle::verify::{Item, Verdict, verify};
+use contextnest::prove::evidence::bundle::verify::{Item, Verdict, verify};
 use serde_json::{Value, json};
 
 use crate::evidence::{failures, files, rebuilt, sha256};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contextnest::verify::{Class, Code};
+use contextnest::prove::verify::{Class, Code};
 use insta::assert_snapshot;
 
 use crate::harness::{Place, repository};

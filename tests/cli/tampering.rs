@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::symlink;
 
-use contextnest::verify::Code;
+use contextnest::prove::verify::Code;
 
 use crate::harness::{Place, files_in};
 

@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
-use contextnest::evidence::bundle::verify::{Item, Kind, Verdict, verify};
 use contextnest::model::number::Version;
+use contextnest::prove::evidence::bundle::verify::{Item, Kind, Verdict, verify};
 use contextnest::record::chain::preimage::chain_hash;
 use serde_json::{Value, json};
 

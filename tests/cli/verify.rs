@@ -442,7 +442,7 @@ fn every_finding_is_explained() {
     Another branch was checked out, or the log was replaced. Run `ctx verify`, find the missing checkpoints on other branches, and restore the log. Run `ctx head trust` only if you know why the log differs.
     -- stderr
     ");
-    for code in contextnest::verify::Code::ALL {
+    for code in contextnest::prove::verify::Code::ALL {
         let help = place.ctx(&format!("help {code}")).ok().stdout;
         for text in [code.meaning(), code.cause()] {
             assert!(help.contains(text) && text.ends_with('.'), "{code}: {help}");

@@ -7,10 +7,10 @@ use contextnest::model::digest::Digest;
 use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::model::principal::PrincipalKey;
 use contextnest::policy::review::StepKind;
-use contextnest::record::audit::{Cuts, Logs, Tail, TraceId, Verified};
-use contextnest::verify::{
+use contextnest::prove::verify::{
     Acknowledgers, Binding, BoundChains, Compared, NamedKind, Recorded, compare_changes,
 };
+use contextnest::record::audit::{Cuts, Logs, Tail, TraceId, Verified};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde::Deserialize;

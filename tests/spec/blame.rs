@@ -1,7 +1,7 @@
 //! Which version each line of a text comes from (`spec/evidence.md`).
 
-use contextnest::evidence::attribution::{Attribution, Span};
 use contextnest::model::number::Version;
+use contextnest::prove::evidence::attribution::{Attribution, Span};
 use contextnest::record::chain::diff::change::{Changes, Work};
 use serde::Deserialize;
 

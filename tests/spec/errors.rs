@@ -1,8 +1,8 @@
 //! Every stable code stands in the specification, with its class or exit code.
 
+use contextnest::prove::verify;
 use contextnest::report;
 use contextnest::values::codes;
-use contextnest::verify;
 
 const ERRORS: &str = include_str!("../../spec/errors.md");
 const VERIFY: &str = include_str!("../../spec/verify.md");

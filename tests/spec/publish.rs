@@ -4,11 +4,11 @@ use contextnest::files::vault::Vault;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
+use contextnest::prove::verify::{self, Verdict, verify};
 use contextnest::record::audit::Recorder;
 use contextnest::record::chain::replay;
 use contextnest::text::document::live_form::LiveForm;
 use contextnest::text::document::text::normalise;
-use contextnest::verify::{self, Verdict, verify};
 use contextnest::write::govern::{Author, Mode, Request, Which, publish};
 use proptest::prelude::*;
 

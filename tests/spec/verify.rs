@@ -6,7 +6,7 @@ use std::path::Path;
 
 use contextnest::files::vault::Vault;
 use contextnest::model::number::{CheckpointNumber, Version};
-use contextnest::verify::{Request, verify};
+use contextnest::prove::verify::{Request, verify};
 use serde::Deserialize;
 
 use crate::vectors::load;

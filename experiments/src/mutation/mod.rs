@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use contextnest::files::vault::Vault;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::verify::{Class, Finding, Report, Request, verify};
+use contextnest::prove::verify::{Class, Finding, Report, Request, verify};
 
 use crate::Options;
 use crate::corpus::Draw;
@@ -241,7 +241,8 @@ impl Flipped {
         after[flip.byte] ^= flip.mask;
         // What nothing vouches for, the verifier says of the untouched vault already.
         let is_sealed = !untouched.iter().any(|finding| {
-            finding.code == contextnest::verify::Code::PolicyUnsealed && finding.id == target.id
+            finding.code == contextnest::prove::verify::Code::PolicyUnsealed
+                && finding.id == target.id
         });
         explain::explain(self.kind, root, target, &after, is_sealed)
     }

@@ -4,7 +4,7 @@ use super::table;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::trace::Period;
-use crate::evidence::publications::publications;
+use crate::prove::evidence::publications::publications;
 use crate::read::resolve::Snapshot;
 use crate::report::evidence::{PublicationRow, PublicationsReport};
 use crate::report::failure::Failure;

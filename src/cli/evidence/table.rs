@@ -1,6 +1,6 @@
 //! The list of publications as CSV and as a page.
 
-use crate::evidence::bundle::page;
+use crate::prove::evidence::bundle::page;
 use crate::report::evidence::{EmergencyRow, PublicationRow, PublicationsReport};
 use crate::values::words;
 

@@ -6,7 +6,7 @@ use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
-use crate::evidence::bundle::verify::verify;
+use crate::prove::evidence::bundle::verify::verify;
 use crate::report::evidence::{EvidenceVerifyReport, LIMITS, TOOL};
 use crate::report::failure::{Code, Failure};
 use crate::values::model::digest::Digest;

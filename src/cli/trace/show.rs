@@ -7,8 +7,8 @@ use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
-use crate::evidence::replay::finding;
 use crate::files::vault::Vault;
+use crate::prove::evidence::replay::finding;
 use crate::read::resolve::Need;
 use crate::record::audit::{
     Cached, Change, Cut, Event, Fault, HeadRef, Line, Logs, LostLines, Text,

@@ -6,6 +6,7 @@ use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::files::vault::Vault;
+use crate::prove::verify::{Finding, bound_lines, false_prunings};
 use crate::record::audit::{Fault, Logs, Verified, missing};
 use crate::record::checkpoint::log::Log;
 use crate::record::trust;
@@ -14,7 +15,6 @@ use crate::report::retention::PrunedRow;
 use crate::report::trace::{ChangesVerified, FaultReport, OtherPathReport, TraceVerifyReport};
 use crate::values::model::layout::{self, AUDIT_DIR};
 use crate::values::words::count;
-use crate::verify::{Finding, bound_lines, false_prunings};
 use crate::workspace::recording::{AccessLogs, heads_of, of_log};
 
 pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {

@@ -5,10 +5,10 @@ mod text;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, progress};
+use crate::prove::verify::verify;
 use crate::report::failure::{Code, Failure};
 use crate::report::sarif;
 use crate::report::verify::VerifyReport;
-use crate::verify::verify;
 use crate::workspace::revision;
 use crate::workspace::staged::staged;
 

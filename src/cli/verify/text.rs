@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::cli::color::Paint;
 use crate::cli::ui::{Ui, shown};
+use crate::prove::verify::{AnchorResult, AnchorSource, Class, Code, Finding, Report, Verdict};
 use crate::values::model::hint::Hint;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::words::count;
-use crate::verify::{AnchorResult, AnchorSource, Class, Code, Finding, Report, Verdict};
 
 /// How many findings of one code are listed; one altered checkpoint can give thousands.
 const MOST: usize = 20;

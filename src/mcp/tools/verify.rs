@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, Outputs, Question, limit};
+use crate::prove::verify::verify;
 use crate::report::failure::Failure;
 use crate::report::verify::VerifyReport;
-use crate::verify::verify;
 use crate::workspace::call::Call;
 
 #[derive(Debug, Deserialize, JsonSchema)]

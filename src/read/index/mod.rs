@@ -5,7 +5,7 @@
 //! texts that the chain vouches for, and holds nothing that cannot be made again. It is used only
 //! while the log is as long as it was and has the same last hash in its place. What it answers is
 //! checked once more: a document is served only if its text leads to the chain hash, and only if
-//! that text's own fields fit the question. [`crate::verify`] never looks at it.
+//! that text's own fields fit the question. [`crate::prove::verify`] never looks at it.
 //!
 //! One row is one version of one artifact with the checkpoints in which it holds; [`At`] is the
 //! index at one checkpoint, today's or a past one. `segment` is a file of rows, `build` makes one

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Call, Places};
-use crate::evidence::blame::Blame;
+use crate::prove::evidence::blame::Blame;
 use crate::read::resolve::seals::Seals;
 use crate::read::resolve::{Need, Served, Snapshot};
 use crate::record::chain::replay;

@@ -1,9 +1,9 @@
 //! The texts of recorded accesses, made again and compared with the log (AUDIT-9).
 
 use super::{Call, Places};
-use crate::evidence::replay::replay;
-use crate::evidence::staged::StagedTexts;
 use crate::files::vault::Vault;
+use crate::prove::evidence::replay::replay;
+use crate::prove::evidence::staged::StagedTexts;
 use crate::record::audit::{Event, Fault, Filter, Line, Logs, TraceId};
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::ReplayReport;

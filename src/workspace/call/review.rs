@@ -1,8 +1,8 @@
 //! What awaits a decision: all of it, or one submission as its reviewer reads it.
 
 use super::{Call, Places};
-use crate::evidence::submission::Submitted;
 use crate::files::vault::Vault;
+use crate::prove::evidence::submission::Submitted;
 use crate::read::resolve::Need;
 use crate::report::failure::Failure;
 use crate::report::review::QueueReport;

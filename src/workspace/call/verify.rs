@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::files::vault::Vault;
+use crate::prove::verify::{Anchor, Request};
 use crate::report::failure::Failure;
-use crate::verify::{Anchor, Request};
 use crate::workspace::Workspace;
 
 impl Workspace<'_> {

@@ -7,12 +7,12 @@ use super::view::{InForce, Judged, chains_of, judged};
 use crate::files::vault::Vault;
 use crate::files::vault::outside;
 use crate::policy::stewards::Role;
+use crate::prove::recover::CompletedAct;
 use crate::read::index::staged::{KnownEntry, Sharing};
 use crate::record::staging::{
     ActKind, FoundPayload, Staged, StagedEntry, StagedName, Unfinished, all_payloads, payload_path,
     read_payload, remove_payloads,
 };
-use crate::recover::CompletedAct;
 use crate::report::failure::{Code, Failure};
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::{LOCAL_DIR, RECOVERED, limit};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::manifest::{Scope, TextRef, VersionRef};
 use super::pieces::pieces;
-use crate::evidence::replay::id_of;
 use crate::files::vault::Vault;
+use crate::prove::evidence::replay::id_of;
 use crate::read::resolve::{Served, Snapshot};
 use crate::record::audit::{Event, RawLine, Text};
 use crate::record::checkpoint::chronicle::Chronicle;

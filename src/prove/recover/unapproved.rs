@@ -3,12 +3,12 @@
 
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
+use crate::prove::verify::{self, Code, Finding};
 use crate::record::checkpoint::log::Log;
 use crate::record::checkpoint::rebuild::Recorded;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::verify::{self, Code, Finding};
 
 /// A version that no approval vouches for, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]

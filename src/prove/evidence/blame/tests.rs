@@ -1,7 +1,7 @@
 //! Blame over whole histories, sound and damaged.
 
 use super::*;
-use crate::evidence::attribution::Span;
+use crate::prove::evidence::attribution::Span;
 use crate::record::chain::diff;
 use crate::record::chain::history::{EntryState, Forget};
 use crate::record::chain::preimage::chain_hash;

@@ -8,8 +8,8 @@ use super::export::{ExportError, Unproved};
 use super::manifest::{STAGED, StagedRef, VersionRef, content_path, text_path};
 use super::proofs::WantedText;
 use super::sealed::Contents;
-use crate::evidence::staged::{StagedOf, UNSEEN, VisibleStaged, staged_uri};
 use crate::files::vault::Vault;
+use crate::prove::evidence::staged::{StagedOf, UNSEEN, VisibleStaged, staged_uri};
 use crate::record::audit::{Hydration, Line, Text};
 use crate::record::staging::{
     Chain, FoundPayload, StagedEntry, StagedName, raw_lines, read_payload,
