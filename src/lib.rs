@@ -47,6 +47,7 @@
 //! hands texts to another program, and [`verify::verify`] recomputes every hash without trusting any
 //! file of the vault.
 
+mod exchange;
 #[doc(hidden)]
 pub mod files;
 #[doc(hidden)]
@@ -66,7 +67,6 @@ pub mod write;
 pub use values::model;
 #[doc(hidden)]
 pub mod cli;
-mod convert;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "mcp")]

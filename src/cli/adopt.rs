@@ -5,7 +5,7 @@ use super::expect::ExpectHead;
 use super::session::Session;
 use super::ui::shown;
 use super::{Acting, Answer, event, progress};
-use crate::convert::{Converted, Request, convert};
+use crate::exchange::convert::{Converted, Request, convert};
 use crate::files::vault::config::LogForm;
 use crate::report::checkpoint::AdoptReport;
 use crate::report::failure::Failure;

@@ -3,7 +3,7 @@
 use super::expect::ExpectHead;
 use super::session::Session;
 use super::{Acting, Answer, event, progress, recover};
-use crate::convert::{Converted, Request, convert};
+use crate::exchange::convert::{Converted, Request, convert};
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
 use crate::record::audit::{Change, HeadRef};

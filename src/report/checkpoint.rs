@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::verify::FindingReport;
-use crate::convert::Converted;
+use crate::exchange::convert::Converted;
 use crate::files::vault::config::LogForm;
 use crate::prove::recover::{Replacement, Unapproved};
 use crate::read::resolve::Snapshot;

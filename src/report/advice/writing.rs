@@ -4,7 +4,7 @@ use super::super::failure::{Code, Compared, Failure};
 use super::super::recover::{kind, recorded_by};
 use super::again::submitted_again;
 use super::{dry_run, verify_all};
-use crate::convert::ConvertError;
+use crate::exchange::convert::ConvertError;
 use crate::files::program::configured::ConfiguredError;
 use crate::files::vault::history::NOT_SPARSE;
 use crate::policy::review::Barred;

@@ -1,0 +1,3 @@
+//! Other formats of a vault.
+
+pub(crate) mod convert;
