@@ -47,6 +47,9 @@
 //! hands texts to another program, and [`verify::verify`] recomputes every hash without trusting any
 //! file of the vault.
 
+#[doc(hidden)]
+pub mod service;
+pub use service::{report, workspace};
 mod exchange;
 #[doc(hidden)]
 pub mod files;
@@ -72,6 +75,3 @@ mod mcp;
 #[cfg(feature = "mcp")]
 #[doc(hidden)]
 pub use mcp::message::outcome as mcp_message;
-pub mod report;
-mod starter;
-pub mod workspace;

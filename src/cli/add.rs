@@ -5,15 +5,15 @@ use super::session::Session;
 use super::{Acting, Answer, editor, event};
 use crate::files::vault::Vault;
 use crate::read::live;
-use crate::report::draft::DraftReport;
-use crate::report::event::Added;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::draft::DraftReport;
+use crate::service::report::event::Added;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::argument::{node_type, tags, text_or_input};
+use crate::service::workspace::call::draft::Fields;
+use crate::service::workspace::governance::is_governed;
 use crate::text::document::frontmatter::NodeType;
 use crate::values::model::id::DocumentId;
 use crate::values::words::argument;
-use crate::workspace::argument::{node_type, tags, text_or_input};
-use crate::workspace::call::draft::Fields;
-use crate::workspace::governance::is_governed;
 use crate::write::govern::{self, Author, NewDocument, Request, Upon, Which};
 
 /// Create a document and publish it

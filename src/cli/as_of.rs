@@ -3,9 +3,9 @@
 use super::session::Session;
 use crate::files::vault::Vault;
 use crate::read::resolve::CheckpointSource;
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::moment::Moment;
 use crate::values::model::number::CheckpointNumber;
-use crate::workspace::moment::Moment;
 
 /// Reads the number of a checkpoint: `3`, or `@3`, as reports write it.
 pub(super) fn number(text: &str) -> Result<CheckpointNumber, std::num::ParseIntError> {

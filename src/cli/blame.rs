@@ -7,11 +7,11 @@ use super::as_of::AsOf;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::{shown, table};
-use crate::report::blame::{BlameReport, BlameSectionsReport, OriginReport};
-use crate::report::failure::Failure;
+use crate::service::report::blame::{BlameReport, BlameSectionsReport, OriginReport};
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::blame;
 use crate::values::model::number::Version;
 use crate::values::words::count;
-use crate::workspace::call::blame;
 
 /// Print who made each line of a published text, in which version and when
 ///

@@ -3,9 +3,9 @@
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
-use crate::report::check::CheckedReport;
-use crate::report::failure::Failure;
-use crate::workspace::call::check;
+use crate::service::report::check::CheckedReport;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::check;
 
 /// Check whether cited documents are current, superseded or retired
 ///

@@ -12,8 +12,8 @@ use super::ui::shown;
 use crate::read::resolve::{Need, Snapshot};
 use crate::record::checkpoint::event::{Checkpoint as Entry, Event};
 use crate::record::checkpoint::state::PublishedSet;
-use crate::report::checkpoint::{CheckpointsReport, StateDiffReport, StateReport};
-use crate::report::failure::Failure;
+use crate::service::report::checkpoint::{CheckpointsReport, StateDiffReport, StateReport};
+use crate::service::report::failure::Failure;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::words::count;
@@ -163,7 +163,7 @@ fn diff(
         return;
     }
     let version = |v: Option<Version>| v.map_or_else(String::new, |v| format!("v{v}"));
-    let row = |c: &crate::report::checkpoint::ChangeReport<'_>| {
+    let row = |c: &crate::service::report::checkpoint::ChangeReport<'_>| {
         let versions = match (c.from, c.to) {
             (Some(from), Some(to)) => format!("v{from} -> v{to}"),
             (from, to) => version(from.or(to)),

@@ -9,13 +9,13 @@ use super::session::Session;
 use super::ui::shown;
 use crate::read::resolve::Served;
 use crate::read::resolve::portion::Portion;
-use crate::report::failure::Failure;
-use crate::report::map::{Extent, MapReport};
+use crate::service::report::failure::Failure;
+use crate::service::report::map::{Extent, MapReport};
+use crate::service::workspace::call::{Note, map};
 use crate::text::document::frontmatter::NodeType;
 use crate::text::selector::{Atom, Term};
 use crate::values::model::layout;
 use crate::values::words::count;
-use crate::workspace::call::{Note, map};
 
 /// Print the instructions for agents and a map of published documents
 ///

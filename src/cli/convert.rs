@@ -8,10 +8,10 @@ use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
 use crate::record::audit::{Change, HeadRef};
 use crate::record::trust;
-use crate::report::checkpoint::ConvertReport;
-use crate::report::failure::Failure;
+use crate::service::report::checkpoint::ConvertReport;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::head;
 use crate::values::words::count;
-use crate::workspace::head;
 use crate::write::govern::Mode;
 
 /// Convert the checkpoint log to the other form

@@ -2,11 +2,11 @@
 
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::report::event::{Approved, Rejected, Withdrawn};
-use crate::report::failure::Failure;
-use crate::report::review::CommentReport;
-use crate::workspace::call::submit::{Decided, Deciding};
-use crate::workspace::version;
+use crate::service::report::event::{Approved, Rejected, Withdrawn};
+use crate::service::report::failure::Failure;
+use crate::service::report::review::CommentReport;
+use crate::service::workspace::call::submit::{Decided, Deciding};
+use crate::service::workspace::version;
 use crate::write::govern::{Mode, Outcome, review};
 
 /// Which submissions are decided.

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use super::session::Session;
 use super::{Answer, Streams, World, run as run_command};
-use crate::report::failure::{Code, Failure};
-use crate::report::vault::{DemoReport, DemoStep};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::vault::{DemoReport, DemoStep};
+use crate::service::workspace::Environment;
+use crate::service::workspace::demo::{self, BEFORE, EDIT, EDITED, FORGED, KEYFRAME};
+use crate::service::workspace::git::{Emails, GitError};
+use crate::service::workspace::init::refuse_vault;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::words::argument;
-use crate::workspace::Environment;
-use crate::workspace::demo::{self, BEFORE, EDIT, EDITED, FORGED, KEYFRAME};
-use crate::workspace::git::{Emails, GitError};
-use crate::workspace::init::refuse_vault;
 
 /// Make a small procurement vault and run the main commands in it
 ///

@@ -8,13 +8,13 @@ use crate::read::resolve::Snapshot;
 use crate::read::status::seen::Seen;
 use crate::read::status::{self, DocumentState, GovernanceState, Row};
 use crate::record::chain::diff::print_between;
-use crate::report::failure::{Code, Failure};
-use crate::report::history::{DiffReport, DiffsReport};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::history::{DiffReport, DiffsReport};
+use crate::service::workspace::call::diff::{as_live, handed_out};
+use crate::service::workspace::places::Places;
+use crate::service::workspace::version::{live_text, published};
 use crate::values::model::id::DocumentId;
 use crate::values::words::count;
-use crate::workspace::call::diff::{as_live, handed_out};
-use crate::workspace::places::Places;
-use crate::workspace::version::{live_text, published};
 
 /// Show changes between two versions, or since publication
 ///

@@ -4,7 +4,7 @@ use super::session::Session;
 use super::ui::shown;
 use crate::read::resolve::Withheld;
 use crate::read::resolve::portion::Portion;
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
 
 /// A row for each document, with the sections that an answer narrows it to.
 pub(super) fn rows(portions: &[Portion<'_>]) -> Vec<Vec<String>> {

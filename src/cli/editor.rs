@@ -7,7 +7,7 @@ use tempfile::NamedTempFile;
 
 use super::session::Session;
 use super::ui::shown;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
 use crate::text::document::utf8;
 use crate::values::model::layout::limit;
 use crate::values::words::argument;

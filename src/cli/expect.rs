@@ -1,6 +1,6 @@
 //! `--expect-version` and `--expect-hash`, of every verb that writes to the vault.
 
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::number::Version;
 use crate::write::govern::Mode;

@@ -1,6 +1,6 @@
 //! The calls of hints as commands to type.
 
-use crate::report::spelling::command_line;
+use crate::service::report::spelling::command_line;
 use crate::values::model::hint::{Argument, Call, Verb};
 
 /// A call as a command to type.

@@ -2,9 +2,9 @@
 
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::report::event::{GovernOff, GovernOn};
-use crate::report::failure::Failure;
-use crate::workspace::governance::is_shared;
+use crate::service::report::event::{GovernOff, GovernOn};
+use crate::service::report::failure::Failure;
+use crate::service::workspace::governance::is_shared;
 use crate::write::govern::Mode;
 
 /// Require a review of everything that is published, or stop to

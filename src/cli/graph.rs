@@ -7,8 +7,8 @@ use super::ui::shown;
 use crate::read::graph::rank::hubs;
 use crate::read::graph::{self, Edge};
 use crate::read::resolve::{Listing, Need, Snapshot, listing};
-use crate::report::failure::Failure;
-use crate::report::graph::{GraphReport, HubsReport};
+use crate::service::report::failure::Failure;
+use crate::service::report::graph::{GraphReport, HubsReport};
 
 /// Print the graph of references between published documents
 ///
@@ -59,7 +59,7 @@ fn print_hubs(session: &mut Session<'_>, report: &HubsReport<'_>) {
         session.ui.report(report);
         return;
     }
-    let row = |hub: &crate::report::graph::HubReport<'_>| {
+    let row = |hub: &crate::service::report::graph::HubReport<'_>| {
         vec![hub.degree.to_string(), shown(hub.id).into_owned(), shown(hub.title).into_owned()]
     };
     session.ui.table(&report.hubs.iter().map(row).collect::<Vec<_>>());

@@ -8,9 +8,9 @@ use super::ui::shown;
 use crate::record::audit::missing::Missing;
 use crate::record::audit::{Change, HeadRef, LostLines};
 use crate::record::trust::{self, Head as End, TrustedHead};
-use crate::report::failure::Failure;
-use crate::report::head::{ForgetReport, HeadReport, HeadsReport, TrustReport};
-use crate::workspace::head;
+use crate::service::report::failure::Failure;
+use crate::service::report::head::{ForgetReport, HeadReport, HeadsReport, TrustReport};
+use crate::service::workspace::head;
 
 /// Print the hash of the last checkpoint, or manage the trusted head
 ///

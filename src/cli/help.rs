@@ -7,9 +7,9 @@ use super::meant::{self, Meant};
 use super::session::Session;
 use super::{Answer, groups};
 use crate::prove::verify;
-use crate::report::Spell;
-use crate::report::failure::{self, Failure};
-use crate::report::vault::{CodeReport, HelpReport, VerbReport};
+use crate::service::report::Spell;
+use crate::service::report::failure::{self, Failure};
+use crate::service::report::vault::{CodeReport, HelpReport, VerbReport};
 use crate::values::codes::{self, Meaning};
 use crate::values::words::nearest;
 

@@ -6,9 +6,9 @@ use super::session::Session;
 use super::ui::{shown, table};
 use crate::files::vault::Vault;
 use crate::read::resolve::Snapshot;
-use crate::report::failure::Failure;
-use crate::report::history::{LatestReport, VersionReport};
-use crate::workspace::call::history;
+use crate::service::report::failure::Failure;
+use crate::service::report::history::{LatestReport, VersionReport};
+use crate::service::workspace::call::history;
 
 /// List the versions of a document, each verified, or the latest of all
 ///
@@ -109,7 +109,7 @@ fn all(session: &mut Session<'_>, vault: &Vault, limit: Limit) -> Result<Answer,
         session.ui.report(&limit::report(report, omitted));
         return Ok(Answer::Yes);
     }
-    let row = |v: &crate::report::history::LatestVersion<'_>| {
+    let row = |v: &crate::service::report::history::LatestVersion<'_>| {
         vec![
             format!("@{}", v.checkpoint),
             v.at.clone(),

@@ -9,14 +9,14 @@ use crate::read::resolve::Snapshot;
 use crate::record::audit::{Filter, readings};
 use crate::record::chain::history::History;
 use crate::record::chain::replay;
-use crate::report::failure::{Code, Failure};
-use crate::report::trace::{ImpactReport, ImpactRow};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::trace::{ImpactReport, ImpactRow};
+use crate::service::workspace::former::former_id;
+use crate::service::workspace::recording::{heads_of, of_log};
+use crate::service::workspace::version::number;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::number::Version;
 use crate::values::words::argument;
-use crate::workspace::former::former_id;
-use crate::workspace::recording::{heads_of, of_log};
-use crate::workspace::version::number;
 
 /// List who was handed a document, and in which version
 ///

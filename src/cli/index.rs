@@ -5,9 +5,9 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Locking};
 use crate::read::derived::{self, Derived, Outcome, Which};
-use crate::report::failure::Failure;
-use crate::report::vault::IndexReport;
-use crate::workspace::create;
+use crate::service::report::failure::Failure;
+use crate::service::report::vault::IndexReport;
+use crate::service::workspace::create;
 
 /// Write context.yaml and INDEX.md, which list what is published
 ///

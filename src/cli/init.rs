@@ -6,12 +6,12 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Locking};
 use crate::files::vault::config::{FrontmatterMode, Layout};
-use crate::report::failure::Failure;
-use crate::report::vault::FormatterReport;
-use crate::starter::Starter;
+use crate::service::report::failure::Failure;
+use crate::service::report::vault::FormatterReport;
+use crate::service::starter::Starter;
+use crate::service::workspace::formatters;
+use crate::service::workspace::init::InitRequest;
 use crate::values::words::count;
-use crate::workspace::formatters;
-use crate::workspace::init::InitRequest;
 
 /// Make a folder a vault, with the Markdown that is in it
 ///

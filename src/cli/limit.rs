@@ -1,6 +1,6 @@
 //! `-n`, of every verb that prints a list.
 
-use crate::report::Limited;
+use crate::service::report::Limited;
 
 /// How many entries of a list are printed.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]

@@ -8,10 +8,10 @@ use super::ui::{Ui, shown, table};
 use super::{Answer, document};
 use crate::read::resolve::{Snapshot, Withheld};
 use crate::read::search::Snippet;
-use crate::report::failure::Failure;
-use crate::report::resolve::ListRows;
-use crate::workspace::call::Places;
-use crate::workspace::call::list::{self, Listing};
+use crate::service::report::failure::Failure;
+use crate::service::report::resolve::ListRows;
+use crate::service::workspace::call::Places;
+use crate::service::workspace::call::list::{self, Listing};
 
 /// List published documents
 ///

@@ -72,10 +72,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::record::audit::Labels;
-use crate::report::failure::{Code, Failure};
-use crate::workspace::call::Call;
-use crate::workspace::recording::{Command, GivenLabels};
-use crate::workspace::{Environment, Options, Workspace};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::Call;
+use crate::service::workspace::recording::{Command, GivenLabels};
+use crate::service::workspace::{Environment, Options, Workspace};
 
 pub use groups::reference;
 use session::Session;

@@ -3,8 +3,8 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::report::event::Moved;
-use crate::report::failure::Failure;
+use crate::service::report::event::Moved;
+use crate::service::report::failure::Failure;
 use crate::values::model::id::DocumentId;
 use crate::write::govern::{Mode, PublishError, review};
 

@@ -6,10 +6,10 @@ use super::ui::shown;
 use super::{Answer, document};
 use crate::read::graph::Edge;
 use crate::read::graph::walk::{Direction, Neighbor, Walk};
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::neighbors;
 use crate::text::document::links::LinkKind;
 use crate::values::model::id::DocumentId;
-use crate::workspace::call::neighbors;
 
 /// List the documents that a document refers to or is referred to by
 ///

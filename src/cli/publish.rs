@@ -4,8 +4,8 @@ use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event, progress};
 use crate::files::vault::Vault;
-use crate::report::event::Published;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::event::Published;
+use crate::service::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
 use crate::write::govern::{Author, Mode, PublishError, Request, Which, publish};
 

@@ -4,10 +4,10 @@ use super::Answer;
 use super::as_of::AsOf;
 use super::session::Session;
 use super::ui::shown;
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::read::{self, Reading};
 use crate::text::document::sections::Section;
 use crate::values::words::count;
-use crate::workspace::call::read::{self, Reading};
 
 /// Print the published text of a document, verified
 ///

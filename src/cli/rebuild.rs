@@ -7,8 +7,8 @@ use super::{Answer, Locking};
 use crate::prove::recover::{RebuildRequest, Replacement, rebuild_log};
 use crate::record::audit::{Change, HeadRef};
 use crate::record::checkpoint::event::Checkpoint;
-use crate::report::checkpoint::RebuildReport;
-use crate::report::failure::Failure;
+use crate::service::report::checkpoint::RebuildReport;
+use crate::service::report::failure::Failure;
 use crate::values::words::count;
 
 /// Derive a missing or damaged log from the histories

@@ -10,10 +10,10 @@ use super::ui::shown;
 use crate::files::vault::Vault;
 use crate::read::resolve::{CheckpointSource, Need};
 use crate::record::audit::{FaultKind, Line};
-use crate::report::failure::{Code, Failure};
-use crate::report::trace::{ReplayOutputReport, ReplayedRow};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::trace::{ReplayOutputReport, ReplayedRow};
+use crate::service::workspace::call::replay::{Made, Replayed, lines};
 use crate::values::words::count;
-use crate::workspace::call::replay::{Made, Replayed, lines};
 
 /// Make the texts of an access again, and compare them with the log
 ///

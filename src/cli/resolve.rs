@@ -13,11 +13,11 @@ use crate::read::resolve::Explained;
 use crate::read::resolve::context::{Context, Reason};
 use crate::read::resolve::portion::Portion;
 use crate::read::resolve::tokens::Tokenizer;
-use crate::report::failure::Failure;
-use crate::report::resolve::{Detail, ExplainReport};
+use crate::service::report::failure::Failure;
+use crate::service::report::resolve::{Detail, ExplainReport};
+use crate::service::workspace::ask::Asked;
+use crate::service::workspace::call::resolve::Resolved;
 use crate::values::words::count;
-use crate::workspace::ask::Asked;
-use crate::workspace::call::resolve::Resolved;
 
 /// Select published documents with a selector or URI
 ///

@@ -10,12 +10,12 @@ use crate::read::resolve::Snapshot;
 use crate::record::audit::{Part, Text, Traced};
 use crate::record::chain::replay;
 use crate::record::trust;
-use crate::report::failure::{Code, Failure};
-use crate::report::restore::{RestoreReport, RestoredReport};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::restore::{RestoreReport, RestoredReport};
+use crate::service::workspace::version::{check_name, check_text, failed, number, recorded};
 use crate::text::uri::Class;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
-use crate::workspace::version::{check_name, check_text, failed, number, recorded};
 use crate::write::govern::{self, RestoreError, RestoreRequest, RestoredFile};
 use crate::write::txn::Live;
 

@@ -3,8 +3,8 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::report::event::Retired;
-use crate::report::failure::Failure;
+use crate::service::report::event::Retired;
+use crate::service::report::failure::Failure;
 use crate::write::govern::{PublishError, review};
 
 /// Withdraw published documents; their histories stay

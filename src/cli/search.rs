@@ -4,10 +4,10 @@ use super::session::Session;
 use super::ui::{Ui, shown};
 use super::{Answer, document};
 use crate::read::search::{self, Hit, Query, Reason, Snippet};
-use crate::report::failure::Failure;
-use crate::report::search::CLASS;
+use crate::service::report::failure::Failure;
+use crate::service::report::search::CLASS;
+use crate::service::workspace::call::search::{self as search_call, Found, Hits};
 use crate::values::words::count;
-use crate::workspace::call::search::{self as search_call, Found, Hits};
 
 /// Find sections of published documents by words
 ///

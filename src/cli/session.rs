@@ -12,14 +12,14 @@ use crate::files::vault::left_out::Reason;
 use crate::read::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::record::audit::Change;
 use crate::record::checkpoint::log::Log;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::Workspace;
+use crate::service::workspace::call::{Call, NO_INSTRUCTIONS, Note};
+use crate::service::workspace::recording::NotRecorded;
+use crate::service::workspace::search::OnSlow;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::words::{argument, count};
-use crate::workspace::Workspace;
-use crate::workspace::call::{Call, NO_INSTRUCTIONS, Note};
-use crate::workspace::recording::NotRecorded;
-use crate::workspace::search::OnSlow;
 use crate::write::govern::Outcome;
 
 /// One command at work: a call, and the streams of a process. A verb asks the call as if it were

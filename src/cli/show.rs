@@ -4,10 +4,10 @@ use super::Answer;
 use super::session::Session;
 use crate::read::resolve::{Snapshot, seals};
 use crate::record::audit::Traced;
-use crate::report::failure::Failure;
-use crate::report::history::ShowReport;
+use crate::service::report::failure::Failure;
+use crate::service::report::history::ShowReport;
+use crate::service::workspace::version::{number, recorded, text_of};
 use crate::text::uri::Class;
-use crate::workspace::version::{number, recorded, text_of};
 
 /// Print the text of one version, rebuilt and verified
 #[derive(Debug, clap::Args)]

@@ -4,10 +4,10 @@ use super::Answer;
 use super::session::Session;
 use super::ui::shown;
 use crate::read::derived::skill::{Change, Taught};
-use crate::report::failure::{Code, Failure};
-use crate::report::skill::SkillReport;
-use crate::workspace::call::map;
-use crate::workspace::skill::Project;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::skill::SkillReport;
+use crate::service::workspace::call::map;
+use crate::service::workspace::skill::Project;
 
 /// Teach agents to use the vault
 #[derive(Debug, clap::Args)]

@@ -15,15 +15,15 @@ use crate::read::status::{
     DocumentState, GovernanceState, Row, Status as Compared, left_out, status,
 };
 use crate::record::checkpoint::fault::LogError;
-use crate::report::failure::Failure;
-use crate::report::review::QueuedReport;
-use crate::report::vault::StatusReport;
+use crate::service::report::failure::Failure;
+use crate::service::report::review::QueuedReport;
+use crate::service::report::vault::StatusReport;
+use crate::service::workspace::former::name_moves;
+use crate::service::workspace::places::Places;
 use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::words::count;
-use crate::workspace::former::name_moves;
-use crate::workspace::places::Places;
 use crate::write::govern::PublishError;
 use crate::write::govern::review::awaiting::Awaiting;
 use crate::write::govern::review::due::Due;

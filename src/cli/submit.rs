@@ -3,9 +3,9 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event, progress};
-use crate::report::event::Submitted;
-use crate::report::failure::{Code, Failure};
-use crate::workspace::argument::file_or_input;
+use crate::service::report::event::Submitted;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::argument::file_or_input;
 use crate::write::govern::Which;
 use crate::write::govern::review::{Submission, submit};
 

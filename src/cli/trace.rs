@@ -18,17 +18,17 @@ use super::ui::shown;
 use super::{Answer, groups};
 use crate::files::vault::Vault;
 use crate::record::audit::{Fault, Filter, Follower, Logs, Sight};
-use crate::report::failure::{Code, Failure};
-use crate::report::trace::TraceRow;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::trace::TraceRow;
+use crate::service::workspace::call::Note;
+use crate::service::workspace::recording::{GivenLabels, of_log};
+pub(super) use crate::service::workspace::traces::{
+    naming, of_writer, trace_id, unknown_access, unknown_trace,
+};
+use crate::service::workspace::version::number;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::words::count;
-use crate::workspace::call::Note;
-use crate::workspace::recording::{GivenLabels, of_log};
-pub(super) use crate::workspace::traces::{
-    naming, of_writer, trace_id, unknown_access, unknown_trace,
-};
-use crate::workspace::version::number;
 
 use collect::Collect;
 use follow::Follow;

@@ -13,11 +13,11 @@ use super::World;
 use super::color::{Paint, is_colored};
 use super::failure;
 use crate::files::vault::Vault;
-use crate::report::failure::Failure;
-use crate::report::{self, Report, Spell};
+use crate::service::report::failure::Failure;
+use crate::service::report::{self, Report, Spell};
+use crate::service::workspace::governance::asks_for_reviews;
 pub(super) use crate::values::model::visible::shown;
 use crate::values::model::visible::{escaped, is_plain, steers, steers_text};
-use crate::workspace::governance::asks_for_reviews;
 
 /// What the two output streams are connected to.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,12 +6,12 @@ use super::Answer;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
-use crate::report::failure::{Code, Failure};
-use crate::report::problem::{ProblemGroup, ProblemReport, ValidateReport};
-use crate::report::sarif;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::problem::{ProblemGroup, ProblemReport, ValidateReport};
+use crate::service::report::sarif;
+use crate::service::workspace::staged::staged;
+use crate::service::workspace::validate::{LISTED, validate};
 use crate::values::words::count;
-use crate::workspace::staged::staged;
-use crate::workspace::validate::{LISTED, validate};
 
 /// Report what keeps live files from being published
 ///

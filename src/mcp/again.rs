@@ -5,8 +5,8 @@ use rmcp::model::JsonObject;
 
 use super::tools::ALL;
 use super::{prompts, resources};
-use crate::report::failure::Failure;
-use crate::workspace::call::Call;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::Call;
 
 /// The verbs of tools whose answer follows from a checkpoint.
 const OF_CHECKPOINT: [&str; 5] = ["read", "resolve", "blame", "context", "diff"];

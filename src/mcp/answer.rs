@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::offer::Profile;
 use super::{paths, spelling};
 use crate::read::resolve::tokens::Tokenizer;
-use crate::report::failure::{Code, Failure};
-use crate::report::{Report, harmless, to_json_compact};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::{Report, harmless, to_json_compact};
+use crate::service::workspace::Options;
+use crate::service::workspace::call::{Call, NO_INSTRUCTIONS, Note};
 use crate::values::model::visible::shown;
 use crate::values::words::{beginning, count};
-use crate::workspace::Options;
-use crate::workspace::call::{Call, NO_INSTRUCTIONS, Note};
 
 /// The most tokens of an answer, where the call does not ask for more.
 pub(super) const BUDGET: u64 = 25_000;

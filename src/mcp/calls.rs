@@ -23,14 +23,14 @@ use super::tools::{Asks, Tool, make_index};
 use super::vaults::Vaults;
 use super::watch::Watch;
 use crate::files::vault::Vault;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::Call;
+use crate::service::workspace::call::work::Work;
+use crate::service::workspace::governance::is_governed;
+use crate::service::workspace::recording::Command;
+use crate::service::workspace::{Environment, Options, Workspace};
 use crate::values::model::digest::Digest;
 use crate::values::model::principal::Principal;
-use crate::workspace::call::Call;
-use crate::workspace::call::work::Work;
-use crate::workspace::governance::is_governed;
-use crate::workspace::recording::Command;
-use crate::workspace::{Environment, Options, Workspace};
 
 /// What all calls of a server share.
 pub(super) struct Shared {

@@ -13,12 +13,12 @@ use super::prompts::{REVIEW, SELECT};
 use super::requests::{bytes, said};
 use super::tools::places;
 use super::vaults::Vaults;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::ask::is_of_selectors;
+use crate::service::workspace::call::{Call, history, names, read, review};
 use crate::text::selector::Term;
 use crate::text::uri::{SCHEME, encode};
 use crate::values::model::id::DocumentId;
-use crate::workspace::ask::is_of_selectors;
-use crate::workspace::call::{Call, history, names, read, review};
 
 /// The longest text that is completed, in bytes.
 const LONGEST: usize = 4_096;

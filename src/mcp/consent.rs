@@ -17,7 +17,7 @@ use rmcp::model::{
 use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
 use serde_json::Value;
 
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
 use crate::values::model::digest::Digest;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::visible::shown;

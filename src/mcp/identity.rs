@@ -5,10 +5,10 @@ use rmcp::model::{Implementation, JsonObject};
 use serde_json::Value;
 
 use crate::record::audit::check_label;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::Environment;
+use crate::service::workspace::recording::{GivenLabels, label_var};
 use crate::values::words::nearest;
-use crate::workspace::Environment;
-use crate::workspace::recording::{GivenLabels, label_var};
 
 /// What our keys of `_meta` begin with.
 const PREFIX: &str = "contextnest/";

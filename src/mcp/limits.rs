@@ -15,10 +15,10 @@ use super::metrics::Outcome;
 use super::progress;
 use super::server::caller_of;
 use super::shares::Shares;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::work::Work;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::visible::shown;
-use crate::workspace::call::work::Work;
 
 /// The most tokens of an answer over HTTP, whatever the call asks for.
 const MOST_TOKENS: u32 = 250_000;

@@ -53,8 +53,8 @@ pub(crate) use offer::{Choice, Profile, schemas};
 use server::{Server, World};
 pub(crate) use vaults::{Given, Vaults};
 
-use crate::report::failure::{Code, Failure};
-use crate::workspace::{Environment, Options};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::{Environment, Options};
 
 /// Answers the messages of one client until its input ends. Labels are not taken from `options`, nor
 /// from the environment (MCP-7). The tools are those of `choice`.

@@ -19,12 +19,12 @@ use super::resources::not_there;
 use super::tools::places;
 use super::vaults::Vaults;
 use crate::read::resolve::{CheckpointSource, Snapshot};
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::sight;
 use crate::text::uri::MAX_URI_BYTES;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::{Principal, PrincipalKey};
-use crate::workspace::call::sight;
 
 /// The most resources of one subscription, and the most bytes of their URIs together.
 const MOST: usize = 128;

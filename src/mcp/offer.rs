@@ -1,8 +1,8 @@
 //! Which tools a server offers: those of a profile, or some of them (MCP-16).
 
 use super::tools::{ALL, Tool};
-use crate::report::client::{SchemasReport, ToolSchemas};
-use crate::report::failure::{Code, Failure};
+use crate::service::report::client::{SchemasReport, ToolSchemas};
+use crate::service::report::failure::{Code, Failure};
 use crate::values::words::nearest;
 
 /// Whom a server is for; each profile has the tools of the one before it.

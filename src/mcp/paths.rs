@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
 use crate::values::model::hint::Hint;
 
 /// Failures whose words come from this machine, and not from the arguments of a call.

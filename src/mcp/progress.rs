@@ -8,7 +8,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use tokio::time::sleep;
 
 use crate::files::vault::progress::Stage;
-use crate::workspace::call::work::Work;
+use crate::service::workspace::call::work::Work;
 
 /// The time between two notifications.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -14,9 +14,9 @@ use super::resources::{DESCRIPTION, PAGE, TITLE};
 use super::tools::page::{Found, Start, none};
 use super::tools::{Wanted, places, selector_of_pack};
 use super::vaults::Vaults;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::{Call, packs};
 use crate::values::words::beginning;
-use crate::workspace::call::{Call, packs};
 
 /// The prompts that are no packs.
 pub(super) const CITE: &str = "cite";

@@ -16,8 +16,8 @@ use super::metrics::Outcome;
 use super::offer::Profile;
 use super::tools::page::{Found, Start, Tag, none};
 use super::vaults::Vaults;
-use crate::report::failure::{Code, Failure};
-use crate::workspace::call::Call;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::Call;
 
 /// The error of a request that is sound, but is not answered now.
 const NOT_NOW: ErrorCode = ErrorCode(-32_000);

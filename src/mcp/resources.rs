@@ -16,11 +16,11 @@ use super::vaults::Vaults;
 use crate::read::resolve::Listed;
 use crate::read::resolve::packs::SealedPack;
 use crate::read::resolve::tokens::Tokenizer;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::{Call, names, read};
+use crate::service::workspace::name::is_uri;
 use crate::text::uri::{MAX_URI_BYTES, SCHEME, Uri};
 use crate::values::words::beginning;
-use crate::workspace::call::{Call, names, read};
-use crate::workspace::name::is_uri;
 
 /// What is read is a text between two lines of Markdown.
 const MARKDOWN: &str = "text/markdown";

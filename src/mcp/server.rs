@@ -29,8 +29,8 @@ use super::notices::{Looks, Session};
 use super::offer::{Offer, Profile};
 use super::vaults::Vaults;
 use super::watch::Watch;
+use crate::service::workspace::{Environment, Options};
 use crate::values::model::principal::Principal;
-use crate::workspace::{Environment, Options};
 
 /// What every model is told of the server, in at most 2,048 characters with what follows it.
 const INSTRUCTIONS: &str = "\

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::offer::Profile;
 use super::tools::ALL;
-use crate::report::Spell;
-use crate::report::spelling::command_line;
+use crate::service::report::Spell;
+use crate::service::report::spelling::command_line;
+use crate::service::workspace::source::ALL as ALL_SOURCES;
 use crate::values::model::hint::{Argument, Call, Verb};
-use crate::workspace::source::ALL as ALL_SOURCES;
 
 /// How calls are spelled for who has the tools of a profile.
 pub(super) fn of(profile: Profile) -> Spell {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
 use crate::values::words::{beginning, nearest};
 
 /// The argument that names a vault.

@@ -13,14 +13,14 @@ use crate::prove::evidence::bundle::manifest::{Gap, PRUNED, Scope};
 use crate::read::resolve::Snapshot;
 use crate::record::audit::{Fault, Filter, Logs, Pruned, RawLine, Verified};
 use crate::record::checkpoint::chronicle::Chronicle;
-use crate::report::evidence::EvidenceExportReport;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::evidence::EvidenceExportReport;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::bundle;
+use crate::service::workspace::recording::of_log;
 use crate::text::uri::Class;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::words::{argument, count};
-use crate::workspace::bundle;
-use crate::workspace::recording::of_log;
 
 /// Write accesses and what proves their texts into one file
 ///

@@ -7,7 +7,7 @@ mod verify;
 
 use super::Answer;
 use super::session::Session;
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
 
 /// Prove to others what was read and published, without the vault
 ///

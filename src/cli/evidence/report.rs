@@ -6,8 +6,8 @@ use crate::cli::session::Session;
 use crate::cli::trace::Period;
 use crate::prove::evidence::publications::publications;
 use crate::read::resolve::Snapshot;
-use crate::report::evidence::{PublicationRow, PublicationsReport};
-use crate::report::failure::Failure;
+use crate::service::report::evidence::{PublicationRow, PublicationsReport};
+use crate::service::report::failure::Failure;
 use crate::values::words::count;
 
 /// List every publication and retirement of a period

@@ -1,7 +1,7 @@
 //! The list of publications as CSV and as a page.
 
 use crate::prove::evidence::bundle::page;
-use crate::report::evidence::{EmergencyRow, PublicationRow, PublicationsReport};
+use crate::service::report::evidence::{EmergencyRow, PublicationRow, PublicationsReport};
 use crate::values::words;
 
 const COLUMNS: [&str; 17] = [

@@ -7,11 +7,11 @@ use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::prove::evidence::bundle::verify::verify;
-use crate::report::evidence::{EvidenceVerifyReport, LIMITS, TOOL};
-use crate::report::failure::{Code, Failure};
+use crate::service::report::evidence::{EvidenceVerifyReport, LIMITS, TOOL};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::bundle;
 use crate::values::model::digest::Digest;
 use crate::values::words::count;
-use crate::workspace::bundle;
 
 /// Verify a bundle without its vault, item by item
 ///

@@ -12,10 +12,10 @@ use crate::mcp::clients::place::{Place, Whereabouts};
 use crate::mcp::clients::{program, write};
 use crate::mcp::{Client, Started};
 use crate::record::chain::diff::print_between;
-use crate::report::client::{ClientReport, WrittenReport};
-use crate::report::failure::{Code, Failure};
+use crate::service::report::client::{ClientReport, WrittenReport};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::{Options, Workspace};
 use crate::values::words::argument;
-use crate::workspace::{Options, Workspace};
 
 /// Print or write what a client needs to start the server
 ///

@@ -15,10 +15,10 @@ use crate::files::vault::outside;
 use crate::mcp::Client;
 use crate::mcp::clients::{edit, program, write};
 use crate::mcp::doctor::{self, Carrier, Diagnosis, Started, Url};
-use crate::report::doctor::{Checked, DoctorReport, Outcome};
-use crate::report::failure::{Code, Failure};
+use crate::service::report::doctor::{Checked, DoctorReport, Outcome};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::{Options, Workspace};
 use crate::values::words::argument;
-use crate::workspace::{Options, Workspace};
 
 /// The longest file with a token.
 const MOST_TOKEN: u64 = 4 << 10;

@@ -13,9 +13,9 @@ use super::Answer;
 use super::session::Session;
 use crate::mcp::http::{Settings, Told};
 use crate::mcp::{self, Choice, Given, Profile, Vaults, http};
-use crate::report::failure::{Code, Failure};
-use crate::workspace::recording::GivenLabels;
-use crate::workspace::{Environment, Options, Workspace};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::recording::GivenLabels;
+use crate::service::workspace::{Environment, Options, Workspace};
 
 /// Serve the vault to agents over the Model Context Protocol
 ///

@@ -3,7 +3,7 @@
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::mcp;
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
 
 /// Print the JSON Schemas of the arguments and answers of tools
 ///

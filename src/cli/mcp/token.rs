@@ -7,8 +7,8 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::mcp::tokens::{self, Token};
 use crate::record::audit::check_label;
-use crate::report::failure::{Code, Failure};
-use crate::report::token::{TokenAdded, TokenRevoked, TokenRow, TokensReport};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::token::{TokenAdded, TokenRevoked, TokenRow, TokensReport};
 use crate::values::model::principal::PrincipalError;
 use crate::values::model::timestamp::Timestamp;
 

@@ -5,13 +5,13 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, Locking};
 use crate::files::vault::federation::Authorities;
-use crate::report::failure::Failure;
-use crate::report::pack::PackAddReport;
+use crate::service::report::failure::Failure;
+use crate::service::report::pack::PackAddReport;
+use crate::service::workspace::argument::{node_type, text_or_input};
+use crate::service::workspace::create;
 use crate::text::pack::{Pack, Placed};
 use crate::text::selector;
 use crate::text::uri::Uri;
-use crate::workspace::argument::{node_type, text_or_input};
-use crate::workspace::create;
 
 /// Write packs/NAME.yml, to be published like a document
 ///

@@ -5,8 +5,8 @@ use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::read::live::packs;
-use crate::report::failure::Failure;
-use crate::report::problem::{PackCheckReport, PackProblemReport};
+use crate::service::report::failure::Failure;
+use crate::service::report::problem::{PackCheckReport, PackProblemReport};
 use crate::values::words::count;
 
 /// Find invalid packs and dangling references

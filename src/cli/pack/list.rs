@@ -6,10 +6,10 @@ use crate::cli::limit::{self, Limit};
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::read::resolve::packs::Unusable;
-use crate::report::failure::Failure;
-use crate::report::pack::{PackReport, PacksReport};
+use crate::service::report::failure::Failure;
+use crate::service::report::pack::{PackReport, PacksReport};
+use crate::service::workspace::call::packs;
 use crate::values::words::count;
-use crate::workspace::call::packs;
 
 /// List the sealed packs with the number of their documents
 ///

@@ -7,7 +7,7 @@ mod show;
 
 use super::Answer;
 use super::session::Session;
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
 
 /// List, show, add and check context packs
 ///

@@ -6,11 +6,11 @@ use crate::cli::ui::shown;
 use crate::cli::{Answer, document};
 use crate::read::resolve::{Need, QueryPlan, Snapshot};
 use crate::record::audit::{Part, Text, Traced};
-use crate::report::failure::Failure;
-use crate::report::pack::PackShowReport;
+use crate::service::report::failure::Failure;
+use crate::service::report::pack::PackShowReport;
+use crate::service::workspace::search;
 use crate::text::pack;
 use crate::values::words::count;
-use crate::workspace::search;
 
 /// Show the definition of a sealed pack and its documents
 #[derive(Debug, clap::Args)]

@@ -17,16 +17,16 @@ use crate::read::resolve::CheckpointSource;
 use crate::record::audit::{Event, Labels, Line, Output, Text, WithheldCount};
 use crate::record::checkpoint::log::Log;
 use crate::record::trust;
-use crate::report::trace::ReplayedOutput;
+use crate::service::report::trace::ReplayedOutput;
+use crate::service::workspace::call::Call;
+use crate::service::workspace::git::{Emails, GitError};
+use crate::service::workspace::{Environment, Options, Workspace};
 use crate::text::uri::{Class, is_staged};
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::STAGING_CHAINS;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::words::count;
-use crate::workspace::call::Call;
-use crate::workspace::git::{Emails, GitError};
-use crate::workspace::{Environment, Options, Workspace};
 
 /// What a command printed, and what it withheld.
 struct Recorded<'l> {

@@ -4,8 +4,8 @@ use super::Resolve;
 use crate::cli::session::Session;
 use crate::cli::stage;
 use crate::cli::ui::shown;
+use crate::service::workspace::call::beside::Beside;
 use crate::values::words::count;
-use crate::workspace::call::beside::Beside;
 
 pub(super) fn print(args: &Resolve, session: &mut Session<'_>, beside: &Beside) {
     if !args.ids {

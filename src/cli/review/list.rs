@@ -3,10 +3,10 @@
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
-use crate::report::failure::Failure;
-use crate::report::review::QueuedReport;
+use crate::service::report::failure::Failure;
+use crate::service::report::review::QueuedReport;
+use crate::service::workspace::call::review;
 use crate::values::words::count;
-use crate::workspace::call::review;
 
 /// So many steps that may be incomplete are named.
 const MOST_INCOMPLETE: usize = 10;

@@ -5,7 +5,7 @@ mod show;
 
 use super::session::Session;
 use super::{Acting, Answer};
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
 
 /// List what awaits a decision, or show one submission
 ///

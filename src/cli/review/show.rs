@@ -4,8 +4,8 @@ use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
-use crate::report::failure::Failure;
-use crate::report::submission::{
+use crate::service::report::failure::Failure;
+use crate::service::report::submission::{
     ChangedLine, EmergencyReport, EndReport, HunkReport, SubmissionReport,
 };
 use crate::values::model::hint::{Call, Hint, Verb};

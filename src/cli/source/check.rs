@@ -4,11 +4,11 @@ use crate::cli::Answer;
 use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
-use crate::report::failure::Failure;
-use crate::report::problem::ProblemReport;
+use crate::service::report::failure::Failure;
+use crate::service::report::problem::ProblemReport;
+use crate::service::workspace::ask::Asked;
+use crate::service::workspace::source::ALL;
 use crate::values::words::count;
-use crate::workspace::ask::Asked;
-use crate::workspace::source::ALL;
 
 /// Find what is wrong with sources, live and published
 ///

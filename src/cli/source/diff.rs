@@ -8,11 +8,11 @@ use crate::cli::ui::shown;
 use crate::read::resolve::{Need, Snapshot};
 use crate::record::audit::{Part, Text, Traced};
 use crate::record::staging::StagedEntry;
-use crate::report::failure::Failure;
-use crate::report::source::{PromotedFromReport, SourceDiffReport};
-use crate::report::staging::difference_block;
-use crate::workspace::source::no_source;
-use crate::workspace::staging::{Difference, PromotedFrom, recorded};
+use crate::service::report::failure::Failure;
+use crate::service::report::source::{PromotedFromReport, SourceDiffReport};
+use crate::service::report::staging::difference_block;
+use crate::service::workspace::source::no_source;
+use crate::service::workspace::staging::{Difference, PromotedFrom, recorded};
 
 /// Show what changed between the last two staged results of a source
 ///

@@ -6,11 +6,11 @@ use crate::read::resolve::{Need, Snapshot};
 use crate::read::source::Freshness;
 use crate::read::source::fresh::Stale;
 use crate::record::staging::{ActKind, StagedEntry, payload_text};
-use crate::report::failure::{Code, Failure};
-use crate::report::source::SourceFreshReport;
-use crate::report::staging::{block, hex};
-use crate::workspace::source::{StagedResult, call_of};
-use crate::workspace::version::published;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::source::SourceFreshReport;
+use crate::service::report::staging::{block, hex};
+use crate::service::workspace::source::{StagedResult, call_of};
+use crate::service::workspace::version::published;
 
 /// Report whether a recorded result of a source may be used again
 ///

@@ -7,10 +7,10 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::read::resolve::Served;
 use crate::read::source::SourceCall;
-use crate::report::failure::Failure;
-use crate::report::source::SourcesReport;
-use crate::workspace::ask::Asked;
-use crate::workspace::source::ALL;
+use crate::service::report::failure::Failure;
+use crate::service::report::source::SourcesReport;
+use crate::service::workspace::ask::Asked;
+use crate::service::workspace::source::ALL;
 
 /// List published sources with what each calls
 ///

@@ -13,7 +13,7 @@ use super::Answer;
 use super::session::Session;
 use super::ui::shown;
 use crate::read::source::SourceCall;
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
 
 /// List, show, order and check sources; record what they gave
 ///

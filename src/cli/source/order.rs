@@ -5,11 +5,11 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, document};
 use crate::read::source::{HydrationPlan, PlannedSource, SourceCall};
-use crate::report::failure::Failure;
-use crate::report::source::SourceOrderReport;
+use crate::service::report::failure::Failure;
+use crate::service::report::source::SourceOrderReport;
+use crate::service::workspace::ask::{Asked, Query, spelled};
 use crate::text::uri::Class;
 use crate::values::words::count;
-use crate::workspace::ask::{Asked, Query, spelled};
 
 /// Print in which order sources are fetched, with what to call
 ///

@@ -6,10 +6,10 @@ use crate::cli::ui::shown;
 use crate::read::source::claim::{MAX_DURATION_MS, media_type, tool};
 use crate::read::source::{Claim, Received, SourceCall};
 use crate::record::audit::{Cached, Hydration};
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::argument::traces;
+use crate::service::workspace::source::{Recorded, call_of};
 use crate::values::model::stage::StagePolicy;
-use crate::workspace::argument::traces;
-use crate::workspace::source::{Recorded, call_of};
 
 /// Record what a source gave, in the session that fetched it
 ///

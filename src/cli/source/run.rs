@@ -6,10 +6,10 @@ use crate::cli::ui::shown;
 use crate::read::resolve::{Need, Snapshot};
 use crate::read::source::{Claim, Received};
 use crate::record::audit::{Cached, TraceId};
-use crate::report::failure::{Code, Failure};
-use crate::report::source::{SourceRecordReport, SourceRunReport};
-use crate::workspace::source::call_of;
-use crate::workspace::version::published;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::source::{SourceRecordReport, SourceRunReport};
+use crate::service::workspace::source::call_of;
+use crate::service::workspace::version::published;
 
 /// Run your program for a source, and record what it printed
 ///

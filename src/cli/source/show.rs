@@ -6,12 +6,12 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::read::resolve::portion::Portion;
 use crate::read::resolve::{Need, Snapshot};
-use crate::report::failure::{Code, Failure};
-use crate::report::source::SourceShowReport;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::source::SourceShowReport;
+use crate::service::workspace::source::call_of;
+use crate::service::workspace::version::published;
 use crate::text::uri::Class;
 use crate::values::model::hint::{Call, Hint, Verb};
-use crate::workspace::source::call_of;
-use crate::workspace::version::published;
 
 /// Show one source: what it calls, and its instructions
 ///

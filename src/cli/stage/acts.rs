@@ -4,8 +4,8 @@ use super::name;
 use crate::cli::session::Session;
 use crate::cli::{Acting, Answer};
 use crate::record::staging::ActKind;
-use crate::report::failure::Failure;
-use crate::report::staging::StagedActReport;
+use crate::service::report::failure::Failure;
+use crate::service::report::staging::StagedActReport;
 
 /// Keep a staged entry past its retention
 ///

@@ -6,9 +6,9 @@ use crate::cli::session::Session;
 use crate::record::audit::{Part, Text, Traced};
 use crate::record::chain::diff::print_between;
 use crate::record::staging::StagedEntry;
-use crate::report::failure::{Code, Failure};
-use crate::report::staging::{StagedDiffReport, diff_block};
-use crate::workspace::staging::{StagedView, lines_of, recorded};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::staging::{StagedDiffReport, diff_block};
+use crate::service::workspace::staging::{StagedView, lines_of, recorded};
 
 /// Show how a staged content differs from the one before it
 ///

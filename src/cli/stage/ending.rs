@@ -4,8 +4,8 @@ use super::name;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
-use crate::report::failure::Failure;
-use crate::report::staging::{StagedEraseReport, StagedGcReport};
+use crate::service::report::failure::Failure;
+use crate::service::report::staging::{StagedEraseReport, StagedGcReport};
 use crate::values::words::count;
 
 /// Collect staged entries past their retention

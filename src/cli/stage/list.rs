@@ -3,10 +3,10 @@
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
-use crate::report::failure::Failure;
-use crate::report::staging::{StagedListReport, StagedReport};
+use crate::service::report::failure::Failure;
+use crate::service::report::staging::{StagedListReport, StagedReport};
+use crate::service::workspace::call::stage::Listing;
 use crate::values::words::count;
-use crate::workspace::call::stage::Listing;
 
 /// List staged entries, the oldest first
 ///

@@ -11,10 +11,10 @@ pub(super) use list::row;
 
 use super::Answer;
 use super::session::Session;
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::Note;
+use crate::service::workspace::call::stage::staged_name as name;
 use crate::values::model::id::DocumentId;
-use crate::workspace::call::Note;
-use crate::workspace::call::stage::staged_name as name;
 
 /// List, show, promote and remove staged results of sources
 ///

@@ -2,9 +2,9 @@
 
 use crate::cli::session::Session;
 use crate::cli::{Acting, Answer, event};
-use crate::report::event::{Added, Submitted};
-use crate::report::failure::Failure;
-use crate::workspace::call::stage::Promoting;
+use crate::service::report::event::{Added, Submitted};
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::stage::Promoting;
 use crate::write::govern::Mode;
 
 /// Make a document of a staged entry

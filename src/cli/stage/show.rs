@@ -6,8 +6,8 @@ use super::{name, warn_of_damage};
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
-use crate::report::failure::{Code, Failure};
-use crate::report::staging::{StagedReport, StagedShowReport, block};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::staging::{StagedReport, StagedShowReport, block};
 
 /// Print a staged entry, its content between two lines that mark it as data
 ///

@@ -5,9 +5,9 @@ use crate::cli::session::Session;
 use crate::cli::{Acting, Answer, event};
 use crate::files::vault::Vault;
 use crate::policy::stewards::Scope;
-use crate::report::event::{StewardAssigned, StewardRemoved};
-use crate::report::failure::Failure;
-use crate::workspace::stewards::{self, Assigning};
+use crate::service::report::event::{StewardAssigned, StewardRemoved};
+use crate::service::report::failure::Failure;
+use crate::service::workspace::stewards::{self, Assigning};
 use crate::write::govern::Mode;
 
 /// At which scope.

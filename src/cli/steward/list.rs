@@ -5,8 +5,10 @@ use crate::cli::as_of::AsOf;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::read::resolve::Need;
-use crate::report::failure::Failure;
-use crate::report::stewards::{AssignmentReport, ReviewEntryReport, ScopeReport, StewardsReport};
+use crate::service::report::failure::Failure;
+use crate::service::report::stewards::{
+    AssignmentReport, ReviewEntryReport, ScopeReport, StewardsReport,
+};
 use crate::values::words::count;
 
 /// List the published assignments, groups and review settings

@@ -11,7 +11,7 @@ use super::ui::shown;
 use crate::files::vault::Vault;
 use crate::policy::stewards::in_force::StewardsAt;
 use crate::policy::stewards::{Basis, Holder, Scope};
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
 use crate::values::model::layout::STEWARDS;
 
 /// List and assign stewards, and explain who decides about a document

@@ -6,10 +6,10 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::policy::stewards::{PassedOver, Resolution, Why};
 use crate::read::resolve::{Need, Snapshot};
-use crate::report::failure::Failure;
-use crate::report::stewards::{Asked, WhoReport};
+use crate::service::report::failure::Failure;
+use crate::service::report::stewards::{Asked, WhoReport};
+use crate::service::workspace::version::check_name;
 use crate::values::words::count;
-use crate::workspace::version::check_name;
 
 /// Explain which scope decides about a document, and which were passed over
 ///

@@ -8,8 +8,8 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::files::vault::outside;
 use crate::record::audit::{Collection, HeadRef, folder_with_logs};
-use crate::report::failure::{Code, Failure};
-use crate::report::trace::{CollectedRow, TraceCollectReport};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::trace::{CollectedRow, TraceCollectReport};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::words::count;
 

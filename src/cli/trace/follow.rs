@@ -8,9 +8,9 @@ use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::record::audit::New;
-use crate::report::failure::Failure;
-use crate::report::trace::{TraceFollowedReport, TraceRow};
-use crate::workspace::recording::of_log;
+use crate::service::report::failure::Failure;
+use crate::service::report::trace::{TraceFollowedReport, TraceRow};
+use crate::service::workspace::recording::of_log;
 
 /// Print accesses and changes as they are recorded
 ///

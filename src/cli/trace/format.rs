@@ -7,9 +7,9 @@ use super::{note_pruned, warn_of};
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::record::audit::{Event, Fault, Filter, Line, Logs, is_before, session_of};
-use crate::report::failure::Failure;
-use crate::report::{otlp, prov};
-use crate::workspace::recording::of_log;
+use crate::service::report::failure::Failure;
+use crate::service::report::{otlp, prov};
+use crate::service::workspace::recording::of_log;
 
 /// A format of other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -4,8 +4,8 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
 use crate::record::audit::Hold;
-use crate::report::failure::{Code, Failure};
-use crate::report::retention::{HoldLifted, HoldPlaced, HoldRow, HoldsReport};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::retention::{HoldLifted, HoldPlaced, HoldRow, HoldsReport};
 
 use super::{named, trace_id};
 

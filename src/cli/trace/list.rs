@@ -8,11 +8,11 @@ use crate::cli::Answer;
 use crate::cli::limit::{self, Limit};
 use crate::cli::session::Session;
 use crate::record::audit::{Keep, Line, Pattern};
-use crate::report::Report;
-use crate::report::failure::{Code, Failure};
-use crate::report::trace::{TraceRow, TracesFoundReport, TracesReport, log_of};
+use crate::service::report::Report;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::trace::{TraceRow, TracesFoundReport, TracesReport, log_of};
+use crate::service::workspace::recording::of_log;
 use crate::values::words::count;
-use crate::workspace::recording::of_log;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct List {

@@ -8,10 +8,10 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::read::resolve::Need;
 use crate::record::audit::{self, Event, Line, Logs, Produced};
-use crate::report::failure::{Code, Failure};
-use crate::report::trace::{BeforeReport, OutputReport};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::trace::{BeforeReport, OutputReport};
+use crate::service::workspace::recording::of_log;
 use crate::values::words::count;
-use crate::workspace::recording::of_log;
 
 /// Record the hash of what an agent produced in a session
 #[derive(Debug, clap::Args)]

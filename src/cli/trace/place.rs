@@ -6,10 +6,10 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::files::vault::Vault;
 use crate::record::audit::{Elsewhere, Fault, FaultKind, Logs, Sight, missing};
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::elsewhere::UnreadLogs;
+use crate::service::workspace::recording::{AccessLogs, of_log};
 use crate::values::words::{argument, count};
-use crate::workspace::elsewhere::UnreadLogs;
-use crate::workspace::recording::{AccessLogs, of_log};
 
 /// The logs that are asked.
 pub(super) struct Asked {

@@ -6,8 +6,8 @@ use crate::cli::color::Paint;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer};
-use crate::report::failure::Failure;
-use crate::report::retention::{Keeping, PruneReport, PrunedWriter};
+use crate::service::report::failure::Failure;
+use crate::service::report::retention::{Keeping, PruneReport, PrunedWriter};
 use crate::values::words::count;
 
 /// Delete accesses that are older than the retention

@@ -13,9 +13,9 @@ use crate::read::resolve::Need;
 use crate::record::audit::{
     Cached, Change, Cut, Event, Fault, HeadRef, Line, Logs, LostLines, Text,
 };
-use crate::report::failure::Failure;
-use crate::report::trace::{TraceReport, UnapprovedText, log_of};
-use crate::workspace::recording::of_log;
+use crate::service::report::failure::Failure;
+use crate::service::report::trace::{TraceReport, UnapprovedText, log_of};
+use crate::service::workspace::recording::of_log;
 
 pub(super) fn show(
     trace: &str,

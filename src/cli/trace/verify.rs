@@ -10,12 +10,14 @@ use crate::prove::verify::{Finding, bound_lines, false_prunings};
 use crate::record::audit::{Fault, Logs, Verified, missing};
 use crate::record::checkpoint::log::Log;
 use crate::record::trust;
-use crate::report::failure::Failure;
-use crate::report::retention::PrunedRow;
-use crate::report::trace::{ChangesVerified, FaultReport, OtherPathReport, TraceVerifyReport};
+use crate::service::report::failure::Failure;
+use crate::service::report::retention::PrunedRow;
+use crate::service::report::trace::{
+    ChangesVerified, FaultReport, OtherPathReport, TraceVerifyReport,
+};
+use crate::service::workspace::recording::{AccessLogs, heads_of, of_log};
 use crate::values::model::layout::{self, AUDIT_DIR};
 use crate::values::words::count;
-use crate::workspace::recording::{AccessLogs, heads_of, of_log};
 
 pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;

@@ -6,11 +6,11 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, progress};
 use crate::prove::verify::verify;
-use crate::report::failure::{Code, Failure};
-use crate::report::sarif;
-use crate::report::verify::VerifyReport;
-use crate::workspace::revision;
-use crate::workspace::staged::staged;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::sarif;
+use crate::service::report::verify::VerifyReport;
+use crate::service::workspace::revision;
+use crate::service::workspace::staged::staged;
 
 /// Recompute every hash and report whatever was altered
 ///

@@ -11,7 +11,7 @@ use super::place::Place;
 use super::{Client, Started};
 use crate::files::vault::lock::PATIENCE;
 use crate::files::vault::outside;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
 
 /// The largest configuration.
 const MOST_BYTES: u64 = 4 << 20;

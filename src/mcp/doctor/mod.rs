@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use carrier::Broken;
 pub(crate) use carrier::{Carrier, Started, Url, started};
 
-use crate::report::doctor::{Checked, Outcome};
+use crate::service::report::doctor::{Checked, Outcome};
 
 /// The revision in which each request says of itself what it is, and the one before it.
 const STATELESS: &str = "2026-07-28";

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use hyper::http::request::Parts;
 use hyper::http::{HeaderMap, HeaderName, header};
 
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
 
 /// The names of the machine itself.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];

@@ -44,9 +44,9 @@ use super::server::{Server, World};
 use super::tokens::{Tokens, vault_around};
 use super::vaults::Vaults;
 use crate::mcp::shares::Shares;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::{Environment, Options, Workspace};
 use crate::values::model::timestamp::Timestamp;
-use crate::workspace::{Environment, Options, Workspace};
 
 /// The most connections at the same time.
 const CONNECTIONS: usize = 512;

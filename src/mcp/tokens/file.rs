@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::{MOST, MOST_BYTES, PREFIX, Stored, StoredToken, Token, hex, invalid, vault_around};
 use crate::files::vault::lock::PATIENCE;
 use crate::files::vault::outside;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
 use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use super::file::{Unread, read};
 use super::{Hash, PREFIX, Token, hash_of};
 use crate::files::vault::files::Stamp;
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
 use crate::values::model::timestamp::Timestamp;
 
 /// A file that changed within this time before it was read may have changed after it, too: the clock

@@ -8,15 +8,15 @@ use super::{Answer, Asking, Effect, Outputs, Profile, Question};
 use crate::files::vault::Vault;
 use crate::mcp::consent::quoted;
 use crate::policy::stewards::Scope;
-use crate::report::event::StewardAssigned;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::event::StewardAssigned;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::Call;
+use crate::service::workspace::governance::is_governed;
+use crate::service::workspace::stewards::{self, Assigning};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{STEWARDS, limit};
 use crate::values::model::principal::PrincipalKey;
-use crate::workspace::call::Call;
-use crate::workspace::governance::is_governed;
-use crate::workspace::stewards::{self, Assigning};
 use crate::write::govern::{Mode, Outcome, PublishError, review};
 
 #[derive(Debug, Deserialize, JsonSchema)]

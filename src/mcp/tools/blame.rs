@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, At, Outputs, Question, fitting, limit, places};
-use crate::report::failure::{Code, Failure};
-use crate::workspace::call::{Call, blame};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::{Call, blame};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,8 +35,8 @@ impl Question for Blame {
         overview.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::blame::BlameReport<'static>>();
-        outputs.add::<crate::report::blame::BlameSectionsReport<'static>>();
+        outputs.add::<crate::service::report::blame::BlameReport<'static>>();
+        outputs.add::<crate::service::report::blame::BlameSectionsReport<'static>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

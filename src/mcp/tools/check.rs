@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, Outputs, Question, limit, places};
-use crate::report::failure::Failure;
-use crate::workspace::call::{Call, check};
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::{Call, check};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -26,7 +26,7 @@ impl Question for Check {
         before you rely on what you read earlier.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::check::CheckReport>();
+        outputs.add::<crate::service::report::check::CheckReport>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

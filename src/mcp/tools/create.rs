@@ -5,9 +5,9 @@ use serde::Deserialize;
 
 use super::author::{Written, digest, fields, version};
 use super::{Answer, Effect, Outputs, Profile, Question};
-use crate::report::failure::{Code, Failure};
-use crate::workspace::call::Call;
-use crate::workspace::call::write::{Submitting, Writing};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::Call;
+use crate::service::workspace::call::write::{Submitting, Writing};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -49,8 +49,8 @@ impl Question for Create {
     const NEW: bool = true;
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::draft::DraftReport<'static>>();
-        outputs.add::<crate::report::event::Submitted<'static>>();
+        outputs.add::<crate::service::report::draft::DraftReport<'static>>();
+        outputs.add::<crate::service::report::event::Submitted<'static>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

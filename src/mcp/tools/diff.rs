@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::{Answer, Outputs, Question, limit};
 use crate::read::resolve::Snapshot;
-use crate::report::failure::Failure;
-use crate::workspace::call::Call;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::Call;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -30,7 +30,7 @@ impl Question for Diff {
         diff. context_history lists the versions.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::history::DiffReport<'static>>();
+        outputs.add::<crate::service::report::history::DiffReport<'static>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

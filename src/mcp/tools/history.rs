@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::page::{Before, Tag, none};
 use super::{Answer, Outputs, Question, fitting, limit, places};
-use crate::report::Paged;
-use crate::report::failure::Failure;
-use crate::workspace::call::{Call, history};
+use crate::service::report::Paged;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::{Call, history};
 
 /// How many versions are listed at most, where the call does not say.
 const LISTED: usize = 50;
@@ -38,7 +38,7 @@ impl Question for History {
         find a checkpoint for `at`.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<Paged<crate::report::history::HistoryReport<'static>>>();
+        outputs.add::<Paged<crate::service::report::history::HistoryReport<'static>>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

@@ -7,9 +7,9 @@ use super::{Answer, At, Outputs, Question, limit, places};
 use crate::mcp::answer::WITHHELD;
 use crate::read::resolve::portion::Portion;
 use crate::read::resolve::tokens::Tokenizer;
-use crate::report::failure::Failure;
-use crate::report::map::Extent;
-use crate::workspace::call::{Call, Note, map};
+use crate::service::report::failure::Failure;
+use crate::service::report::map::Extent;
+use crate::service::workspace::call::{Call, Note, map};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -34,7 +34,7 @@ impl Question for Init {
         the number of documents in each: the words for selectors.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::map::MapReport<'static>>();
+        outputs.add::<crate::service::report::map::MapReport<'static>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

@@ -49,9 +49,9 @@ use super::offer::Profile;
 use crate::files::vault::Vault;
 use crate::files::vault::progress::Stage;
 use crate::read::resolve::{CheckpointSource, Need};
-use crate::report::failure::{Code, Failure};
-use crate::workspace::call::Call;
-use crate::workspace::moment::Moment;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::Call;
+use crate::service::workspace::moment::Moment;
 
 /// Every tool, in the order in which they are listed: those of a reader, then those of an author, and
 /// of a reviewer.

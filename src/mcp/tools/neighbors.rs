@@ -7,10 +7,10 @@ use serde_json::json;
 use super::page::{Found, Start, Tag};
 use super::{Answer, At, Outputs, Question, fitting, limit, places};
 use crate::read::graph::walk;
-use crate::report::Paged;
-use crate::report::failure::Failure;
+use crate::service::report::Paged;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::{Call, neighbors};
 use crate::text::document::links::LinkKind;
-use crate::workspace::call::{Call, neighbors};
 
 /// How many documents are listed at most, where the call does not say.
 const LISTED: usize = 100;
@@ -87,7 +87,7 @@ impl Question for Neighbors {
         find what else a decision touches.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<Paged<crate::report::graph::NeighborsReport<'static>>>();
+        outputs.add::<Paged<crate::service::report::graph::NeighborsReport<'static>>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

@@ -8,8 +8,8 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Value, json};
 
 use crate::mcp::answer::{STAGED, WITHHELD};
-use crate::report::failure::FailureReport;
-use crate::report::{Report, SCHEMA_VERSION};
+use crate::service::report::failure::FailureReport;
+use crate::service::report::{Report, SCHEMA_VERSION};
 
 /// The reports that a tool may answer with.
 pub(super) struct Outputs {

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::page::{Found, Start, Tag};
 use super::{Answer, At, Outputs, Question, fitting, limit, places};
-use crate::report::Paged;
-use crate::report::failure::Failure;
-use crate::workspace::call::{Call, list};
+use crate::service::report::Paged;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::{Call, list};
 
 /// How many documents a page has, where the call does not say.
 const PAGE: usize = 50;
@@ -41,7 +41,7 @@ impl Question for Overview {
         version, approver and how each text begins. Use it to see what there is before you read.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<Paged<crate::report::resolve::ListReport<'static>>>();
+        outputs.add::<Paged<crate::service::report::resolve::ListReport<'static>>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

@@ -5,9 +5,9 @@ use serde::Deserialize;
 
 use super::resolve::Wanted;
 use super::{Answer, At, Outputs, Question};
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::Call;
 use crate::text::selector::Term;
-use crate::workspace::call::Call;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +42,7 @@ impl Question for Pack {
         fits yours, use it first.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::resolve::ResolveReport<'static>>();
+        outputs.add::<crate::service::report::resolve::ResolveReport<'static>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

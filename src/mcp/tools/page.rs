@@ -8,11 +8,11 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 
 use super::At;
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::moment::Moment;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::words::beginning;
-use crate::workspace::moment::Moment;
 
 /// So many bytes of what is no cursor are said back.
 const LONGEST: usize = 64;

@@ -8,12 +8,12 @@ use super::author::{digest, event, mode};
 use super::{Answer, Asking, Effect, Outputs, Profile, Question};
 use crate::files::vault::Vault;
 use crate::mcp::spelling;
-use crate::report::event::Published;
-use crate::report::failure::{Code, Failure};
-use crate::report::submission::SubmissionReport;
+use crate::service::report::event::Published;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::submission::SubmissionReport;
+use crate::service::workspace::call::Call;
+use crate::service::workspace::governance::is_governed;
 use crate::values::model::number::Version;
-use crate::workspace::call::Call;
-use crate::workspace::governance::is_governed;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -47,7 +47,7 @@ impl Question for Publish {
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<Published<'static>>();
-        outputs.add::<crate::report::event::Approved<'static>>();
+        outputs.add::<crate::service::report::event::Approved<'static>>();
     }
 
     fn asks(&self, call: &mut Call<'_>) -> Result<Option<Asking>, Failure> {

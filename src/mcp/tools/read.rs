@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, At, Outputs, Question, limit, places};
-use crate::report::failure::{Code, Failure};
-use crate::workspace::call::{Call, read};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::{Call, read};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,9 +35,9 @@ impl Question for Read {
         the sections.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::document::DocumentReport<'static>>();
-        outputs.add::<crate::report::document::OutlineReport<'static>>();
-        outputs.add::<crate::report::draft::DraftTextReport<'static>>();
+        outputs.add::<crate::service::report::document::DocumentReport<'static>>();
+        outputs.add::<crate::service::report::document::OutlineReport<'static>>();
+        outputs.add::<crate::service::report::draft::DraftTextReport<'static>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

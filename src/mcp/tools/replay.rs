@@ -6,12 +6,12 @@ use serde::Deserialize;
 use super::{Answer, Outputs, Question, limit};
 use crate::read::resolve::Need;
 use crate::record::audit::{Fault, FaultKind, Filter, Line, missing};
-use crate::report::failure::{Code, Failure};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::replay::{Made, Replayed, lines};
+use crate::service::workspace::call::{Call, Note};
+use crate::service::workspace::recording::of_log;
+use crate::service::workspace::traces::{of_writer, trace_id};
 use crate::values::model::principal::PrincipalKey;
-use crate::workspace::call::replay::{Made, Replayed, lines};
-use crate::workspace::call::{Call, Note};
-use crate::workspace::recording::of_log;
-use crate::workspace::traces::{of_writer, trace_id};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -32,7 +32,7 @@ impl Question for Replay {
         returns whether each is the same. Use it to prove what you based an answer on.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::trace::ReplayReport>();
+        outputs.add::<crate::service::report::trace::ReplayReport>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

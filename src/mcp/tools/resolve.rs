@@ -8,12 +8,12 @@ use crate::files::vault::Vault;
 use crate::mcp::answer::{Cut, STAGED, Size, WITHHELD};
 use crate::read::resolve::context::Shape;
 use crate::read::resolve::tokens::Tokenizer;
-use crate::report::failure::{Code, Failure};
-use crate::report::resolve::Detail;
-use crate::workspace::ask::Asked;
-use crate::workspace::call::Call;
-use crate::workspace::call::beside::StagedResult;
-use crate::workspace::call::resolve::Resolved;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::resolve::Detail;
+use crate::service::workspace::ask::Asked;
+use crate::service::workspace::call::Call;
+use crate::service::workspace::call::beside::StagedResult;
+use crate::service::workspace::call::resolve::Resolved;
 
 /// So often an answer that is too large is made again of fewer texts.
 const TRIES: usize = 8;
@@ -62,7 +62,7 @@ impl Question for Resolve {
         same checkpoint, always. Prefer it to search.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::resolve::ResolveReport<'static>>();
+        outputs.add::<crate::service::report::resolve::ResolveReport<'static>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

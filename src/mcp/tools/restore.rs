@@ -5,10 +5,10 @@ use serde::Deserialize;
 
 use super::author::{Written, digest, version};
 use super::{Answer, Effect, Outputs, Profile, Question};
-use crate::report::failure::Failure;
-use crate::workspace::call::Call;
-use crate::workspace::call::draft::Fields;
-use crate::workspace::call::write::Writing;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::Call;
+use crate::service::workspace::call::draft::Fields;
+use crate::service::workspace::call::write::Writing;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +37,7 @@ impl Question for Restore {
     const EFFECT: Effect = Effect::Replaces;
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::draft::DraftReport<'static>>();
+        outputs.add::<crate::service::report::draft::DraftReport<'static>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

@@ -8,10 +8,10 @@ use super::author::version;
 use super::page::{Mark, Marked, Tag, none};
 use super::{Answer, Outputs, Profile, Question, fitting, limit, places};
 use crate::mcp::spelling;
-use crate::report::Paged;
-use crate::report::failure::{Code, Failure};
-use crate::report::submission::SubmissionReport;
-use crate::workspace::call::{Call, review};
+use crate::service::report::Paged;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::submission::SubmissionReport;
+use crate::service::workspace::call::{Call, review};
 
 /// How many submissions a page has, where the call does not say.
 const PAGE: usize = 50;
@@ -50,7 +50,7 @@ impl Question for Review {
     const PROFILE: Profile = Profile::Reviewer;
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<Paged<crate::report::review::QueueReport<'static>>>();
+        outputs.add::<Paged<crate::service::report::review::QueueReport<'static>>>();
         outputs.add::<SubmissionReport<'static>>();
     }
 

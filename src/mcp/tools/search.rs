@@ -7,10 +7,10 @@ use serde_json::json;
 use super::page::{Found, Start, Tag};
 use super::{Answer, Outputs, Question, fitting, limit, places};
 use crate::read::search::{MAX_HITS, Query};
-use crate::report::Paged;
-use crate::report::failure::{Code, Failure};
-use crate::workspace::call::Call;
-use crate::workspace::call::search::{self, Hits};
+use crate::service::report::Paged;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::Call;
+use crate::service::workspace::call::search::{self, Hits};
 
 /// How many hits there are at most, where the call does not say.
 const HITS: usize = 10;
@@ -49,7 +49,7 @@ impl Question for Search {
         uri. For an answer that stays the same use context_resolve.";
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<Paged<crate::report::search::SearchReport<'static>>>();
+        outputs.add::<Paged<crate::service::report::search::SearchReport<'static>>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

@@ -7,9 +7,9 @@ use super::{Answer, Effect, Outputs, Profile, Question};
 use crate::read::source::claim::{MAX_DURATION_MS, media_type, tool};
 use crate::read::source::{Claim, Received};
 use crate::record::audit::Cached;
-use crate::report::failure::{Code, Failure};
-use crate::workspace::argument::traces;
-use crate::workspace::call::Call;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::argument::traces;
+use crate::service::workspace::call::Call;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -61,7 +61,7 @@ impl Question for SourceRecord {
     const EFFECT: Effect = Effect::Adds;
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::source::SourceRecordReport<'static>>();
+        outputs.add::<crate::service::report::source::SourceRecordReport<'static>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

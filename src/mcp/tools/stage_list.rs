@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, Outputs, Profile, Question, limit};
-use crate::report::failure::{Code, Failure};
-use crate::workspace::call::Call;
-use crate::workspace::call::stage::Listing;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::call::Call;
+use crate::service::workspace::call::stage::Listing;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -32,7 +32,7 @@ impl Question for StageList {
     const PROFILE: Profile = Profile::Author;
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::staging::StagedListReport>();
+        outputs.add::<crate::service::report::staging::StagedListReport>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

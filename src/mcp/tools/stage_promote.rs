@@ -7,10 +7,10 @@ use super::author::check_tags;
 use super::{Answer, Asking, Effect, Outputs, Profile, Question};
 use crate::mcp::consent::quoted;
 use crate::mcp::spelling;
-use crate::report::failure::Failure;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::Call;
+use crate::service::workspace::call::stage::Promoting;
 use crate::values::words::count;
-use crate::workspace::call::Call;
-use crate::workspace::call::stage::Promoting;
 use crate::write::govern::Mode;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ impl Question for StagePromote {
     const ASKS: bool = true;
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::staging::StagedPromoteReport<'static>>();
+        outputs.add::<crate::service::report::staging::StagedPromoteReport<'static>>();
     }
 
     fn asks(&self, call: &mut Call<'_>) -> Result<Option<Asking>, Failure> {

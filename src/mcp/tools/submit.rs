@@ -5,9 +5,9 @@ use serde::Deserialize;
 
 use super::author::{Written, digest, mode};
 use super::{Answer, Effect, Outputs, Profile, Question};
-use crate::report::failure::Failure;
-use crate::workspace::call::Call;
-use crate::workspace::call::write::Submitting;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::Call;
+use crate::service::workspace::call::write::Submitting;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -46,7 +46,7 @@ impl Question for Submit {
     const EFFECT: Effect = Effect::Adds;
 
     fn outputs(outputs: &mut Outputs) {
-        outputs.add::<crate::report::event::Submitted<'static>>();
+        outputs.add::<crate::service::report::event::Submitted<'static>>();
     }
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {

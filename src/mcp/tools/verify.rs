@@ -5,9 +5,9 @@ use serde::Deserialize;
 
 use super::{Answer, Outputs, Question, limit};
 use crate::prove::verify::verify;
-use crate::report::failure::Failure;
-use crate::report::verify::VerifyReport;
-use crate::workspace::call::Call;
+use crate::service::report::failure::Failure;
+use crate::service::report::verify::VerifyReport;
+use crate::service::workspace::call::Call;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -5,10 +5,10 @@ use serde::Deserialize;
 
 use super::author::{check_ids, event, version};
 use super::{Answer, Effect, Outputs, Profile, Question};
-use crate::report::event::Withdrawn;
-use crate::report::failure::Failure;
-use crate::workspace::call::Call;
-use crate::workspace::call::submit::{Decided, Deciding};
+use crate::service::report::event::Withdrawn;
+use crate::service::report::failure::Failure;
+use crate::service::workspace::call::Call;
+use crate::service::workspace::call::submit::{Decided, Deciding};
 use crate::write::govern::Mode;
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -179,7 +179,7 @@ impl Text {
 
 /// A value that holds texts of documents. It is released only together with what the access log is
 /// to record of them: inside of the library by `release`, and to a program that uses the library by
-/// [`crate::workspace::Answer`].
+/// [`crate::service::workspace::Answer`].
 #[derive(Debug)]
 #[must_use]
 pub struct Traced<T> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::mcp::consent::quoted;
-use crate::report::submission::{ChangedLine, SubmissionReport};
+use crate::service::report::submission::{ChangedLine, SubmissionReport};
 use crate::values::words::{beginning, count};
 use crate::values::yaml::{self, Dialect, Value};
 

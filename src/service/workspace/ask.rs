@@ -1,0 +1,258 @@
+//! A selector as an argument: read, planned at its checkpoint, and what should be said beside an
+//! answer.
+
+use std::borrow::Cow;
+
+use super::name::{is_uri, pinned};
+use super::search::{self, OnSlow};
+use super::version;
+use super::{Workspace, unknown};
+use crate::files::vault::Vault;
+use crate::files::vault::federation::Authorities;
+use crate::read::live;
+use crate::read::resolve::context::Question;
+use crate::read::resolve::instructions::Instructions;
+use crate::read::resolve::{
+    CheckpointSource, Need, QueryPlan, Resolution, Snapshot, matching_drafts,
+};
+use crate::record::checkpoint::fault::LogError;
+use crate::service::report::failure::{Code, Failure};
+use crate::text::document::links::last_segment;
+use crate::text::selector::{self, Atom, ErrorKind, Expr, Node, Selector, StatusFilter, Term};
+use crate::text::uri::{Target, Uri};
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+
+/// The most published documents beside which drafts are looked through for a hint.
+const LOOKED_THROUGH: usize = 2_000;
+
+/// A selector and the vault at the checkpoint that it is asked of.
+pub(crate) struct Asked<'v> {
+    pub(crate) selector: Selector,
+    pub(crate) snapshot: Snapshot<'v>,
+    pub(crate) plan: QueryPlan,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Query<'q> {
+    /// A selector, or an id.
+    pub(crate) text: &'q str,
+    /// The checkpoint to answer at.
+    pub(crate) at: Option<CheckpointNumber>,
+    /// Whether searches give whole documents, not the sections that they found.
+    pub(crate) whole: bool,
+    /// Whether the answer has a place for staged results.
+    pub(crate) staged: bool,
+}
+
+impl<'v> Asked<'v> {
+    /// What it takes to answer: the version alone where a single URI names a document.
+    pub(crate) fn need(text: &str) -> Need {
+        let text = text.trim();
+        let names_one = is_uri(text) || as_id(text).is_some();
+        let names_one = names_one && !text.contains(char::is_whitespace) && !text.ends_with('/');
+        if names_one { Need::Versions } else { Need::Fields }
+    }
+
+    /// Reads a selector as the head's configuration says, and plans it at `at`, at the checkpoint
+    /// that its URIs are pinned to, or at the head.
+    pub(crate) fn new(
+        workspace: &Workspace<'_>,
+        (vault, source): (&'v Vault, &'v CheckpointSource),
+        Query { text, at, whole, staged }: Query<'_>,
+        on_slow: OnSlow<'_>,
+    ) -> Result<Self, Failure> {
+        let uri = as_id(text).map(|uri| uri.to_string());
+        let text = uri.as_deref().unwrap_or(text);
+        let names_uris = text.to_ascii_lowercase().contains("contextnest:");
+        let head = names_uris.then(|| Snapshot::of(vault, source, None)).transpose()?;
+        let authorities = match &head {
+            Some(head) => head.authorities()?,
+            None => Authorities::default(),
+        };
+        let parsed = match staged {
+            true => selector::parse_with_staged(text, &authorities),
+            false => selector::parse_in(text, &authorities),
+        };
+        let selector = parsed.map_err(|why| match &why.kind {
+            // All that was typed is a URI.
+            ErrorKind::Uri(uri) if text.get(why.span.clone()) == Some(text.trim()) => {
+                Failure::from(uri.clone())
+            }
+            _ => Failure::selector(&why, text),
+        });
+        let selector = match selector {
+            Err(failure) => return Err(near_id(vault, source, text, failure)),
+            Ok(selector) => selector,
+        };
+        let at = pinned(selector.checkpoint, at)?;
+        let is_staged = |(term, _): &(&Term, _)| names_staged(term);
+        if at.is_some() && selector.expr.leaves().iter().any(is_staged) {
+            let message =
+                "`status:staged` has no answer at a checkpoint: staged results belong to none";
+            return Err(Failure::new(Code::Usage, message).hint("name no earlier checkpoint"));
+        }
+        let snapshot = match (at, head) {
+            (None, Some(head)) => head,
+            (at, _) => Snapshot::of(vault, source, at)?,
+        };
+        let mut ask = |query: &str| {
+            search::in_selector(workspace, (vault, source), &snapshot, (query, whole), on_slow)
+        };
+        let plan = QueryPlan::new(&selector, &snapshot, &mut ask);
+        let plan = plan.map_err(|why| Failure::plan(why, text))?;
+        Ok(Self { selector, snapshot, plan })
+    }
+
+    /// What the answer is to.
+    ///
+    /// # Errors
+    /// What the checkpoint holds is not known.
+    pub(crate) fn question(&self) -> Result<Question, LogError> {
+        let (class, backend) = (self.plan.class(), self.plan.backend.clone());
+        Question::new(&self.snapshot, self.selector.to_string(), class, backend)
+    }
+
+    /// The answer, with what was looked at for the plan and is withheld.
+    ///
+    /// # Errors
+    /// What is published cannot be read, or the selector is a lone URI of a document that is not
+    /// published at the checkpoint (RES-9).
+    pub(crate) fn resolve(&mut self, vault: &Vault) -> Result<Resolution, Failure> {
+        let mut resolution = self.snapshot.resolve(&self.plan)?;
+        self.add_withheld(&mut resolution);
+        if resolution.documents.is_empty()
+            && resolution.withheld.is_empty()
+            && let Node::Atom(Term::Uri(uri)) = &self.selector.expr.node
+            && let Target::Document { id, .. } = &uri.target
+        {
+            version::published(vault, &self.snapshot, id)?;
+        }
+        Ok(resolution)
+    }
+
+    /// Adds what was looked at for the plan and is withheld to that of an answer.
+    pub(crate) fn add_withheld(&mut self, resolution: &mut Resolution) {
+        resolution.withhold(&mut self.plan.withheld);
+    }
+
+    /// The instructions that go with an answer; files that are withheld are added to it. An answer
+    /// without documents has none.
+    pub(crate) fn instructions(&self, resolution: &mut Resolution) -> Vec<Instructions> {
+        if resolution.documents.is_empty() {
+            return Vec::new();
+        }
+        let (instructions, mut withheld) = Instructions::of(&self.snapshot, &self.plan);
+        resolution.withhold(&mut withheld);
+        instructions
+    }
+
+    /// What the writer of a selector should know beside the answer.
+    pub(crate) fn notes(&self, resolution: &Resolution) -> Result<Vec<String>, Failure> {
+        let mut notes = self.plan.notes.clone();
+        let terms = self.selector.expr.leaves();
+        let is_draft = |term: &Term| *term == Term::Set(Atom::Status(StatusFilter::Draft));
+        if terms.iter().any(|(term, _)| is_draft(term)) {
+            let note =
+                "`status:draft` is always empty, because only published documents are resolved";
+            notes.push(note.to_owned());
+        }
+        // Documents that cannot be read may have the words that seem to be unknown.
+        let words = match (resolution.documents.is_empty(), resolution.withheld.is_empty()) {
+            (_, false) => Vec::new(),
+            (true, true) => self.selector.expr.leaves().into_iter().map(|(term, _)| term).collect(),
+            (false, true) => wanted(&self.selector.expr),
+        };
+        notes.extend(unknown::names(&self.snapshot, &self.selector.expr, &words, resolution)?);
+        Ok(notes)
+    }
+
+    /// The drafts that the selector would select if they were published; none where the vault is
+    /// too large to look through them for a hint.
+    pub(crate) fn matching_drafts(
+        &self,
+        vault: &Vault,
+    ) -> Result<Option<Vec<DocumentId>>, Failure> {
+        // A live file may be one of a document that the reader may not know of.
+        if self.snapshot.is_limited() || self.snapshot.size()? > LOOKED_THROUGH {
+            return Ok(None);
+        }
+        let state = self.snapshot.state()?;
+        let drafts = live::drafts(vault, |id| state.get(id.as_str()).is_some());
+        Ok(drafts.map(|drafts| matching_drafts(&self.plan, &drafts)))
+    }
+}
+
+/// Whether a term names staged results.
+pub(super) fn names_staged(term: &Term) -> bool {
+    *term == Term::Set(Atom::Status(StatusFilter::Staged))
+}
+
+/// The terms of a selector that its answer is made of; what is taken away may be unused on purpose.
+fn wanted(expr: &Expr<Term>) -> Vec<&Term> {
+    match &expr.node {
+        Node::Atom(term) => vec![term],
+        Node::Difference(first, _) => wanted(first),
+        Node::Intersection(operands) | Node::Union(operands) => {
+            operands.iter().flat_map(wanted).collect()
+        }
+    }
+}
+
+/// Names the document whose last part stands where a selector should: then it was meant as an id.
+fn near_id(vault: &Vault, source: &CheckpointSource, text: &str, failure: Failure) -> Failure {
+    let snapshot = Snapshot::of(vault, source, None).ok();
+    let Some(Ok(state)) = snapshot.as_ref().map(Snapshot::state) else { return failure };
+    let name = text.trim();
+    let folder = format!("{}/", name.trim_end_matches('/'));
+    if state.iter().any(|(id, _)| id.is_document() && id.as_str().starts_with(&folder)) {
+        let resolve = Call::new(Verb::Resolve).value(folder.as_str());
+        return Failure::new(Code::SelectorInvalid, format!("`{name}` is a folder"))
+            .hint(Hint::call("{} prints the documents in it", resolve));
+    }
+    match state.iter().find(|(id, _)| last_segment(id.as_str()) == name) {
+        Some((id, _)) if id.as_str() != name => Failure::unknown_id(name, Some(id.as_str())),
+        Some((id, _)) => {
+            let message = format!("`{name}` is an id without a folder, which no selector takes");
+            Failure::new(Code::SelectorInvalid, message)
+                .hint(format!("write its URI: `{}`", Uri::document(id.clone())))
+        }
+        None => failure,
+    }
+}
+
+/// A lone argument as a selector: an id without a folder is spelled as its URI, where the head
+/// publishes such a document.
+///
+/// # Errors
+/// What is published cannot be read.
+pub(crate) fn spelled<'t>(
+    vault: &Vault,
+    source: &CheckpointSource,
+    text: &'t str,
+) -> Result<Cow<'t, str>, Failure> {
+    let is_bare = !text.contains('/') && !text.contains(is_of_selectors);
+    let Some(id) = is_bare.then(|| text.parse::<DocumentId>().ok()).flatten() else {
+        return Ok(Cow::Borrowed(text));
+    };
+    let head = Snapshot::of(vault, source, None)?;
+    let is_published = head.state()?.get(id.as_str()).is_some();
+    Ok(match is_published {
+        true => Cow::Owned(Uri::document(id).to_string()),
+        false => Cow::Borrowed(text),
+    })
+}
+
+/// The URI of the document whose id is given instead of a selector. Each set of a selector has a
+/// `#` or a `:`, so that no text is both.
+fn as_id(text: &str) -> Option<Uri> {
+    let is_path = text.contains('/') && !text.contains(is_of_selectors);
+    is_path.then(|| text.parse().ok().map(Uri::document)).flatten()
+}
+
+/// Whether a character is one that selectors have beside paths.
+pub(crate) fn is_of_selectors(c: char) -> bool {
+    c.is_whitespace() || "#:@%|+()\"".contains(c)
+}

@@ -1,0 +1,115 @@
+//! The changes between two texts of one document or governance file.
+
+use super::Call;
+use crate::files::vault::Vault;
+use crate::read::resolve::Snapshot;
+use crate::record::audit::{Part, Text, Traced};
+use crate::record::chain::diff::print_between;
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::service::report::failure::Failure;
+use crate::service::report::history::DiffReport;
+use crate::service::workspace::version::{
+    live_text, number, published, recorded, text_of, unapproved_text,
+};
+use crate::text::document::live_form::LiveForm;
+use crate::values::model::id::DocumentId;
+
+/// Where the versions of a document are read from: the vault, its log, and what is published.
+pub(crate) type Ground<'g> = (&'g Vault, &'g Chronicle<'g>, &'g Snapshot<'g>);
+
+/// Two texts compared.
+pub(crate) struct Difference {
+    id: DocumentId,
+    /// The older text: `v1`, or `live`.
+    pub(crate) from: String,
+    /// The newer one.
+    pub(crate) to: String,
+    /// Whether they are equal.
+    pub(crate) equal: bool,
+    /// The unified diff; empty of equal texts.
+    pub(crate) diff: String,
+    /// What is wrong with the approvals of the versions.
+    pub(crate) findings: Vec<String>,
+}
+
+impl Call<'_> {
+    /// The diff from one version to another; in the place of the older one stands what is published,
+    /// and of the newer one, or by the word `live`, the live file.
+    ///
+    /// # Errors
+    /// A version or file is not there, or the reader may not read it.
+    pub(crate) fn diff(
+        &mut self,
+        (vault, chronicle, head): Ground<'_>,
+        id: &DocumentId,
+        (v1, v2): (Option<&str>, Option<&str>),
+    ) -> Result<Difference, Failure> {
+        let is_live = |side: Option<&str>| side.is_none_or(|side| side == "live");
+        let with_live = is_live(v2) || v1.is_some_and(|v1| v1 == "live");
+        let mut versions: Vec<Text> = Vec::new();
+        let (ground, mut findings) = ((vault, chronicle, head), Vec::new());
+        let mut side = |text: Option<&str>| -> Result<(String, String), Failure> {
+            match text.filter(|text| !is_live(Some(text))) {
+                None => Ok(("live".to_owned(), live_text(vault, id)?)),
+                Some(text) => {
+                    let version = number(text)?;
+                    let found = text_of(vault, head, chronicle, id, version).or_else(|why| {
+                        let (text, history, finding) =
+                            unapproved_text(ground, id, version).ok_or(why)?;
+                        findings.push(finding);
+                        Ok::<_, Failure>((text, history))
+                    });
+                    let (text, history) = found?;
+                    let files = (vault.files(), chronicle);
+                    versions.extend(recorded(files, id, (version, &history), (&text, "")));
+                    let text = if with_live { as_live(id, text) } else { text };
+                    Ok((format!("v{version}"), text))
+                }
+            }
+        };
+        let mut base = None;
+        let (from, old) = match v1 {
+            Some(_) => side(v1)?,
+            None => match published(vault, head, id) {
+                Ok(served) => {
+                    base = Some(served.origin().text(""));
+                    (format!("v{}", served.entry.version), as_live(id, served.text))
+                }
+                // A reviewer looks at what was published without an approval.
+                Err(why) => match head.recorded_version(id) {
+                    Some(version) if unapproved_text(ground, id, version).is_some() => {
+                        side(Some(&version.to_string()))?
+                    }
+                    _ => return Err(why),
+                },
+            },
+        };
+        let (to, new) = side(v2)?;
+        versions.extend(base);
+        let equal = old == new;
+        let diff = if equal { String::new() } else { print_between(&old, &new, &from, &to) };
+        let diff = self.release(handed_out(diff, versions));
+        Ok(Difference { id: id.clone(), from, to, equal, diff, findings })
+    }
+}
+
+impl Difference {
+    /// The report.
+    pub(crate) fn report(&self) -> DiffReport<'_> {
+        let Self { id, from, to, equal, diff, findings } = self;
+        DiffReport { id, from, to, equal: *equal, diff, unapproved: findings }
+    }
+}
+
+/// A diff from or to versions, with what is recorded of them.
+pub(crate) fn handed_out(diff: String, versions: Vec<Text>) -> Traced<String> {
+    let of_diff = |text: Text| Text { part: Some(Part::Diff), ..text.handed_out(&diff) };
+    let recorded =
+        if diff.is_empty() { Vec::new() } else { versions.into_iter().map(of_diff).collect() };
+    Traced::new(diff, recorded)
+}
+
+/// What a live file with a published text has.
+pub(crate) fn as_live(id: &DocumentId, sealed: String) -> String {
+    if id.is_document() { LiveForm::of(&sealed).into_text() } else { sealed }
+}

@@ -1,0 +1,145 @@
+//! The versions of one document or governance file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Call, Places};
+use crate::files::vault::Vault;
+use crate::read::resolve::seals::Seals;
+use crate::read::resolve::{Need, Snapshot};
+use crate::record::chain::error::ChainError;
+#[cfg(feature = "mcp")]
+use crate::record::chain::history::Entry;
+use crate::record::chain::history::History;
+use crate::record::chain::replay;
+use crate::record::chain::walk::Walk;
+use crate::service::report::failure::Failure;
+use crate::service::report::history::HistoryReport;
+use crate::service::workspace::version::{check_name, check_text};
+use crate::values::model::id::DocumentId;
+#[cfg(feature = "mcp")]
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::number::Version;
+#[cfg(feature = "mcp")]
+use crate::values::model::principal::PrincipalKey;
+
+/// What it takes to answer.
+pub(crate) const NEED: Need = Need::Versions;
+
+/// The history of an artifact, and which checkpoint seals what of it.
+pub(crate) struct Versions {
+    id: DocumentId,
+    history: History,
+    seals: Seals,
+    /// Those that the reader may not read (REV-24).
+    hidden: BTreeSet<Version>,
+    /// What is wrong with the approvals of the others.
+    unapproved: BTreeMap<Version, ChainError>,
+}
+
+impl Call<'_> {
+    /// The history of what an id names that was ever published.
+    ///
+    /// # Errors
+    /// It has none, it cannot be read, or the reader may not know of it.
+    pub(crate) fn history(
+        &mut self,
+        (vault, source): Places<'_>,
+        id: DocumentId,
+    ) -> Result<Versions, Failure> {
+        let head = Snapshot::of(vault, source, None)?;
+        check_name(&head, &id)?;
+        let history = replay::load(vault.files(), &id);
+        let history = history.map_err(|why| Failure::history(vault, &id, why))?;
+        let seals = source.seals(vault, &id, &history)?;
+        let hidden = hidden(&head, vault, (&id, &history));
+        let unapproved = head.unapproved_events(&id, &history);
+        Ok(Versions { id, history, seals, hidden, unapproved })
+    }
+
+    /// Cuts a report to its last versions, or to the last ones before a place of the history. Gives
+    /// how many are left out before them.
+    pub(crate) fn cut_history(
+        &mut self,
+        report: &mut HistoryReport<'_>,
+        before: Option<usize>,
+        limit: Option<usize>,
+    ) -> usize {
+        if let Some(place) = before {
+            let end = report.versions.partition_point(|row| row.place < place);
+            report.versions.truncate(end);
+        }
+        let all = report.versions.len();
+        let omitted = all - limit.unwrap_or(all).min(all);
+        report.versions.drain(..omitted);
+        self.recording.listed = Some(report.versions.len());
+        omitted
+    }
+}
+
+#[cfg(feature = "mcp")]
+impl Call<'_> {
+    /// Leaves out of a report the steps of reviews that are none of the principal's business: those
+    /// of others, unless the principal is an editor of the published text.
+    ///
+    /// # Errors
+    /// The log cannot be relied on.
+    pub(crate) fn cut_steps(
+        &mut self,
+        (vault, source): Places<'_>,
+        (versions, report): (&Versions, &mut HistoryReport<'_>),
+    ) -> Result<(), Failure> {
+        let me = self.workspace.principal(vault.root(), None).ok().map(|(me, _)| me.key());
+        let head = Snapshot::of(vault, source, None)?;
+        let published = head.get(&versions.id).and_then(Result::ok);
+        let text = published.map(|served| served.text).unwrap_or_default();
+        if me.is_some() && self.workspace.is_editor_of(vault, &versions.id, &[&text])? {
+            return Ok(());
+        }
+        report.versions.retain(|row| {
+            row.state != "unpublished" || me == Some(PrincipalKey::of(row.edited_by))
+        });
+        Ok(())
+    }
+}
+
+impl Versions {
+    /// The first checkpoints of its published versions.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn checkpoints(&self) -> Vec<CheckpointNumber> {
+        let is_told = |entry: &Entry| entry.is_published() && !self.hidden.contains(&entry.version);
+        let published = self.history.entries().filter(|entry| is_told(entry));
+        published.filter_map(|entry| self.seals.get(&entry.version).copied()).collect()
+    }
+
+    /// The report, for which every version is recomputed.
+    pub(crate) fn report<'r>(&'r self, vault: &'r Vault) -> HistoryReport<'r> {
+        let mut report = HistoryReport::new(vault.files(), &self.seals, &self.id, &self.history);
+        report.versions.retain(|row| !self.hidden.contains(&row.version));
+        for row in &mut report.versions {
+            row.problems.extend(self.unapproved.get(&row.version).map(ToString::to_string));
+        }
+        report
+    }
+}
+
+/// The versions that the reader of `head` may not read.
+fn hidden(
+    head: &Snapshot<'_>,
+    vault: &Vault,
+    (id, history): (&DocumentId, &History),
+) -> BTreeSet<Version> {
+    let mut hidden = BTreeSet::new();
+    if !head.is_limited() {
+        return hidden;
+    }
+    let mut walk = Walk::new(vault.files(), id, history);
+    while let Some(step) = walk.next() {
+        let Ok(version) = step.version else { continue };
+        let (number, text) = (version.entry.version, version.text);
+        // What cannot be read has no tags.
+        if check_text(head, id, (number, history), text.unwrap_or_default()).is_err() {
+            hidden.insert(number);
+        }
+    }
+    hidden
+}

@@ -1,0 +1,27 @@
+//! The packs that a checkpoint seals.
+
+use super::{Call, Places};
+use crate::read::resolve::packs::Packs;
+use crate::read::resolve::{Need, Snapshot};
+use crate::service::report::failure::Failure;
+use crate::values::model::number::CheckpointNumber;
+
+/// What it takes to answer.
+pub(crate) const NEED: Need = Need::Fields;
+
+impl Call<'_> {
+    /// The packs that a checkpoint seals, or the last one, as far as their reader may read them.
+    ///
+    /// # Errors
+    /// The log cannot be relied on, or the configuration is withheld.
+    pub(crate) fn packs<'v>(
+        &mut self,
+        (vault, source): Places<'v>,
+        at: Option<CheckpointNumber>,
+    ) -> Result<(Snapshot<'v>, Packs), Failure> {
+        let snapshot = Snapshot::of(vault, source, at)?;
+        let packs = snapshot.packs()?;
+        self.recording.listed = Some(packs.usable.len());
+        Ok((snapshot, packs))
+    }
+}

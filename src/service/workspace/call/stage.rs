@@ -1,0 +1,144 @@
+//! What sources returned: the entries of a list, and a document that is made of one (STAGE-13,
+//! STAGE-16).
+
+use super::{Call, Note};
+use crate::files::vault::Vault;
+use crate::read::resolve::{Need, Snapshot};
+use crate::record::staging::{StagedName, parse_name};
+use crate::service::report::Spell;
+use crate::service::report::event::EventReport;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::staging::{StagedListReport, StagedPromoteReport, StagedReport};
+use crate::service::workspace::argument::{node_type, tags};
+use crate::service::workspace::source::no_source;
+use crate::service::workspace::staging::{Listed, Promoted, Target};
+use crate::text::document::frontmatter::NodeType;
+use crate::values::model::id::DocumentId;
+use crate::write::govern::Mode;
+
+/// Which staged entries are listed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Listing<'l> {
+    /// Those of this source, by id or file.
+    pub(crate) source: Option<&'l str>,
+    /// Those of this session.
+    pub(crate) session: Option<&'l str>,
+    /// Those that the principal recorded in the session of the call, and no others.
+    pub(crate) own: bool,
+    /// Ended ones, too.
+    pub(crate) ended: bool,
+}
+
+/// A document that is to be made of a staged entry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Promoting<'p> {
+    /// The name of the entry.
+    pub(crate) entry: &'p str,
+    /// The id of the document.
+    pub(crate) to: &'p str,
+    /// Its title.
+    pub(crate) title: Option<&'p str>,
+    /// The word of its type.
+    pub(crate) node_type: Option<&'p str>,
+    /// Its tags.
+    pub(crate) tags: &'p [String],
+    /// A note to store with the version.
+    pub(crate) note: Option<&'p str>,
+}
+
+/// The name of a staged entry as an argument.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn staged_name(text: &str) -> Result<StagedName, Failure> {
+    parse_name(text).map_err(|why| {
+        let text = crate::values::model::visible::shown(text).into_owned();
+        Failure::new(Code::Usage, format!("`{text}` names no staged entry: {why}"))
+    })
+}
+
+impl Call<'_> {
+    /// The staged entries that the principal may see, the oldest first, and whether entries and acts may
+    /// be missing, because a chain is damaged.
+    ///
+    /// # Errors
+    /// The chains, or what is in force, cannot be read; or what is named as a source is none.
+    pub(crate) fn staged(
+        &mut self,
+        vault: &Vault,
+        listing: Listing<'_>,
+    ) -> Result<(StagedListReport, bool), Failure> {
+        let Listing { session, own, ended, .. } = listing;
+        let source = listing.source.map(|id| self.workspace.readable_id(vault, id)).transpose()?;
+        let listed = Listed { source: source.as_ref(), session, ended };
+        let view = self.workspace.staged_listed(vault, &self.labels, listed)?;
+        let mut visible = view.visible();
+        visible.retain(|entry| {
+            (ended || entry.is_live())
+                && (!own || view.is_own(entry))
+                && session.is_none_or(|session| entry.entry.session.as_deref() == Some(session))
+        });
+        let is_of = |id: &&DocumentId| source.as_ref().is_none_or(|source| *id == source);
+        let damaged: Vec<DocumentId> = view.damaged().filter(is_of).cloned().collect();
+        let is_damaged = !damaged.is_empty();
+        damaged.into_iter().for_each(|source| self.note(Note::DamagedChain(source)));
+        self.recording.listed = Some(visible.len());
+        let own_elsewhere = view.own_elsewhere(source.as_ref());
+        let of = |entry| StagedReport::of(entry, view.is_own(entry));
+        let staged: Vec<StagedReport> = visible.into_iter().map(of).collect();
+        if let Some(source) = source.filter(|_| staged.is_empty()) {
+            let checkpoints = self.source(vault, Need::Versions, &mut |_, _| ())?;
+            let head = Snapshot::of(vault, &checkpoints, None)?;
+            no_source(&head, &source).map_or(Ok(()), Err)?;
+        }
+        Ok((StagedListReport { staged, own_elsewhere }, is_damaged))
+    }
+
+    /// Makes a document of a staged entry that the principal sees, and tells the program of the user's
+    /// configuration if it was submitted.
+    ///
+    /// # Errors
+    /// As [`crate::service::workspace::Workspace::promote_staged`]; or an argument is invalid.
+    pub(crate) fn promote(
+        &mut self,
+        vault: &Vault,
+        promoting: &Promoting<'_>,
+        mode: Mode,
+    ) -> Result<Promoted, Failure> {
+        let name = staged_name(promoting.entry)?;
+        let id: DocumentId = self.workspace.new_id(vault, promoting.to)?;
+        DocumentId::of_document_file(&id.live_path())?;
+        let author = self.workspace.author(vault, promoting.note, None)?;
+        let view = self.workspace.staged_named(vault, &self.labels, &[&name])?;
+        let entry = view.find(&name)?;
+        let target = Target {
+            id: &id,
+            title: promoting.title,
+            tags: tags(promoting.tags, vault)?,
+            node_type: promoting.node_type.map_or(Ok(NodeType::Document), node_type)?,
+            author: &author,
+            mode,
+        };
+        let promoted = self.workspace.promote_staged(vault, entry, &target)?;
+        if let Some(outcome) = promoted.outcome.as_ref().filter(|_| promoted.submitted)
+            && !mode.dry_run
+        {
+            self.notify(vault, outcome, ("submit", None));
+        }
+        Ok(promoted)
+    }
+}
+
+impl Promoted {
+    /// The report.
+    pub(crate) fn report(&self, spell: Spell) -> StagedPromoteReport<'_> {
+        let event = self.outcome.as_ref().map(|outcome| EventReport::new(outcome, false, spell));
+        StagedPromoteReport {
+            uri: self.entry.name().to_string(),
+            document: self.document.to_string(),
+            version: self.version.0,
+            submitted: self.submitted,
+            event,
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What is submitted or published: the artifacts that arguments name, and a text that is handed in.
+
+use super::{Call, Note};
+use crate::files::vault::Vault;
+use crate::read::live;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::Workspace;
+use crate::service::workspace::name::is_uri;
+use crate::values::model::hint::{Call as Words, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::write::govern::review::{Decision, Refusing};
+use crate::write::govern::{Author, Mode, NewDocument, Outcome, PublishError, Which, review};
+
+/// What is decided about submissions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Deciding<'d> {
+    /// They are approved.
+    Approve,
+    /// They are rejected, for this reason.
+    Reject(&'d str),
+    /// Their submitter withdraws them.
+    Withdraw(Option<&'d str>),
+}
+
+impl<'d> Deciding<'d> {
+    /// The word of it, and the reason.
+    fn notice(self) -> (&'static str, Option<&'d str>) {
+        match self {
+            Self::Approve => ("approve", None),
+            Self::Reject(reason) => ("reject", Some(reason)),
+            Self::Withdraw(reason) => ("withdraw", reason),
+        }
+    }
+}
+
+/// Which submissions are decided.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decided<'d> {
+    /// Ids or files of artifacts.
+    pub(crate) ids: &'d [String],
+    /// Every submission of this change.
+    pub(crate) change: Option<&'d str>,
+    /// The version that the one submission must be.
+    pub(crate) version: Option<Version>,
+    /// A note to store with each version.
+    pub(crate) note: Option<&'d str>,
+    /// How.
+    pub(crate) mode: Mode,
+}
+
+impl Workspace<'_> {
+    /// The documents and folders that arguments name. A name of nothing is left to the event, which
+    /// refuses it.
+    ///
+    /// # Errors
+    /// An argument is no name.
+    pub(crate) fn artifacts(&self, vault: &Vault, texts: &[String]) -> Result<Which, Failure> {
+        let (mut ids, mut folders) = (Vec::new(), Vec::new());
+        for text in texts {
+            match self.folder_of(vault, text) {
+                Some(folder) => folders.push(folder),
+                None => ids.push(self.named(vault, text)?),
+            }
+        }
+        Ok(match folders.is_empty() {
+            true => Which::Ids(ids),
+            false => Which::Within { ids, folders },
+        })
+    }
+
+    /// The artifacts to submit, with the text that is handed in for the one of them.
+    ///
+    /// # Errors
+    /// There is a text, and not one document; or the text is empty.
+    pub(crate) fn to_submit(
+        &self,
+        vault: &Vault,
+        (which, texts): (Which, &[String]),
+        from: Option<String>,
+    ) -> Result<(Which, Option<NewDocument>), Failure> {
+        let which = match (which, texts, &from) {
+            (Which::Ids(ids), [text], Some(_)) => {
+                Which::Ids(vec![self.handed_in(vault, &ids[0], text)?])
+            }
+            (which, ..) => which,
+        };
+        match (from, &which) {
+            (None, _) => Ok((which, None)),
+            (Some(text), _) if text.trim_start_matches('\u{feff}').trim().is_empty() => {
+                let retire = Words::new(Verb::Retire).word("ID");
+                Err(Failure::new(Code::Usage, "the text to submit is empty")
+                    .hint(Hint::call("{} withdraws a document", retire)))
+            }
+            (Some(text), Which::Ids(ids)) if ids.len() == 1 => {
+                let new = NewDocument { id: ids[0].clone(), text };
+                Ok((which, Some(new)))
+            }
+            (Some(_), _) => Err(Failure::new(Code::Usage, "`--from` needs the id of one document")),
+        }
+    }
+
+    /// The id of a text that is handed in: where nothing has the id yet, a path stands for the file
+    /// that it names, as for other commands that make a document.
+    fn handed_in(&self, vault: &Vault, id: &DocumentId, text: &str) -> Result<DocumentId, Failure> {
+        match id.is_document() && !live::is_known(vault, id) {
+            true if is_uri(text) => Ok(DocumentId::of_new(id.as_str())?),
+            true => self.new_id(vault, text),
+            false => Ok(id.clone()),
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Decides about submissions, and tells the program of the user's configuration.
+    ///
+    /// # Errors
+    /// Nothing was decided.
+    pub(crate) fn decide(
+        &mut self,
+        vault: &Vault,
+        about: &Decided<'_>,
+        deciding: Deciding<'_>,
+    ) -> Result<Outcome, Failure> {
+        let Decided { ids, change, version, note, mode } = *about;
+        let author: Author = self.workspace.author(vault, note, None)?;
+        let ids = ids.iter().map(|text| self.workspace.named(vault, text));
+        let ids: Vec<DocumentId> = ids.collect::<Result<_, _>>()?;
+        ids.iter().try_for_each(|id| self.workspace.check_told(vault, id))?;
+        if version.is_some() && ids.len() != 1 {
+            return Err(Failure::new(Code::Usage, "`--version` needs the id of one document"));
+        }
+        let decision = Decision { author: &author, ids: &ids, change, version, mode };
+        let outcome: Result<Outcome, PublishError> = match deciding {
+            Deciding::Approve => review::approve(vault, &decision),
+            Deciding::Reject(reason) => review::reject(vault, &decision, reason),
+            Deciding::Withdraw(reason) => {
+                review::withdraw(vault, &decision, Refusing::Withdraw(reason))
+            }
+        };
+        let outcome = outcome?;
+        self.notify(vault, &outcome, deciding.notice());
+        Ok(outcome)
+    }
+
+    /// Tells the program of the user's configuration what was submitted or decided.
+    pub(crate) fn notify(&mut self, vault: &Vault, outcome: &Outcome, what: (&str, Option<&str>)) {
+        if let Err(why) = self.workspace.notify(vault, outcome, what) {
+            self.note(Note::NotNotified(why));
+        }
+        self.note_settings(vault);
+    }
+}

@@ -1,0 +1,59 @@
+//! Making files that no event holds yet: packs.
+
+use super::Workspace;
+use crate::files::vault::Vault;
+use crate::read::live;
+use crate::record::trust;
+use crate::service::report::failure::{Code, Failure};
+use crate::text::pack::{self, Pack};
+use crate::values::model::id::DocumentId;
+use crate::write::govern::review;
+use crate::write::txn::expect::{self, Expect};
+
+/// The pack file of a name.
+pub(crate) fn file_of(name: &str) -> Result<DocumentId, Failure> {
+    let file = DocumentId::of_governance_file(&format!("packs/{name}.yml"))?;
+    if !file.is_pack() || name.starts_with('.') {
+        return Err(Failure::new(Code::Usage, format!("`{file}` is not the name of a pack file"))
+            .hint("a name has no `/` and does not begin with a dot"));
+    }
+    Ok(file)
+}
+
+/// Refuses a write without an event, under the lock, if something else is published than expected.
+pub(crate) fn check(vault: &Vault, ids: &[&DocumentId], expect: Expect) -> Result<(), Failure> {
+    if expect == Expect::default() {
+        return Ok(());
+    }
+    let log = trust::open_log_locked(vault)?;
+    let chronicle = log.sound()?;
+    Ok(expect::check((vault, &chronicle), ids, expect, review::may_name(vault, &chronicle))?)
+}
+
+impl Workspace<'_> {
+    /// Writes a pack into a file that does not exist yet. No other live pack has its id.
+    pub(crate) fn create_pack(
+        &self,
+        vault: &Vault,
+        (file, pack): (&DocumentId, &Pack),
+        expect: Expect,
+    ) -> Result<(), Failure> {
+        let text = pack::write(pack);
+        if let Some(problem) = pack::read(&text, &vault.config().authorities).problems.first() {
+            return Err(Failure::new(Code::Usage, problem.kind.to_string()).hint(problem.hint()));
+        }
+        let _lock = vault.lock(&self.holder()?)?;
+        check(vault, &[file], expect)?;
+        let same = |other: &live::packs::PackFile| other.reading.id.as_ref() == Some(&pack.id);
+        if let Some(other) = live::packs::read_all(vault).into_iter().find(same) {
+            let message = format!("`{}` has the id `{}` already", other.path, pack.id);
+            return Err(Failure::new(Code::Exists, message).hint("choose another id with `--id`"));
+        }
+        let path = file.live_path();
+        if vault.files().exists(&path) {
+            return Err(Failure::new(Code::Exists, format!("the file `{path}` exists already"))
+                .hint("edit the file, or choose another name"));
+        }
+        Ok(vault.files().create_durable(&path, text.as_bytes())?)
+    }
+}

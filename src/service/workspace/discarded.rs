@@ -1,0 +1,79 @@
+//! A publication that git discarded: the log is that of the commit that is checked out, and lacks
+//! checkpoints that this user saw.
+
+use super::Workspace;
+use crate::files::vault::Vault;
+use crate::files::vault::outside::repository;
+use crate::service::report::failure::{Code, Failure};
+use crate::values::model::hint::{Hint, Verb};
+use crate::values::model::layout;
+
+/// How many commits are looked at for one that shortened the log.
+const COMMITS: &str = "50";
+
+impl Workspace<'_> {
+    /// A refusal because of the trusted head, with its cause where git put the log back.
+    pub(crate) fn explained(&self, failure: Failure) -> Failure {
+        if failure.code != Code::HeadRollback || !self.is_log_of_commit() {
+            return failure;
+        }
+        let message = format!(
+            "git discarded a publication, and the log is as in the commit that is checked out: {}",
+            failure.message
+        );
+        Failure { message, hints: Vec::new(), ..failure }
+            .hint("nothing was written; `git stash pop` brings back what was stashed, and `git reflog` lists the commits that were left")
+            .hint(Hint::call("to go on without the publication, {} trusts the log as it is", Verb::HeadTrust))
+    }
+
+    fn is_log_of_commit(&self) -> bool {
+        let Ok(vault) = self.vault() else { return false };
+        repository(vault.root()).is_some() && self.ask_of_log(&vault).unwrap_or(false)
+    }
+
+    /// Whether the log equals that of the commit that is checked out, and no commit before it took
+    /// anything from the log.
+    fn ask_of_log(&self, vault: &Vault) -> Option<bool> {
+        let logs = [layout::DELTA_LOG, layout::FULL_LOG];
+        let ask = |args: &[&str]| {
+            let args = [args, &["--"], &logs].concat();
+            (self.environment.git)(vault.root(), &args, b"").ok()
+        };
+        let committed = ask(&["ls-tree", "-z", "HEAD"])?;
+        let committed = String::from_utf8_lossy(&committed);
+        let is_committed = |log: &&str| {
+            let mut entries = committed.split('\0').filter_map(|line| line.split_once('\t'));
+            let object = entries.find_map(|(meta, path)| (path == *log).then_some(meta));
+            let object = object.and_then(|meta| meta.split(' ').nth(2));
+            match (object, vault.files().exists(log)) {
+                (Some(object), true) => self.object_of(vault, log).as_deref() == Some(object),
+                (object, exists) => object.is_none() && !exists,
+            }
+        };
+        let history = ask(&[
+            "log",
+            "--relative",
+            "--no-renames",
+            "--no-textconv",
+            "--no-ext-diff",
+            "--numstat",
+            "--format=",
+            "-n",
+            COMMITS,
+        ])?;
+        let history = String::from_utf8_lossy(&history);
+        // Lines added, lines removed, the path.
+        let only_grew = history
+            .lines()
+            .filter(|line| !line.is_empty())
+            .all(|line| line.split('\t').nth(1) == Some("0"));
+        Some(logs.iter().all(is_committed) && only_grew)
+    }
+
+    /// The name that git has for the bytes of a file, which no filter of the repository changes.
+    fn object_of(&self, vault: &Vault, path: &str) -> Option<String> {
+        let args = ["hash-object", "--no-filters", "--", path];
+        let said = (self.environment.git)(vault.root(), &args, b"").ok()?;
+        Some(String::from_utf8_lossy(&said).trim().to_owned())
+    }
+}

@@ -1,0 +1,46 @@
+//! The head of a log, and the trusted heads of this user.
+
+use std::path::{Path, PathBuf};
+
+use super::Workspace;
+use crate::files::vault::Vault;
+use crate::record::checkpoint::log::Log;
+use crate::record::trust::{self, Head};
+use crate::service::report::failure::{Code, Failure};
+
+/// The head of a log whose last checkpoint was recomputed.
+pub(crate) fn end_of(log: &Log) -> Result<Head, Failure> {
+    let chronicle = log.sound()?;
+    chronicle.state_at(chronicle.head_number())?;
+    Ok(Head::of(&chronicle))
+}
+
+/// Refuses a vault that has no place for a trusted head.
+pub(crate) fn check_state(vault: &Vault) -> Result<(), Failure> {
+    vault.state().map(|_| ()).ok_or_else(no_state)
+}
+
+fn no_state() -> Failure {
+    Failure::new(Code::Usage, "there is no state directory for trusted heads")
+        .hint("set HOME or XDG_STATE_HOME to a folder outside of the vault")
+}
+
+impl Workspace<'_> {
+    /// The user's directory of state.
+    pub(crate) fn known_state_home(&self) -> Result<PathBuf, Failure> {
+        self.state_home().ok_or_else(no_state)
+    }
+
+    /// Deletes all trusted heads of the vault in a folder, which may be gone; gives their number.
+    /// The folder of a deleted vault has no canonical path; it is then taken as it was printed.
+    pub(crate) fn forget_folder(&self, folder: &Path) -> Result<usize, Failure> {
+        let home = self.known_state_home()?;
+        let path = self.environment.cwd.join(folder);
+        // A link may have taken the place of the folder.
+        let path = match trust::is_trusted(&home, &path) {
+            true => path,
+            false => path.canonicalize().unwrap_or(path),
+        };
+        Ok(trust::forget_everywhere(&home, &path)?)
+    }
+}

@@ -1,0 +1,102 @@
+//! `--at`: the checkpoint of a question, by its number or by a time (RES-4).
+
+use std::str::FromStr;
+
+use super::Workspace;
+use crate::files::vault::Vault;
+use crate::read::resolve::CheckpointSource;
+use crate::service::report::failure::{Code, Failure};
+use crate::values::model::hint::{Hint, Verb};
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::timestamp::Timestamp;
+
+/// A checkpoint as an argument names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// By its number.
+    Number(CheckpointNumber),
+    /// As the last one that had been made at a time.
+    Time(Timestamp),
+}
+
+impl FromStr for Moment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // Reports write `@3`.
+        if let Ok(number) = text.strip_prefix('@').unwrap_or(text).parse() {
+            return Ok(Self::Number(number));
+        }
+        let time = Timestamp::of_rfc3339(text).map(Self::Time);
+        time.ok_or_else(|| {
+            "expected the number of a checkpoint, a date such as `2026-11-21`, or a time such as \
+             `2026-11-21T20:06:06Z`"
+                .to_owned()
+        })
+    }
+}
+
+impl Workspace<'_> {
+    /// The checkpoint that `--at` names. What answers and is recorded is its number, so that a
+    /// question by a time is asked again by that number.
+    ///
+    /// # Errors
+    /// The time has not passed, no checkpoint had been made at it, or the log cannot be relied on.
+    pub(crate) fn checkpoint_at(
+        &self,
+        (vault, source): (&Vault, &CheckpointSource),
+        moment: Option<Moment>,
+    ) -> Result<Option<CheckpointNumber>, Failure> {
+        match moment {
+            None => Ok(None),
+            Some(Moment::Number(number)) => Ok(Some(number)),
+            Some(Moment::Time(time)) => self.last_at(vault, source, time).map(Some),
+        }
+    }
+
+    fn last_at(
+        &self,
+        vault: &Vault,
+        source: &CheckpointSource,
+        time: Timestamp,
+    ) -> Result<CheckpointNumber, Failure> {
+        let now = self.now()?;
+        if time.millis() > now.millis() {
+            let message = format!("the time {time} has not passed: it is {now}");
+            return Err(Failure::new(Code::Usage, message)
+                .hint("without a time the answer is as of the last checkpoint"));
+        }
+        let events = source.events(vault)?;
+        // Two spellings of an instant are not equal, but the same time. A later checkpoint that
+        // goes back, which is damage, does not change the answer.
+        let passed = events.iter().take_while(|event| event.at.millis() <= time.millis());
+        passed.last().map(|event| event.number).ok_or_else(|| {
+            let message = match events.first() {
+                Some(first) => {
+                    format!("no checkpoint is as old as {time}: the first is of {}", first.at)
+                }
+                None => format!("no checkpoint is as old as {time}: nothing is published yet"),
+            };
+            Failure::new(Code::UnknownCheckpoint, message)
+                .hint(Hint::call("{} lists all checkpoints", Verb::CheckpointList))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_is_named_by_a_number_or_a_time() {
+        for three in ["3", "@3"] {
+            assert_eq!(three.parse(), Ok(Moment::Number(CheckpointNumber(3))));
+        }
+        let day = Timestamp::of_rfc3339("2026-11-21T00:00:00Z").unwrap();
+        assert_eq!("2026-11-21".parse(), Ok(Moment::Time(day)));
+        for wrong in ["", "x", "-1", "3.5", "2026", "yesterday", "2026-11-21 10:00"] {
+            // A year is the number of a checkpoint.
+            assert_eq!(wrong.parse::<Moment>().is_err(), wrong != "2026", "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The log as git has it at a revision, as an anchor for the verifier.
+
+use super::Workspace;
+use super::git::GitError;
+use crate::files::vault::Vault;
+use crate::prove::verify::Anchor;
+use crate::record::checkpoint::codec::{FORMS, path_of};
+use crate::record::checkpoint::log::Log;
+use crate::service::report::failure::{Code, Failure};
+use crate::values::model::digest::Digest;
+use crate::values::model::hint::{Hint, Verb};
+use crate::values::model::layout;
+
+/// `--expect-head HASH`.
+pub(crate) fn expected(hash: &str) -> Result<Anchor, Failure> {
+    let digest = hash.trim().parse().map_err(|why| {
+        Failure::new(Code::Usage, format!("`{hash}` is not a checkpoint hash: {why}"))
+            .hint(Hint::call("{} prints one", Verb::Head))
+    })?;
+    Ok(Anchor::expected(digest))
+}
+
+/// `--since REVISION`: the log as git has it at a revision, whichever of its forms it had then.
+///
+/// Whatever git cannot say is a failure, never an anchor that holds nothing.
+pub(crate) fn revision(
+    workspace: &Workspace<'_>,
+    vault: &Vault,
+    name: &str,
+) -> Result<Anchor, Failure> {
+    let repository = Repository { workspace, vault };
+    let commit = repository.commit(name)?;
+    let Some(hashes) = repository.hashes(name, &commit)? else {
+        let message = format!("this folder was not a vault at revision `{name}`");
+        return Err(Failure::new(Code::Usage, message)
+            .hint("name a revision at which the vault existed in this folder"));
+    };
+    Ok(Anchor::revision(name.to_owned(), commit, hashes))
+}
+
+/// `--since-fork REVISION`: the log at the last commit that HEAD and a revision have in common. A
+/// branch that brings the vault in is compared with the empty log.
+pub(crate) fn merge_base(
+    workspace: &Workspace<'_>,
+    vault: &Vault,
+    name: &str,
+) -> Result<Anchor, Failure> {
+    let repository = Repository { workspace, vault };
+    let commit = repository.commit(name)?;
+    let base = repository.ask(&["merge-base", "HEAD", &commit]).map_err(|_| {
+        let message = format!("HEAD and `{name}` have no commit in common");
+        Failure::new(Code::Usage, message)
+            .hint("a shallow clone lacks it: fetch the full history of both branches")
+    })?;
+    let base = base.trim().to_owned();
+    let theirs = repository.hashes(name, &commit)?.unwrap_or_default();
+    let hashes = repository.hashes(&base, &base)?.unwrap_or_default();
+    Ok(Anchor::merge_base(name.to_owned(), base, hashes, theirs))
+}
+
+/// The repository that holds a vault.
+struct Repository<'s, 'w> {
+    workspace: &'s Workspace<'w>,
+    vault: &'s Vault,
+}
+
+/// An entry of a commit's tree; its path is relative to the vault.
+struct Entry {
+    object: String,
+    path: String,
+}
+
+impl Repository<'_, '_> {
+    fn bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
+        (self.workspace.environment.git)(self.vault.root(), args, b"")
+    }
+
+    fn ask(&self, args: &[&str]) -> Result<String, GitError> {
+        String::from_utf8(self.bytes(args)?)
+            .map_err(|_| GitError::Refused("the output of git is not UTF-8".to_owned()))
+    }
+
+    /// The commit that a name stands for, if it stands for one only.
+    fn commit(&self, name: &str) -> Result<String, Failure> {
+        self.ask(&["rev-parse", "--show-toplevel"]).map_err(|why| no_answer(&why))?;
+        let wanted = format!("{name}^{{commit}}");
+        let commit = self.ask(&["rev-parse", "--verify", "--end-of-options", &wanted]);
+        let commit = commit.map_err(|_| {
+            Failure::new(Code::Usage, format!("git has no revision `{name}` in this repository")).hint(
+                "name a commit, branch or tag of the vault's repository; a shallow clone may lack it",
+            )
+        })?;
+        let refs = self.refs(name)?;
+        if let [first, second, ..] = refs.as_slice() {
+            let message = format!("`{name}` is ambiguous: it names `{first}` and `{second}`");
+            return Err(Failure::new(Code::Usage, message)
+                .hint(format!("give the full name, such as `{second}`")));
+        }
+        Ok(commit.trim().to_owned())
+    }
+
+    /// The hashes of all checkpoints at a commit; none where the folder was no vault. A vault that
+    /// had nothing published is the beginning of every log.
+    fn hashes(&self, name: &str, commit: &str) -> Result<Option<Vec<Digest>>, Failure> {
+        let entries = self.tree(name, commit)?;
+        let entry_of = |path: &str| entries.iter().find(|entry| entry.path == path);
+        let found = FORMS.into_iter().find_map(|form| Some((form, entry_of(path_of(form))?)));
+        let Some((form, entry)) = found else {
+            return Ok(entry_of(layout::CONTEXT_DIR).map(|_| Vec::new()));
+        };
+        let path = &entry.path;
+        let log = Log::parse(form, &self.blob(name, entry)?);
+        let chronicle = log.sound().map_err(|why| {
+            Failure::new(Code::LogBroken, format!("the log `{path}` at `{name}` is broken: {why}"))
+                .hint("name a revision at which the vault was intact")
+        })?;
+        Ok(Some(chronicle.checkpoints().iter().map(|checkpoint| checkpoint.hash).collect()))
+    }
+
+    /// The refs that a name may be short for, by git's rules (gitrevisions(7)). A process that may
+    /// push a tag could give it the name of a branch.
+    fn refs(&self, name: &str) -> Result<Vec<String>, Failure> {
+        let name = name.split(['~', '^', '@', ':']).next().unwrap_or(name);
+        let places = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
+        let mut wanted: Vec<String> = places.map(|place| format!("{place}{name}")).to_vec();
+        wanted.push(format!("refs/remotes/{name}/HEAD"));
+        wanted.retain(|name| name.starts_with("refs/"));
+        let mut args = vec!["for-each-ref", "--format=%(refname)"];
+        args.extend(wanted.iter().map(String::as_str));
+        let found = self.ask(&args).map_err(|why| no_answer(&why))?;
+        // A pattern also matches what is below it.
+        Ok(found
+            .lines()
+            .filter(|found| wanted.iter().any(|w| w == found))
+            .map(str::to_owned)
+            .collect())
+    }
+
+    /// What a commit's tree has of the vault's marks.
+    fn tree(&self, name: &str, commit: &str) -> Result<Vec<Entry>, Failure> {
+        let paths = [layout::FULL_LOG, layout::DELTA_LOG, layout::CONTEXT_DIR];
+        let args = [["ls-tree", "-z", commit, "--"].as_slice(), paths.as_slice()].concat();
+        let listed = self.ask(&args).map_err(|why| unreadable(name, &why))?;
+        let entry = |line: &str| {
+            let (meta, path) = line.split_once('\t')?;
+            let object = meta.rsplit(' ').next()?.to_owned();
+            Some(Entry { object, path: path.to_owned() })
+        };
+        Ok(listed.split('\0').filter_map(entry).collect())
+    }
+
+    fn blob(&self, name: &str, entry: &Entry) -> Result<Vec<u8>, Failure> {
+        self.bytes(&["cat-file", "blob", &entry.object]).map_err(|why| {
+            unreadable(name, &why).hint(format!(
+                "a partial clone may lack it: `git cat-file blob {}` fetches it",
+                entry.object
+            ))
+        })
+    }
+}
+
+/// Git does not say anything of the folder.
+fn no_answer(why: &GitError) -> Failure {
+    Failure::new(Code::Usage, format!("`--since` needs git: {why}")).hint(
+        "the vault must be in a git repository that you own; in a hook of a bare repository set GIT_DIR and GIT_WORK_TREE",
+    )
+}
+
+/// Git has the commit, but not what it consists of.
+fn unreadable(name: &str, why: &GitError) -> Failure {
+    Failure::new(Code::Io, format!("the log at `{name}` cannot be read: {why}"))
+}

@@ -1,0 +1,323 @@
+//! The vault as git would commit it: what is staged, as a folder of its own.
+//!
+//! A commit hook must judge what is committed, not the working tree: unrelated work in progress
+//! must not block a commit, and a publication of which only a part is staged must not pass.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::Workspace;
+use super::copies::Copy;
+use super::git::{self, GitError};
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
+use crate::files::vault::ignored::{self, WorkTree};
+use crate::service::report::failure::{Code, Failure};
+use crate::values::model::layout::{self, limit};
+use crate::values::model::visible::shown;
+
+/// How many bytes of blobs git is asked for at once.
+const AT_ONCE: u64 = 32 << 20;
+/// And how many blobs.
+const MANY: usize = 10_000;
+
+/// A copy of a vault that holds what is staged in git, gone when this value goes. One that a killed
+/// process left is removed by the next.
+pub(crate) struct Staged {
+    /// The vault; nothing is trusted of it, and nothing is kept of it in a cache.
+    pub(crate) vault: Vault,
+    /// Whether no file of the vault's folder is staged.
+    pub(crate) is_empty: bool,
+    _folder: Copy,
+}
+
+/// Copies what is staged of a vault to a temporary folder. Where git would commit no vault, the copy
+/// is one in which nothing is published.
+///
+/// What the configuration of git would do to the files of a checkout (line ends, filters) is not
+/// done: a commit holds the bytes that are staged.
+///
+/// # Errors
+/// The vault is in no repository, or paths of it are not merged, or git lacks a blob.
+pub(crate) fn staged(workspace: &Workspace<'_>, vault: &Vault) -> Result<Staged, Failure> {
+    if git::names_another(vault.root()) {
+        let message = "GIT_DIR or GIT_INDEX_FILE names something outside of the vault's repository";
+        return Err(Failure::new(Code::Usage, message)
+            .hint("unset them, or commit from the repository that holds the vault"));
+    }
+    let index = Index { workspace, root: vault.root() };
+    let entries = index.entries()?;
+    let folder = Copy::new().map_err(|why| no_copy(&why))?;
+    fs::create_dir(folder.path().join(layout::CONTEXT_DIR)).map_err(|why| no_copy(&why))?;
+    index.write(&entries, folder.path())?;
+    let vault = Vault::open(folder.path())?.on(workspace.environment.disk.clone());
+    let vault = vault.within(index.work_tree()?);
+    Ok(Staged { vault, is_empty: entries.is_empty(), _folder: folder })
+}
+
+/// An entry of git's index, with a path that is relative to the vault.
+struct Entry {
+    mode: String,
+    object: String,
+    /// Its path, with replacement characters where a name is no text.
+    path: String,
+    /// The same as the system has it.
+    place: OsString,
+}
+
+impl Entry {
+    const LINK: &str = "120000";
+    const SUBMODULE: &str = "160000";
+
+    /// Whether a command reads the file. Of an image or a program it is enough that it is there.
+    fn is_read(&self) -> bool {
+        let ends = [".yaml", ".yml", ignored::NAME];
+        let path = self.path.to_ascii_lowercase();
+        self.mode == Self::LINK
+            || layout::is_markdown(&path)
+            || ends.iter().any(|end| path.ends_with(end))
+            || path.split('/').any(|name| [layout::VERSIONS, layout::CONTEXT_DIR].contains(&name))
+    }
+}
+
+/// Git's index of the repository that holds a vault.
+struct Index<'s, 'w> {
+    workspace: &'s Workspace<'w>,
+    root: &'s Path,
+}
+
+impl Index<'_, '_> {
+    fn ask(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>, Failure> {
+        (self.workspace.environment.git)(self.root, args, input).map_err(|why| no_answer(&why))
+    }
+
+    /// What a commit would hold of the vault, in the order of the index.
+    fn entries(&self) -> Result<Vec<Entry>, Failure> {
+        let listed = self.ask(&["ls-files", "-z", "--stage", "--", "."], b"")?;
+        let mut entries = Vec::new();
+        for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
+            let Some(at) = line.iter().position(|byte| *byte == b'\t') else { continue };
+            let (meta, path) = (String::from_utf8_lossy(&line[..at]), &line[at + 1..]);
+            entries.push(entry(&meta, path)?);
+        }
+        self.drop_announced(&mut entries)?;
+        Ok(entries)
+    }
+
+    /// Drops the files that `git add --intent-to-add` announced, which are in the index, but in no commit.
+    /// Git has nothing staged of them. Only the index is asked, not the files: for these git would run a
+    /// filter of the repository.
+    fn drop_announced(&self, entries: &mut Vec<Entry>) -> Result<(), Failure> {
+        let empty = self.object_of_nothing("blob")?;
+        if !entries.iter().any(|entry| entry.object == empty) {
+            return Ok(());
+        }
+        let nothing = self.object_of_nothing("tree")?;
+        let args = ["diff-index", "-z", "--cached", "--ita-invisible-in-index", "--relative"];
+        let rest = ["--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", &nothing];
+        let committed = self.ask(&[args, rest].concat(), b"")?;
+        let committed: BTreeSet<&[u8]> = committed.split(|byte| *byte == 0).collect();
+        entries.retain(|entry| committed.contains(entry.place.as_bytes()));
+        Ok(())
+    }
+
+    /// The name of an object without content.
+    fn object_of_nothing(&self, kind: &str) -> Result<String, Failure> {
+        let said = self.ask(&["hash-object", "-t", kind, "--stdin"], b"")?;
+        Ok(String::from_utf8_lossy(&said).trim().to_owned())
+    }
+
+    /// The place of the vault in the work tree, with the staged rules of what git ignores above it;
+    /// none where they ignore the vault itself.
+    fn work_tree(&self) -> Result<Option<WorkTree>, Failure> {
+        let prefix = self.ask(&["rev-parse", "--show-prefix"], b"")?;
+        let prefix = String::from_utf8_lossy(&prefix);
+        let prefix = prefix.trim_end_matches('\n').trim_end_matches('/');
+        let mut staged: BTreeMap<String, Result<Vec<u8>, FileError>> = BTreeMap::new();
+        let ends = prefix.match_indices('/').map(|(at, _)| at + 1);
+        let folders = std::iter::once(0).chain(ends).map(|end| &prefix[..end]);
+        for path in folders.map(|folder| format!("{folder}{}", ignored::NAME)) {
+            let named = format!(":(top,literal){path}");
+            let said =
+                self.ask(&["ls-files", "-z", "--stage", "--full-name", "--", &named], b"")?;
+            let Some(at) = said.iter().position(|byte| *byte == b'\t') else { continue };
+            let found = entry(&String::from_utf8_lossy(&said[..at]), path.as_bytes())?;
+            let text = match (found.mode == Entry::LINK, self.lengths(&[&found])?.as_slice()) {
+                (true, _) => Err(FileError::Link { path: path.clone() }),
+                (false, [length]) if *length <= ignored::LIMIT => {
+                    Ok(self.ask(&["cat-file", "blob", &found.object], b"")?)
+                }
+                _ => Err(FileError::TooLarge { path: path.clone(), limit: ignored::LIMIT }),
+            };
+            staged.insert(path, text);
+        }
+        let staged = std::cell::RefCell::new(staged);
+        Ok(WorkTree::new(prefix, |path| staged.borrow_mut().remove(path).transpose()))
+    }
+
+    /// Writes the entries to a folder that has nothing in it. Links are last, so that no file is
+    /// written through one.
+    fn write(&self, entries: &[Entry], folder: &Path) -> Result<(), Failure> {
+        let (links, others): (Vec<&Entry>, Vec<&Entry>) =
+            entries.iter().partition(|entry| entry.mode == Entry::LINK);
+        let folders: BTreeSet<PathBuf> = entries.iter().map(|entry| above(folder, entry)).collect();
+        for dir in &folders {
+            fs::create_dir_all(dir).map_err(|why| no_copy(&why))?;
+        }
+        let (submodules, files): (Vec<&Entry>, Vec<&Entry>) =
+            others.into_iter().partition(|entry| entry.mode == Entry::SUBMODULE);
+        for entry in submodules {
+            fs::create_dir_all(folder.join(&entry.place)).map_err(|why| no_copy(&why))?;
+        }
+        let (read, named): (Vec<&Entry>, Vec<&Entry>) =
+            files.into_iter().partition(|entry| entry.is_read());
+        named.par_iter().try_for_each(|entry| {
+            File::create_new(folder.join(&entry.place)).map(|_| ()).map_err(|why| no_copy(&why))
+        })?;
+        self.blobs(&read, |entry, content| match content {
+            Content::Bytes(bytes) => {
+                File::create_new(folder.join(&entry.place)).and_then(|mut f| f.write_all(bytes))
+            }
+            // Nothing that long is read; it is reported by its length.
+            Content::TooLong(length) => {
+                File::create_new(folder.join(&entry.place)).and_then(|f| f.set_len(length))
+            }
+        })?;
+        self.blobs(&links, |entry, content| match content {
+            Content::Bytes(target) => symlink(OsStr::from_bytes(target), folder.join(&entry.place)),
+            Content::TooLong(_) => Ok(()),
+        })
+    }
+
+    /// Hands over the content of each entry.
+    fn blobs(
+        &self,
+        entries: &[&Entry],
+        take: impl Fn(&Entry, Content<'_>) -> std::io::Result<()> + Sync,
+    ) -> Result<(), Failure> {
+        let lengths = self.lengths(entries)?;
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        for (entry, length) in entries.iter().zip(lengths) {
+            // A log or a history may be longer than a document.
+            let may_be_longer =
+                [layout::VERSIONS, layout::AUDIT_DIR].iter().any(|dir| entry.path.contains(dir));
+            if length > limit::DOCUMENT && !may_be_longer {
+                take(entry, Content::TooLong(length)).map_err(|why| no_copy(&why))?;
+                continue;
+            }
+            if !batch.is_empty() && (bytes + length > AT_ONCE || batch.len() == MANY) {
+                self.batch(&std::mem::take(&mut batch), &take)?;
+                bytes = 0;
+            }
+            bytes += length;
+            batch.push((*entry, usize::try_from(length).unwrap_or(usize::MAX)));
+        }
+        self.batch(&batch, &take)
+    }
+
+    fn lengths(&self, entries: &[&Entry]) -> Result<Vec<u64>, Failure> {
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let said = self.ask(&["cat-file", "--batch-check=%(objectsize)"], &names(entries))?;
+        let said = String::from_utf8_lossy(&said);
+        let lengths: Vec<Option<u64>> = said.lines().map(|line| line.parse().ok()).collect();
+        match lengths.iter().position(Option::is_none) {
+            None if lengths.len() == entries.len() => Ok(lengths.into_iter().flatten().collect()),
+            n => Err(lacks(entries[n.unwrap_or(0)])),
+        }
+    }
+
+    fn batch(
+        &self,
+        batch: &[(&Entry, usize)],
+        take: &(impl Fn(&Entry, Content<'_>) -> std::io::Result<()> + Sync),
+    ) -> Result<(), Failure> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let entries: Vec<&Entry> = batch.iter().map(|(entry, _)| *entry).collect();
+        let said = self.ask(&["cat-file", "--batch=%(objectsize)"], &names(&entries))?;
+        let mut rest = said.as_slice();
+        let mut contents = Vec::with_capacity(batch.len());
+        for (entry, length) in batch {
+            // A line with the length, the bytes, and a line end.
+            let head = format!("{length}\n");
+            let content = rest.strip_prefix(head.as_bytes());
+            let content = content.and_then(|rest| rest.split_at_checked(*length));
+            let (bytes, after) = content.ok_or_else(|| lacks(entry))?;
+            contents.push((*entry, bytes));
+            rest = after.strip_prefix(b"\n").ok_or_else(|| lacks(entry))?;
+        }
+        contents.par_iter().try_for_each(|(entry, bytes)| {
+            take(entry, Content::Bytes(bytes)).map_err(|why| no_copy(&why))
+        })
+    }
+}
+
+/// What a blob holds.
+enum Content<'b> {
+    Bytes(&'b [u8]),
+    /// Too many bytes for a document; how many.
+    TooLong(u64),
+}
+
+/// The objects of entries, a line each.
+fn names(entries: &[&Entry]) -> Vec<u8> {
+    entries.iter().flat_map(|entry| [entry.object.as_bytes(), b"\n"].concat()).collect()
+}
+
+fn entry(meta: &str, path: &[u8]) -> Result<Entry, Failure> {
+    let name = || shown(&String::from_utf8_lossy(path)).into_owned();
+    let mut words = meta.split(' ');
+    let (mode, object, stage) = (words.next(), words.next(), words.next());
+    if stage != Some("0") {
+        return Err(Failure::new(
+            Code::Usage,
+            format!("`{}` is not merged in git's index", name()),
+        )
+        .hint("resolve the conflict and run `git add` on the file"));
+    }
+    // Git refuses such names; an index that was made by something else may have them.
+    let stays = |name: &[u8]| ![b"".as_slice(), b".", b".."].contains(&name);
+    if !path.split(|byte| *byte == b'/').all(stays) {
+        let message = format!("git's index has a file `{}` outside of its folder", name());
+        return Err(Failure::new(Code::Usage, message));
+    }
+    Ok(Entry {
+        mode: mode.unwrap_or_default().to_owned(),
+        object: object.unwrap_or_default().to_owned(),
+        path: String::from_utf8_lossy(path).into_owned(),
+        place: OsString::from_vec(path.to_vec()),
+    })
+}
+
+fn above(folder: &Path, entry: &Entry) -> PathBuf {
+    folder.join(Path::new(&entry.place).parent().unwrap_or(Path::new("")))
+}
+
+fn no_answer(why: &GitError) -> Failure {
+    Failure::new(Code::Usage, format!("`--staged` needs git: {why}"))
+        .hint("the vault must be in a git repository that you own")
+}
+
+fn lacks(entry: &Entry) -> Failure {
+    Failure::new(Code::Io, format!("git lacks the staged content of `{}`", shown(&entry.path)))
+        .hint(format!(
+            "a partial clone may lack it: `git cat-file blob {}` fetches it",
+            entry.object
+        ))
+}
+
+fn no_copy(why: &std::io::Error) -> Failure {
+    Failure::new(Code::Io, format!("what is staged cannot be copied to a temporary folder: {why}"))
+        .hint("TMPDIR names another folder for temporary files")
+}

@@ -1,0 +1,177 @@
+//! How staged contents of a source differ (STAGE-20).
+
+use super::view::{Content, StagedView, lines_of};
+use crate::files::vault::Vault;
+use crate::read::resolve::{CheckpointSource, Snapshot};
+use crate::record::chain::diff::print_between;
+use crate::record::staging::{Canonical, PartChange, StagedEntry, changes, json};
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::Workspace;
+use crate::text::document::Document;
+use crate::values::model::id::DocumentId;
+
+/// What two contents are compared by.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Difference {
+    /// JSON values: by their parts.
+    Json(Vec<PartChange>),
+    /// Texts: a diff of their lines, empty where they are equal.
+    Text(String),
+    /// One is no text: by their bytes.
+    Bytes,
+}
+
+impl Difference {
+    /// From the content of an older entry to that of a newer one.
+    pub(crate) fn between(
+        (old, old_content): (&StagedEntry, &Content),
+        (new, new_content): (&StagedEntry, &Content),
+    ) -> Self {
+        let both = [old.entry.canonical, new.entry.canonical];
+        if both == [Canonical::Jcs, Canonical::Jcs]
+            && let (Some(old), Some(new)) = (json(&old_content.bytes), json(&new_content.bytes))
+        {
+            return Self::Json(changes(&old, &new));
+        }
+        let names = [old, new].map(|entry| entry.name().to_string());
+        match (lines_of(old_content, None), lines_of(new_content, None)) {
+            (Some(old), Some(new)) if old == new => Self::Text(String::new()),
+            (Some(old), Some(new)) => Self::Text(print_between(&old, &new, &names[0], &names[1])),
+            _ => Self::Bytes,
+        }
+    }
+
+    /// Its word.
+    pub(crate) fn form(&self) -> &'static str {
+        match self {
+            Self::Json(_) => "json",
+            Self::Text(_) => "text",
+            Self::Bytes => "bytes",
+        }
+    }
+
+    /// It in lines, each with its end: of JSON a line for each part, of bytes none.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        match self {
+            Self::Json(changes) => changes.iter().map(|change| format!("{change}\n")).collect(),
+            Self::Text(diff) => diff.split_inclusive('\n').map(str::to_owned).collect(),
+            Self::Bytes => Vec::new(),
+        }
+    }
+}
+
+/// A document that was promoted from an earlier result of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PromotedFrom {
+    /// The document.
+    pub(crate) document: DocumentId,
+    /// The entry that it was promoted from.
+    pub(crate) entry: String,
+    /// The version that the last checkpoint publishes; none where a submission of it awaits a
+    /// reviewer, or it was retired.
+    pub(crate) published: Option<u64>,
+    /// Whether the last result still has the content of the entry.
+    pub(crate) is_current: bool,
+}
+
+impl StagedView {
+    /// The last live entry of a source, and before it the last live one of a result of the same
+    /// server and tools; of the viewer in the named session alone, where only the own ones are asked
+    /// for.
+    ///
+    /// # Errors
+    /// The viewer sees fewer.
+    pub(crate) fn last_two(
+        &self,
+        source: &DocumentId,
+        is_own: bool,
+    ) -> Result<(&StagedEntry, &StagedEntry), Failure> {
+        let mut live = self.visible();
+        live.retain(|entry| {
+            entry.source == *source && entry.is_live() && (!is_own || self.is_own(entry))
+        });
+        let (new, earlier) = match live.split_last() {
+            Some((new, earlier)) => (*new, earlier),
+            None if is_own => {
+                return Err(too_few(source, "has no staged result of yours in this session"));
+            }
+            None => return Err(too_few(source, "has no staged result that you may see")),
+        };
+        match earlier.iter().rfind(|old| is_same_call(old, new)) {
+            Some(old) => Ok((old, new)),
+            None if !earlier.is_empty() => Err(too_few(
+                source,
+                "has no earlier staged result of the server and the tools of the last one",
+            )),
+            None if is_own => {
+                Err(too_few(source, "has one staged result of yours in this session"))
+            }
+            None => Err(too_few(source, "has one staged result, and nothing to compare it with")),
+        }
+    }
+}
+
+/// Whether two results came from the same server by the same tools. What was asked of these is not
+/// recorded.
+fn is_same_call(a: &StagedEntry, b: &StagedEntry) -> bool {
+    (&a.entry.server, &a.entry.tools) == (&b.entry.server, &b.entry.tools)
+}
+
+/// Whether two entries have the same content, in the form that it is compared by.
+fn is_same_content(a: &StagedEntry, b: &StagedEntry) -> bool {
+    (a.entry.canonical, &a.entry.content_hash) == (b.entry.canonical, &b.entry.content_hash)
+}
+
+fn too_few(source: &DocumentId, what: &str) -> Failure {
+    let message = format!("`{source}` {what}: two are compared");
+    Failure::new(Code::UnknownStaged, message).hint(format!(
+        "results are staged by `ctx source record`, and listed with \
+         `ctx stage list --source {source} --every-session --all`; `ctx stage diff NEWER OLDER` \
+         compares any two"
+    ))
+}
+
+impl Workspace<'_> {
+    /// The documents that were promoted from a result before the last one, of the same server and
+    /// tools, and of which the published text still says so. Those that the reader may not read are
+    /// left out.
+    ///
+    /// # Errors
+    /// What is published cannot be read.
+    pub(crate) fn promoted_before(
+        &self,
+        (vault, source): (&Vault, &CheckpointSource),
+        (view, last): (&StagedView, &StagedEntry),
+    ) -> Result<Vec<PromotedFrom>, Failure> {
+        let mut found = Vec::new();
+        let head = Snapshot::of(vault, source, None)?;
+        let mut earlier = view.visible();
+        earlier.retain(|entry| {
+            entry.source == last.source && entry.name() != last.name() && is_same_call(entry, last)
+        });
+        for entry in earlier {
+            let uri = entry.name().to_string();
+            for document in entry.promoted.iter().map(|promotion| &promotion.document) {
+                let published = match head.get(document) {
+                    Some(Ok(served)) if is_from(&served.text, &uri) => Some(served.entry.version.0),
+                    Some(Ok(_)) => continue,
+                    Some(Err(_)) => None,
+                    None if head.hides_anything() => continue,
+                    None => None,
+                };
+                let is_current = is_same_content(entry, last);
+                let (document, entry) = (document.clone(), uri.clone());
+                found.push(PromotedFrom { document, entry, published, is_current });
+            }
+        }
+        found.sort_by(|a, b| (&a.document, &a.entry).cmp(&(&b.document, &b.entry)));
+        found.dedup();
+        Ok(found)
+    }
+}
+
+/// Whether a document says that it was promoted from an entry.
+fn is_from(text: &str, uri: &str) -> bool {
+    let document = Document::parse(text).ok();
+    document.is_some_and(|document| document.frontmatter.promoted_from() == Some(uri))
+}

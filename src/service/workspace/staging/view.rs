@@ -1,0 +1,543 @@
+//! Which staged entries a principal sees, and what is in them (STAGE-13).
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::acts::unknown_entry;
+use crate::files::vault::Vault;
+use crate::policy::policy::ActJudge;
+use crate::policy::review::{Rules, Unfit};
+use crate::policy::stewards::Role;
+use crate::read::index::staged::{
+    Answering, KnownEntry, Sharing, Wanted, answering, principal_key, session_key,
+};
+use crate::read::resolve::{CheckpointSource, Need, Snapshot};
+use crate::record::audit::{Labels, Text, Traced};
+use crate::record::chain::history::{Entry, History};
+use crate::record::chain::{replay, vouched};
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::state::Mark;
+use crate::record::staging::{
+    Canonical, Chains, FoundPayload, Promotion, Staged, StagedEntry, StagedName, payload_text,
+    read_payload,
+};
+use crate::record::trust;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::workspace::Workspace;
+use crate::service::workspace::version::any_text_of;
+use crate::values::model::digest::Digest;
+use crate::values::model::hint::{Call, Hint, Verb};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::values::model::principal::{Principal, PrincipalKey};
+use crate::write::govern::review::rules_in_force;
+
+/// The staged entries of a vault, to a principal in a session.
+pub(crate) struct StagedView {
+    /// Every entry, visible or not.
+    pub(super) staged: Staged,
+    pub(super) principal: Option<Principal>,
+    /// The session, if it was named.
+    session: Option<String>,
+    access: Access,
+    /// How many live entries of each source the viewer recorded in other sessions, beside those that
+    /// were read.
+    counted: BTreeMap<DocumentId, usize>,
+    /// The sources of which a chain is damaged.
+    damaged: BTreeSet<DocumentId>,
+}
+
+/// Which entries are listed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Listed<'l> {
+    /// Those of a source.
+    pub(crate) source: Option<&'l DocumentId>,
+    /// Those of a session.
+    pub(crate) session: Option<&'l str>,
+    /// Ended ones, too.
+    pub(crate) ended: bool,
+}
+
+/// What the stewards in force allow.
+pub(super) struct Access {
+    /// None in an ungoverned vault.
+    rules: Option<Rules>,
+    /// The texts of sources by which roles are decided; none where a text cannot be read.
+    texts: HashMap<DocumentId, Option<String>>,
+    /// What was decided of the viewer.
+    seen: RefCell<HashMap<DocumentId, bool>>,
+}
+
+/// The content of an entry.
+pub(crate) struct Content {
+    /// The bytes as they were received.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Access {
+    /// What is in force for these sources.
+    fn of<'s>(
+        (vault, chronicle): (&Vault, &Chronicle<'_>),
+        rules: Option<Rules>,
+        sources: impl Iterator<Item = &'s DocumentId>,
+    ) -> Self {
+        let mut texts = HashMap::new();
+        if rules.is_some() {
+            for source in sources {
+                if !texts.contains_key(source) {
+                    texts.insert(source.clone(), last_text(vault, chronicle, source));
+                }
+            }
+        }
+        Self { rules, texts, seen: RefCell::default() }
+    }
+
+    /// Refuses a principal who has not this role at the scope of a source of a governed vault.
+    pub(super) fn require(
+        &self,
+        who: Option<&Principal>,
+        needed: Role,
+        source: &DocumentId,
+    ) -> Result<(), Failure> {
+        let Some(rules) = &self.rules else { return Ok(()) };
+        let who = who.map_or("", Principal::as_str);
+        let unfit = |why: Unfit| {
+            Failure::new(Code::NotASteward, format!("`{source}`: {why}")).hint(Hint::call(
+                "{} names who may",
+                Call::new(Verb::StewardWho).value(source.as_str()),
+            ))
+        };
+        match self.texts.get(source).and_then(Option::as_ref) {
+            Some(text) => rules.require(who, needed, [(source, text.as_str())]).map_err(unfit),
+            None => {
+                let message = format!("`{source}` cannot be read, so that no role is known for it");
+                Err(Failure::new(Code::NotASteward, message))
+            }
+        }
+    }
+
+    /// Whether a principal has a role at every scope. That follows from the stewards alone, so that
+    /// it says nothing of what is staged.
+    pub(super) fn is_everywhere(&self, who: &Principal, needed: Role) -> bool {
+        let Some(rules) = &self.rules else { return true };
+        rules.stewards.has_everywhere(&who.key(), needed)
+    }
+
+    /// Removes from entries the documents that the viewer may not know of: those that the viewer may
+    /// not read, and those that await a review at scopes where the viewer has no role (STAGE-13).
+    fn withhold_documents(
+        &self,
+        vault: &Vault,
+        who: Option<&Principal>,
+        staged: &mut Staged,
+    ) -> Result<(), Failure> {
+        let mut promoted =
+            staged.entries.iter_mut().filter(|entry| !entry.promoted.is_empty()).peekable();
+        let (Some(rules), true) = (&self.rules, promoted.peek().is_some()) else { return Ok(()) };
+        let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
+        let told = Snapshot::of(vault, &source, None)?.told()?;
+        let who = who.map_or("", Principal::as_str);
+        let may_name = |one: &Promotion| {
+            let history = replay::load(vault.files(), &one.document).ok();
+            let text = || {
+                let history = history.as_ref()?;
+                vouched::vouched(vault.files(), &one.document, history, Version(one.version)).ok()
+            };
+            let is_published = || {
+                let entries = history.iter().flat_map(History::entries);
+                entries.into_iter().any(Entry::is_published)
+            };
+            let has_role = || {
+                let text = text().unwrap_or_default();
+                rules.require(who, Role::Viewer, [(&one.document, text.as_str())]).is_ok()
+            };
+            told.as_ref().is_none_or(|told| told.may_name_version(&one.document, text))
+                && (is_published() || has_role())
+        };
+        for entry in promoted {
+            let all = entry.promoted.len();
+            entry.promoted.retain(may_name);
+            entry.withheld_documents = all - entry.promoted.len();
+        }
+        Ok(())
+    }
+
+    /// Whether the viewer is an editor or a reviewer of a source.
+    pub(super) fn may_see(&self, who: Option<&Principal>, source: &DocumentId) -> bool {
+        if self.rules.is_none() {
+            return true;
+        }
+        let known = self.seen.borrow().get(source).copied();
+        known.unwrap_or_else(|| {
+            let may = self.require(who, Role::Editor, source).is_ok();
+            self.seen.borrow_mut().insert(source.clone(), may);
+            may
+        })
+    }
+}
+
+/// What was found of a question.
+pub(super) struct Judged {
+    pub(super) staged: Staged,
+    pub(super) access: Access,
+    /// Entries that are counted, see [`Answering::counted`].
+    counted: BTreeMap<DocumentId, usize>,
+    /// Whether a chain is damaged.
+    pub(super) is_damaged: bool,
+    /// The sources of which one is.
+    damaged: BTreeSet<DocumentId>,
+    chains: Chains,
+}
+
+/// What is known before chains are looked for.
+pub(super) struct InForce {
+    /// Whether stewards decide who sees entries.
+    is_governed: bool,
+    /// What the last checkpoint binds of chains.
+    bound: BTreeMap<DocumentId, Mark>,
+}
+
+/// The entries of chains with what stands of the acts upon them (STAGE-19), and what the stewards in
+/// force allow. `find` gives the chains.
+pub(super) fn judged(
+    vault: &Vault,
+    find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
+) -> Result<Judged, Failure> {
+    let log = trust::open_log(vault)?;
+    let chronicle = log.sound()?;
+    let rules = rules_in_force(vault, &chronicle)?;
+    let in_force = InForce { is_governed: rules.is_some(), bound: chronicle.bound() };
+    let Answering { chains, counted, damaged } = find(&in_force)?;
+    // A line that cannot be read, or is not there, may name a content.
+    let is_damaged = !chains.strays.is_empty() || !damaged.is_empty();
+    let judge = ActJudge::new(vault.files(), &chronicle);
+    let staged = Staged::judged(&chains, &|act| judge.standing(act));
+    let sources = staged.entries.iter().map(|one| &one.source);
+    let sources = sources.chain(counted.keys()).chain(&damaged);
+    let access = Access::of((vault, &chronicle), rules, sources);
+    Ok(Judged { staged, access, counted, is_damaged, damaged, chains })
+}
+
+/// The chains of a vault, or of a source, as far as these entries need them.
+pub(super) fn chains_of(
+    (vault, in_force): (&Vault, &InForce),
+    source: Option<&DocumentId>,
+    (entries, sharing): (&dyn Fn(&KnownEntry<'_>) -> bool, Sharing),
+) -> Result<Answering, Failure> {
+    let (counted, bound) = (&|_: &KnownEntry<'_>| false, &in_force.bound);
+    Ok(answering(vault, &Wanted { source, entries, sharing, counted, bound })?)
+}
+
+/// The text of a document that was sealed last.
+pub(in crate::service::workspace) fn last_text(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    id: &DocumentId,
+) -> Option<String> {
+    let sealed = chronicle.checkpoints().iter().rev().flat_map(|checkpoint| &checkpoint.set);
+    let version = sealed.filter(|(set, _)| set == id).find_map(|(_, mark)| mark.version)?;
+    any_text_of(vault, chronicle, id, version).ok().map(|(text, _)| text)
+}
+
+impl Workspace<'_> {
+    /// The entries of a list, as who acts sees them in the session of these labels.
+    ///
+    /// # Errors
+    /// The chains, or what is in force, cannot be read.
+    pub(crate) fn staged_listed(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        listed: Listed<'_>,
+    ) -> Result<StagedView, Failure> {
+        let own = Own::of(vault, labels);
+        let session = listed.session.map(|session| session_key(Some(session)));
+        let is_listed = |entry: &KnownEntry<'_>| {
+            (listed.ended || entry.may_be_live())
+                && session.is_none_or(|session| entry.session == session)
+        };
+        self.view(vault, labels, &|in_force| {
+            // Without stewards every principal sees every entry.
+            let counted = |entry: &KnownEntry<'_>| in_force.is_governed && own.is_elsewhere(entry);
+            let (source, sharing, bound) = (listed.source, Sharing::Unasked, &in_force.bound);
+            let wanted = Wanted { source, entries: &is_listed, sharing, counted: &counted, bound };
+            Ok(answering(vault, &wanted)?)
+        })
+    }
+
+    /// The entries that the viewer recorded in the session of these labels, of a source or of all,
+    /// as far as a question concerns them; with `others` those of others, too.
+    ///
+    /// # Errors
+    /// As [`Workspace::staged_listed`].
+    pub(crate) fn staged_own(
+        &self,
+        (vault, labels): (&Vault, &Labels),
+        source: Option<&DocumentId>,
+        others: bool,
+        concerns: &dyn Fn(&KnownEntry<'_>) -> bool,
+    ) -> Result<StagedView, Failure> {
+        let own = Own::of(vault, labels);
+        let is_wanted = |entry: &KnownEntry<'_>| concerns(entry) && (others || own.is(entry));
+        let find = |in_force: &InForce| {
+            chains_of((vault, in_force), source, (&is_wanted, Sharing::Unasked))
+        };
+        self.view(vault, labels, &find)
+    }
+
+    /// The entries that may have one of these names.
+    ///
+    /// # Errors
+    /// As [`Workspace::staged_listed`].
+    pub(crate) fn staged_named(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        names: &[&StagedName],
+    ) -> Result<StagedView, Failure> {
+        let is_named = |entry: &KnownEntry<'_>| names.iter().any(|name| entry.is_named(name));
+        let find = |in_force: &InForce| {
+            chains_of((vault, in_force), source_of(names), (&is_named, Sharing::Unasked))
+        };
+        self.view(vault, labels, &find)
+    }
+
+    /// The entries that may have a name, and the live ones of their sources.
+    ///
+    /// # Errors
+    /// As [`Workspace::staged_listed`].
+    pub(crate) fn staged_beside(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        name: &StagedName,
+    ) -> Result<StagedView, Failure> {
+        let is_beside = |entry: &KnownEntry<'_>| entry.may_be_live() || entry.is_named(name);
+        let find = |in_force: &InForce| {
+            chains_of((vault, in_force), name.source.as_ref(), (&is_beside, Sharing::Unasked))
+        };
+        self.view(vault, labels, &find)
+    }
+
+    /// The entries of a source, but those that were collected and to which nothing else was done.
+    ///
+    /// # Errors
+    /// As [`Workspace::staged_listed`].
+    pub(crate) fn staged_of_source(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        source: &DocumentId,
+    ) -> Result<StagedView, Failure> {
+        let is_left = |entry: &KnownEntry<'_>| !entry.is_only_collected();
+        let find = |in_force: &InForce| {
+            chains_of((vault, in_force), Some(source), (&is_left, Sharing::Unasked))
+        };
+        self.view(vault, labels, &find)
+    }
+
+    /// Every entry of a source, with its chains.
+    ///
+    /// # Errors
+    /// As [`Workspace::staged_listed`].
+    pub(crate) fn staged_whole(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        source: &DocumentId,
+    ) -> Result<(StagedView, Chains), Failure> {
+        self.view_with_chains(vault, labels, &|in_force| {
+            let chains = Chains::of_source(vault.files(), source)?;
+            Ok(Answering::whole(chains, (&in_force.bound, Some(source))))
+        })
+    }
+
+    /// The entries of the chains that are found.
+    fn view(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
+    ) -> Result<StagedView, Failure> {
+        Ok(self.view_with_chains(vault, labels, find)?.0)
+    }
+
+    fn view_with_chains(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
+    ) -> Result<(StagedView, Chains), Failure> {
+        let Judged { mut staged, access, counted, chains, damaged, .. } = judged(vault, find)?;
+        let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
+        let session = labels.session.clone().filter(|_| !labels.session_implicit);
+        access.withhold_documents(vault, principal.as_ref(), &mut staged)?;
+        Ok((StagedView { staged, principal, session, access, counted, damaged }, chains))
+    }
+}
+
+/// The source of the entries with these names; none where they may be of several.
+fn source_of<'n>(names: &[&'n StagedName]) -> Option<&'n DocumentId> {
+    let first = names.first()?.source.as_ref()?;
+    names.iter().all(|name| name.source.as_ref() == Some(first)).then_some(first)
+}
+
+/// Who views entries, and in which named session, as rows of the index say it.
+#[derive(Clone, Copy)]
+struct Own {
+    principal: [u8; 16],
+    is_known: bool,
+    session: Option<[u8; 16]>,
+}
+
+impl Own {
+    fn of(vault: &Vault, labels: &Labels) -> Self {
+        let principal = vault.reader().principal().map(|(principal, _)| principal.key());
+        let session = labels.session.as_deref().filter(|_| !labels.session_implicit);
+        Self {
+            principal: principal_key(principal.as_ref()),
+            is_known: principal.is_some(),
+            session: session.map(|session| session_key(Some(session))),
+        }
+    }
+
+    /// Whether the viewer recorded an entry in this session.
+    fn is(self, entry: &KnownEntry<'_>) -> bool {
+        self.session == Some(entry.session) && self.principal == entry.principal
+    }
+
+    /// Whether the viewer recorded an entry in another session.
+    fn is_elsewhere(self, entry: &KnownEntry<'_>) -> bool {
+        self.is_known && self.principal == entry.principal && self.session != Some(entry.session)
+    }
+}
+
+impl StagedView {
+    /// Whether the viewer recorded it in this session.
+    pub(crate) fn is_own(&self, entry: &StagedEntry) -> bool {
+        let key = self.principal.as_ref().map(Principal::key);
+        entry.is_own(key.as_ref(), self.session.as_deref())
+    }
+
+    /// Whether the viewer may see an entry at all.
+    pub(crate) fn is_visible(&self, entry: &StagedEntry) -> bool {
+        self.is_own(entry) || self.access.may_see(self.principal.as_ref(), &entry.source)
+    }
+
+    /// The sources of which a chain is damaged, so that entries and acts may be missing: those whose
+    /// entries the viewer sees.
+    pub(crate) fn damaged(&self) -> impl Iterator<Item = &DocumentId> {
+        let principal = self.principal.as_ref();
+        let has_own = |source: &DocumentId| {
+            self.staged.entries.iter().any(|entry| entry.source == *source && self.is_own(entry))
+        };
+        self.damaged
+            .iter()
+            .filter(move |source| self.access.may_see(principal, source) || has_own(source))
+    }
+
+    /// How many live entries of a source, or of all, the viewer recorded in other sessions, and may
+    /// not see in this one.
+    pub(crate) fn own_elsewhere(&self, source: Option<&DocumentId>) -> usize {
+        let key = self.principal.as_ref().map(Principal::key);
+        let is_mine = |entry: &&StagedEntry| {
+            let recorded = entry.entry.principal.as_deref().map(PrincipalKey::of);
+            recorded.is_some() && recorded == key && entry.is_live()
+        };
+        let is_of = |of: &DocumentId| source.is_none_or(|source| source == of);
+        let mine = self.staged.entries.iter().filter(is_mine);
+        let read = mine.filter(|entry| is_of(&entry.source) && !self.is_visible(entry)).count();
+        let may_see = |of: &DocumentId| self.access.may_see(self.principal.as_ref(), of);
+        let counted = self.counted.iter().filter(|(of, _)| is_of(of) && !may_see(of));
+        read + counted.map(|(_, count)| count).sum::<usize>()
+    }
+
+    /// The entries that the viewer may see, in the order in which they were staged.
+    pub(crate) fn visible(&self) -> Vec<&StagedEntry> {
+        let mut seen: Vec<&StagedEntry> =
+            self.staged.entries.iter().filter(|entry| self.is_visible(entry)).collect();
+        // Times are written in one form, so that they compare as texts.
+        seen.sort_by(|a, b| {
+            (&a.at, &a.source, &a.writer, a.seq).cmp(&(&b.at, &b.source, &b.writer, b.seq))
+        });
+        seen
+    }
+
+    /// The entry of a name. What the viewer may not see is unknown.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn find(&self, name: &StagedName) -> Result<&StagedEntry, Failure> {
+        let found = self.staged.find(name).filter(|entry| self.is_visible(entry));
+        let is_visible = |entry: &StagedEntry| self.is_visible(entry);
+        found.ok_or_else(|| unknown_entry(&self.staged, name, &is_visible))
+    }
+
+    /// The content of an entry, which is what was received.
+    ///
+    /// # Errors
+    /// It is gone, or is not what was received.
+    pub(crate) fn content(&self, vault: &Vault, entry: &StagedEntry) -> Result<Content, Failure> {
+        content(vault, entry)
+    }
+}
+
+/// The content of an entry, which is what was received.
+pub(super) fn content(vault: &Vault, entry: &StagedEntry) -> Result<Content, Failure> {
+    let name = entry.name();
+    if let Some(ended) = &entry.ended {
+        return Err(Failure::new(
+            Code::StagedEnded,
+            format!("`{name}` is {}, since {}: its content is gone", entry.state(), ended.at),
+        ));
+    }
+    let withheld = |why: String| {
+        Failure::new(Code::Withheld, format!("the content of `{name}` {why}"))
+            .hint(Hint::call("run {} for a full report", Verb::Verify))
+    };
+    // A line without a digest is not read.
+    let raw = entry.entry.raw().unwrap_or_else(|| Digest::of(b""));
+    match read_payload(vault.files(), raw) {
+        FoundPayload::Whole(bytes) => Ok(Content { bytes }),
+        FoundPayload::Altered(_) => Err(withheld("is not what was received".to_owned())),
+        FoundPayload::Missing => Err(withheld("is missing".to_owned())),
+        FoundPayload::Unreadable(why) => Err(withheld(format!("cannot be read: {why}"))),
+    }
+}
+
+/// What the access log says of the content of an entry (STAGE-15).
+pub(crate) fn recorded(entry: &StagedEntry, handed_out: &[u8]) -> Text {
+    entry.text(handed_out)
+}
+
+impl Content {
+    /// The content to be handed out, with what is recorded of that.
+    pub(crate) fn handed_out(self, entry: &StagedEntry) -> Traced<Self> {
+        let texts = vec![recorded(entry, &self.bytes)];
+        Traced::new(self, texts)
+    }
+
+    /// The content as text; none where it is none.
+    pub(crate) fn text(&self) -> Option<&str> {
+        payload_text(&self.bytes)
+    }
+}
+
+/// A content in lines to compare it by: of JSON, its value with keys in order. None where it is no
+/// text.
+pub(crate) fn lines_of(content: &Content, canonical: Option<Canonical>) -> Option<String> {
+    let mut text = match canonical {
+        Some(Canonical::Jcs) => {
+            // By way of the canonical form, so that one number has one spelling.
+            let value: serde_json::Value = serde_json::from_slice(&content.bytes).ok()?;
+            let value: serde_json::Value =
+                serde_json::from_str(&serde_jcs::to_string(&value).ok()?).ok()?;
+            serde_json::to_string_pretty(&value).ok()?
+        }
+        _ => content.text()?.to_owned(),
+    };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Some(text)
+}

@@ -1,0 +1,173 @@
+//! One submission as a reviewer reads it.
+
+use super::Workspace;
+use super::version::{any_text_of, recorded};
+use crate::files::vault::Vault;
+use crate::policy::review::Track;
+use crate::prove::evidence::blame::Blame;
+use crate::prove::evidence::submission::{Remark, Submitted, Texts};
+use crate::read::live;
+use crate::record::audit::{Change, Event, Logs, Part, Text, Traced};
+use crate::record::checkpoint::log::Log;
+use crate::service::report::failure::Failure;
+use crate::text::document::Document;
+use crate::text::document::validate::{Problem, Severity, problems};
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
+use crate::write::govern::review::{self, About};
+
+impl Workspace<'_> {
+    /// Reads what awaits a decision of an artifact, or a submission of it that was decided, by its
+    /// version. What is recorded of it names both versions with
+    /// the hashes of their whole texts.
+    ///
+    /// # Errors
+    /// Nothing awaits a decision, the principal has no role there, or the chain does not vouch for
+    /// one of the texts.
+    pub(crate) fn submission(
+        &self,
+        (vault, log): (&Vault, &Log),
+        id: &DocumentId,
+        version: Option<Version>,
+    ) -> Result<Traced<Submitted>, Failure> {
+        let chronicle = log.sound()?;
+        let (principal, _) = self.principal(vault.root(), None)?;
+        let about = match version {
+            Some(version) => review::about_version(vault, id, version, &principal)?,
+            None => review::about(vault, id, &principal)?,
+        };
+        let track = &about.waiting.track;
+        let awaited = awaited(track);
+        let mut texts: Vec<Text> = Vec::new();
+        let mut record = |version: Version| -> Result<_, Failure> {
+            let (text, history) = any_text_of(vault, &chronicle, id, version)?;
+            let found =
+                recorded((vault.files(), &chronicle), id, (version, &history), (&text, &text));
+            texts.extend(found.map(|text| Text { part: Some(Part::Submission), ..text }));
+            Ok((text, history))
+        };
+        let (submitted, history) = record(awaited)?;
+        // What is submitted upon a retirement is compared with what was published before it.
+        let before = match &track.pending {
+            Some(_) => track.last_approved(),
+            None => track.published.as_ref(),
+        };
+        let published = match before {
+            Some(published) => Some((record(published.version)?.0, published.version)),
+            None => None,
+        };
+        let blame = published.as_ref().and_then(|(_, version)| {
+            let hash = history.entry(*version)?.chain_hash;
+            Blame::at(vault.files(), id, &history, (*version, hash)).ok()
+        });
+        // What is to be retired or moved, or was retired, is no other text.
+        let action = track.pending.as_ref().and_then(|pending| pending.action.as_ref());
+        let is_text = action.is_some_and(|action| !action.is_retirement()) || !id.is_document();
+        let (published, base) = published.unwrap_or_else(|| (String::new(), Version::NONE));
+        let submitted =
+            if is_text && track.pending.is_some() { submitted } else { published.clone() };
+        let end = about.end.as_ref().map(|end| end.version);
+        let mut warnings = match track.pending {
+            Some(_) if id.is_document() && is_text => hidden(vault, id, &submitted),
+            _ => Vec::new(),
+        };
+        warnings.extend(track.pending.as_ref().and_then(|_| unapproved(track, base)));
+        let submitted = Submitted {
+            warnings,
+            barred: match about.end {
+                None => review::may_decide(track, &principal, &about.rules).err(),
+                Some(_) => None,
+            },
+            reviewers: reviewers(&about),
+            note: history.entry(awaited).and_then(|entry| entry.note.clone()),
+            fault: about.fault.clone(),
+            texts: Texts::new(id, published, submitted),
+            blame,
+            comments: comments(vault, id, base.max(before_emergency(track)), end)?,
+            about,
+            principal,
+        };
+        Ok(Traced::new(submitted, texts))
+    }
+}
+
+/// Says that the published text, which the submission is based on, has no valid approval, and with which
+/// version the submission is compared instead.
+fn unapproved(track: &Track, base: Version) -> Option<Problem> {
+    let published = track.last_published().filter(|last| last.version != base)?;
+    let compared = match base {
+        Version::NONE => "all of it is shown as new".to_owned(),
+        base => format!("the submission is compared with version {base}"),
+    };
+    Some(Problem {
+        code: "base-unapproved",
+        severity: Severity::Warning,
+        line: None,
+        message: format!(
+            "version {}, which it is based on, has no valid approval; {compared}",
+            published.version
+        ),
+        hint: "read all of the changes: an approval also approves those of that version".into(),
+    })
+}
+
+/// What a page does not show of the text of a document.
+fn hidden(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Problem> {
+    let Ok(document) = Document::parse(text) else { return Vec::new() };
+    let criteria = live::criteria(vault, &id.live_path(), &document, false);
+    let mut found = problems(text, &document, criteria);
+    found.retain(|problem| ["hidden-character", "hidden-comment"].contains(&problem.code));
+    found
+}
+
+/// The version that awaits a decision.
+fn awaited(track: &Track) -> Version {
+    match (&track.pending, &track.emergency) {
+        (Some(pending), _) => pending.version,
+        (None, Some(emergency)) => emergency.version,
+        (None, None) => Version::NONE,
+    }
+}
+
+/// The version before an emergency retirement: remarks up to it are about something else.
+fn before_emergency(track: &Track) -> Version {
+    let version = track.emergency.as_ref().map_or(0, |emergency| emergency.version.0);
+    Version(version.saturating_sub(1))
+}
+
+/// Every principal who may decide, unless it cannot be decided as it is.
+pub(super) fn reviewers(about: &About) -> Vec<String> {
+    match about.fault.is_some() || about.end.is_some() {
+        true => Vec::new(),
+        false => review::reviewers(&about.waiting.track, &about.rules),
+    }
+}
+
+/// The remarks about submissions after the published version, and before what ended them.
+fn comments(
+    vault: &Vault,
+    id: &DocumentId,
+    base: Version,
+    end: Option<Version>,
+) -> Result<Vec<Remark>, Failure> {
+    let is_about = |version: u64| version > base.0 && end.is_none_or(|end| version < end.0);
+    let mut found = Vec::new();
+    let logs = Logs::of_changes(vault);
+    let read = logs.and_then(|logs| {
+        logs.comments(&mut |line| {
+            let Event::Change(Change::Comment { version, text }) = &line.event else { return };
+            if version.id == id.as_str() && is_about(version.version) {
+                let by = line.request.principal.clone().unwrap_or_default();
+                let (version, text) = (version.version, text.clone());
+                found.push(Remark { version, by, at: line.at, text });
+            }
+        })
+    });
+    read.map_err(|source| crate::files::vault::files::FileError::Io {
+        path: crate::values::model::layout::AUDIT_DIR.to_owned(),
+        action: "read",
+        source,
+    })?;
+    found.sort_by(|a, b| a.at.cmp(&b.at));
+    Ok(found)
+}
