@@ -31,7 +31,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use contextnest::cli::{Streams, World, run};
+use contextnest::front::cli::{Streams, World, run};
 use contextnest::workspace::Environment;
 
 use process::{Options, Result, cache_of, ctx, head, median, ms, output, row, settle, timed, us};

@@ -48,6 +48,8 @@
 //! file of the vault.
 
 #[doc(hidden)]
+pub mod front;
+#[doc(hidden)]
 pub mod service;
 pub use service::{report, workspace};
 mod exchange;
@@ -67,11 +69,7 @@ pub mod text;
 pub mod values;
 #[doc(hidden)]
 pub mod write;
+#[cfg(feature = "mcp")]
+#[doc(hidden)]
+pub use front::mcp::message::outcome as mcp_message;
 pub use values::model;
-#[doc(hidden)]
-pub mod cli;
-#[cfg(feature = "mcp")]
-mod mcp;
-#[cfg(feature = "mcp")]
-#[doc(hidden)]
-pub use mcp::message::outcome as mcp_message;

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::num::NonZero;
 use std::process::ExitCode;
 
-use contextnest::cli::{Streams, World, run};
+use contextnest::front::cli::{Streams, World, run};
 use contextnest::workspace::Environment;
 
 #[allow(clippy::disallowed_methods, reason = "the one place where the clock is read")]

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contextnest::cli::{Streams, World, run};
 use contextnest::files::vault::disk::Disk;
+use contextnest::front::cli::{Streams, World, run};
 use contextnest::model::timestamp::Timestamp;
 use contextnest::workspace::Environment;
 use contextnest::workspace::git::GitError;

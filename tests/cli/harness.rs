@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use contextnest::cli::{Streams, World};
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::config::LogForm;
 use contextnest::files::vault::disk::{Disk, Overseer};
+use contextnest::front::cli::{Streams, World};
 use contextnest::model::timestamp::Timestamp;
 use contextnest::record::checkpoint::log::Log;
 use contextnest::workspace::Environment;
@@ -371,7 +371,7 @@ impl Run<'_> {
         let mut stdin = self.stdin.as_slice();
         let streams = Streams { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr };
         let args = std::iter::once("ctx").chain(self.args.iter().map(String::as_str));
-        let exit = contextnest::cli::run(args.map(Into::into).collect(), &world, streams);
+        let exit = contextnest::front::cli::run(args.map(Into::into).collect(), &world, streams);
         self.said(i32::from(exit), stdout, stderr)
     }
 

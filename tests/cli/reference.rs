@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use contextnest::cli::reference;
+use contextnest::front::cli::reference;
 
 use crate::harness::{Place, repository};
 

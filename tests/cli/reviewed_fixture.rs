@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contextnest::cli::{Streams, World};
 use contextnest::files::vault::Vault;
+use contextnest::front::cli::{Streams, World};
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
@@ -60,7 +60,7 @@ impl Maker {
         let stdin = &mut std::io::empty();
         let streams = Streams { stdin, stdout: &mut out, stderr: &mut err };
         let args = std::iter::once("ctx".to_owned()).chain(words(line));
-        let exit = contextnest::cli::run(args.map(Into::into).collect(), &world, streams);
+        let exit = contextnest::front::cli::run(args.map(Into::into).collect(), &world, streams);
         assert_eq!(exit, 0, "{line}: {}", String::from_utf8_lossy(&err));
     }
 

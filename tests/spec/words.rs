@@ -89,7 +89,7 @@ fn no_text_for_people_uses_a_retired_word() {
     sources.retain(|source| source.file_name().is_some_and(|name| name != "tests.rs"));
     for source in sources {
         let name = source.strip_prefix(&root).unwrap().display().to_string();
-        let is_command = name.starts_with("src/cli/");
+        let is_command = name.starts_with("src/front/cli/");
         let text = fs::read_to_string(&source).unwrap();
         let found = user_facing(&text, is_command).into_iter();
         texts.extend(found.map(|(n, text)| (name.clone(), n, text)));

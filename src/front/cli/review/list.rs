@@ -1,0 +1,81 @@
+//! `ctx review` without a submission.
+
+use crate::front::cli::session::Session;
+use crate::front::cli::ui::shown;
+use crate::front::cli::{Acting, Answer};
+use crate::service::report::failure::Failure;
+use crate::service::report::review::QueuedReport;
+use crate::service::workspace::call::review;
+use crate::values::words::count;
+
+/// So many steps that may be incomplete are named.
+const MOST_INCOMPLETE: usize = 10;
+
+pub(super) fn run(
+    (all, acting): (bool, &Acting),
+    session: &mut Session<'_>,
+) -> Result<Answer, Failure> {
+    let vault = session.acting(acting)?;
+    let source = session.source(&vault, review::NEED)?;
+    let queued = session.call.queue((&vault, &source), all)?;
+    let report = queued.report();
+    if session.ui.json {
+        session.ui.report(&report);
+        return Ok(Answer::Yes);
+    }
+    let (others, incomplete) = (report.others, report.incomplete.len());
+    let ui = &mut session.ui;
+    if report.waiting.is_empty() {
+        ui.line(if all { "nothing awaits a decision" } else { "nothing awaits your decision" });
+    }
+    let row = |one: &QueuedReport<'_>| {
+        let size = format!("+{} -{}", one.lines_added, one.lines_removed);
+        let approvals = format!("{} of {}", one.approvals.len(), one.required);
+        let change = one.change.map_or_else(String::new, |name| format!("change {name}"));
+        let row = [
+            one.id.to_string(),
+            format!("v{}", one.version),
+            one.action.to_owned(),
+            one.at.to_string(),
+            one.by.to_owned(),
+            size,
+            approvals,
+            change,
+        ];
+        row.iter().map(|cell| shown(cell).into_owned()).collect::<Vec<String>>()
+    };
+    ui.table(&report.waiting.iter().map(row).collect::<Vec<_>>());
+    for one in &report.waiting {
+        let id = shown(one.id.as_str());
+        if let Some(why) = one.lapsed {
+            let why = shown(why);
+            ui.note(&format!(
+                "warning: {id} cannot be approved, because an approval counts no more: {why}"
+            ));
+        }
+        if let Some(again) = &one.again {
+            let again = again.render(ui.spell());
+            ui.note(&format!("hint: {}", shown(&again)));
+        }
+        if let Some(version) = one.after {
+            ui.note(&format!("note: {id} is ratified after v{version} is decided, which awaits upon its retirement"));
+        }
+    }
+    if others > 0 {
+        ui.note(&format!(
+            "note: {} that you are not asked to decide; `--all` lists them",
+            count(others, "submission")
+        ));
+    }
+    for one in report.incomplete.iter().take(MOST_INCOMPLETE) {
+        let id = shown(one.id.as_str());
+        ui.note(&format!(
+            "note: version {} of {id} is in no line of the change log; its writer may have been interrupted",
+            one.version
+        ));
+    }
+    if let Some(more) = incomplete.checked_sub(MOST_INCOMPLETE).filter(|more| *more > 0) {
+        ui.note(&format!("note: {} more; `--json` lists them", count(more, "such version")));
+    }
+    Ok(Answer::Yes)
+}

@@ -1,0 +1,89 @@
+//! `ctx stage diff`.
+
+use super::name;
+use crate::front::cli::Answer;
+use crate::front::cli::session::Session;
+use crate::record::audit::{Part, Text, Traced};
+use crate::record::chain::diff::print_between;
+use crate::record::staging::StagedEntry;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::staging::{StagedDiffReport, diff_block};
+use crate::service::workspace::staging::{StagedView, lines_of, recorded};
+
+/// Show how a staged content differs from the one before it
+///
+/// Compares with the entry of the same source that was staged before, or with the one that is named.
+/// JSON values are compared by structure, spelled line by line with keys in order; other texts by
+/// their lines. The difference is printed between two lines that mark it as data.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx stage diff 0a1b2c3d-17\n  \
+ctx stage diff 0a1b2c3d-17 0a1b2c3d-12")]
+pub(super) struct Diff {
+    /// URI of the newer entry, or the last part of it
+    #[arg(value_name = "ENTRY")]
+    entry: String,
+    /// The older entry; default: the one of the same source before it
+    #[arg(value_name = "OLDER")]
+    older: Option<String>,
+    /// Print the difference alone, as it is, without the lines that mark it as data
+    #[arg(long, conflicts_with = "json")]
+    raw: bool,
+}
+
+pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let newer = name(&args.entry)?;
+    let older = args.older.as_deref().map(name).transpose()?;
+    let view = match &older {
+        Some(older) => session.workspace.staged_named(&vault, &session.labels, &[&newer, older])?,
+        None => session.workspace.staged_beside(&vault, &session.labels, &newer)?,
+    };
+    let new = view.find(&newer)?;
+    let old = match older {
+        Some(older) => view.find(&older)?,
+        None => before(&view, new)?,
+    };
+    let contents = [old, new].map(|entry| view.content(&vault, entry));
+    let [old_content, new_content] = contents;
+    let (old_content, new_content) = (old_content?, new_content?);
+    let is_json = old.entry.canonical == new.entry.canonical;
+    let lines = |content, entry: &StagedEntry| {
+        lines_of(content, is_json.then_some(entry.entry.canonical)).ok_or_else(|| {
+            Failure::new(Code::Refused, format!("the content of `{}` is no text", entry.name()))
+                .hint("compare the bytes that `ctx stage show --raw` prints")
+        })
+    };
+    let (from, to) = (old.name().to_string(), new.name().to_string());
+    let (old_text, new_text) = (lines(&old_content, old)?, lines(&new_content, new)?);
+    let equal = old.entry.content_hash == new.entry.content_hash;
+    let diff = match old_text == new_text {
+        true => String::new(),
+        false => print_between(&old_text, &new_text, &from, &to),
+    };
+    let of_diff =
+        |entry: &StagedEntry| Text { part: Some(Part::Diff), ..recorded(entry, diff.as_bytes()) };
+    let texts = if diff.is_empty() { Vec::new() } else { vec![of_diff(old), of_diff(new)] };
+    session.recording.listed = Some(2);
+    let diff = session.release(Traced::new(diff, texts));
+    if session.ui.json {
+        session.ui.report(&StagedDiffReport { from, to, equal, diff });
+    } else if diff.is_empty() {
+        session.ui.note("note: the contents are equal");
+    } else if args.raw {
+        session.ui.diff(&diff);
+    } else {
+        session.ui.diff(&diff_block(old, new, &diff));
+    }
+    Ok(Answer::Yes)
+}
+
+/// The live entry of the same source that was staged before.
+fn before<'v>(view: &'v StagedView, new: &StagedEntry) -> Result<&'v StagedEntry, Failure> {
+    let all = view.visible();
+    let older = all.into_iter().take_while(|one| one.name() != new.name());
+    let older = older.filter(|one| one.source == new.source && one.is_live()).last();
+    older.ok_or_else(|| {
+        let message = format!("`{}` has no live entry before this one", new.source);
+        Failure::new(Code::UnknownStaged, message)
+    })
+}

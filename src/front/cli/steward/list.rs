@@ -1,0 +1,75 @@
+//! `ctx steward list`.
+
+use crate::front::cli::Answer;
+use crate::front::cli::as_of::AsOf;
+use crate::front::cli::session::Session;
+use crate::front::cli::ui::shown;
+use crate::read::resolve::Need;
+use crate::service::report::failure::Failure;
+use crate::service::report::stewards::{
+    AssignmentReport, ReviewEntryReport, ScopeReport, StewardsReport,
+};
+use crate::values::words::count;
+
+/// List the published assignments, groups and review settings
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx steward list\n  ctx steward list --at 3 --json")]
+pub(super) struct List {
+    #[command(flatten)]
+    at: AsOf,
+}
+
+pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let source = session.source(&vault, Need::Versions)?;
+    let at = args.at.checkpoint(session, &vault, &source)?;
+    let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
+    let known = session.workspace.check_stewards(&vault, source.log(&vault)?, at);
+    if let Err(why) = known {
+        // What `stewards.yaml` says is no role if the configuration cannot be read.
+        if !found.in_force.stewards.is_empty() {
+            return Err(why);
+        }
+        session.ui.withhold(&why);
+    }
+    let own = session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?;
+    let mut report = StewardsReport::new(&found);
+    let hidden = own.map_or(0, |own| report.keep(&own));
+    session.recording.listed = Some(report.assignments.len());
+    if session.ui.json {
+        session.ui.report(&report);
+    } else {
+        session.ui.table(&report.assignments.iter().map(assignment).collect::<Vec<_>>());
+        for group in &report.groups {
+            let members: Vec<_> = group.members.iter().map(|member| shown(member)).collect();
+            let line = format!("group {}: {}", shown(group.name), members.join(", "));
+            session.ui.line(&line);
+        }
+        for entry in &report.review {
+            session.ui.line(&setting(entry));
+        }
+    }
+    if hidden > 0 {
+        let what = count(hidden, "scope");
+        session.ui.note(&format!("note: {what} at which you have no role may not be read by you"));
+    }
+    Ok(super::note_basis(session, &found))
+}
+
+fn scope(scope: &ScopeReport) -> String {
+    let name = scope.name.as_deref().map(|name| format!(" {}", shown(name)));
+    format!("{}{}", scope.scope, name.unwrap_or_default())
+}
+
+fn assignment(one: &AssignmentReport<'_>) -> Vec<String> {
+    let group = one.group.map(|group| format!("group {}", shown(group)));
+    let who = one.principal.map(|principal| shown(principal).into_owned()).or(group);
+    vec![scope(&one.scope), one.role.to_owned(), who.unwrap_or_default()]
+}
+
+fn setting(entry: &ReviewEntryReport) -> String {
+    let required = entry.required.map(|n| count(n as usize, "reviewer"));
+    let age = entry.max_age_days.map(|days| format!("due again after {days} days"));
+    let said: Vec<String> = required.into_iter().chain(age).collect();
+    format!("review {}: {}", scope(&entry.scope), said.join(", "))
+}

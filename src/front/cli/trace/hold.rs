@@ -1,0 +1,163 @@
+//! `ctx trace hold`.
+
+use crate::front::cli::session::Session;
+use crate::front::cli::ui::shown;
+use crate::front::cli::{Acting, Answer};
+use crate::record::audit::Hold;
+use crate::service::report::failure::{Code, Failure};
+use crate::service::report::retention::{HoldLifted, HoldPlaced, HoldRow, HoldsReport};
+
+use super::{named, trace_id};
+
+/// Keep accesses from being pruned, as a legal hold
+///
+/// A hold is a file beside the access log of this machine, and where changes are recorded a line of
+/// the change log, so that other clones hold the same accesses. `ctx trace prune` deletes no line
+/// that a hold names, nor a later line of the same log. In a governed vault a reviewer of the whole
+/// vault places and lifts holds; with `reads: stewards` also a reviewer of the document that a hold
+/// names.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+ctx trace hold place --session s-42 --reason 'case 2026-117'\n  ctx trace hold list\n  \
+ctx trace hold lift 0a1b2c3d --reason 'case closed'")]
+pub(super) struct HoldArgs {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    /// Place a hold and print its name
+    ///
+    /// With several options it holds the accesses that have all of them. `--session` and `--agent`
+    /// name the accesses that are held; the hold itself is recorded with CTX_SESSION and CTX_AGENT.
+    Place(Place),
+    /// List the holds that are in force
+    List,
+    /// End a hold on this machine
+    ///
+    /// Where changes are recorded, the line ends it for clones that have no file of it. A machine
+    /// with such a file holds the accesses until the hold is lifted there.
+    Lift(Lift),
+}
+
+#[derive(Debug, clap::Args)]
+struct Place {
+    /// Why the accesses are held
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Hold accesses by this principal
+    #[arg(long = "principal", value_name = "PRINCIPAL")]
+    held_principal: Option<String>,
+    /// Hold accesses of this document, by id or file
+    #[arg(long, value_name = "ID")]
+    document: Option<String>,
+    /// Hold one access, by its name
+    #[arg(long, value_name = "TRACE")]
+    trace: Option<String>,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+#[derive(Debug, clap::Args)]
+struct Lift {
+    /// Name of the hold, as `ctx trace hold list` prints it
+    hold: String,
+    /// Why it ends
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+/// More bytes than a reason needs.
+const MOST_REASON: usize = 4096;
+
+pub(super) fn run(args: &HoldArgs, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    match &args.part {
+        Part::Place(args) => place(args, session),
+        Part::List => list(session),
+        Part::Lift(args) => lift(args, session),
+    }
+}
+
+fn place(args: &Place, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.acting(&args.acting)?;
+    // They say what is held, and not who holds it.
+    let labels = &mut session.workspace.options.labels;
+    let (held_session, held_agent) = (labels.session.take(), labels.agent.take());
+    let document = args.document.as_ref();
+    let document = document.map(|id| session.workspace.readable_id(&vault, id)).transpose()?;
+    let trace = args.trace.as_deref().map(trace_id).transpose()?;
+    let hold = Hold {
+        id: String::new(),
+        reason: reason(&args.reason)?,
+        session: held_session,
+        agent: held_agent,
+        principal: args.held_principal.clone(),
+        document: document.map(|id| id.to_string()),
+        trace: trace.map(|trace| trace.to_string()),
+    };
+    if !hold.is_of_something() {
+        return Err(Failure::new(Code::Usage, "a hold names the accesses that it holds").hint(
+            "pass `--session`, `--agent`, `--principal`, `--document` or `--trace`, or several",
+        ));
+    }
+    let placed = session.workspace.place_hold(&vault, hold)?;
+    match session.ui.json {
+        true => session.ui.report(&HoldPlaced(HoldRow::from(&placed))),
+        false => session.ui.line(&placed.hold.id),
+    }
+    Ok(Answer::Yes)
+}
+
+fn list(session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.workspace.vault()?;
+    let holds = session.workspace.shown_holds(&vault)?;
+    let holds: Vec<HoldRow> = holds.iter().map(HoldRow::from).collect();
+    super::name_lost_rules(session, &vault);
+    if session.ui.json {
+        session.ui.report(&HoldsReport { holds });
+        return Ok(Answer::Yes);
+    }
+    if holds.is_empty() {
+        session.ui.note("note: no hold is in force");
+    }
+    session.ui.table(&holds.iter().map(row).collect::<Vec<_>>());
+    Ok(Answer::Yes)
+}
+
+fn row(placed: &HoldRow) -> Vec<String> {
+    vec![
+        shown(&placed.hold.id).into_owned(),
+        shown(&placed.at).into_owned(),
+        named(placed.by.as_deref()),
+        what(&placed.hold),
+        shown(&placed.hold.reason).into_owned(),
+    ]
+}
+
+/// What a hold holds, in words.
+pub(super) fn what(hold: &Hold) -> String {
+    shown(&hold.held()).into_owned()
+}
+
+fn lift(args: &Lift, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.acting(&args.acting)?;
+    let lifted = session.workspace.lift_hold(&vault, &args.hold, reason(&args.reason)?)?;
+    match session.ui.json {
+        true => session.ui.report(&HoldLifted(HoldRow::from(&lifted))),
+        false => session.ui.line(&format!("lifted {}: {}", lifted.hold.id, what(&lifted.hold))),
+    }
+    Ok(Answer::Yes)
+}
+
+/// A reason that says something.
+pub(in crate::front::cli) fn reason(text: &str) -> Result<String, Failure> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > MOST_REASON {
+        let message = format!("a reason has 1 to {MOST_REASON} bytes");
+        return Err(Failure::new(Code::Usage, message));
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,90 @@
+//! `ctx trace prune`.
+
+use super::hold::what;
+use super::time;
+use crate::front::cli::color::Paint;
+use crate::front::cli::session::Session;
+use crate::front::cli::ui::shown;
+use crate::front::cli::{Acting, Answer};
+use crate::service::report::failure::Failure;
+use crate::service::report::retention::{Keeping, PruneReport, PrunedWriter};
+use crate::values::words::count;
+
+/// Delete accesses that are older than the retention
+///
+/// `audit.retention` of the configuration says for how many days accesses are kept: 184 where it says
+/// nothing. The sealed value holds, or the live one where that is more. Lines are deleted from the
+/// beginning of each log, up to the first line that is younger or that a hold names
+/// (`ctx trace hold`). The last answer of each log stays, because the next line follows it.
+///
+/// The change log records the cut before anything is deleted. So the vault has to record changes
+/// (`ctx audit begin`). An interrupted command is repeated; change logs are never pruned.
+/// Exit code 1 if a log is damaged: nothing of it is deleted.
+///
+/// Where accesses are kept in the vault, this prunes the logs that this machine continues, and those
+/// without a line since that time. A machine that goes on with another log prunes it itself.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx trace prune --dry-run\n  ctx trace prune\n  \
+ctx trace prune --before 2025-01-01")]
+pub(super) struct Prune {
+    /// Delete only accesses before this time; a date is its first instant in UTC
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    before: Option<String>,
+    /// Show what would be deleted; delete nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+pub(super) fn run(args: &Prune, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let now = session.workspace.now()?;
+    let before = args.before.as_deref().map(|text| time(text, now)).transpose()?;
+    let vault = session.acting(&args.acting)?;
+    let outcome = session.workspace.prune(&vault, before, !args.dry_run)?;
+    let folder = outcome.folder.display().to_string();
+    let limits = (outcome.retention, outcome.before);
+    let report = PruneReport::new((folder, args.dry_run), limits, &outcome.plan, &outcome.holds);
+    match session.ui.json {
+        true => session.ui.report(&report),
+        false => print(&report, session),
+    }
+    Ok(if report.damaged.is_empty() { Answer::Yes } else { Answer::No })
+}
+
+fn lines(number: u64) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), "line")
+}
+
+fn print(report: &PruneReport, session: &mut Session<'_>) {
+    let ui = &mut session.ui;
+    for fault in &report.damaged {
+        let (file, message) = (shown(&fault.file), shown(&fault.message));
+        ui.painted(Paint::Bad, &format!("{}: {file}:{}: {message}", fault.code, fault.line));
+    }
+    for PrunedWriter { writer, from, from_at, to, to_at, .. } in &report.writers {
+        let (from_at, to_at) = (shown(from_at), shown(to_at));
+        ui.line(&format!("{writer}: lines {from} to {to}, from {from_at} to {to_at}"));
+    }
+    for Keeping { lines: number, hold } in &report.held {
+        let (id, reason) = (shown(&hold.hold.id), shown(&hold.hold.reason));
+        let (number, what) = (lines(*number), what(&hold.hold));
+        ui.painted(Paint::Doubtful, &format!("{number} held by {id} ({what}): {reason}"));
+    }
+    let (verb, before) = (if report.dry_run { "would prune" } else { "pruned" }, &report.before);
+    let writers = count(report.writers.len(), "writer");
+    ui.line(&format!("{verb} {} of {writers}, before {before}", lines(report.lines)));
+    if report.kept > 0 {
+        let kept = lines(report.kept);
+        ui.note(&format!("note: {kept} of that age stay, held or after a held line"));
+    }
+    if !report.elsewhere.is_empty() {
+        let logs = count(report.elsewhere.len(), "log");
+        ui.note(&format!(
+            "note: nothing was deleted of {logs} in the vault that other machines may go on with"
+        ));
+    }
+    if !report.damaged.is_empty() {
+        ui.note("warning: nothing was deleted of damaged logs; run `ctx trace verify`");
+    }
+}

@@ -1,0 +1,5 @@
+//! Front ends: words in, words out.
+
+pub mod cli;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
