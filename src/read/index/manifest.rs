@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::store::{Cache, Current};
+use crate::files::cache::{Cache, Current};
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
 use crate::files::vault::files::Stamp;

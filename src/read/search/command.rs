@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::program::{Failed, Program};
+use crate::files::process::{Failed, Program};
 use crate::values::model::number::CheckpointNumber;
 
 use super::{Backend, MAX_HITS, Part, Proposals, Query, RawHit, SearchError};
@@ -105,7 +105,7 @@ mod tests {
 
     fn answer(script: &str) -> Result<Proposals, SearchError> {
         let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
-        let program = Program { argv, timeout: crate::files::program::DEFAULT_TIMEOUT };
+        let program = Program { argv, timeout: crate::files::process::DEFAULT_TIMEOUT };
         let query = Query::parse("late \"fee\"").unwrap();
         Command::new(program, Path::new("/v"), CheckpointNumber(7)).search(&query, 10)
     }

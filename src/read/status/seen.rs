@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::store::{Cache, Current};
+use crate::files::cache::{Cache, Current};
 use crate::files::vault::Vault;
 use crate::files::vault::files::{OpenFolder, Stamp};
 use crate::read::resolve::Snapshot;

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::Workspace;
-use crate::files::program::configured;
+use crate::files::process::configured;
 use crate::files::vault::Vault;
 use crate::service::report::event::change;
 use crate::service::workspace::submission::reviewers;

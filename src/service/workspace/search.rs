@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Workspace;
-use crate::files::program::configured;
+use crate::files::process::configured;
 use crate::files::vault::Vault;
 use crate::read::resolve::plan::Searched;
 use crate::read::resolve::{CheckpointSource, Snapshot};

@@ -9,7 +9,7 @@ use super::ask::{Asked, Query};
 use super::recording::{Recording, of_log};
 use super::staging::Content;
 use super::validate::Head;
-use crate::files::program::{Fetcher, configured};
+use crate::files::process::{Fetcher, configured};
 use crate::files::vault::Vault;
 use crate::files::vault::staging::Staging;
 use crate::read::index::staged::KnownEntry;

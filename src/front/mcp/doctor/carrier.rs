@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::http;
-use crate::files::program::run::Why;
+use crate::files::process::run::Why;
 
 /// The most bytes of the answers to some messages.
 pub(super) const MOST_BYTES: u64 = 32 << 20;
@@ -90,7 +90,7 @@ impl Started {
         let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
         let limits = (self.time, MOST_BYTES);
         let printed =
-            match crate::files::program::answer(&self.argv, input.as_bytes(), limits, &self.env) {
+            match crate::files::process::answer(&self.argv, input.as_bytes(), limits, &self.env) {
                 Ok(printed) => printed,
                 Err(failed) => match failed.why {
                     Why::Start(why) if why.kind() == io::ErrorKind::NotFound => {

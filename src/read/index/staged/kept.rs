@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chains::OpenChain;
 use super::row::{ROW, Row};
-use crate::files::store::{Cache, Current};
+use crate::files::cache::{Cache, Current};
 use crate::files::vault::Vault;
 use crate::files::vault::files::Stamp;
 use crate::read::index::blocks::{Blocks, Writer};

@@ -20,7 +20,7 @@ use tantivy::directory::MmapDirectory;
 use super::article;
 use super::segment::{self, Totals};
 use super::{Builtin, Ready};
-use crate::files::store;
+use crate::files::cache;
 use crate::record::checkpoint::fault::LogError;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
@@ -29,8 +29,8 @@ use crate::values::model::number::CheckpointNumber;
 pub(super) const FOLDER: &str = "search";
 /// The file that names the generation. Its format changes with everything that makes an index
 /// another one: words, fields, the library.
-const CURRENT: store::Current =
-    store::Current { name: "current", magic: b"ctxtxt\x00\x05", limit: 16 << 20 };
+const CURRENT: cache::Current =
+    cache::Current { name: "current", magic: b"ctxtxt\x00\x05", limit: 16 << 20 };
 /// How long a search waits for another one that is building the index.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -46,7 +46,7 @@ pub(super) enum Freshness {
 }
 
 /// The place of a vault's index.
-pub(super) struct Cache(store::Cache);
+pub(super) struct Cache(cache::Cache);
 
 /// What the file says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ impl Stamp {
 impl Cache {
     /// The index in a vault's folder of the caches; none where it cannot be kept from others.
     pub(super) fn at(vault: &Path) -> Option<Self> {
-        let cache = store::Cache::new(vault.join(FOLDER), CURRENT);
+        let cache = cache::Cache::new(vault.join(FOLDER), CURRENT);
         cache.make_private().then_some(Self(cache))
     }
 

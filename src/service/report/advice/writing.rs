@@ -5,7 +5,7 @@ use super::super::recover::{kind, recorded_by};
 use super::again::submitted_again;
 use super::{dry_run, verify_all};
 use crate::exchange::convert::ConvertError;
-use crate::files::program::configured::ConfiguredError;
+use crate::files::process::configured::ConfiguredError;
 use crate::files::vault::history::NOT_SPARSE;
 use crate::policy::review::Barred;
 use crate::prove::recover::{RebuildError, RecoverError, Refused, Unreliable};
