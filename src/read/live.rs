@@ -41,7 +41,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{self, limit};
 use crate::values::model::tag::Tag;
 use crate::values::model::timestamp::Timestamp;
-use crate::values::words::nearest_name;
+use crate::values::text_util::nearest_name;
 use crate::values::yaml;
 
 /// A live document.

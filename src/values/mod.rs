@@ -2,6 +2,6 @@
 
 pub mod codes;
 pub mod model;
+pub(crate) mod text_util;
 pub(crate) mod torn;
-pub(crate) mod words;
 pub mod yaml;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::{DEFAULT_TIMEOUT, Fetcher, Program};
 use crate::files::vault::files::Files;
 use crate::files::vault::outside;
-use crate::values::words::nearest;
+use crate::values::text_util::nearest;
 use crate::values::yaml::{self, Dialect, Node};
 
 /// The environment variable that names a program, and the one that says how long it may take.

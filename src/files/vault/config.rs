@@ -8,7 +8,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use crate::values::model::layout::limit;
 use crate::values::model::transport::Transport;
 use crate::values::model::visible::Invisible;
-use crate::values::words::nearest;
+use crate::values::text_util::nearest;
 use crate::values::yaml::{self, Dialect, Node};
 
 use super::audit::Audit;

@@ -17,7 +17,7 @@ use super::disk::Place;
 use super::files::{DIRECTORY, FileError, Files, READ, open_beneath};
 use super::replace::{Fingerprint, Replacement};
 use crate::values::model::layout;
-use crate::values::words::beginning;
+use crate::values::text_util::beginning;
 
 /// How the names of temporary files end.
 const TEMPORARY: &str = ".ctx-tmp";

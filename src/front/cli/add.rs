@@ -13,7 +13,7 @@ use crate::service::workspace::call::draft::Fields;
 use crate::service::workspace::governance::is_governed;
 use crate::text::document::frontmatter::NodeType;
 use crate::values::model::id::DocumentId;
-use crate::values::words::argument;
+use crate::values::text_util::argument;
 use crate::write::govern::{self, Author, NewDocument, Request, Upon, Which};
 
 /// Create a document and publish it

@@ -10,7 +10,7 @@ use crate::files::vault::config::LogForm;
 use crate::service::report::checkpoint::AdoptReport;
 use crate::service::report::failure::Failure;
 use crate::values::model::id::DocumentId;
-use crate::values::words::count;
+use crate::values::text_util::count;
 use crate::write::govern::Mode;
 
 /// Take over the log of the reference implementation as it is

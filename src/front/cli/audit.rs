@@ -8,7 +8,7 @@ use crate::record::audit::VersionRef;
 use crate::service::report::event::AuditBegun;
 use crate::service::report::failure::Failure;
 use crate::values::model::number::CheckpointNumber;
-use crate::values::words::count;
+use crate::values::text_util::count;
 use crate::write::govern::Mode;
 
 /// Record every change of the vault

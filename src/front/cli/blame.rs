@@ -11,7 +11,7 @@ use crate::service::report::blame::{BlameReport, BlameSectionsReport, OriginRepo
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::blame;
 use crate::values::model::number::Version;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Print who made each line of a published text, in which version and when
 ///

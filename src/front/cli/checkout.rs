@@ -11,7 +11,7 @@ use crate::service::report::failure::Failure;
 use crate::service::report::vault::CheckoutReport;
 use crate::text::uri::Class;
 use crate::values::model::number::CheckpointNumber;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Write the files of a checkpoint into an empty folder, verified
 ///

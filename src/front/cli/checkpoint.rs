@@ -16,7 +16,7 @@ use crate::service::report::checkpoint::{CheckpointsReport, StateDiffReport, Sta
 use crate::service::report::failure::Failure;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// List, show and compare checkpoints; rebuild, convert or adopt the log
 #[derive(Debug, clap::Args)]

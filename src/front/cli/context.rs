@@ -15,7 +15,7 @@ use crate::service::workspace::call::{Note, map};
 use crate::text::document::frontmatter::NodeType;
 use crate::text::selector::{Atom, Term};
 use crate::values::model::layout;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Print the instructions for agents and a map of published documents
 ///

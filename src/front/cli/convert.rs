@@ -11,7 +11,7 @@ use crate::record::trust;
 use crate::service::report::checkpoint::ConvertReport;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::head;
-use crate::values::words::count;
+use crate::values::text_util::count;
 use crate::write::govern::Mode;
 
 /// Convert the checkpoint log to the other form

@@ -12,7 +12,7 @@ use crate::service::workspace::demo::{self, BEFORE, EDIT, EDITED, FORGED, KEYFRA
 use crate::service::workspace::git::{Emails, GitError};
 use crate::service::workspace::init::refuse_vault;
 use crate::values::model::hint::{Call, Hint, Verb};
-use crate::values::words::argument;
+use crate::values::text_util::argument;
 
 /// Make a small procurement vault and run the main commands in it
 ///

@@ -14,7 +14,7 @@ use crate::service::workspace::call::diff::{as_live, handed_out};
 use crate::service::workspace::places::Places;
 use crate::service::workspace::version::{live_text, published};
 use crate::values::model::id::DocumentId;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Show changes between two versions, or since publication
 ///

@@ -10,7 +10,7 @@ use super::ui::shown;
 use crate::service::report::failure::{Code, Failure};
 use crate::text::document::utf8;
 use crate::values::model::layout::limit;
-use crate::values::words::argument;
+use crate::values::text_util::argument;
 
 /// A text that the user wrote, with the file that holds it until it is published.
 pub(super) struct Composed {

@@ -19,7 +19,7 @@ use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
-use crate::values::words::count;
+use crate::values::text_util::count;
 use crate::write::govern::{Outcome, RECORD_CHANGE, review};
 use crate::write::txn::{Item, Live};
 

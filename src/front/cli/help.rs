@@ -11,7 +11,7 @@ use crate::service::report::Spell;
 use crate::service::report::failure::{self, Failure};
 use crate::service::report::vault::{CodeReport, HelpReport, VerbReport};
 use crate::values::codes::{self, Meaning};
-use crate::values::words::nearest;
+use crate::values::text_util::nearest;
 
 /// Show the help of a verb, or explain a code
 ///

@@ -16,7 +16,7 @@ use crate::service::workspace::recording::{heads_of, of_log};
 use crate::service::workspace::version::number;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::number::Version;
-use crate::values::words::argument;
+use crate::values::text_util::argument;
 
 /// List who was handed a document, and in which version
 ///

@@ -11,7 +11,7 @@ use crate::service::report::vault::FormatterReport;
 use crate::service::starter::Starter;
 use crate::service::workspace::formatters;
 use crate::service::workspace::init::InitRequest;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Make a folder a vault, with the Markdown that is in it
 ///

@@ -16,7 +16,7 @@ use crate::service::report::owners::{LoadReport, OwnedReport, OwnersReport};
 use crate::service::report::stewards::{ScopeKey, scope_key};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
-use crate::values::words::count;
+use crate::values::text_util::count;
 use crate::write::govern::review::access;
 
 /// Show who governs which documents, and the load of each reviewer

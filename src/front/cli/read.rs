@@ -7,7 +7,7 @@ use super::ui::shown;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::read::{self, Reading};
 use crate::text::document::sections::Section;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Print the published text of a document, verified
 ///

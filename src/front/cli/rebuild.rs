@@ -9,7 +9,7 @@ use crate::record::audit::{Change, HeadRef};
 use crate::record::checkpoint::event::Checkpoint;
 use crate::service::report::checkpoint::RebuildReport;
 use crate::service::report::failure::Failure;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Derive a missing or damaged log from the histories
 ///

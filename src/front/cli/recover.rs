@@ -10,7 +10,7 @@ use crate::record::audit::Change;
 use crate::service::report::failure::Failure;
 use crate::service::report::recover::{RecoverReport, kind, recorded_by};
 use crate::values::model::layout;
-use crate::values::words::count;
+use crate::values::text_util::count;
 use crate::write::txn::{Recovered, UncommittedFile};
 
 /// Clean up after an interrupted command and report what is lost

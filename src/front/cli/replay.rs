@@ -13,7 +13,7 @@ use crate::record::audit::{FaultKind, Line};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::trace::{ReplayOutputReport, ReplayedRow};
 use crate::service::workspace::call::replay::{Made, Replayed, lines};
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Make the texts of an access again, and compare them with the log
 ///

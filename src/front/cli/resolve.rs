@@ -17,7 +17,7 @@ use crate::service::report::failure::Failure;
 use crate::service::report::resolve::{Detail, ExplainReport};
 use crate::service::workspace::ask::Asked;
 use crate::service::workspace::call::resolve::Resolved;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Select published documents with a selector or URI
 ///

@@ -7,7 +7,7 @@ use crate::read::search::{self, Hit, Query, Reason, Snippet};
 use crate::service::report::failure::Failure;
 use crate::service::report::search::CLASS;
 use crate::service::workspace::call::search::{self as search_call, Found, Hits};
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Find sections of published documents by words
 ///

@@ -19,7 +19,7 @@ use crate::service::workspace::recording::NotRecorded;
 use crate::service::workspace::search::OnSlow;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
-use crate::values::words::{argument, count};
+use crate::values::text_util::{argument, count};
 use crate::write::govern::Outcome;
 
 /// One command at work: a call, and the streams of a process. A verb asks the call as if it were

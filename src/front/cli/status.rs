@@ -23,7 +23,7 @@ use crate::service::workspace::places::Places;
 use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
-use crate::values::words::count;
+use crate::values::text_util::count;
 use crate::write::govern::PublishError;
 use crate::write::govern::review::awaiting::Awaiting;
 use crate::write::govern::review::due::Due;

@@ -28,7 +28,7 @@ pub(super) use crate::service::workspace::traces::{
 use crate::service::workspace::version::number;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 use collect::Collect;
 use follow::Follow;

@@ -11,7 +11,7 @@ use crate::service::report::problem::{ProblemGroup, ProblemReport, ValidateRepor
 use crate::service::report::sarif;
 use crate::service::workspace::staged::staged;
 use crate::service::workspace::validate::{LISTED, validate};
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Report what keeps live files from being published
 ///

@@ -13,7 +13,7 @@ use crate::service::report::{Report, harmless, to_json_compact};
 use crate::service::workspace::Options;
 use crate::service::workspace::call::{Call, NO_INSTRUCTIONS, Note};
 use crate::values::model::visible::shown;
-use crate::values::words::{beginning, count};
+use crate::values::text_util::{beginning, count};
 
 /// The most tokens of an answer, where the call does not ask for more.
 pub(super) const BUDGET: u64 = 25_000;

@@ -8,7 +8,7 @@ use crate::record::audit::check_label;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::Environment;
 use crate::service::workspace::recording::{GivenLabels, label_var};
-use crate::values::words::nearest;
+use crate::values::text_util::nearest;
 
 /// What our keys of `_meta` begin with.
 const PREFIX: &str = "contextnest/";

@@ -3,7 +3,7 @@
 use super::tools::{ALL, Tool};
 use crate::service::report::client::{SchemasReport, ToolSchemas};
 use crate::service::report::failure::{Code, Failure};
-use crate::values::words::nearest;
+use crate::values::text_util::nearest;
 
 /// Whom a server is for; each profile has the tools of the one before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

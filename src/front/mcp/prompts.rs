@@ -16,7 +16,7 @@ use super::tools::{Wanted, places, selector_of_pack};
 use super::vaults::Vaults;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::{Call, packs};
-use crate::values::words::beginning;
+use crate::values::text_util::beginning;
 
 /// The prompts that are no packs.
 pub(super) const CITE: &str = "cite";

@@ -20,7 +20,7 @@ use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::{Call, names, read};
 use crate::service::workspace::name::is_uri;
 use crate::text::uri::{MAX_URI_BYTES, SCHEME, Uri};
-use crate::values::words::beginning;
+use crate::values::text_util::beginning;
 
 /// What is read is a text between two lines of Markdown.
 const MARKDOWN: &str = "text/markdown";

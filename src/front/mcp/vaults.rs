@@ -6,7 +6,7 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
 use crate::service::report::failure::{Code, Failure};
-use crate::values::words::{beginning, nearest};
+use crate::values::text_util::{beginning, nearest};
 
 /// The argument that names a vault.
 const ARGUMENT: &str = "vault";

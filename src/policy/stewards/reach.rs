@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::{ReviewEntry, Role, Scope, Scoped, Stewards};
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// A scope at which no submission of any principal could be approved.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::values::model::layout::{CONFIG, CONTEXT, ENDING, STEWARDS, limit};
 use crate::values::model::principal::Principal;
 use crate::values::model::tag::Tag;
 use crate::values::model::visible::steers;
-use crate::values::words::Nearest;
+use crate::values::text_util::Nearest;
 use crate::values::yaml::{self, Dialect, Node};
 use std::collections::{BTreeMap, HashMap};
 

@@ -58,10 +58,10 @@ pub(crate) struct Replacement {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
     /// Versions that are recorded as published or retired are not vouched for.
-    #[error("the chain does not vouch for {}", crate::values::words::count(.0.len(), "version"))]
+    #[error("the chain does not vouch for {}", crate::values::text_util::count(.0.len(), "version"))]
     Unsound(Vec<(String, String)>),
     /// Versions of a governed vault are recorded as published or retired without an approval.
-    #[error("no approval vouches for {}", crate::values::words::count(.0.len(), "version"))]
+    #[error("no approval vouches for {}", crate::values::text_util::count(.0.len(), "version"))]
     Unapproved(Vec<(String, String)>),
     /// No checkpoint of the rebuilt log would say that the vault was governed.
     #[error("the rebuilt log would make the vault ungoverned: {0}")]
@@ -73,7 +73,7 @@ pub(crate) enum Refused {
     #[error(transparent)]
     Head(#[from] HeadError),
     /// The rebuilt log has checkpoints after the trusted head.
-    #[error("{} would follow the trusted head", crate::values::words::count(*.0, "checkpoint"))]
+    #[error("{} would follow the trusted head", crate::values::text_util::count(*.0, "checkpoint"))]
     Beyond(usize),
     /// The log is whole, but the histories record something else.
     #[error("the log is intact, but the histories record more or something else")]

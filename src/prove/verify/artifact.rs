@@ -34,8 +34,8 @@ use crate::values::model::layout;
 use crate::values::model::number::Version;
 use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
+use crate::values::text_util::count;
 use crate::values::torn;
-use crate::values::words::count;
 use crate::write::txn::{self, Beyond};
 
 /// What was found of one artifact, and how much was checked.

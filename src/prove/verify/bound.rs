@@ -10,7 +10,7 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::CheckpointNumber;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// A line of a chain: its number and its hash.
 type BoundLine = (u64, Digest);

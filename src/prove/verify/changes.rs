@@ -529,7 +529,9 @@ impl<'r> Said<'r> {
         let lost = lost.into_iter().map(|(file, (binding, count))| {
             let more = match count - 1 {
                 0 => String::new(),
-                more => format!(", nor {}", crate::values::words::count(more, "later bound line")),
+                more => {
+                    format!(", nor {}", crate::values::text_util::count(more, "later bound line"))
+                }
             };
             let (checkpoint, seq) = (binding.checkpoint, binding.seq);
             let message = format!(

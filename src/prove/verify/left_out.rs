@@ -7,7 +7,7 @@ use crate::files::vault::history::{Gone, NOT_SPARSE};
 use crate::record::checkpoint::codec::{FORMS, path_of};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Replaces the findings of missing files that git leaves out by one finding that says so. In a
 /// verification of the whole vault the record is incomplete also if no finding is about such a file:

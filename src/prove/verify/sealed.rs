@@ -12,7 +12,7 @@ use crate::record::checkpoint::record::{Record, Seal};
 use crate::record::trust::EventKey;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// What a log says of one artifact, to be asked for versions and times.
 pub(super) struct SealIndex<'r> {

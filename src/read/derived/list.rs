@@ -8,7 +8,7 @@ use crate::text::uri;
 use crate::values::model::id::{DocumentId, folder_of};
 use crate::values::model::layout;
 use crate::values::model::visible::steers;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Documents by folder; that of the root is empty, and others have no final `/`.
 type Folders<'s> = BTreeMap<&'s str, Vec<&'s Listed>>;

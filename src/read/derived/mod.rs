@@ -69,7 +69,7 @@ pub(crate) enum DerivedError {
     #[error("the checkpoint log cannot be relied on: {0}")]
     Log(#[from] LogError),
     /// The chain does not vouch for some documents: an index would leave them out without a word.
-    #[error("{} cannot be read", crate::values::words::count(.0.len(), "document"))]
+    #[error("{} cannot be read", crate::values::text_util::count(.0.len(), "document"))]
     Withheld(Vec<Withheld>),
 }
 

@@ -27,7 +27,7 @@ use crate::text::document::sections::{anchors, has_section};
 use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::{DocumentId, fold};
 use crate::values::model::layout;
-use crate::values::words::Nearest;
+use crate::values::text_util::Nearest;
 
 /// The documents of the head.
 pub trait Published {

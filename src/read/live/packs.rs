@@ -17,7 +17,7 @@ use crate::text::selector::{Atom, Expr, Node, Term, eval};
 use crate::text::uri::{Target, Uri};
 use crate::values::model::layout::limit;
 use crate::values::model::tag::Tag;
-use crate::values::words::Nearest;
+use crate::values::text_util::Nearest;
 
 /// A live pack file.
 #[derive(Debug)]

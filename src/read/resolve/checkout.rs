@@ -28,7 +28,7 @@ pub enum CheckoutError {
     #[error("cannot make or list the folder: {0}")]
     Folder(#[source] io::Error),
     /// The chain does not vouch for some artifacts. Nothing was written.
-    #[error("{} cannot be read", crate::values::words::count(.0.len(), "artifact"))]
+    #[error("{} cannot be read", crate::values::text_util::count(.0.len(), "artifact"))]
     Withheld(Vec<Withheld>),
     /// What the checkpoint records cannot be read.
     #[error(transparent)]

@@ -10,7 +10,7 @@ use crate::text::uri::Uri;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::values::words::nearest_name;
+use crate::values::text_util::nearest_name;
 
 use super::{Snapshot, Withheld};
 

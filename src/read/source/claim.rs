@@ -5,7 +5,7 @@ use std::io;
 use super::call::SourceCall;
 use super::received::Received;
 use crate::record::audit::{Cached, Hydration, Line, Logs, TraceId};
-use crate::values::words::beginning;
+use crate::values::text_util::beginning;
 
 /// The most bytes of an error that are recorded.
 pub(crate) const MAX_ERROR: usize = 4096;

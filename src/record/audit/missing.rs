@@ -19,7 +19,7 @@ use crate::record::journal::{End, Last, LastLines, Tails, WriterId};
 use crate::record::trust::{self, Memory};
 use crate::values::model::layout::{ACCESS_DIR, AUDIT_DIR};
 use crate::values::model::visible::shown;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// What is known of a log in the vault, and where that is kept.
 pub(crate) struct Known {

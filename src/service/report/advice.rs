@@ -26,7 +26,7 @@ use crate::text::uri::{ForeignVault, UriError};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::{DocumentId, IdError};
 use crate::values::model::number::CheckpointNumber;
-use crate::values::words::nearest;
+use crate::values::text_util::nearest;
 use std::io::ErrorKind;
 
 /// How a command is told who acts or reads.

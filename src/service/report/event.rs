@@ -323,7 +323,7 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
     });
     let of_settings = of_mode.into_iter().chain(outcome.unpublished_links.then(of_links));
     let of_hidden = (!outcome.hidden.is_empty()).then(|| {
-        let what = crate::values::words::count(outcome.hidden.len(), "part");
+        let what = crate::values::text_util::count(outcome.hidden.len(), "part");
         format!("decided with them: {what} of the change that you may not read")
     });
     of_settings

@@ -1,7 +1,7 @@
 //! Calls of hints as lines of a shell.
 
 use crate::values::model::hint::{Argument, Call};
-use crate::values::words::argument;
+use crate::values::text_util::argument;
 
 /// A call as a command to type, without quotes around it.
 pub(crate) fn command_line(call: &Call) -> String {

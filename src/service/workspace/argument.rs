@@ -12,7 +12,7 @@ use crate::text::document::frontmatter::NodeType;
 use crate::text::document::obsidian::Markup;
 use crate::values::model::layout::limit;
 use crate::values::model::tag::Tag;
-use crate::values::words::misspelled;
+use crate::values::text_util::misspelled;
 
 /// A text as an argument, which ends with a line end, or standard input in the place of `-`.
 pub(crate) fn text_or_input(text: Option<&str>, stdin: &mut dyn Read) -> Result<String, Failure> {

@@ -11,7 +11,7 @@ use crate::service::report::advice::NAME_PRINCIPAL;
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::principal::{Principal, PrincipalError};
 use crate::values::model::timestamp::Timestamp;
-use crate::values::words::argument;
+use crate::values::text_util::argument;
 use crate::write::govern::Author;
 
 /// The name of a principal, and the source of the name.

@@ -20,7 +20,7 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::layout;
 use crate::values::model::layout::limit;
 use crate::values::model::visible::{Invisible, shown, without_invisible};
-use crate::values::words::{argument, count};
+use crate::values::text_util::{argument, count};
 
 /// What vault to make.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use crate::record::trust;
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::layout;
-use crate::values::words::argument;
+use crate::values::text_util::argument;
 
 impl Workspace<'_> {
     /// The vault: `--vault`, `CTX_VAULT`, or the nearest one from here upwards.

@@ -9,7 +9,7 @@ use crate::record::checkpoint::codec;
 use crate::text::document::text::normalise;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::limit;
-use crate::values::words::{argument, count};
+use crate::values::text_util::{argument, count};
 
 /// Maximum number of damaged files that git is asked for.
 const MOST: usize = 200;

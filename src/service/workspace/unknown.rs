@@ -9,7 +9,7 @@ use crate::text::document::obsidian::TagSet;
 use crate::text::selector::{Atom, Expr, Term};
 use crate::values::model::id::DocumentId;
 use crate::values::model::tag::Tag;
-use crate::values::words::Nearest;
+use crate::values::text_util::Nearest;
 
 /// A note for each document and folder in a selector that names nothing published, and for each tag,
 /// server or type among `words` that no published document has.

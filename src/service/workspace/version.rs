@@ -20,7 +20,7 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{self, limit};
 use crate::values::model::number::Version;
-use crate::values::words::nearest_name;
+use crate::values::text_util::nearest_name;
 use crate::values::yaml::canonical_number;
 use crate::write::govern::review::rules_in_force;
 

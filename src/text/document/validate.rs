@@ -21,7 +21,7 @@ use crate::values::model::digest::Digest;
 use crate::values::model::stage::StagePolicy;
 use crate::values::model::transport::Transport;
 use crate::values::model::visible::{Invisible, without_invisible};
-use crate::values::words::{misspelled, nearest};
+use crate::values::text_util::{misspelled, nearest};
 use crate::values::yaml::Node;
 
 /// The longest title, in characters.

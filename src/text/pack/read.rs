@@ -11,7 +11,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::name::{MAX_NAME_BYTES, is_name};
 use crate::values::model::visible::Invisible;
-use crate::values::words::nearest;
+use crate::values::text_util::nearest;
 use crate::values::yaml::{self, Dialect, Node};
 
 /// How a text begins that is a URI, right or wrong, and not the id of a document.

@@ -11,7 +11,7 @@ use crate::values::model::name::is_name;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::tag::{Tag, TagError};
 use crate::values::model::transport::Transport;
-use crate::values::words::nearest;
+use crate::values::text_util::nearest;
 
 /// Why a text is no selector, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -52,7 +52,7 @@ use crate::record::trust::{self, EventKey, Head, HeadError, Intent};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
-use crate::values::words::count;
+use crate::values::text_util::count;
 use crate::write::txn::expect::{self, ExpectError};
 use crate::write::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
 

@@ -22,7 +22,7 @@ use crate::service::workspace::recording::of_log;
 use crate::text::uri::Class;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
-use crate::values::words::{argument, count};
+use crate::values::text_util::{argument, count};
 
 /// Write accesses and what proves their texts into one file
 ///

@@ -8,7 +8,7 @@ use crate::prove::evidence::publications::publications;
 use crate::read::resolve::Snapshot;
 use crate::service::report::evidence::{PublicationRow, PublicationsReport};
 use crate::service::report::failure::Failure;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// List every publication and retirement of a period
 ///

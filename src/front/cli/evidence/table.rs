@@ -2,7 +2,7 @@
 
 use crate::prove::evidence::bundle::page;
 use crate::service::report::evidence::{EmergencyRow, PublicationRow, PublicationsReport};
-use crate::values::words;
+use crate::values::text_util;
 
 const COLUMNS: [&str; 17] = [
     "checkpoint",
@@ -81,11 +81,13 @@ pub(super) fn html(report: &PublicationsReport) -> String {
         bound(&report.from, "the first checkpoint"),
         bound(&report.to, "the last checkpoint")
     );
-    let rows =
-        report.publications.iter().map(|row| cells(row).map(|cell| words::html(&cell)).to_vec());
+    let rows = report
+        .publications
+        .iter()
+        .map(|row| cells(row).map(|cell| text_util::html(&cell)).to_vec());
     let body = format!(
         "<h1>Publications</h1>\n<p>{}</p>\n{}",
-        words::html(&period),
+        text_util::html(&period),
         page::table(&COLUMNS, rows)
     );
     page::document("Publications", &body)

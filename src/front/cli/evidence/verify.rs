@@ -11,7 +11,7 @@ use crate::service::report::evidence::{EvidenceVerifyReport, LIMITS, TOOL};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::bundle;
 use crate::values::model::digest::Digest;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Verify a bundle without its vault, item by item
 ///

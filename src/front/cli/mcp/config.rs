@@ -15,7 +15,7 @@ use crate::record::chain::diff::print_between;
 use crate::service::report::client::{ClientReport, WrittenReport};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::{Options, Workspace};
-use crate::values::words::argument;
+use crate::values::text_util::argument;
 
 /// Print or write what a client needs to start the server
 ///

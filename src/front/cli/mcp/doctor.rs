@@ -18,7 +18,7 @@ use crate::front::mcp::doctor::{self, Carrier, Diagnosis, Started, Url};
 use crate::service::report::doctor::{Checked, DoctorReport, Outcome};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::{Options, Workspace};
-use crate::values::words::argument;
+use crate::values::text_util::argument;
 
 /// The longest file with a token.
 const MOST_TOKEN: u64 = 4 << 10;

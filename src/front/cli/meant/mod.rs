@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use self::words::{BESIDE, FORMS, NAMES, OPTIONS, PAIRS, PARTS, SHORT, WORDS};
 use super::groups;
-use crate::values::words::{argument, nearest};
+use crate::values::text_util::{argument, nearest};
 
 /// What is said of a command line that cannot be read.
 #[derive(Debug, Default)]

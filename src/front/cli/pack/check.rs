@@ -7,7 +7,7 @@ use crate::front::cli::ui::shown;
 use crate::read::live::packs;
 use crate::service::report::failure::Failure;
 use crate::service::report::problem::{PackCheckReport, PackProblemReport};
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Find invalid packs and dangling references
 ///

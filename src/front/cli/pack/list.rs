@@ -9,7 +9,7 @@ use crate::read::resolve::packs::Unusable;
 use crate::service::report::failure::Failure;
 use crate::service::report::pack::{PackReport, PacksReport};
 use crate::service::workspace::call::packs;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// List the sealed packs with the number of their documents
 ///

@@ -10,7 +10,7 @@ use crate::service::report::failure::Failure;
 use crate::service::report::pack::PackShowReport;
 use crate::service::workspace::search;
 use crate::text::pack;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Show the definition of a sealed pack and its documents
 #[derive(Debug, clap::Args)]

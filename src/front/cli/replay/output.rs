@@ -26,7 +26,7 @@ use crate::values::model::digest::Digest;
 use crate::values::model::layout::STAGING_CHAINS;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::PrincipalKey;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// What a command printed, and what it withheld.
 struct Recorded<'l> {

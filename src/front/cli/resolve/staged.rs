@@ -5,7 +5,7 @@ use crate::front::cli::session::Session;
 use crate::front::cli::stage;
 use crate::front::cli::ui::shown;
 use crate::service::workspace::call::beside::Beside;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 pub(super) fn print(args: &Resolve, session: &mut Session<'_>, beside: &Beside) {
     if !args.ids {

@@ -6,7 +6,7 @@ use crate::front::cli::{Acting, Answer};
 use crate::service::report::failure::Failure;
 use crate::service::report::review::QueuedReport;
 use crate::service::workspace::call::review;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// So many steps that may be incomplete are named.
 const MOST_INCOMPLETE: usize = 10;

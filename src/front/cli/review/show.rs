@@ -10,7 +10,7 @@ use crate::service::report::submission::{
 };
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::number::Version;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Show the changes of one submission, and who may approve it
 ///

@@ -8,7 +8,7 @@ use crate::service::report::failure::Failure;
 use crate::service::report::problem::ProblemReport;
 use crate::service::workspace::ask::Asked;
 use crate::service::workspace::source::ALL;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Find what is wrong with sources, live and published
 ///

@@ -9,7 +9,7 @@ use crate::service::report::failure::Failure;
 use crate::service::report::source::SourceOrderReport;
 use crate::service::workspace::ask::{Asked, Query, spelled};
 use crate::text::uri::Class;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Print in which order sources are fetched, with what to call
 ///

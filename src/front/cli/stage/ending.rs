@@ -6,7 +6,7 @@ use crate::front::cli::ui::shown;
 use crate::front::cli::{Acting, Answer};
 use crate::service::report::failure::Failure;
 use crate::service::report::staging::{StagedEraseReport, StagedGcReport};
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Collect staged entries past their retention
 ///

@@ -6,7 +6,7 @@ use crate::front::cli::ui::shown;
 use crate::service::report::failure::Failure;
 use crate::service::report::staging::{StagedListReport, StagedReport};
 use crate::service::workspace::call::stage::Listing;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// List staged entries, the oldest first
 ///

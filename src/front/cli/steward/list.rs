@@ -9,7 +9,7 @@ use crate::service::report::failure::Failure;
 use crate::service::report::stewards::{
     AssignmentReport, ReviewEntryReport, ScopeReport, StewardsReport,
 };
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// List the published assignments, groups and review settings
 #[derive(Debug, clap::Args)]

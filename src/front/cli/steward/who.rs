@@ -9,7 +9,7 @@ use crate::read::resolve::{Need, Snapshot};
 use crate::service::report::failure::Failure;
 use crate::service::report::stewards::{Asked, WhoReport};
 use crate::service::workspace::version::check_name;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Explain which scope decides about a document, and which were passed over
 ///

@@ -11,7 +11,7 @@ use crate::record::audit::{Collection, HeadRef, folder_with_logs};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::trace::{CollectedRow, TraceCollectReport};
 use crate::values::model::number::CheckpointNumber;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Copy the logs of several machines into one folder
 ///

@@ -12,7 +12,7 @@ use crate::service::report::Report;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::trace::{TraceRow, TracesFoundReport, TracesReport, log_of};
 use crate::service::workspace::recording::of_log;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct List {

@@ -11,7 +11,7 @@ use crate::record::audit::{self, Event, Line, Logs, Produced};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::trace::{BeforeReport, OutputReport};
 use crate::service::workspace::recording::of_log;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Record the hash of what an agent produced in a session
 #[derive(Debug, clap::Args)]

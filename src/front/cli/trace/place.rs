@@ -9,7 +9,7 @@ use crate::record::audit::{Elsewhere, Fault, FaultKind, Logs, Sight, missing};
 use crate::service::report::failure::Failure;
 use crate::service::workspace::elsewhere::UnreadLogs;
 use crate::service::workspace::recording::{AccessLogs, of_log};
-use crate::values::words::{argument, count};
+use crate::values::text_util::{argument, count};
 
 /// The logs that are asked.
 pub(super) struct Asked {

@@ -8,7 +8,7 @@ use crate::front::cli::ui::shown;
 use crate::front::cli::{Acting, Answer};
 use crate::service::report::failure::Failure;
 use crate::service::report::retention::{Keeping, PruneReport, PrunedWriter};
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// Delete accesses that are older than the retention
 ///

@@ -17,7 +17,7 @@ use crate::service::report::trace::{
 };
 use crate::service::workspace::recording::{AccessLogs, heads_of, of_log};
 use crate::values::model::layout::{self, AUDIT_DIR};
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;

@@ -8,7 +8,7 @@ use crate::front::cli::ui::{Ui, shown};
 use crate::prove::verify::{AnchorResult, AnchorSource, Class, Code, Finding, Report, Verdict};
 use crate::values::model::hint::Hint;
 use crate::values::model::number::CheckpointNumber;
-use crate::values::words::count;
+use crate::values::text_util::count;
 
 /// How many findings of one code are listed; one altered checkpoint can give thousands.
 const MOST: usize = 20;

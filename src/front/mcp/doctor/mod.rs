@@ -281,7 +281,7 @@ fn error(answers: &[Value], id: u64) -> String {
 /// A text of a server, on one line and not too long.
 fn quoted(text: &str) -> String {
     let text = crate::values::model::visible::shown(text);
-    let short = crate::values::words::beginning(&text, QUOTED);
+    let short = crate::values::text_util::beginning(&text, QUOTED);
     if short.len() < text.len() { format!("{short} ...") } else { short.to_owned() }
 }
 

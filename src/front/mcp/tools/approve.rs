@@ -19,7 +19,7 @@ use crate::service::workspace::call::submit::{Decided, Deciding};
 use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Call as Words, Verb};
 use crate::values::model::number::Version;
-use crate::values::words::count;
+use crate::values::text_util::count;
 use crate::write::govern::Mode;
 use shown::{Shown, changes};
 

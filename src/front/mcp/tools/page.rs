@@ -12,7 +12,7 @@ use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::moment::Moment;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
-use crate::values::words::beginning;
+use crate::values::text_util::beginning;
 
 /// So many bytes of what is no cursor are said back.
 const LONGEST: usize = 64;

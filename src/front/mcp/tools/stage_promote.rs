@@ -10,7 +10,7 @@ use crate::front::mcp::spelling;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::Call;
 use crate::service::workspace::call::stage::Promoting;
-use crate::values::words::count;
+use crate::values::text_util::count;
 use crate::write::govern::Mode;
 
 #[derive(Debug, Deserialize, JsonSchema)]

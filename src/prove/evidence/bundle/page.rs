@@ -4,7 +4,7 @@
 
 use super::manifest::{Gap, INDEX, Manifest, README, StagedRef, content_path, text_path};
 use crate::record::audit::{Event, Line, Text};
-use crate::values::words::html;
+use crate::values::text_util::html;
 
 /// The pages of a bundle, by name: each follows from the manifest and the lines, so that a verifier
 /// makes it again and compares.

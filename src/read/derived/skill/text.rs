@@ -3,7 +3,7 @@
 use super::Taught;
 use crate::text::pack::Pack;
 use crate::values::model::visible::shown;
-use crate::values::words::{beginning, count};
+use crate::values::text_util::{beginning, count};
 
 /// The most packs that are named.
 const PACKS: usize = 50;

@@ -15,7 +15,7 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::Version;
-use crate::values::words::count;
+use crate::values::text_util::count;
 use crate::write::govern::review::ReviewError;
 use crate::write::govern::{PublishError, RestoreError};
 use crate::write::txn::UncommittedFile;

@@ -10,7 +10,7 @@ use crate::service::workspace::moment::Moment;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
-use crate::values::words::nearest_name;
+use crate::values::text_util::nearest_name;
 
 /// What it takes to answer.
 pub(crate) const NEED: Need = Need::Fields;

@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, LinkType, OffsetIter, Options, Parser, RefDefs, Tag,
 
 use super::MAX_BODY;
 use crate::text::document::sections::MARKDOWN;
-use crate::values::words::beginning;
+use crate::values::text_util::beginning;
 
 /// Where a link is written.
 #[derive(Clone, Debug, Default)]

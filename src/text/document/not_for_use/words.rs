@@ -4,7 +4,7 @@
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::text::document::frontmatter::Status;
-use crate::values::words::misspelled;
+use crate::values::text_util::misspelled;
 
 /// Words that say it wherever they are in a phrase, unless it denies them.
 const ANYWHERE: &str = "\

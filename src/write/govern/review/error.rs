@@ -201,7 +201,7 @@ pub enum ReviewError {
     #[error("1 part of the change that you may not read {}", .0.without_names())]
     HiddenPart(Box<ReviewError>),
     /// Files of parts of a set that the caller may not read are refused.
-    #[error("{} of the change that you may not read {} refused", crate::values::words::count(.0.to_owned(), "file"), if *.0 == 1 { "is" } else { "are" })]
+    #[error("{} of the change that you may not read {} refused", crate::values::text_util::count(.0.to_owned(), "file"), if *.0 == 1 { "is" } else { "are" })]
     HiddenFiles(usize),
     /// A text of the command cannot be recorded.
     #[error("{what} {why}")]

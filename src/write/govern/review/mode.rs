@@ -78,7 +78,7 @@ pub fn may_end(vault: &Vault) -> Result<(), PublishError> {
     match others {
         0 => Ok(()),
         n => {
-            let what = crate::values::words::count(n, "submission");
+            let what = crate::values::text_util::count(n, "submission");
             Err(ReviewError::WorkPending(format!("decide or withdraw {what}")).into())
         }
     }

@@ -222,7 +222,7 @@ impl Transaction<'_> {
         let ends = || Config::parse(text).is_ok_and(|config| !config.is_governed());
         match id.governance() == Some(GovernanceFile::Config) && pending > 0 && ends() {
             true => {
-                let what = crate::values::words::count(pending, "submission");
+                let what = crate::values::text_util::count(pending, "submission");
                 Err(ReviewError::WorkPending(format!("decide or withdraw {what}")).into())
             }
             false => Ok(()),

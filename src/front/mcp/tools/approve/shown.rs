@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::front::mcp::consent::quoted;
 use crate::service::report::submission::{ChangedLine, SubmissionReport};
-use crate::values::words::{beginning, count};
+use crate::values::text_util::{beginning, count};
 use crate::values::yaml::{self, Dialect, Value};
 
 /// Maximum number of changes that are shown: the first, some of the middle, and the last.
