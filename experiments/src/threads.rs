@@ -11,7 +11,7 @@ use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::read::resolve::Snapshot;
 use contextnest::record::audit::Recorder;
-use contextnest::record::trust;
+use contextnest::record::trusted_head;
 use contextnest::write::govern::{Author, Mode, PublishError, Request, Which, publish};
 use contextnest::write::txn::expect::Expect;
 
@@ -52,7 +52,7 @@ pub(crate) fn append(root: &Path, id: &str, line: &str) -> Outcome<bool> {
     let vault = open(root)?;
     let id: DocumentId = id.parse().map_err(shown_text)?;
     let (version, text) = {
-        let log = trust::open_log(&vault).map_err(shown_text)?;
+        let log = trusted_head::open_log(&vault).map_err(shown_text)?;
         let snapshot =
             Snapshot::at(&vault, &log.sound().map_err(shown_text)?, None).map_err(shown_text)?;
         let served = snapshot.get(&id).ok_or("it is not published")?;

@@ -5,4 +5,5 @@ pub mod chain;
 pub mod checkpoint;
 pub(crate) mod journal;
 pub mod staging;
-pub mod trust;
+pub(crate) mod torn_tail;
+pub mod trusted_head;

@@ -3,5 +3,4 @@
 pub mod codes;
 pub mod model;
 pub(crate) mod text_util;
-pub(crate) mod torn;
 pub mod yaml;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use contextnest::files::vault::Vault;
 use contextnest::files::vault::outside::StateFolder;
 use contextnest::record::checkpoint::log::Log;
-use contextnest::record::trust::{EventKey, Head, Intent, intend};
+use contextnest::record::trusted_head::{EventKey, Head, Intent, intend};
 
 use super::scene::{Kind, Scene, copy_of};
 use super::steps::{Step, change_body, document};

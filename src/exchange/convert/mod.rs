@@ -14,7 +14,7 @@ use crate::prove::recover;
 use crate::prove::verify::{self, Class, Finding};
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::log::Log;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::write::govern::{self, Author, Mode, Outcome, PublishError};
@@ -95,7 +95,7 @@ impl From<FileError> for ConvertError {
 /// The log is what it was. If the event was published before, it stays: the configuration asks for
 /// the form, and a log keeps its own until it is converted.
 pub(crate) fn convert(vault: &Vault, request: &Request) -> Result<Converted, ConvertError> {
-    let log = trust::open_log(vault)?;
+    let log = trusted_head::open_log(vault)?;
     if log.sound()?.head().is_none() {
         return Err(ConvertError::Empty);
     }
@@ -182,7 +182,7 @@ fn would_convert(
     request: &Request,
     event: Option<&Outcome>,
 ) -> Result<Converted, ConvertError> {
-    let mut log = trust::open_log(vault)?;
+    let mut log = trusted_head::open_log(vault)?;
     if log.form == request.form {
         return Ok(unchanged(&log));
     }

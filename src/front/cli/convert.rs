@@ -7,7 +7,7 @@ use crate::exchange::convert::{Converted, Request, convert};
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
 use crate::record::audit::{Change, HeadRef};
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::checkpoint::ConvertReport;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::head;
@@ -58,7 +58,7 @@ pub(super) fn finish(
     converted: &Converted,
 ) -> Result<Answer, Failure> {
     if converted.kept.is_some() {
-        let end = head::end_of(&trust::read_log(vault)?)?;
+        let end = head::end_of(&trusted_head::read_log(vault)?)?;
         session.changed(vault, Some(Change::ReplaceLog { to: HeadRef::of(&end) }));
     }
     recover::note(session, &converted.recovered);

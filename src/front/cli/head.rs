@@ -7,7 +7,7 @@ use super::session::Session;
 use super::ui::shown;
 use crate::record::audit::missing::Missing;
 use crate::record::audit::{Change, HeadRef, LostLines};
-use crate::record::trust::{self, Head as End, TrustedHead};
+use crate::record::trusted_head::{self, Head as End, TrustedHead};
 use crate::service::report::failure::Failure;
 use crate::service::report::head::{ForgetReport, HeadReport, HeadsReport, TrustReport};
 use crate::service::workspace::head;
@@ -62,10 +62,10 @@ pub(super) fn run(args: &Head, session: &mut Session<'_>) -> Result<Answer, Fail
 
 fn print(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let log = trust::open_log(&vault)?;
+    let log = trusted_head::open_log(&vault)?;
     let end = head::end_of(&log)?;
     let at = log.sound()?.head().map(|checkpoint| checkpoint.at);
-    let heads = trust::trusted_heads(&vault)?;
+    let heads = trusted_head::trusted_heads(&vault)?;
     if session.ui.json {
         session.ui.report(&HeadReport::new(&end, at, heads.binding().next()));
     } else if let Some((hashes, at)) = end.hashes.zip(at) {
@@ -75,22 +75,22 @@ fn print(session: &mut Session<'_>) -> Result<Answer, Failure> {
         session.ui.note("note: nothing is published yet, so there is no head");
     }
     // The output is meant to be stored: a head that does not follow the trusted one is an error.
-    trust::check(&vault, &log.sound()?)?;
+    trusted_head::check(&vault, &log.sound()?)?;
     Ok(if end.hashes.is_some() { Answer::Yes } else { Answer::No })
 }
 
 fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     head::check_state(&vault)?;
-    let log = trust::read_log(&vault)?;
+    let log = trusted_head::read_log(&vault)?;
     log.check_left_out(&vault)?;
     let end = head::end_of(&log)?;
-    let heads = trust::trusted_heads(&vault).unwrap_or_default();
+    let heads = trusted_head::trusted_heads(&vault).unwrap_or_default();
     let before = heads.binding().next();
     let given_up = session.workspace.given_up(&vault)?;
     let lost: Vec<LostLines> = given_up.iter().take(MOST_LOST).map(Missing::lost).collect();
     if !dry_run {
-        trust::trust(&vault, &end, session.workspace.now()?)?;
+        trusted_head::trust(&vault, &end, session.workspace.now()?)?;
         let from = before.and_then(|known| HeadRef::of(&known.head));
         session.workspace.accept_changes(&vault, &given_up)?;
         let (to, lost) = (HeadRef::of(&end), lost.clone());
@@ -116,9 +116,9 @@ fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
 fn forget(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     head::check_state(&vault)?;
-    let heads = trust::trusted_heads(&vault).unwrap_or_default();
+    let heads = trusted_head::trusted_heads(&vault).unwrap_or_default();
     let from = heads.binding().next().and_then(|known| HeadRef::of(&known.head));
-    let forgotten = trust::forget(&vault)?;
+    let forgotten = trusted_head::forget(&vault)?;
     if forgotten {
         session.changed(&vault, Some(Change::HeadForget { from }));
     }
@@ -141,7 +141,7 @@ fn print_forgotten(session: &mut Session<'_>, forgotten: bool) -> Answer {
 
 fn list(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let home = session.workspace.known_state_home()?;
-    let (heads, unreadable) = trust::all(&home);
+    let (heads, unreadable) = trusted_head::all(&home);
     for why in &unreadable {
         session.ui.note(&format!("warning: {why}"));
     }

@@ -9,7 +9,7 @@ use crate::files::vault::Vault;
 use crate::read::resolve::Snapshot;
 use crate::record::audit::{Part, Text, Traced};
 use crate::record::chain::replay;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::restore::{RestoreReport, RestoredReport};
 use crate::service::workspace::version::{check_name, check_text, failed, number, recorded};
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, F
     let vault = session.locking(&args.locking)?;
     let ids = args.ids.iter().map(|text| session.workspace.recorded_id(&vault, text));
     let ids: Vec<DocumentId> = ids.collect::<Result<_, _>>()?;
-    let log = trust::read_log(&vault)?;
+    let log = trusted_head::read_log(&vault)?;
     let chronicle = log.sound().ok();
     let head = chronicle.as_ref().map(|chronicle| Snapshot::at(&vault, chronicle, None));
     let head = head.transpose()?;

@@ -10,7 +10,7 @@ use crate::record::chain::replay;
 use crate::record::chain::walk::Walk;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::log::Log;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
@@ -63,7 +63,7 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
             lost.checkpoints.push((number.count(), fault.to_string()));
         }
     }
-    let last = trust::trusted_heads(vault).ok().and_then(|heads| heads.last()).unwrap_or(0);
+    let last = trusted_head::trusted_heads(vault).ok().and_then(|heads| heads.last()).unwrap_or(0);
     let gone = (log.entries.len() + 1..=last).take(MOST_GONE);
     lost.checkpoints.extend(gone.map(|n| (n, format!("the trusted head is checkpoint {last}"))));
     let mut ids = uncommitted::recorded(log);

@@ -16,7 +16,7 @@ use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::log::Log;
 use crate::record::checkpoint::maps;
 use crate::record::checkpoint::rebuild::{Recorded, derive, longest_prefix};
-use crate::record::trust::{self, EventKey, TrustedHeads};
+use crate::record::trusted_head::{self, EventKey, TrustedHeads};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
@@ -96,7 +96,7 @@ pub(crate) fn rebuild(
     ids.sort_unstable();
     ids.dedup();
     // What an interrupted writer of this user left is no event.
-    let intents = trust::intents(vault).into_iter();
+    let intents = trusted_head::intents(vault).into_iter();
     let never_acknowledged: Vec<EventKey> = intents.map(|intent| intent.event).collect();
     let read: Vec<(Vec<Recorded>, Vec<Unsound>)> =
         ids.par_iter().map(|id| recorded(vault, id, &never_acknowledged)).collect();

@@ -13,7 +13,7 @@ use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::moved::MissingHistories;
 use crate::record::staging;
-use crate::record::trust::{self, Head, HeadError};
+use crate::record::trusted_head::{self, Head, HeadError};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::{CheckpointNumber, Version};
@@ -127,7 +127,7 @@ pub(crate) enum RecoverError {
 /// Nothing was done; see [`RecoverError`].
 pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, RecoverError> {
     let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
-    let log = trust::read_log(vault)?;
+    let log = trusted_head::read_log(vault)?;
     if let Err(why @ LogError::LeftOut { .. }) = log.check_against_histories(vault) {
         return Ok(Recovery::untouched(Lost::default(), Unreliable::Log(why)));
     }
@@ -140,12 +140,12 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         Ok(chronicle) => chronicle,
         Err(why) => return Ok(Recovery::untouched(lost, Unreliable::Log(why))),
     };
-    if let Err(why) = trust::check(vault, &chronicle) {
+    if let Err(why) = trusted_head::check(vault, &chronicle) {
         return Ok(Recovery::untouched(lost, Unreliable::Head(why)));
     }
     expect::check((vault, &chronicle), &[], request.expect, |_| true)?;
     let end = Head::of(&chronicle);
-    let interrupted = trust::interrupted(vault, &end);
+    let interrupted = trusted_head::interrupted(vault, &end);
     let mut plan = txn::plan(vault, &chronicle, &Scope::Everything);
     let is_explained = plan.uncommitted.iter().all(|left| left.is_of(interrupted.as_ref()));
     if !is_explained && let Some(moved) = moved_folders(vault, &chronicle) {
@@ -170,7 +170,7 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         let recovered = txn::carry_out(vault, plan)?;
         torn.iter().try_for_each(|line| line.cut(vault.files()))?;
         // The line of a step that stands is for the next writer.
-        trust::withdraw(vault, |intent| intent.upon == end && !has_step);
+        trusted_head::withdraw(vault, |intent| intent.upon == end && !has_step);
         if !changes::is_begun_at(vault, &chronicle) {
             txn::complete(vault, &chronicle);
         }

@@ -11,7 +11,7 @@ use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::codec::path_of;
 use crate::record::checkpoint::fault::{Duplicate, LogError};
 use crate::record::checkpoint::log::Log;
-use crate::record::trust::{self, Head, HeadError, TrustError};
+use crate::record::trusted_head::{self, Head, HeadError, TrustError};
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::limit;
 use crate::values::model::timestamp::Timestamp;
@@ -121,7 +121,7 @@ pub(crate) fn rebuild_log(
     request: &RebuildRequest<'_>,
 ) -> Result<Replacement, RebuildError> {
     let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
-    let old = trust::read_log(vault)?;
+    let old = trusted_head::read_log(vault)?;
     if vault.history().is_sparse()
         && let Some(path) = vault.gone().first_of_record()
     {
@@ -132,7 +132,7 @@ pub(crate) fn rebuild_log(
     }
     let is_sound = old.sound().and_then(|chronicle| chronicle.check_hashes(vault.files())).is_ok();
     if request.expect.is_said() {
-        let log = trust::open_log_locked(vault)?;
+        let log = trusted_head::open_log_locked(vault)?;
         expect::check((vault, &log.sound()?), &[], request.expect, |_| true)?;
     }
     let rebuilt = rebuild(vault, &old, request.from_scratch, request.now)?;
@@ -143,13 +143,14 @@ pub(crate) fn rebuild_log(
         // A log that lost its end, or everything, is whole and records too little.
         let is_complete = old.sound().is_ok_and(|chronicle| {
             let end = Head::of(&chronicle);
-            let records_enough = !old.is_blank() || trust::interrupted(vault, &end).is_some();
-            records_enough && trust::check(vault, &chronicle).is_ok()
+            let records_enough =
+                !old.is_blank() || trusted_head::interrupted(vault, &end).is_some();
+            records_enough && trusted_head::check(vault, &chronicle).is_ok()
         });
         refused = check(vault, &rebuilt, is_sound && is_complete, request.now)?;
     }
     let replaced_first =
-        rebuilt.replaced_first(&old, &trust::trusted_heads(vault).unwrap_or_default());
+        rebuilt.replaced_first(&old, &trusted_head::trusted_heads(vault).unwrap_or_default());
     if let Some(before) = replaced_first
         && request.force
         && !request.new_first_checkpoint
@@ -162,7 +163,7 @@ pub(crate) fn rebuild_log(
             return Err(refused.into());
         }
         kept = replace_log(vault, &rebuilt.log)?;
-        trust::trust(vault, &head, request.now)?;
+        trusted_head::trust(vault, &head, request.now)?;
     }
     Ok(Replacement { rebuilt, is_same, head, replaced_first, refused, kept })
 }
@@ -187,13 +188,13 @@ fn check(
     if let Some(why) = &rebuilt.forgotten {
         return Ok(Some(Refused::Forgotten(why.clone())));
     }
-    if let Err(why) = trust::check(vault, &rebuilt.log.sound()?) {
+    if let Err(why) = trusted_head::check(vault, &rebuilt.log.sound()?) {
         return Ok(Some(why.into()));
     }
     if let Some(why) = contradicted(vault, &rebuilt.log, now)? {
         return Ok(Some(Refused::Contradicted(why)));
     }
-    let last = trust::trusted_heads(vault)?.last().unwrap_or(usize::MAX);
+    let last = trusted_head::trusted_heads(vault)?.last().unwrap_or(usize::MAX);
     let beyond = rebuilt.log.entries.len().saturating_sub(last);
     Ok(match was_whole {
         true => Some(Refused::Whole),

@@ -5,7 +5,7 @@
 
 use super::finding::{Code, Finding};
 use super::log::View;
-use crate::record::trust::{Head, Lost, TrustedHead};
+use crate::record::trusted_head::{Head, Lost, TrustedHead};
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;

@@ -26,6 +26,7 @@ use crate::record::chain::vouched;
 use crate::record::chain::walk::{Recomputed, Walk};
 use crate::record::checkpoint::record::Record;
 use crate::record::checkpoint::state::Mark;
+use crate::record::torn_tail;
 use crate::text::document::Document;
 use crate::text::document::text::checksum;
 use crate::values::model::digest::Digest;
@@ -35,7 +36,6 @@ use crate::values::model::number::Version;
 use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::text_util::count;
-use crate::values::torn;
 use crate::write::txn::{self, Beyond};
 
 /// What was found of one artifact, and how much was checked.
@@ -503,7 +503,7 @@ impl Pass<'_> {
 
     fn number(&mut self, version: Version, before: Option<Version>, seen: &mut BTreeSet<Version>) {
         if !seen.insert(version) {
-            let message = format!("it is recorded twice, {}", torn::UNION);
+            let message = format!("it is recorded twice, {}", torn_tail::UNION);
             self.find(Code::VersionDuplicate, version, message);
             return;
         }

@@ -20,12 +20,12 @@ use crate::record::checkpoint::log::Log;
 use crate::record::checkpoint::maps::{self, Compared};
 use crate::record::checkpoint::record::{Record, Removal, Seal};
 use crate::record::checkpoint::state::{Mark, PublishedSet};
-use crate::record::trust::{EventKey, Hashes, Head};
+use crate::record::torn_tail;
+use crate::record::trusted_head::{EventKey, Hashes, Head};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
-use crate::values::torn;
 
 /// What the log says, as far as it can be read.
 #[derive(Debug, Default)]
@@ -240,7 +240,7 @@ impl Pass<'_> {
         if number != expected {
             let mut message = format!("expected checkpoint {expected}, but found {number}");
             if number < expected {
-                let _ = write!(message, " again, {}", torn::UNION);
+                let _ = write!(message, " again, {}", torn_tail::UNION);
             }
             self.find(Code::CheckpointGap, number, message);
         }

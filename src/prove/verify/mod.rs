@@ -50,7 +50,7 @@ use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::foreign::Foreign;
 use crate::record::checkpoint::log::Log;
 use crate::record::staging::Staged;
-use crate::record::trust::{self, EventKey, Head, Incomplete, TrustError, TrustedHeads};
+use crate::record::trusted_head::{self, EventKey, Head, Incomplete, TrustError, TrustedHeads};
 use crate::values::model::digest::Digest;
 use crate::values::model::emoji::difference;
 use crate::values::model::id::DocumentId;
@@ -196,7 +196,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let now = request.now;
     let whole = request.only.is_none();
     // What is trusted for a log is never ahead of one that is read later.
-    let (heads, intents) = (trust::trusted_heads(vault), trust::intents(vault));
+    let (heads, intents) = (trusted_head::trusted_heads(vault), trusted_head::intents(vault));
     // The log is read on one core; the others look through the folders meanwhile.
     let survey = || if whole { vault.survey() } else { Survey::default() };
     let is_supposed = supposed.is_some();
@@ -331,7 +331,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         report.findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
     }
     if whole && !is_supposed && report.verdict.is_whole() && report.trust_error.is_none() {
-        report.trust_error = trust::advance(vault, &view.end(), now).err();
+        report.trust_error = trusted_head::advance(vault, &view.end(), now).err();
     }
     Ok(report)
 }
@@ -343,7 +343,9 @@ fn explain_lives(vault: &Vault, log: Option<&Log>, view: &log::View, findings: &
         findings.iter_mut().filter(|found| found.code.class() == Class::WorkingCopy).collect();
     let hash_of = |number| view.hash_of(number);
     let is_last = |one: &Incomplete| one.checkpoint() == view.head_number;
-    if found.is_empty() || !view.complete || !trust::incomplete(vault, hash_of).iter().any(is_last)
+    if found.is_empty()
+        || !view.complete
+        || !trusted_head::incomplete(vault, hash_of).iter().any(is_last)
     {
         return;
     }
@@ -439,7 +441,7 @@ fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
         let finding = Finding::new(code, path_of(why), why.to_string());
         Ok((None, vec![finding]))
     };
-    match trust::read_log(vault) {
+    match trusted_head::read_log(vault) {
         Ok(log) => Ok((Some(log), Vec::new())),
         Err(why @ FileError::TooLarge { .. }) => instead(Code::TooLarge, &why),
         Err(why @ (FileError::Link { .. } | FileError::NotRegular { .. })) => {

@@ -9,7 +9,7 @@ use crate::files::vault::config::LogForm;
 use crate::record::chain::history::{Entry, EntryState, Forget, History};
 use crate::record::checkpoint::foreign::Foreign;
 use crate::record::checkpoint::record::{Record, Seal};
-use crate::record::trust::EventKey;
+use crate::record::trusted_head::EventKey;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 use crate::values::text_util::count;

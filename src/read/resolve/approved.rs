@@ -42,7 +42,7 @@ impl Snapshot<'_> {
         if let Some(sealings) = self.approvals.of_log.as_ref().or(self.approvals.late.get()) {
             return Ok(sealings);
         }
-        let log = crate::record::trust::read_log(self.vault)?;
+        let log = crate::record::trusted_head::read_log(self.vault)?;
         let chronicle = log.sound()?;
         let until = chronicle.checkpoints().len().min(self.checkpoint.count());
         let records = Searched::gathered(&chronicle.checkpoints()[..until]);

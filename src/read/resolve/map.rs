@@ -114,7 +114,7 @@ impl<'v> Map<'v> {
                 Err(damaged) => self.give_up(at, damaged),
             }
         }
-        let log = crate::record::trust::read_log(of.vault)?;
+        let log = crate::record::trusted_head::read_log(of.vault)?;
         let chronicle = log.sound()?;
         let state = chronicle.state_at(of.checkpoint)?;
         self.sealed.get_or_init(|| {

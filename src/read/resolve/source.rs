@@ -14,7 +14,7 @@ use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::log::Log;
 use crate::record::checkpoint::record::{Record, Removal, Seal};
 use crate::record::checkpoint::state::{Mark, PublishedSet};
-use crate::record::trust::{self, HeadError};
+use crate::record::trusted_head::{self, HeadError};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
@@ -187,8 +187,8 @@ impl CheckpointSource {
     /// See [`HeadError`].
     pub fn check_head(&self, vault: &Vault) -> Result<(), HeadError> {
         match (&self.index, self.log.get()) {
-            (Some(index), _) => trust::check_end(vault, index.head(), |n| index.hash_of(n)),
-            (None, Some(log)) => log.sound().map_or(Ok(()), |log| trust::check(vault, &log)),
+            (Some(index), _) => trusted_head::check_end(vault, index.head(), |n| index.hash_of(n)),
+            (None, Some(log)) => log.sound().map_or(Ok(()), |log| trusted_head::check(vault, &log)),
             (None, None) => Ok(()),
         }
     }
@@ -215,7 +215,7 @@ impl CheckpointSource {
         if let Some(log) = self.log.get() {
             return Ok(log);
         }
-        let log = trust::open_log(vault)?;
+        let log = trusted_head::open_log(vault)?;
         Ok(self.log.get_or_init(|| log))
     }
 }

@@ -12,7 +12,7 @@ use super::status;
 use crate::files::vault::Vault;
 use crate::read::resolve::Snapshot;
 use crate::record::audit::Recorder;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::write::govern::{self, Author, Mode, Request, Which};
@@ -79,7 +79,7 @@ impl Place {
 
     fn answer(&self, seen: &Seen) -> String {
         let vault = self.vault();
-        let log = trust::open_log(&vault).unwrap();
+        let log = trusted_head::open_log(&vault).unwrap();
         let head = Snapshot::whole(&vault, &log.sound().unwrap(), None).unwrap();
         let compared = status(&vault, &head, seen).unwrap();
         format!("{:#?}\n{:#?}", compared.documents, compared.governance)
@@ -98,7 +98,7 @@ impl Place {
     /// How many files would not be read now.
     fn known(&self) -> usize {
         let (vault, seen) = (self.vault(), self.seen());
-        let log = trust::open_log(&vault).unwrap();
+        let log = trusted_head::open_log(&vault).unwrap();
         let head = Snapshot::whole(&vault, &log.sound().unwrap(), None).unwrap();
         let known = |id: &&str| {
             let path = format!("{id}.md");

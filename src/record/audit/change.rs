@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::record::checkpoint::event::Checkpoint;
-use crate::record::trust::Head;
+use crate::record::trusted_head::Head;
 use crate::values::model::id::DocumentId;
 
 /// How many documents one line holds; further lines name the first as their cause.

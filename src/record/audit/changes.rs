@@ -27,7 +27,7 @@ use crate::record::checkpoint::state::{Bound, Mark};
 use crate::record::journal::{
     self, End, FilesByWriter, Journal, LastLines, Random, Seat, Tail, Tails, WriterId,
 };
-use crate::record::trust::{self, Head, Incomplete, Memory};
+use crate::record::trusted_head::{self, Head, Incomplete, Memory};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::{DocumentId, IdError};
 use crate::values::model::layout::{self, AUDIT_DIR};
@@ -240,7 +240,9 @@ fn by_memory(missing: &[Missing]) -> BTreeMap<&Path, Vec<WriterId>> {
 /// # Errors
 /// It could not be written.
 pub(crate) fn forget(vault: &Vault) -> io::Result<()> {
-    for Memory { dir, .. } in trust::memories(vault).iter().filter(|memory| memory.is_binding) {
+    for Memory { dir, .. } in
+        trusted_head::memories(vault).iter().filter(|memory| memory.is_binding)
+    {
         if LastLines::read_from(dir) != LastLines::default() {
             LastLines::default().write_to(dir)?;
         }
@@ -264,7 +266,7 @@ pub(crate) fn unwritten(
     vault: &Vault,
     hash_of: impl Fn(CheckpointNumber) -> Option<Digest>,
 ) -> Vec<Incomplete> {
-    let mut found = trust::incomplete(vault, hash_of);
+    let mut found = trusted_head::incomplete(vault, hash_of);
     let here = tails(vault.state());
     found.retain(|one| {
         let there = tails_in(&one.dir);
@@ -331,7 +333,7 @@ pub(crate) fn catch_up(
 /// # Errors
 /// A log cannot be read.
 pub(crate) fn are_whole(vault: &Vault) -> Result<bool, FileError> {
-    for memory in trust::memories(vault).iter().filter(|memory| memory.is_binding) {
+    for memory in trusted_head::memories(vault).iter().filter(|memory| memory.is_binding) {
         for tail in tails_in(&memory.dir).iter() {
             if Seat::find(vault.files(), &ChangeLog, tail)?.is_none() {
                 return Ok(false);

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::event::Event;
 use super::line::Line;
 use crate::record::checkpoint::chronicle::Chronicle;
-use crate::record::trust::Head;
+use crate::record::trusted_head::Head;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;

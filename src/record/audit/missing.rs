@@ -16,7 +16,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::history::{Commits, History};
 use crate::files::vault::outside;
 use crate::record::journal::{End, Last, LastLines, Tails, WriterId};
-use crate::record::trust::{self, Memory};
+use crate::record::trusted_head::{self, Memory};
 use crate::values::model::layout::{ACCESS_DIR, AUDIT_DIR};
 use crate::values::model::visible::shown;
 use crate::values::text_util::count;
@@ -129,7 +129,7 @@ fn of_logs(
         let known = |wrote| Known { memory: memory.clone(), dir: dir.to_owned(), wrote };
         read(&memory).into_iter().map(known).collect::<Vec<_>>()
     };
-    let known: Vec<Known> = trust::memories(vault).into_iter().flat_map(of_memory).collect();
+    let known: Vec<Known> = trusted_head::memories(vault).into_iter().flat_map(of_memory).collect();
     if known.is_empty() {
         return Ok(Vec::new());
     }

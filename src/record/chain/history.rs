@@ -9,12 +9,12 @@
 mod read;
 mod spelling;
 
+use crate::record::torn_tail;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::values::torn;
 use crate::values::yaml;
 use spelling::spell;
 
@@ -237,7 +237,7 @@ pub enum HistoryError {
     #[error("line {0} is a conflict marker of git")]
     Conflict(usize),
     /// A merge of git left the lines of both sides.
-    #[error("line {0} ends an entry for the second time, {UNION}", UNION = torn::UNION)]
+    #[error("line {0} ends an entry for the second time, {UNION}", UNION = torn_tail::UNION)]
     Doubled(usize),
 }
 
@@ -296,10 +296,10 @@ impl History {
         if whole.as_ref().is_ok_and(is_sound) {
             return whole;
         }
-        if let Some(line) = torn::conflict(bytes) {
+        if let Some(line) = torn_tail::conflict(bytes) {
             return Err(HistoryError::Conflict(line));
         }
-        for end in torn::ends_before_torn(bytes, whole.is_ok()) {
+        for end in torn_tail::ends_before_torn(bytes, whole.is_ok()) {
             if let Ok(mut history) = Self::parse(&bytes[..end])
                 && ends_well(&history)
             {
@@ -308,7 +308,7 @@ impl History {
             }
         }
         // What a power cut left may look like that too, and is a torn tail.
-        match (whole, torn::doubled(bytes)) {
+        match (whole, torn_tail::doubled(bytes)) {
             (Err(HistoryError::Yaml(_)), Some(line)) => Err(HistoryError::Doubled(line)),
             (whole, _) => whole,
         }

@@ -1,11 +1,11 @@
 //! What can be wrong with a log, and with one entry of it.
 
 use crate::files::vault::files::FileError;
+use crate::record::torn_tail;
 use crate::values::model::digest::{Digest, DigestError};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::values::torn;
 
 /// What is wrong with the files of a log beyond single entries, or strange about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub struct Damaged;
 /// What is said of a number that is smaller than that of its place.
 fn again(entry: usize, found: CheckpointNumber) -> String {
     match found < CheckpointNumber::of_count(entry) {
-        true => format!(" again, {}", torn::UNION),
+        true => format!(" again, {}", torn_tail::UNION),
         false => String::new(),
     }
 }

@@ -13,7 +13,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::outside::{self, StateFolder};
 use crate::record::audit::missing::{self, Known, Missing};
 use crate::record::journal::{Last, Tail, Tails};
-use crate::record::trust::{self, Memory};
+use crate::record::trusted_head::{self, Memory};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::STAGING_CHAINS;
@@ -95,7 +95,7 @@ pub(crate) fn lost(vault: &Vault, chains: &Chains) -> io::Result<Vec<Missing>> {
         };
         all(&memory.dir).into_iter().flat_map(of_source).collect::<Vec<_>>()
     };
-    let known = trust::memories(vault).into_iter().flat_map(of_memory).collect();
+    let known = trusted_head::memories(vault).into_iter().flat_map(of_memory).collect();
     missing::missing(vault, known, &|dir, writer, end| Ok(chains.standing(dir, writer, end)))
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn lost(vault: &Vault, chains: &Chains) -> io::Result<Vec<Missing>> {
 /// # Errors
 /// The chains cannot be read.
 pub(crate) fn given_up(vault: &Vault) -> io::Result<Vec<Missing>> {
-    if trust::memories(vault).iter().all(|memory| all(&memory.dir).is_empty()) {
+    if trusted_head::memories(vault).iter().all(|memory| all(&memory.dir).is_empty()) {
         return Ok(Vec::new());
     }
     let chains = Chains::read(vault.files()).map_err(io::Error::other)?;
@@ -135,7 +135,9 @@ pub(crate) fn accept(vault: &Vault, lost: &[Missing]) -> io::Result<()> {
 /// # Errors
 /// It could not be written.
 pub fn forget(vault: &Vault) -> io::Result<()> {
-    for Memory { dir, .. } in trust::memories(vault).iter().filter(|memory| memory.is_binding) {
+    for Memory { dir, .. } in
+        trusted_head::memories(vault).iter().filter(|memory| memory.is_binding)
+    {
         for (source, _) in all(dir) {
             retain(vault, (dir, &source), |_| false)?;
         }

@@ -18,7 +18,7 @@ use crate::read::resolve::plan::{PlanError, PlanFault};
 use crate::read::resolve::{ResolveError, UnknownSection, Withheld};
 use crate::record::chain::error::ChainError;
 use crate::record::checkpoint::fault::LogError;
-use crate::record::trust::{self, HeadError, Lost, TrustError};
+use crate::record::trusted_head::{self, HeadError, Lost, TrustError};
 use crate::text::document::sections::UnknownAnchor;
 use crate::text::selector::excerpt::caret;
 use crate::text::selector::{ParseError, Term};
@@ -115,7 +115,7 @@ impl Failure {
     /// A document whose history cannot be read. One without a history was published only if the log
     /// records it.
     pub(crate) fn history(vault: &Vault, id: &DocumentId, why: ChainError) -> Self {
-        let is_recorded = || trust::read_log(vault).is_ok_and(|log| log.records(id));
+        let is_recorded = || trusted_head::read_log(vault).is_ok_and(|log| log.records(id));
         match why.explained(vault, id) {
             ChainError::HistoryMissing if !is_recorded() => Self::never_published(id),
             ChainError::File(why) => why.into(),

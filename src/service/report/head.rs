@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use crate::record::audit::LostLines;
-use crate::record::trust::{Head, TrustedHead};
+use crate::record::trusted_head::{Head, TrustedHead};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 

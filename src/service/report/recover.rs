@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Report;
 use super::checkpoint::VersionReason;
 use crate::prove::recover::{CompletedAct, CompletedPromotion, LostVersion, Recovery};
-use crate::record::trust::EventKey;
+use crate::record::trusted_head::EventKey;
 use crate::values::model::number::CheckpointNumber;
 use crate::write::txn::{Recovered, UncommittedFile, UncommittedKind};
 

@@ -11,7 +11,7 @@ use crate::record::audit::changes::GivenUp;
 use crate::record::audit::missing::Missing;
 use crate::record::audit::{Change, ChangeError, HeadRef, VersionRef, changes};
 use crate::record::staging;
-use crate::record::trust::{self, Head};
+use crate::record::trusted_head::{self, Head};
 use crate::service::report::audit::{AuditAcknowledged, AuditDismissed, DismissedSubmission};
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
@@ -61,7 +61,7 @@ impl Workspace<'_> {
     ) -> Result<Vec<CheckpointNumber>, NoChange> {
         // The command that began it may have been interrupted.
         let is_begun = || {
-            let log = trust::open_log(vault).ok();
+            let log = trusted_head::open_log(vault).ok();
             let chronicle = log.as_ref().and_then(|log| log.sound().ok());
             chronicle.is_some_and(|chronicle| changes::is_begun_at(vault, &chronicle))
         };
@@ -101,7 +101,7 @@ impl Workspace<'_> {
         let recorder = self.recorder(vault, principal).map_err(asked)?;
         let now = self.now().map_err(asked)?;
         // Whatever the log is: that it was damaged is no reason to record nothing.
-        let log = trust::read_log(vault).ok();
+        let log = trusted_head::read_log(vault).ok();
         let chronicle = log.as_ref().and_then(|log| log.sound().ok());
         let sealed = chronicle.as_ref().map(|log| govern::sealed_config(vault, log));
         // Without a sound log the sealed configuration is not known.
@@ -144,9 +144,9 @@ impl Workspace<'_> {
             true => Some(vault.lock(&self.holder()?)?),
             false => None,
         };
-        let log = trust::open_log(vault)?;
+        let log = trusted_head::open_log(vault)?;
         let chronicle = log.sound()?;
-        trust::check(vault, &chronicle)?;
+        trusted_head::check(vault, &chronicle)?;
         chronicle.checkpoint(number)?;
         // What is missing may be an event of this user, whose line is written now.
         if is_done {
@@ -190,9 +190,9 @@ impl Workspace<'_> {
             true => Some(vault.lock(&self.holder()?)?),
             false => None,
         };
-        let log = trust::open_log(vault)?;
+        let log = trusted_head::open_log(vault)?;
         let chronicle = log.sound()?;
-        trust::check(vault, &chronicle)?;
+        trusted_head::check(vault, &chronicle)?;
         let Some(rules) = rules_in_force(vault, &chronicle)? else {
             return Err(PublishError::Ungoverned.into());
         };

@@ -3,7 +3,7 @@
 use super::Workspace;
 use crate::files::vault::Vault;
 use crate::read::live;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::text::pack::{self, Pack};
 use crate::values::model::id::DocumentId;
@@ -25,7 +25,7 @@ pub(crate) fn check(vault: &Vault, ids: &[&DocumentId], expect: Expect) -> Resul
     if expect == Expect::default() {
         return Ok(());
     }
-    let log = trust::open_log_locked(vault)?;
+    let log = trusted_head::open_log_locked(vault)?;
     let chronicle = log.sound()?;
     Ok(expect::check((vault, &chronicle), ids, expect, review::may_name(vault, &chronicle))?)
 }

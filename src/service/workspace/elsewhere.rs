@@ -8,7 +8,7 @@ use super::recording::sound_heads;
 use crate::files::vault::Vault;
 use crate::files::vault::outside;
 use crate::record::audit::{Elsewhere, Heads, Place, Shared, fault_at_ends, recorded_roots};
-use crate::record::trust::{self, TrustedHead};
+use crate::record::trusted_head::{self, TrustedHead};
 use crate::values::model::number::CheckpointNumber;
 
 /// Maximum number of folders of logs that are looked at for lines about a vault.
@@ -140,7 +140,7 @@ impl<'h> Known<'h> {
             Self { heads, paths: HashMap::new(), trusted: HashMap::new(), repository: None };
         let Some(state) = vault.state() else { return known };
         known.repository = state.repository.as_deref().map(of_worktrees);
-        for head in trust::all(&state.home).0 {
+        for head in trusted_head::all(&state.home).0 {
             let key = outside::log_key_of(&head.path);
             known.paths.insert(key.clone(), head.path.clone());
             known.trusted.entry(key).or_default().push(head);

@@ -7,7 +7,7 @@ use crate::files::vault::config::{Config, Governance};
 use crate::files::vault::setting::Setting;
 use crate::prove::verify::{self, Finding};
 use crate::record::checkpoint::log::Log;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
@@ -57,7 +57,7 @@ impl Workspace<'_> {
 /// Refuses a vault that would be damaged as soon as it is governed, because of what the reference
 /// implementation recorded (CKPT-40).
 fn refuse_foreign_records(vault: &Vault, now: Timestamp) -> Result<(), Failure> {
-    if !trust::open_log(vault)?.foreign.is_whole() {
+    if !trusted_head::open_log(vault)?.foreign.is_whole() {
         return Ok(());
     }
     let report = verify::verify(vault, &verify::Request::whole(now))?;
@@ -78,7 +78,7 @@ fn refuse_foreign_records(vault: &Vault, now: Timestamp) -> Result<(), Failure> 
 /// # Errors
 /// The log or the configuration cannot be relied on.
 pub(crate) fn is_governed(vault: &Vault) -> Result<bool, Failure> {
-    let log: Log = trust::open_log(vault)?;
+    let log: Log = trusted_head::open_log(vault)?;
     Ok(crate::write::govern::is_governed(vault, &log.sound()?)?)
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn asks_for_reviews(vault: &Vault) -> bool {
 /// # Errors
 /// The log cannot be relied on.
 pub(crate) fn is_shared(vault: &Vault) -> Result<bool, Failure> {
-    let log: Log = trust::open_log(vault)?;
+    let log: Log = trusted_head::open_log(vault)?;
     Ok(log.sound()?.form().is_shared())
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Workspace;
 use crate::files::vault::Vault;
 use crate::record::checkpoint::log::Log;
-use crate::record::trust::{self, Head};
+use crate::record::trusted_head::{self, Head};
 use crate::service::report::failure::{Code, Failure};
 
 /// The head of a log whose last checkpoint was recomputed.
@@ -37,10 +37,10 @@ impl Workspace<'_> {
         let home = self.known_state_home()?;
         let path = self.environment.cwd.join(folder);
         // A link may have taken the place of the folder.
-        let path = match trust::is_trusted(&home, &path) {
+        let path = match trusted_head::is_trusted(&home, &path) {
             true => path,
             false => path.canonicalize().unwrap_or(path),
         };
-        Ok(trust::forget_everywhere(&home, &path)?)
+        Ok(trusted_head::forget_everywhere(&home, &path)?)
     }
 }

@@ -15,7 +15,7 @@ use crate::policy::stewards::Role;
 use crate::record::audit::{Change, Hold, Holds, Line, Logs, PlacedHold, hold, missing};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::journal;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
@@ -96,7 +96,7 @@ impl<'c> Keepers<'c> {
 pub(super) fn read(vault: &Vault, folder: Option<&Path>) -> Result<(Holds, bool), Failure> {
     let (lines, is_sound) = of_log(lines_of_holds(vault))?;
     let lifts = lines.iter().any(Line::lifts_a_hold);
-    let log = if lifts { Some(trust::open_log(vault)?) } else { None };
+    let log = if lifts { Some(trusted_head::open_log(vault)?) } else { None };
     // Where the log cannot be relied on, nothing is pruned anyway.
     let chronicle = log.as_ref().and_then(|log| log.sound().ok());
     let keepers = chronicle.as_ref().map(|chronicle| Keepers::new(vault, chronicle));
@@ -125,7 +125,7 @@ impl Workspace<'_> {
         }
         let AccessLogs { folder, .. } = self.access_logs(vault)?;
         let own = of_holds(Holds::read(folder.as_deref(), &[], &|_, _| true))?;
-        let log = trust::open_log(vault)?;
+        let log = trusted_head::open_log(vault)?;
         // Nothing says who may lift what.
         let Ok(chronicle) = log.sound() else { return Ok(own) };
         let keepers = Keepers::new(vault, &chronicle);
@@ -193,9 +193,9 @@ impl Workspace<'_> {
 
     /// Refuses a principal who may not place and lift this hold.
     fn admit_keeper(&self, vault: &Vault, who: &Principal, hold: &Hold) -> Result<(), Failure> {
-        let log = trust::open_log(vault)?;
+        let log = trusted_head::open_log(vault)?;
         let chronicle = log.sound()?;
-        trust::check(vault, &chronicle)?;
+        trusted_head::check(vault, &chronicle)?;
         let is_limited = self.sight(vault)?.is_limited();
         Keepers::new(vault, &chronicle).admit(who, hold, is_limited)
     }

@@ -12,7 +12,7 @@ use crate::files::vault::{Vault, is_vault as has_marks, lock};
 use crate::read::live::{self, LiveFile};
 use crate::record::audit::changes;
 use crate::record::staging;
-use crate::record::trust::{self, Head};
+use crate::record::trusted_head::{self, Head};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::vault::InitReport;
 use crate::service::starter::{self, NewFile, Starter};
@@ -139,7 +139,7 @@ impl Workspace<'_> {
     /// Refuses a place whose vault has a trusted head: a new vault would replace it.
     fn refuse_forgetting(&self, files: &Files, dir: &Path) -> Result<(), Failure> {
         let Some(state) = self.state_of(files.root()) else { return Ok(()) };
-        let trusted = trust::trusted_heads_in(&state, files.root())?;
+        let trusted = trusted_head::trusted_heads_in(&state, files.root())?;
         let known =
             trusted.binding().find_map(|head| Some((head.head.checkpoint, head.head.hashes?)));
         let Some((checkpoint, hashes)) = known else { return Ok(()) };
@@ -177,7 +177,7 @@ impl Workspace<'_> {
         let mut paths: Vec<&str> = wanted.iter().map(|(path, _)| *path).collect();
         files.sync(&paths.iter().map(|path| Written::New(path)).collect::<Vec<_>>())?;
         // The log is trusted from its beginning.
-        if let Err(why) = trust::trust(begun, &Head::NONE, self.now()?) {
+        if let Err(why) = trusted_head::trust(begun, &Head::NONE, self.now()?) {
             notes.push(format!("warning: the trusted head could not be written: {why}"));
         }
         if let Err(why) = changes::forget(begun) {

@@ -143,7 +143,7 @@ impl Workspace<'_> {
             known => return known,
         };
         let id = self.named(vault, text)?;
-        let log = crate::record::trust::read_log(vault)?;
+        let log = crate::record::trusted_head::read_log(vault)?;
         if log
             .sound()
             .is_ok_and(|log| Snapshot::at(vault, &log, None).is_ok_and(|head| !head.may_name(&id)))

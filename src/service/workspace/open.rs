@@ -13,7 +13,7 @@ use crate::files::vault::outside::{self, StateFolder};
 use crate::files::vault::reader::Reader;
 use crate::files::vault::{OpenError, Vault};
 use crate::record::checkpoint::log::Log;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::layout;
@@ -106,7 +106,7 @@ impl Workspace<'_> {
             self.environment.var("GIT_WORK_TREE").map(|tree| self.environment.cwd.join(tree));
         let home = self.state_home();
         let was_trusted =
-            |path: &Path| home.as_ref().is_some_and(|home| trust::is_trusted(home, path));
+            |path: &Path| home.as_ref().is_some_and(|home| trusted_head::is_trusted(home, path));
         for link in named::links_to(dir, work_tree.as_deref()) {
             let path = shown(&link.path.display().to_string()).into_owned();
             let root = vault.root().display().to_string();

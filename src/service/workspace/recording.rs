@@ -22,7 +22,7 @@ use crate::record::audit::{
     WithheldCount, folder_with_logs,
 };
 use crate::record::journal;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::text::uri::Class;
 use crate::values::model::digest::Digest;
@@ -245,7 +245,7 @@ pub(crate) fn heads_of(vault: &Vault) -> Heads {
 
 /// The checkpoints of a vault; `None` if its log cannot be relied on.
 pub(super) fn sound_heads(vault: &Vault) -> Option<Heads> {
-    let log = trust::open_log(vault).ok()?;
+    let log = trusted_head::open_log(vault).ok()?;
     let chronicle = log.sound().ok()?;
     Some(Heads::from(&chronicle))
 }

@@ -8,7 +8,7 @@ use super::{Workspace, holds};
 use crate::files::vault::Vault;
 use crate::files::vault::audit::Audit;
 use crate::record::audit::{Change, Cuts, Holds, LastLines, Logs, Plan, changes, prune};
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
@@ -119,9 +119,9 @@ impl Workspace<'_> {
 /// For how many days accesses are kept: as the sealed configuration says, or the live one where that
 /// is longer. Where the sealed one cannot be known, nothing may go.
 fn retention_of(vault: &Vault) -> Result<u64, Failure> {
-    let log = trust::open_log(vault)?;
+    let log = trusted_head::open_log(vault)?;
     let chronicle = log.sound()?;
-    trust::check(vault, &chronicle)?;
+    trusted_head::check(vault, &chronicle)?;
     let sealed = govern::sealed_config(vault, &chronicle)?.as_ref().map(Audit::of);
     let live = Audit::of(vault.config());
     Ok(sealed.map_or(live, |sealed| sealed.stricter(live)).retention)

@@ -53,7 +53,7 @@ pub(crate) fn validate(
             named.push(live::read(vault, &id.live_path()).ok_or_else(|| missing_file(&id))?);
         }
     }
-    let log = crate::record::trust::read_log(vault).ok();
+    let log = crate::record::trusted_head::read_log(vault).ok();
     let head = log.as_ref().and_then(|log| Snapshot::whole(vault, &log.sound().ok()?, None).ok());
     let head = Head(head);
     let top = workspace.top(home);

@@ -12,7 +12,7 @@ use crate::record::audit::changes;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::record::Searched;
-use crate::record::trust::{self, Head};
+use crate::record::trusted_head::{self, Head};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::write::txn::StepFailure;
@@ -81,12 +81,12 @@ fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
 /// Makes the new head the trusted one.
 fn trust_head(commit: &Commit<'_>) -> Vec<StepFailure> {
     let head = Head::after(commit.before, commit.checkpoint);
-    let Err(why) = trust::advance(commit.vault, &head, commit.author.now) else {
+    let Err(why) = trusted_head::advance(commit.vault, &head, commit.author.now) else {
         return Vec::new();
     };
     // Else the log could be cut back to where it was, and what it lost pass for uncommitted files.
     let upon = Head::of(commit.before);
-    trust::withdraw(commit.vault, |intent| {
+    trusted_head::withdraw(commit.vault, |intent| {
         intent.upon == upon && intent.event.at == commit.checkpoint.at
     });
     vec![failure("trusted-head", None, why.to_string())]

@@ -18,7 +18,7 @@ use crate::record::chain::preimage::chain_hash;
 use crate::record::chain::replay;
 use crate::record::chain::vouched;
 use crate::record::checkpoint::state::Mark;
-use crate::record::trust::EventKey;
+use crate::record::trusted_head::EventKey;
 use crate::text::document::dependent::Dependent;
 use crate::text::document::edit::EditError;
 use crate::text::document::live_form::{self, LiveForm};

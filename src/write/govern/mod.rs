@@ -48,7 +48,7 @@ use crate::record::audit::{ChangeError, changes};
 use crate::record::checkpoint::chronicle::{Append, Chronicle};
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::fault::LogError;
-use crate::record::trust::{self, EventKey, Head, HeadError, Intent};
+use crate::record::trusted_head::{self, EventKey, Head, HeadError, Intent};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
@@ -271,8 +271,8 @@ fn event(
     let _lock = if event.mode.dry_run { None } else { Some(vault.lock(&holder)?) };
     let (log, recovered) = match event.mode.dry_run {
         true => {
-            let log = trust::open_log(vault)?;
-            trust::check(vault, &log.sound()?)?;
+            let log = trusted_head::open_log(vault)?;
+            trusted_head::check(vault, &log.sound()?)?;
             (log, Recovered::default())
         }
         false => txn::settled_log(vault)?,
@@ -375,7 +375,7 @@ fn write(
                 hint::remove(vault.files());
                 // Without the line the event is not complete: the next writer adds it.
                 if committed.after.iter().all(|failure| failure.step != RECORD_CHANGE) {
-                    trust::complete(vault, |intent| intent.makes == Some(checkpoint.hash));
+                    trusted_head::complete(vault, |intent| intent.makes == Some(checkpoint.hash));
                 }
             }
         }
@@ -410,8 +410,8 @@ fn intend(
     let key = EventKey { at, by: author.principal.to_string() };
     let intent = Intent { upon: Head::of(before), event: key, makes };
     // What was acknowledged by an interrupted writer right after its commit counts from here on.
-    let _ = trust::advance(vault, &intent.upon, author.now);
-    let _ = trust::intend(vault, &intent);
+    let _ = trusted_head::advance(vault, &intent.upon, author.now);
+    let _ = trusted_head::intend(vault, &intent);
     intent
 }
 
@@ -420,7 +420,7 @@ fn taken_back(vault: &Vault, items: &[Item], append: Option<&Append>, intent: &I
     hint::remove(vault.files());
     // Where nothing is left, nothing may pass for uncommitted files later.
     if commit::is_taken_back(vault.files(), items, append) {
-        trust::withdraw(vault, |left| left.event == intent.event);
+        trusted_head::withdraw(vault, |left| left.event == intent.event);
     }
 }
 

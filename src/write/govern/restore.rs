@@ -15,7 +15,7 @@ use crate::record::chain::walk::Walk;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::state::{Mark, PublishedSet};
-use crate::record::trust::{self, HeadError};
+use crate::record::trusted_head::{self, HeadError};
 use crate::text::document::edit::{Edit, EditError};
 use crate::text::document::frontmatter::{Frontmatter, Status};
 use crate::text::document::live_form::LiveForm;
@@ -176,12 +176,12 @@ impl Restoring {
 pub fn restore(vault: &Vault, request: &RestoreRequest<'_>) -> Result<Restoring, RestoreError> {
     let lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
     let log = match request.dry_run {
-        true => trust::open_log(vault)?,
-        false => trust::open_log_locked(vault)?,
+        true => trusted_head::open_log(vault)?,
+        false => trusted_head::open_log_locked(vault)?,
     };
     let chronicle = log.sound()?;
     // Else the end of a log that was put back would pass for what is published.
-    trust::check(vault, &chronicle)?;
+    trusted_head::check(vault, &chronicle)?;
     let state = chronicle.state_at(chronicle.head_number())?;
     let ids: BTreeSet<&DocumentId> = request.ids.iter().collect();
     let (mut files, mut edited) = (Vec::new(), Vec::new());

@@ -4,7 +4,7 @@ use super::review;
 use super::transaction::Transaction;
 use super::{Event, Outcome, PublishError, intend, taken_back};
 use crate::record::audit::changes;
-use crate::record::trust::{self, Head};
+use crate::record::trusted_head::{self, Head};
 use crate::write::txn::{StepFailure, commit, hint};
 
 use super::after::RECORD_CHANGE;
@@ -42,8 +42,8 @@ pub(super) fn write(
     match recorded {
         Ok(()) => {
             // What is not withdrawn, or not recorded, the next writer looks at again.
-            trust::withdraw(vault, |left| left.event == intent.event);
-            if trust::interrupted(vault, &head).is_none() {
+            trusted_head::withdraw(vault, |left| left.event == intent.event);
+            if trusted_head::interrupted(vault, &head).is_none() {
                 hint::remove(vault.files());
             }
         }

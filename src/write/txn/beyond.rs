@@ -15,7 +15,7 @@ use crate::record::chain::replay;
 use crate::record::chain::vouched;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::foreign::Part;
-use crate::record::trust::{self, EventKey, Head};
+use crate::record::trusted_head::{self, EventKey, Head};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
@@ -44,7 +44,7 @@ impl Beyond {
 
     /// The same where it is known whether the vault may have been governed at some checkpoint.
     pub(crate) fn known(vault: &Vault, chronicle: &Chronicle<'_>, is_reviewed: bool) -> Self {
-        let step = trust::interrupted(vault, &Head::of(chronicle)).filter(|_| is_reviewed);
+        let step = trusted_head::interrupted(vault, &Head::of(chronicle)).filter(|_| is_reviewed);
         let undone = step.filter(|step| !is_whole(vault, step));
         let foreign = chronicle.foreign_part();
         Self { foreign, ..Self::in_log(chronicle.form(), is_reviewed).but_for(undone) }
@@ -108,7 +108,7 @@ pub(crate) fn standing(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
 ) -> Option<(EventKey, BTreeSet<DocumentId>)> {
-    let step = trust::interrupted(vault, &Head::of(chronicle))?;
+    let step = trusted_head::interrupted(vault, &Head::of(chronicle))?;
     let ids = hint::read(vault.files(), step.at).filter(|ids| !ids.is_empty())?;
     let is_step = |id: &DocumentId| {
         let history = replay::load(vault.files(), id).ok();

@@ -14,7 +14,7 @@ use crate::files::vault::write::Written;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::log::Log;
-use crate::record::trust::{self, Head, HeadError};
+use crate::record::trusted_head::{self, Head, HeadError};
 use crate::values::model::id::DocumentId;
 
 /// Why a writer could not begin.
@@ -170,9 +170,9 @@ pub fn carry_out(vault: &Vault, plan: CleanupPlan) -> Result<Recovered, FileErro
 pub(crate) fn settled_log(vault: &Vault) -> Result<(Log, Recovered), SettleError> {
     let mut recovered = Recovered::default();
     loop {
-        let log = trust::open_log_locked(vault)?;
+        let log = trusted_head::open_log_locked(vault)?;
         let chronicle = log.sound()?;
-        trust::check(vault, &chronicle)?;
+        trusted_head::check(vault, &chronicle)?;
         let settled = settle(vault, &chronicle)?;
         let is_settled = !settled.changed_anything();
         recovered.take(settled);
@@ -192,7 +192,7 @@ pub(crate) fn settled_log(vault: &Vault) -> Result<(Log, Recovered), SettleError
 /// See [`carry_out`]; or the log does not follow from itself.
 fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleError> {
     let was_hinted = hint::is_left(vault.files());
-    let interrupted = trust::interrupted(vault, &Head::of(chronicle));
+    let interrupted = trusted_head::interrupted(vault, &Head::of(chronicle));
     let has_torn_end = chronicle.torn() > 0;
     let has_temporaries = vault.files().has_temporaries();
     let is_converted = chronicle.duplicate().is_some();
@@ -221,7 +221,7 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleE
     let has_step = plan.has_step;
     let recovered = carry_out(vault, plan)?;
     if let Some(event) = interrupted.filter(|_| !has_step) {
-        trust::withdraw(vault, |intent| intent.event == event);
+        trusted_head::withdraw(vault, |intent| intent.event == event);
     }
     Ok(recovered)
 }
@@ -241,6 +241,6 @@ pub(crate) fn interrupted_lives(
 /// The caller has recorded the event in the change log, where changes are recorded.
 pub(crate) fn complete(vault: &Vault, chronicle: &Chronicle<'_>) {
     if !hint::is_left(vault.files()) {
-        trust::complete(vault, |intent| intent.is_committed(|n| chronicle.hash_of(n)));
+        trusted_head::complete(vault, |intent| intent.is_committed(|n| chronicle.hash_of(n)));
     }
 }

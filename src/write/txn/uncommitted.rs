@@ -15,7 +15,7 @@ use crate::record::checkpoint::codec::path_of;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::log::Log;
 use crate::record::checkpoint::sealed::sealed_text;
-use crate::record::trust::EventKey;
+use crate::record::trusted_head::EventKey;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::Version;

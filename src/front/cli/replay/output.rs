@@ -16,7 +16,7 @@ use crate::prove::evidence::replay::{Outcome, may_know};
 use crate::read::resolve::CheckpointSource;
 use crate::record::audit::{Event, Labels, Line, Output, Text, WithheldCount};
 use crate::record::checkpoint::log::Log;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::trace::ReplayedOutput;
 use crate::service::workspace::call::Call;
 use crate::service::workspace::git::{Emails, GitError};
@@ -211,7 +211,7 @@ fn log_at_head(vault: &Vault, line: &Line) -> Result<Log, Outcome> {
     let Some(head) = &line.request.head else {
         return Err(cannot_tell("the line names no checkpoint"));
     };
-    let log = trust::open_log(vault).map_err(|why| cannot_tell(why.to_string()))?;
+    let log = trusted_head::open_log(vault).map_err(|why| cannot_tell(why.to_string()))?;
     let chronicle = log.sound().map_err(|why| cannot_tell(why.to_string()))?;
     let number = CheckpointNumber(head.checkpoint);
     let known = chronicle.checkpoint(number).map_err(|why| cannot_tell(why.to_string()))?;

@@ -9,7 +9,7 @@ use crate::front::cli::ui::shown;
 use crate::prove::verify::{Finding, bound_lines, false_prunings};
 use crate::record::audit::{Fault, Logs, Verified, missing};
 use crate::record::checkpoint::log::Log;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::failure::Failure;
 use crate::service::report::retention::PrunedRow;
 use crate::service::report::trace::{
@@ -114,7 +114,7 @@ fn of_writers(lines: u64, writers: usize) -> String {
 /// What the change logs lack of the lines that checkpoints bind. Nothing says that where the
 /// checkpoint log cannot be relied on.
 fn bound(vault: &Vault, session: &mut Session<'_>) -> Result<Vec<Finding>, Failure> {
-    let log = trust::open_log(vault);
+    let log = trusted_head::open_log(vault);
     match log.as_ref().map(Log::sound) {
         Ok(Ok(chronicle)) => of_log(bound_lines(vault, &chronicle)),
         _ => {

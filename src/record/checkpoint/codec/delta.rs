@@ -13,10 +13,10 @@ use crate::record::checkpoint::fault::EntryFault;
 use crate::record::checkpoint::state::{
     Bound, Mark, json_order, write_map, write_number, write_string,
 };
+use crate::record::torn_tail;
 use crate::values::model::digest::{Digest, Sink};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::values::torn;
 
 /// A line as JSON. The first line of a large vault is most of its log, hence what it sets becomes
 /// ids and digests while it is read.
@@ -140,7 +140,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
 pub(super) fn parse_general(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     let text = std::str::from_utf8(line)
         .map_err(|e| EntryFault::Unreadable(format!("not UTF-8 at byte {}", e.valid_up_to())))?;
-    let raw: Line = serde_json::from_str(text).map_err(|e| match torn::conflict(line) {
+    let raw: Line = serde_json::from_str(text).map_err(|e| match torn_tail::conflict(line) {
         Some(_) => EntryFault::Conflict,
         None => EntryFault::Unreadable(format!("not a checkpoint: {e}")),
     })?;

@@ -8,10 +8,10 @@ use super::MAX_FAULTY;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::fault::EntryFault;
 use crate::record::checkpoint::state::{Bound, Mark, PublishedSet, in_json_order};
+use crate::record::torn_tail;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::values::torn;
 use crate::values::yaml::{self, Dialect, List, Node, emit};
 
 /// What stands before the first entry.
@@ -131,7 +131,7 @@ fn is_appendable(text: &str, root: &Node, first: Option<usize>) -> bool {
     };
     // To YAML a lone CR ends a line too.
     let ended = text.split(['\n', '\r']).any(|line| line.starts_with("..."));
-    let ends = text.ends_with('\n') || torn::lacks_line_end_only(text.as_bytes());
+    let ends = text.ends_with('\n') || torn_tail::lacks_line_end_only(text.as_bytes());
     is_last && spelled && !ended && ends
 }
 

@@ -13,9 +13,9 @@ use crate::files::vault::config::LogForm;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::fault::{Diagnosis, EntryFault};
 use crate::record::checkpoint::state::PublishedSet;
+use crate::record::torn_tail;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::{self, limit};
-use crate::values::torn;
 
 /// The most entries that may be unreadable one by one: a log of rubbish could have billions.
 pub(super) const MAX_FAULTY: usize = 100;
@@ -122,11 +122,11 @@ fn read_full(bytes: &[u8], length: u64) -> Decoded {
     let ends_well = |read: &full::Read| read.entries.last().is_none_or(Result::is_ok);
     let is_sound = parsed.as_ref().is_ok_and(ends_well);
     if !is_sound {
-        decoded.diagnosis.conflict = torn::conflict(bytes);
+        decoded.diagnosis.conflict = torn_tail::conflict(bytes);
     }
     if !is_sound && decoded.diagnosis.conflict.is_none() {
         // The last entry was cut short, or a power cut left something else in its place.
-        let whole = torn::ends_before_torn(bytes, false)
+        let whole = torn_tail::ends_before_torn(bytes, false)
             .filter_map(|end| Some((end, parse(&bytes[..end]).ok()?)))
             .find(|(_, read)| ends_well(read));
         if let Some((end, read)) = whole {
@@ -138,14 +138,14 @@ fn read_full(bytes: &[u8], length: u64) -> Decoded {
     let read = match parsed {
         Ok(read) => Some(read),
         Err(why) => {
-            decoded.diagnosis.unreadable = Some(match torn::doubled(bytes) {
+            decoded.diagnosis.unreadable = Some(match torn_tail::doubled(bytes) {
                 Some(line) => {
-                    format!("line {line} ends an entry for the second time, {}", torn::UNION)
+                    format!("line {line} ends an entry for the second time, {}", torn_tail::UNION)
                 }
                 None => why,
             });
             // What stands before rubbish is read all the same, but not relied on.
-            let whole = torn::end_of_last_entry(bytes)
+            let whole = torn_tail::end_of_last_entry(bytes)
                 .and_then(|end| Some(full::Read { last_at: end, ..parse(&bytes[..end]).ok()? }));
             whole.filter(|_| decoded.diagnosis.conflict.is_none())
         }

@@ -53,7 +53,7 @@ use crate::record::audit::{Labels, Traced};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::log::Log;
-use crate::record::trust::{self, HeadError};
+use crate::record::trusted_head::{self, HeadError};
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
@@ -172,10 +172,10 @@ impl<'w> Call<'w> {
         if let Some(log) = &self.pinned {
             return Ok(log.clone());
         }
-        let log = trust::open_log(vault)?;
+        let log = trusted_head::open_log(vault)?;
         if let Ok(chronicle) = log.sound() {
             self.reads(vault, &chronicle);
-            self.note_lost_head(trust::check(vault, &chronicle));
+            self.note_lost_head(trusted_head::check(vault, &chronicle));
         }
         Ok(log)
     }

@@ -55,7 +55,8 @@ impl Workspace<'_> {
             known => return known.map(|_| ()),
         };
         // Nothing says who may be told of anything.
-        let is_sound = crate::record::trust::open_log(vault).is_ok_and(|log| log.sound().is_ok());
+        let is_sound =
+            crate::record::trusted_head::open_log(vault).is_ok_and(|log| log.sound().is_ok());
         match is_sound && (self.is_party_unseen(vault, id)? || self.is_drafter_of(vault, id)?) {
             true => Ok(()),
             false => Err(unknown),
@@ -92,7 +93,7 @@ impl Workspace<'_> {
     /// scope.
     #[cfg(feature = "mcp")]
     pub(crate) fn is_told_of_all(&self, vault: &Vault) -> bool {
-        let Ok(log) = crate::record::trust::open_log(vault) else { return false };
+        let Ok(log) = crate::record::trusted_head::open_log(vault) else { return false };
         let rules = log.sound().ok().map(|chronicle| review::rules_in_force(vault, &chronicle));
         match rules {
             Some(Ok(None)) => true,
@@ -194,7 +195,7 @@ impl Workspace<'_> {
         id: &DocumentId,
         texts: &[&str],
     ) -> Result<bool, Failure> {
-        let log = crate::record::trust::open_log(vault)?;
+        let log = crate::record::trusted_head::open_log(vault)?;
         let Some(rules) = review::rules_in_force(vault, &log.sound()?)? else { return Ok(true) };
         let (me, _) = self.principal(vault.root(), None)?;
         let texts = texts.iter().map(|text| (id, *text));
@@ -204,6 +205,6 @@ impl Workspace<'_> {
 
 /// The failure for an id that nothing has.
 fn unknown_upon(vault: &Vault, id: &DocumentId) -> Result<Failure, Failure> {
-    let log = crate::record::trust::open_log(vault)?;
+    let log = crate::record::trusted_head::open_log(vault)?;
     unknown(&Snapshot::at(vault, &log.sound()?, None)?, id.as_str())
 }

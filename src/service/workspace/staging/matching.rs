@@ -8,7 +8,7 @@ use crate::read::resolve::Snapshot;
 use crate::read::resolve::plan::Part;
 use crate::record::audit::Labels;
 use crate::record::staging::StagedEntry;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::Workspace;
 use crate::service::workspace::ask::{Asked, names_staged};
@@ -47,7 +47,7 @@ impl Workspace<'_> {
         }
         let places = (vault, labels);
         let view = self.staged_own(places, None, names_staged, &|entry| entry.may_be_live())?;
-        let log = trust::open_log(vault)?;
+        let log = trusted_head::open_log(vault)?;
         let chronicle = log.sound()?;
         let markup = Snapshot::at(vault, &chronicle, None)?.markup();
         let mut sources = Sources::new();

@@ -12,7 +12,7 @@ use crate::read::index::staged::{KnownEntry, Sharing};
 use crate::record::audit::StagedStep;
 use crate::record::chain::replay;
 use crate::record::staging::{ActKind, Promoting, StagedEntry, StagedName};
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::Workspace;
 use crate::service::workspace::governance::is_governed;
@@ -272,7 +272,7 @@ fn made(
 /// Refuses who makes no document with this text: they are not told either which ids are taken
 /// (STAGE-14).
 fn require_editor(vault: &Vault, (target, text): (&Target<'_>, &str)) -> Result<(), Failure> {
-    let log = trust::open_log(vault)?;
+    let log = trusted_head::open_log(vault)?;
     let Some(rules) = rules_in_force(vault, &log.sound()?)? else { return Ok(()) };
     let who = target.author.principal.as_str();
     let fit = rules.require(who, Role::Editor, [(target.id, text)]);

@@ -21,7 +21,7 @@ use crate::record::staging::{
     Canonical, Chains, FoundPayload, Promotion, Staged, StagedEntry, StagedName, payload_text,
     read_payload,
 };
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::Workspace;
 use crate::service::workspace::version::any_text_of;
@@ -203,7 +203,7 @@ pub(super) fn judged(
     vault: &Vault,
     find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
 ) -> Result<Judged, Failure> {
-    let log = trust::open_log(vault)?;
+    let log = trusted_head::open_log(vault)?;
     let chronicle = log.sound()?;
     let rules = rules_in_force(vault, &chronicle)?;
     let in_force = InForce { is_governed: rules.is_some(), bound: chronicle.bound() };

@@ -12,7 +12,7 @@ use crate::files::vault::Vault;
 use crate::policy::stewards::Role;
 use crate::read::live;
 use crate::record::audit::{Change as Recorded, VersionRef, changes};
-use crate::record::trust::Head;
+use crate::record::trusted_head::Head;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::visible::Invisible;

@@ -13,7 +13,7 @@ use crate::record::audit::{Change, Event, Line, Logs, VersionRef};
 use crate::record::chain::history::History;
 use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
@@ -209,7 +209,7 @@ impl StepLines {
             Maps::Log { chronicle, .. } => Dismissed::read(vault, chronicle),
             // An index has no checkpoint but the last; lost submissions are few.
             Maps::Index { .. } => {
-                let log = trust::read_log(vault).ok();
+                let log = trusted_head::read_log(vault).ok();
                 let chronicle = log.as_ref().and_then(|log| log.sound().ok());
                 chronicle.map(|chronicle| Dismissed::read(vault, &chronicle)).unwrap_or_default()
             }

@@ -17,7 +17,7 @@ use crate::read::resolve::readers::Readers;
 use crate::read::resolve::{CheckpointSource, Need, Snapshot};
 use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;
-use crate::record::trust;
+use crate::record::trusted_head;
 use crate::text::document::review::Action;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
@@ -302,7 +302,7 @@ impl<'a, 'l> AtHead<'a, 'l> {
 /// # Errors
 /// As [`queue`]; or nothing awaits a decision, or the principal has no role there.
 pub fn about(vault: &Vault, id: &DocumentId, who: &Principal) -> Result<About, PublishError> {
-    let log = trust::open_log(vault)?;
+    let log = trusted_head::open_log(vault)?;
     AtHead::of(vault, &log.sound()?)?.about(id, who)
 }
 
@@ -317,7 +317,7 @@ pub fn about_version(
     version: Version,
     who: &Principal,
 ) -> Result<About, PublishError> {
-    let log = trust::open_log(vault)?;
+    let log = trusted_head::open_log(vault)?;
     AtHead::of(vault, &log.sound()?)?.about_version(id, version, who)
 }
 

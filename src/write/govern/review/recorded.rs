@@ -13,7 +13,7 @@ use crate::record::chain::replay;
 use crate::record::chain::vouched;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::event::Checkpoint;
-use crate::record::trust::{self, Head};
+use crate::record::trusted_head::{self, Head};
 use crate::text::document::review::{Action, ReviewState};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
@@ -79,8 +79,8 @@ pub(crate) fn catch_up(
             changes::other(vault, Some(&head), &recorder, now, change)?;
         }
     }
-    trust::withdraw(vault, |left| left.event == key);
-    if trust::interrupted(vault, &Head::of(chronicle)).is_none() {
+    trusted_head::withdraw(vault, |left| left.event == key);
+    if trusted_head::interrupted(vault, &Head::of(chronicle)).is_none() {
         hint::remove(vault.files());
     }
     Ok(())
