@@ -6,7 +6,7 @@ use std::fs;
 use contextnest::model::digest::Digest;
 use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::model::principal::PrincipalKey;
-use contextnest::policy::review::StepKind;
+use contextnest::policy::rules::StepKind;
 use contextnest::prove::verify::{
     Acknowledgers, Binding, BoundChains, Compared, NamedKind, Recorded, compare_changes,
 };

@@ -7,7 +7,7 @@ use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::policy::review::{
+use contextnest::policy::rules::{
     FaultKind, MoveSource, Reviewed, Rules, StepKind, Track, Versions, is_act,
 };
 use contextnest::policy::stewards;

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use super::attribution::Attribution;
 use crate::files::vault::files::Files;
-use crate::policy::review::Reviewed;
+use crate::policy::rules::Reviewed;
 use crate::read::resolve::Served;
 use crate::read::resolve::provenance::written;
 use crate::record::chain::diff::change::{Changes, Work};

@@ -7,8 +7,8 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::files::vault::Vault;
 use crate::files::vault::files::Files;
-use crate::policy::policy::Sealings;
-use crate::policy::review::Reviewed;
+use crate::policy::in_force::Sealings;
+use crate::policy::rules::Reviewed;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, EntryState};
 use crate::record::chain::replay;

@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
-use crate::policy::policy::InForce;
-use crate::policy::review::{Reviewed, fields_of, is_act};
+use crate::policy::in_force::InForce;
+use crate::policy::rules::{Reviewed, fields_of, is_act};
 use crate::record::audit::{Event, Logs};
 use crate::record::chain::history::EntryState;
 use crate::record::chain::replay;

@@ -11,7 +11,7 @@ use super::rules::Rules;
 use super::steps::Steps;
 use super::told::{Changed, Compared, Told};
 use crate::files::vault::Vault;
-use crate::policy::review;
+use crate::policy::rules;
 use crate::policy::stewards::Role;
 use crate::record::audit::{
     BindLines, Change, Cuts, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails, VersionRef,
@@ -66,7 +66,7 @@ pub enum Acknowledgers {
 
 impl Acknowledgers {
     /// Those by the rules of reviews in force; none in an ungoverned vault.
-    pub(super) fn of(rules: Option<&review::Rules>) -> Self {
+    pub(super) fn of(rules: Option<&rules::Rules>) -> Self {
         let Some(rules) = rules else { return Self::All };
         let scope = rules.stewards.scope_of(&DocumentId::config(), &[]);
         let holders = scope.map(|scope| rules.stewards.holders(scope)).unwrap_or_default();

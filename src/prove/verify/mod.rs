@@ -42,7 +42,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::files::vault::progress::Stage;
 use crate::files::vault::walk::{Folder, Survey};
-use crate::policy::policy::Moves;
+use crate::policy::in_force::Moves;
 use crate::read::derived;
 use crate::read::index::Index;
 use crate::record::audit::{Logs, prunings};

@@ -7,7 +7,7 @@ use super::log::View;
 use crate::files::vault::Vault;
 use crate::files::vault::audit::Audit;
 use crate::files::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, FrontmatterMode, LogForm};
-use crate::policy::policy::{File, InForce};
+use crate::policy::in_force::{File, InForce};
 use crate::record::checkpoint::foreign::Foreign;
 use crate::values::model::layout;
 use crate::values::model::number::CheckpointNumber;

@@ -9,7 +9,7 @@ use super::finding::{Code, Finding};
 use super::steps::Steps;
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
-use crate::policy::policy::ActJudge;
+use crate::policy::in_force::ActJudge;
 use crate::record::audit::{Fault, FaultKind, missing};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::log::Log;

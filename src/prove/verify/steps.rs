@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Code, Finding};
-use crate::policy::review::StepKind;
+use crate::policy::rules::StepKind;
 use crate::record::audit::{Change, Line, VersionRef};
 use crate::record::chain::history::History;
 use crate::values::model::digest::Digest;

@@ -18,7 +18,7 @@ use super::manifest::{LogEnd, Lost, Manifest, SEGMENT, cache, rename, segment_na
 use super::row::{Contents, Metadata, Row};
 use super::segment::{self, Lived, NEVER, Parts, Segment};
 use crate::files::vault::Vault;
-use crate::policy::policy::Sealings;
+use crate::policy::in_force::Sealings;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::replay;
 use crate::record::chain::vouched;

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use super::{Snapshot, Withheld};
 use crate::files::vault::config::Config;
-use crate::policy::policy::{File, Sealings, TextInForce};
-use crate::policy::review::Track;
+use crate::policy::in_force::{File, Sealings, TextInForce};
+use crate::policy::rules::Track;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::History;
 use crate::record::chain::replay;

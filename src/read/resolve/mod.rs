@@ -44,7 +44,7 @@ use std::sync::{Arc, OnceLock};
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::federation::Authorities;
-use crate::policy::policy::LostRules;
+use crate::policy::in_force::LostRules;
 use crate::read::index::{At, Damaged};
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, History};

@@ -4,7 +4,7 @@
 use super::{Served, Snapshot, Withheld};
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
-use crate::policy::review::Reviewed;
+use crate::policy::rules::Reviewed;
 use crate::policy::stewards::{self, Stewards};
 use crate::record::audit::Deciding;
 use crate::record::chain::history::{Entry, History};

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Served;
 use super::portion::Portion;
 use super::provenance::{Provenance, written};
-use crate::policy::review::Reviewed;
+use crate::policy::rules::Reviewed;
 use crate::record::audit::{Part, Text, Traced};
 use crate::record::chain::history::Entry;
 use crate::text::document::sections::Section;

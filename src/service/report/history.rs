@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Report;
 use crate::files::vault::files::Files;
-use crate::policy::review::{self, Reviewed, StepKind, Track};
+use crate::policy::rules::{self, Reviewed, StepKind, Track};
 use crate::read::resolve::seals::Seals;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, EntryState, History, TextStorage};
@@ -125,7 +125,7 @@ impl<'h> VersionReport<'h> {
     /// Says what the version is to the reviews of the artifact.
     fn review(&mut self, files: &Files, id: &DocumentId, history: &History, text: &str) {
         let Some(entry) = history.entry(self.version) else { return };
-        let fields = id.is_document().then(|| review::fields_of(text)).flatten();
+        let fields = id.is_document().then(|| rules::fields_of(text)).flatten();
         self.reason = fields.as_ref().and_then(|fields| fields.reason.clone());
         self.review = match Track::new(id).kind_of(entry, text) {
             StepKind::Other => None,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::advice::again::submitted_again;
-use crate::policy::review::{Pending, Proposal};
+use crate::policy::rules::{Pending, Proposal};
 use crate::prove::evidence::submission::unstamped;
 use crate::record::chain::diff::change::{Change, Changes, Work};
 use crate::values::model::hint::Hint;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::problem::ProblemReport;
 use super::review::QueuedReport;
 use super::{Report, Spell};
-use crate::policy::review::{EmergencyRetirement, StepKind, SubmissionEnd};
+use crate::policy::rules::{EmergencyRetirement, StepKind, SubmissionEnd};
 use crate::prove::evidence::blame::Blame;
 use crate::prove::evidence::comparison::{Compared, Hunk, Piece, compare};
 use crate::prove::evidence::submission::{FieldChange, Remark, Submitted, Texts};

@@ -10,7 +10,7 @@ use super::Workspace;
 use super::recording::{AccessLogs, of_log};
 use super::staging::last_text;
 use crate::files::vault::Vault;
-use crate::policy::policy::InForce;
+use crate::policy::in_force::InForce;
 use crate::policy::stewards::Role;
 use crate::record::audit::{Change, Hold, Holds, Line, Logs, PlacedHold, hold, missing};
 use crate::record::checkpoint::chronicle::Chronicle;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Workspace;
 use crate::files::vault::Vault;
-use crate::policy::policy::{self, TextInForce};
+use crate::policy::in_force::{self, TextInForce};
 use crate::policy::stewards::codeowners::{Imported, Mapped};
 use crate::policy::stewards::in_force::StewardsAt;
 use crate::policy::stewards::{Role, Scope, ScopeKind, Stewards, Who, edit, read};
@@ -106,7 +106,7 @@ impl Workspace<'_> {
             Some(number) => chronicle.checkpoint(number)?.number,
             None => chronicle.head_number(),
         };
-        let rules = policy::InForce::of(vault.files(), &chronicle);
+        let rules = in_force::InForce::of(vault.files(), &chronicle);
         let in_force = rules.stewards(vault.files(), checkpoint);
         let is_edited = at.is_none() && is_edited(vault, &chronicle);
         Ok(StewardsAt { checkpoint, in_force, is_edited })
@@ -125,7 +125,7 @@ impl Workspace<'_> {
     ) -> Result<(), Failure> {
         let chronicle = log.sound()?;
         let at = at.unwrap_or_else(|| chronicle.head_number());
-        let rules = policy::InForce::of(vault.files(), &chronicle);
+        let rules = in_force::InForce::of(vault.files(), &chronicle);
         let is_governed = rules.at(at).rules().is_some();
         let mut lost = rules.lost_at(at).into_iter();
         match lost.find(|lost| is_governed || lost.id == DocumentId::stewards()) {
@@ -270,7 +270,7 @@ fn is_edited(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
     let live = vault.files().read_optional(STEWARDS, limit::DOCUMENT).ok().flatten();
     let live = live.as_deref().map(|bytes| utf8(bytes).map(|text| normalise(text).into_owned()));
     let id = DocumentId::stewards();
-    let in_force = policy::InForce::of(vault.files(), chronicle);
+    let in_force = in_force::InForce::of(vault.files(), chronicle);
     let sealed = in_force.text(vault.files(), chronicle.head_number(), &id);
     match (live, sealed) {
         (Some(Ok(live)), Ok(TextInForce::Sealed { text })) => live != text,

@@ -3,7 +3,7 @@
 use super::Workspace;
 use super::version::{any_text_of, recorded};
 use crate::files::vault::Vault;
-use crate::policy::review::Track;
+use crate::policy::rules::Track;
 use crate::prove::evidence::blame::Blame;
 use crate::prove::evidence::submission::{Remark, Submitted, Texts};
 use crate::read::live;

@@ -2,7 +2,7 @@
 
 use crate::files::vault::Vault;
 use crate::files::vault::files::Files;
-use crate::policy::review::{Reviewed, Track};
+use crate::policy::rules::{Reviewed, Track};
 use crate::policy::stewards::Role;
 use crate::read::live;
 use crate::read::resolve::traced::Origin;

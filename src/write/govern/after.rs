@@ -5,7 +5,7 @@
 use super::in_force::InForce;
 use super::{Author, review};
 use crate::files::vault::Vault;
-use crate::policy::policy::Sealings;
+use crate::policy::in_force::Sealings;
 use crate::read::derived;
 use crate::read::index;
 use crate::record::audit::changes;

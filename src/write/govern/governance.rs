@@ -12,7 +12,7 @@ use crate::files::vault::copies::copied;
 use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::files::vault::replace::Fingerprint;
 use crate::files::vault::{OpenError, Vault};
-use crate::policy::policy::{self, File, TextInForce};
+use crate::policy::in_force::{self, File, TextInForce};
 use crate::read::live;
 use crate::record::chain::diff;
 use crate::record::checkpoint::chronicle::Chronicle;
@@ -67,7 +67,7 @@ pub(crate) fn sealed_config(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
 ) -> Result<Option<Config>, PublishError> {
-    config_in_force(vault, chronicle, &policy::InForce::of(vault.files(), chronicle))
+    config_in_force(vault, chronicle, &in_force::InForce::of(vault.files(), chronicle))
 }
 
 /// The same by the rules in force at each checkpoint.
@@ -77,7 +77,7 @@ pub(crate) fn sealed_config(
 pub(super) fn config_in_force(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
-    in_force: &policy::InForce,
+    in_force: &in_force::InForce,
 ) -> Result<Option<Config>, PublishError> {
     let (id, head) = (DocumentId::config(), chronicle.head_number());
     if let Some(config) = in_force.config_at(head).and_then(File::read) {

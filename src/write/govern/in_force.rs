@@ -6,8 +6,8 @@ use super::{Author, Gate, PublishError};
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::review::Reads;
-use crate::policy::policy::{self, File, Mode};
-use crate::policy::review::Rules;
+use crate::policy::in_force::{self, File, Mode};
+use crate::policy::rules::Rules;
 use crate::policy::stewards;
 use crate::read::resolve::Snapshot;
 use crate::record::audit::{Line, Recorder};
@@ -26,7 +26,7 @@ pub(crate) struct InForce {
     /// has a role (REV-1).
     is_lost: bool,
     /// The rules in force at each checkpoint.
-    pub(super) timeline: policy::InForce,
+    pub(super) timeline: in_force::InForce,
 }
 
 impl InForce {
@@ -35,7 +35,7 @@ impl InForce {
     /// # Errors
     /// The configuration that was sealed last cannot be read.
     pub(crate) fn of(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Self, PublishError> {
-        let timeline = policy::InForce::of(vault.files(), chronicle);
+        let timeline = in_force::InForce::of(vault.files(), chronicle);
         let config = config_in_force(vault, chronicle, &timeline)?;
         let says_governed = config.as_ref().is_some_and(Config::is_governed);
         let id = DocumentId::config();
@@ -152,7 +152,7 @@ pub(crate) struct RulesUpon {
 impl RulesUpon {
     /// The rules of reviews in force upon a checkpoint; `None` if the vault was not governed then.
     /// A configuration that cannot be read may have said governed: then no principal has a role.
-    pub(crate) fn of(in_force: &policy::InForce, number: CheckpointNumber) -> Option<Self> {
+    pub(crate) fn of(in_force: &in_force::InForce, number: CheckpointNumber) -> Option<Self> {
         let config = in_force.config_at(number).and_then(File::read);
         let reads = config.map(|config| config.review.reads);
         let is_limited = reads == Some(Reads::Stewards);

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::hint;
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
-use crate::policy::policy::InForce;
+use crate::policy::in_force::InForce;
 use crate::record::chain::history::{Entry, EntryState, Forget, History};
 use crate::record::chain::replay;
 use crate::record::chain::vouched;

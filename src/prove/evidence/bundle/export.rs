@@ -13,7 +13,7 @@ use super::sealed::{Contents, Needed, Sealed};
 use super::staged::{StagedPart, WantedEntries};
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::files::vault::Vault;
-use crate::policy::policy::Sealings;
+use crate::policy::in_force::Sealings;
 use crate::prove::evidence::staged::StagedOf;
 use crate::read::resolve::Snapshot;
 use crate::record::audit::{HeadRef, Line, RawLine, Traced};

@@ -9,7 +9,7 @@ use super::manifest::{VersionRef, chain_path, keyframe_path, text_path};
 use super::segment::{Segment, SegmentEntry};
 use crate::files::vault::Vault;
 use crate::files::vault::files::Files;
-use crate::policy::review::Reviewed;
+use crate::policy::rules::Reviewed;
 use crate::read::resolve::traced::Origin;
 use crate::record::audit::{Hydration, Part, Text};
 use crate::record::chain::error::ChainError;

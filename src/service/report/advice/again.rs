@@ -1,6 +1,6 @@
 //! How a submission that cannot be approved is made once more.
 
-use crate::policy::review::Proposal;
+use crate::policy::rules::Proposal;
 use crate::text::document::review::Action;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;

@@ -5,7 +5,7 @@ use super::view::{Judged, chains_of, content, judged};
 use std::collections::BTreeMap;
 
 use crate::files::vault::Vault;
-use crate::policy::policy::{NotMade, version_made};
+use crate::policy::in_force::{NotMade, version_made};
 use crate::policy::stewards::Role;
 use crate::prove::recover::CompletedPromotion;
 use crate::read::index::staged::{KnownEntry, Sharing};

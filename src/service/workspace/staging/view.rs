@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::acts::unknown_entry;
 use crate::files::vault::Vault;
-use crate::policy::policy::ActJudge;
-use crate::policy::review::{Rules, Unfit};
+use crate::policy::in_force::ActJudge;
+use crate::policy::rules::{Rules, Unfit};
 use crate::policy::stewards::Role;
 use crate::read::index::staged::{
     Answering, KnownEntry, Sharing, Wanted, answering, principal_key, session_key,

@@ -6,7 +6,7 @@ use super::super::PublishError;
 use super::queue::queue;
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
-use crate::policy::review::Fault;
+use crate::policy::rules::Fault;
 use crate::policy::stewards::{Role, Scope, Stewards};
 use crate::read::resolve::{CheckpointSource, Need};
 use crate::record::audit::{Change, Event, Logs};

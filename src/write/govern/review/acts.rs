@@ -5,7 +5,7 @@ use super::super::transaction::Transaction;
 use super::super::{PublishError, Refusal};
 use super::decide::Refusing;
 use super::{ReviewError, Reviewed};
-use crate::policy::review::{Pending, Rules, Track};
+use crate::policy::rules::{Pending, Rules, Track};
 use crate::policy::stewards::Role;
 use crate::text::document::edit::Edit;
 use crate::text::document::review::ReviewEdit;

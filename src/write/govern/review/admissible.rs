@@ -9,7 +9,7 @@ use super::publication::check_reviewers;
 use super::queue::{Waits, reviewers};
 use super::{Refusing, ReviewError};
 use crate::files::vault::left_out::{LeftOut, Reason};
-use crate::policy::review::{Pending, Rules, Track};
+use crate::policy::rules::{Pending, Rules, Track};
 use crate::policy::stewards::Role;
 use crate::record::chain::history::History;
 use crate::text::document::live_form::LiveForm;

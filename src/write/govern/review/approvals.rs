@@ -9,7 +9,7 @@ use super::decide::Decision;
 use super::hidden::is_told;
 use super::queue::{Waits, is_readable, track_of, waiting_in};
 use super::{Awaited, ReviewError, Reviewed};
-use crate::policy::review::{FaultKind, Pending, Proposal, Rules, Track};
+use crate::policy::rules::{FaultKind, Pending, Proposal, Rules, Track};
 use crate::policy::stewards::Role;
 use crate::read::live;
 use crate::values::model::id::DocumentId;

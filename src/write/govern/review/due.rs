@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::super::PublishError;
 use super::queue::rules_in_force;
 use crate::files::vault::Vault;
-use crate::policy::review::Reviewed;
+use crate::policy::rules::Reviewed;
 use crate::read::resolve::Snapshot;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::text::document::review::ReviewFields;

@@ -1,6 +1,6 @@
 //! Why a step of a review is refused.
 
-use crate::policy::review::{Barred, Proposal, Unfit};
+use crate::policy::rules::{Barred, Proposal, Unfit};
 use crate::policy::stewards::Stuck;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;

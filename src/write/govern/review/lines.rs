@@ -9,7 +9,7 @@ use super::candidates::Maps;
 use super::lost::{Dismissed, Submitted};
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
-use crate::policy::review::Track;
+use crate::policy::rules::Track;
 use crate::record::audit::{Change, Event, HeadRef, Line, Logs};
 use crate::record::chain::replay;
 use crate::values::model::digest::Digest;

@@ -48,8 +48,8 @@ use self::candidates::Maps;
 use super::artifact::Base;
 use super::transaction::Transaction;
 use super::{PublishError, Refusal};
-use crate::policy::policy::{self, Judge, Moves};
-use crate::policy::review::{Fault, Pending, Rules, Track};
+use crate::policy::in_force::{self, Judge, Moves};
+use crate::policy::rules::{Fault, Pending, Rules, Track};
 use crate::values::model::id::DocumentId;
 
 /// An artifact of a governed vault, with the reviews of its history.
@@ -105,7 +105,7 @@ impl Transaction<'_> {
 
 /// Why what awaits a decision cannot be approved, by any reviewer: it is no submission of what is
 /// published, or its submitter was no editor at that time (REV-15, REV-17).
-fn fault_of(in_force: &policy::InForce, track: &Track, pending: &Pending) -> Option<Fault> {
+fn fault_of(in_force: &in_force::InForce, track: &Track, pending: &Pending) -> Option<Fault> {
     track.submission(pending).or_else(|| {
         let rules = in_force.rules_at(pending.at)?;
         track.submitted_by_editor(pending, rules)

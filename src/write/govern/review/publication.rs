@@ -10,7 +10,7 @@ use super::mode::check_stewards;
 use super::{ReviewError, Reviewed};
 use crate::files::vault::config::Config;
 use crate::files::vault::replace::Fingerprint;
-use crate::policy::review::{ApprovedMove, Pending, Rules};
+use crate::policy::rules::{ApprovedMove, Pending, Rules};
 use crate::policy::stewards::{self, Stewards, Stuck};
 use crate::read::live;
 use crate::record::chain::history::Entry;

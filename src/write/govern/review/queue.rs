@@ -10,8 +10,8 @@ use super::candidates::{Maps, candidates, unlisted};
 use super::lines::StepLines;
 use super::{ReviewError, fault_of};
 use crate::files::vault::Vault;
-use crate::policy::policy;
-use crate::policy::review::{EmergencyRetirement, PastSubmission, Rules, SubmissionEnd, Track};
+use crate::policy::in_force;
+use crate::policy::rules::{EmergencyRetirement, PastSubmission, Rules, SubmissionEnd, Track};
 use crate::policy::stewards::Role;
 use crate::read::resolve::readers::Readers;
 use crate::read::resolve::{CheckpointSource, Need, Snapshot};
@@ -199,7 +199,7 @@ struct AtHead<'a, 'l> {
     vault: &'a Vault,
     chronicle: &'a Chronicle<'l>,
     rules: Rules,
-    in_force: policy::InForce,
+    in_force: in_force::InForce,
     readers: Option<Readers>,
 }
 

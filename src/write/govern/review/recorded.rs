@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::governance::was_recorded;
 use crate::files::vault::Vault;
-use crate::policy::review::{StepKind, Track, fields_of};
+use crate::policy::rules::{StepKind, Track, fields_of};
 use crate::record::audit::changes::{self, Beside};
 use crate::record::audit::{Change, ChangeError, Event, Logs, Recorder, ReviewStep, VersionRef};
 use crate::record::chain::history::Entry;

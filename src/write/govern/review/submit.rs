@@ -12,7 +12,7 @@ use super::decide::check_text;
 use super::queue::{Waits, is_readable, waiting_in};
 use super::{Refusing, ReviewError};
 use crate::files::vault::Vault;
-use crate::policy::review::{Pending, Track};
+use crate::policy::rules::{Pending, Track};
 use crate::policy::stewards::Role;
 use crate::read::live;
 use crate::text::document::utf8;

@@ -9,7 +9,7 @@ use super::histories::Histories;
 use super::log::Log;
 use super::versions::Versions;
 use super::{Files, Item, Kind, Verdict, not_proved};
-use crate::policy::policy::{InForce, Sealings};
+use crate::policy::in_force::{InForce, Sealings};
 use crate::record::checkpoint::record::Searched;
 use crate::record::checkpoint::state::Mark;
 use crate::values::model::id::DocumentId;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::manifest::keyframe_path;
 use super::Files;
 use crate::files::vault::files::FileError;
-use crate::policy::policy::Sealings;
+use crate::policy::in_force::Sealings;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, EntryState, History};
 use crate::record::chain::replay;

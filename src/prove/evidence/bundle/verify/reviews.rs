@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::super::staged::promoted_from;
 use super::histories::Part;
 use super::{Judged, Verdict, not_proved, unprovable};
-use crate::policy::review::{Reviewed, Versions};
+use crate::policy::rules::{Reviewed, Versions};
 use crate::record::chain::history::{Entry, EntryState, TextStorage};
 use crate::record::staging::StagedName;
 use crate::text::document::Document;

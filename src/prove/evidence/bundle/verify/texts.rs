@@ -11,7 +11,7 @@ use super::staged::StagedProofs;
 use super::stewards::Stewards;
 use super::versions::Versions;
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved, unprovable};
-use crate::policy::review::Reviewed;
+use crate::policy::rules::Reviewed;
 use crate::read::resolve::provenance::written;
 use crate::read::resolve::ranges::Ranges;
 use crate::record::audit::{Part, Text};

@@ -9,7 +9,7 @@ use super::histories::Part;
 use super::log::Log;
 use super::reviews::{Chains, Review, Run, of_review};
 use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
-use crate::policy::review::Reviewed;
+use crate::policy::rules::Reviewed;
 use crate::record::chain::history::{Entry, EntryState, TextStorage};
 use crate::record::chain::replay::Replay;
 use crate::record::chain::vouched::self_described;

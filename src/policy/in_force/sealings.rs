@@ -10,7 +10,7 @@ use super::approvals::{Approvals, Taken};
 use super::decided::{Contradiction, Decided, contradictions};
 use super::in_force::InForce;
 use super::moves::{Judge, Moves};
-use crate::policy::review::{Fault, Track};
+use crate::policy::rules::{Fault, Track};
 use crate::record::chain::error::{ChainError, Unapproved};
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::replay::Histories;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::approvals::{Approvals, Around};
 use super::in_force::InForce;
-use crate::policy::review::{Fault, FaultKind, MovedText, Rules, Track, fields_of};
+use crate::policy::rules::{Fault, FaultKind, MovedText, Rules, Track, fields_of};
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::replay::Histories;

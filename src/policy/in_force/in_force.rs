@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::approvals::{Approvals, Around};
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
-use crate::policy::review::{Fault, Rules};
+use crate::policy::rules::{Fault, Rules};
 use crate::policy::stewards::{self, Basis, Stewards};
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, History};

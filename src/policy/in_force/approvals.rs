@@ -2,7 +2,7 @@
 //! (REV-17).
 
 use super::decided::Decided;
-use crate::policy::review::{Fault, FaultKind, Rules, StepKind, Track};
+use crate::policy::rules::{Fault, FaultKind, Rules, StepKind, Track};
 use crate::record::chain::history::{Entry, EntryState};
 use crate::text::document::review::{Action, ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;

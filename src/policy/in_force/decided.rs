@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::policy::review::{Fault, FaultKind, Track};
+use crate::policy::rules::{Fault, FaultKind, Track};
 use crate::record::chain::history::Entry;
 use crate::text::document::review::{ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;
