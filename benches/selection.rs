@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use contextnest::files::vault::{Vault, outside};
-use contextnest::read::resolve::{CheckpointSource, Need, QueryPlan, Snapshot};
+use contextnest::read::snapshot::{CheckpointSource, Need, QueryPlan, Snapshot};
 use contextnest::text::selector::parse;
 
 use process::{

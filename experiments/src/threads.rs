@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use contextnest::files::vault::Vault;
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::read::resolve::Snapshot;
+use contextnest::read::snapshot::Snapshot;
 use contextnest::record::audit::Recorder;
 use contextnest::record::trusted_head;
 use contextnest::write::govern::{Author, Mode, PublishError, Request, Which, publish};

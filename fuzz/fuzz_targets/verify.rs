@@ -11,7 +11,7 @@ use contextnest::files::vault::Vault;
 use contextnest::files::vault::config::LogForm;
 use contextnest::model::id::DocumentId;
 use contextnest::prove::verify::{Request, Verdict, verify};
-use contextnest::read::resolve::Snapshot;
+use contextnest::read::snapshot::Snapshot;
 use contextnest::record::chain::history::{Entry, History, TextStorage};
 use contextnest::record::checkpoint::log::Log;
 use contextnest::text::document::text::normalise;

@@ -3,8 +3,8 @@
 pub(crate) mod derived;
 pub(crate) mod graph;
 pub(crate) mod index;
-pub mod live;
-pub mod resolve;
 pub(crate) mod search;
+pub mod snapshot;
 pub(crate) mod source;
 pub(crate) mod status;
+pub mod working;

@@ -15,8 +15,8 @@ use rayon::prelude::*;
 use crate::files::vault::Vault;
 use crate::files::vault::copies::copied;
 use crate::files::vault::left_out::{LeftOut, Reason};
-use crate::read::live::{self, LiveFile};
-use crate::read::resolve::{Served, Snapshot, Withheld};
+use crate::read::snapshot::{Served, Snapshot, Withheld};
+use crate::read::working::{self, LiveFile};
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, EntryState, History};
 use crate::record::chain::replay;
@@ -179,7 +179,7 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<
             paths.iter().filter_map(move |path| compared(vault, head, state, &folder, path))
         })
         .collect();
-    let odd: Vec<LiveFile> = live::odd(&found).collect();
+    let odd: Vec<LiveFile> = working::odd(&found).collect();
     let (mut documents, mut learnt) = (Vec::with_capacity(compared.len()), Vec::new());
     for (row, comparison) in compared {
         documents.push(row);
@@ -198,7 +198,7 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<
     let moves = moved::moves(vault, head, &gone, new.map(|row| row.path.as_str()));
     let gone: Vec<Row> = missing
         .into_par_iter()
-        .map(|id| match live::read(vault, &id.live_path()) {
+        .map(|id| match working::read(vault, &id.live_path()) {
             // Published, and since then outside of what the layout takes for documents.
             Some(file) => row(vault, head, state, file).0,
             None => gone_row(vault, head, state, id),
@@ -249,8 +249,8 @@ pub(crate) fn left_out(vault: &Vault, head: &Snapshot<'_>) -> Result<Vec<LeftOut
     let mut found = vault.left_out();
     let in_root = vault.documents().documents.into_iter().filter(|path| !path.contains('/'));
     let is_plain = |path: &String| {
-        let content = live::read(vault, path).and_then(|file| file.content.ok());
-        content.is_some_and(|text| live::is_plain_root_file(vault, path, &text.document))
+        let content = working::read(vault, path).and_then(|file| file.content.ok());
+        content.is_some_and(|text| working::is_plain_root_file(vault, path, &text.document))
     };
     let why = Reason::NoFrontmatter;
     found.extend(in_root.filter(is_plain).map(|path| LeftOut::file(path, why.clone())));
@@ -289,7 +289,7 @@ fn compared(
         };
         return Some((row, None));
     }
-    let file = live::document(vault, path)?;
+    let file = working::document(vault, path)?;
     let stamp = file.stamp;
     let (row, keyframe) = row(vault, head, state, file);
     let is_whole = row.state == DocumentState::Published && row.problems.is_empty();
@@ -327,7 +327,7 @@ fn row(
         let form =
             published.as_ref().and_then(|served| Some(LiveForm::of(&served.as_ref().ok()?.text)));
         let place = (vault, row.path.as_str());
-        row.left_out = live::why_left_out(place, (&live.text, &live.document), form.as_ref());
+        row.left_out = working::why_left_out(place, (&live.text, &live.document), form.as_ref());
     }
     row.end = (published.as_ref()).and_then(|served| served.as_ref().ok()?.fields.validity.end());
     let keyframe = published.as_ref().and_then(|served| served.as_ref().ok()?.keyframe);
@@ -387,7 +387,7 @@ fn stale(
     vault: &Vault,
     served: &Served,
     form: &LiveForm<'_>,
-    live: &live::Text,
+    live: &working::Text,
 ) -> Option<Problem> {
     let (id, document, mode) = (&served.id, &live.document, vault.config().frontmatter);
     // A publication that was interrupted is completed.

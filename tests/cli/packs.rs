@@ -1,8 +1,8 @@
 //! Packs: selected as sealed, listed, shown, made and checked.
 
 use contextnest::files::vault::Vault;
-use contextnest::read::resolve::plan::{Cut, Found, Searched};
-use contextnest::read::resolve::{QueryPlan, Snapshot};
+use contextnest::read::snapshot::plan::{Cut, Found, Searched};
+use contextnest::read::snapshot::{QueryPlan, Snapshot};
 use contextnest::record::checkpoint::log::Log;
 use contextnest::text::selector::parse;
 use insta::assert_snapshot;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use contextnest::model::number::CheckpointNumber;
-use contextnest::read::resolve::context::{Context, Question, Shape};
-use contextnest::read::resolve::instructions::Instructions;
-use contextnest::read::resolve::{CheckpointSource, Need, QueryPlan, Snapshot};
+use contextnest::read::snapshot::context::{Context, Question, Shape};
+use contextnest::read::snapshot::instructions::Instructions;
+use contextnest::read::snapshot::{CheckpointSource, Need, QueryPlan, Snapshot};
 use contextnest::text::selector;
 use serde::Deserialize;
 

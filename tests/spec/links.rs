@@ -104,7 +104,7 @@ fn every_name_leads_where_it_should() {
 #[test]
 fn the_specification_lists_every_code_of_a_link() {
     let text = include_str!("../../spec/graph.md");
-    for code in contextnest::read::live::linked::CODES {
+    for code in contextnest::read::working::linked::CODES {
         assert!(text.contains(&format!("| `{code}` |")), "{code}");
     }
 }

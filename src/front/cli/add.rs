@@ -4,7 +4,7 @@ use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, editor, event};
 use crate::files::vault::Vault;
-use crate::read::live;
+use crate::read::working;
 use crate::service::report::draft::DraftReport;
 use crate::service::report::event::Added;
 use crate::service::report::failure::{Code, Failure};
@@ -95,7 +95,7 @@ fn publish(
         let compose = |_: Option<&str>, _: &str| Ok(text.clone());
         let draft = session.call.write_draft(vault, (&id, Upon::Nothing), about, compose)?;
         session.tell();
-        if let Some(found) = live::instructions(&id) {
+        if let Some(found) = working::instructions(&id) {
             session.ui.warn(&format!("{}: {}", id.live_path(), found.message));
         }
         let path = draft.path.as_str();

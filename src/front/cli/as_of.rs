@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use crate::files::vault::Vault;
-use crate::read::resolve::CheckpointSource;
+use crate::read::snapshot::CheckpointSource;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::moment::Moment;
 use crate::values::model::number::CheckpointNumber;

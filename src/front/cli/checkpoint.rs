@@ -9,7 +9,7 @@ use super::limit::{self, Limit};
 use super::rebuild::{self, Rebuild};
 use super::session::Session;
 use super::ui::shown;
-use crate::read::resolve::{Need, Snapshot};
+use crate::read::snapshot::{Need, Snapshot};
 use crate::record::checkpoint::event::{Checkpoint as Entry, Event};
 use crate::record::checkpoint::state::PublishedSet;
 use crate::service::report::checkpoint::{CheckpointsReport, StateDiffReport, StateReport};

@@ -4,7 +4,7 @@ use super::Answer;
 use super::session::Session;
 use super::ui::shown;
 use crate::files::vault::Vault;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::read::status::seen::Seen;
 use crate::read::status::{self, DocumentState, GovernanceState, Row};
 use crate::record::chain::diff::print_between;

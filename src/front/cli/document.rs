@@ -2,8 +2,8 @@
 
 use super::session::Session;
 use super::ui::shown;
-use crate::read::resolve::Withheld;
-use crate::read::resolve::portion::Portion;
+use crate::read::snapshot::Withheld;
+use crate::read::snapshot::portion::Portion;
 use crate::service::report::failure::Failure;
 
 /// A row for each document, with the sections that an answer narrows it to.

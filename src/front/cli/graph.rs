@@ -6,7 +6,7 @@ use super::session::Session;
 use super::ui::shown;
 use crate::read::graph::rank::hubs;
 use crate::read::graph::{self, Edge};
-use crate::read::resolve::{Listing, Need, Snapshot, listing};
+use crate::read::snapshot::{Listing, Need, Snapshot, listing};
 use crate::service::report::failure::Failure;
 use crate::service::report::graph::{GraphReport, HubsReport};
 

@@ -5,7 +5,7 @@ use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::{shown, table};
 use crate::files::vault::Vault;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::service::report::failure::Failure;
 use crate::service::report::history::{LatestReport, VersionReport};
 use crate::service::workspace::call::history;

@@ -5,7 +5,7 @@ use super::limit::{self, Limit};
 use super::session::Session;
 use super::trace::{LogPlace, Period, in_log_of, named, note_pruned, session_of, warn_of};
 use super::ui::shown;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::audit::{Filter, readings};
 use crate::record::chain::history::History;
 use crate::record::chain::replay;

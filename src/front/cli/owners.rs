@@ -9,7 +9,7 @@ use super::ui::shown;
 use super::{Answer, steward};
 use crate::files::vault::Vault;
 use crate::policy::stewards::{Stewards, Stewardship};
-use crate::read::resolve::{Need, Snapshot};
+use crate::read::snapshot::{Need, Snapshot};
 use crate::service::report::access::{AccessReport, PrincipalReport, RoleReport};
 use crate::service::report::failure::Failure;
 use crate::service::report::owners::{LoadReport, OwnedReport, OwnersReport};

@@ -8,7 +8,7 @@ use super::session::Session;
 use super::trace::{LogPlace, labelled, naming, note_pruned, of_writer, trace_id, warn_of};
 use super::ui::shown;
 use crate::files::vault::Vault;
-use crate::read::resolve::{CheckpointSource, Need};
+use crate::read::snapshot::{CheckpointSource, Need};
 use crate::record::audit::{FaultKind, Line};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::trace::{ReplayOutputReport, ReplayedRow};

@@ -6,7 +6,7 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Locking};
 use crate::files::vault::Vault;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::audit::{Part, Text, Traced};
 use crate::record::chain::replay;
 use crate::record::trusted_head;

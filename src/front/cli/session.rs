@@ -9,7 +9,7 @@ use super::ui::{Ui, shown};
 use super::{Acting, Answer, Locking, document};
 use crate::files::vault::Vault;
 use crate::files::vault::left_out::Reason;
-use crate::read::resolve::{CheckpointSource, Need, Snapshot, Withheld};
+use crate::read::snapshot::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::record::audit::Change;
 use crate::record::checkpoint::log::Log;
 use crate::service::report::failure::{Code, Failure};

@@ -2,7 +2,7 @@
 
 use super::Answer;
 use super::session::Session;
-use crate::read::resolve::{Snapshot, seals};
+use crate::read::snapshot::{Snapshot, seals};
 use crate::record::audit::Traced;
 use crate::service::report::failure::Failure;
 use crate::service::report::history::ShowReport;

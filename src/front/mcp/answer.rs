@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::offer::Profile;
 use super::{paths, spelling};
-use crate::read::resolve::tokens::Tokenizer;
+use crate::read::snapshot::tokens::Tokenizer;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::{Report, harmless, to_json_compact};
 use crate::service::workspace::Options;

@@ -18,7 +18,7 @@ use super::requests::said;
 use super::resources::not_there;
 use super::tools::places;
 use super::vaults::Vaults;
-use crate::read::resolve::{CheckpointSource, Snapshot};
+use crate::read::snapshot::{CheckpointSource, Snapshot};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::sight;
 use crate::text::uri::MAX_URI_BYTES;

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::staged::{StagedTexts, staged_uri};
 use crate::files::vault::Vault;
-use crate::read::resolve::ranges::Ranges;
-use crate::read::resolve::{CheckpointSource, Served, Snapshot};
+use crate::read::snapshot::ranges::Ranges;
+use crate::read::snapshot::{CheckpointSource, Served, Snapshot};
 use crate::record::audit::{Event, Line, Part, Text};
 use crate::text::pack;
 use crate::text::uri::{Target, Uri};

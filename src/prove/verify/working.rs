@@ -9,7 +9,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::files::{FileError, Files};
 use crate::files::vault::walk::{Survey, WalkedFiles};
-use crate::read::live::copies;
+use crate::read::working::copies;
 use crate::record::checkpoint::foreign::Foreign;
 use crate::record::staging::{Acting, Promoting};
 use crate::text::document::frontmatter::Status;

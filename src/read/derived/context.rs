@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{DerivedInput, MARKS};
-use crate::read::resolve::Listed;
+use crate::read::snapshot::Listed;
 use crate::text::document::frontmatter::{SourceBlock, Status};
 use crate::text::document::links::LinkKind;
 use crate::values::model::id::DocumentId;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Derived, DerivedInput, MARKS};
-use crate::read::resolve::Listed;
+use crate::read::snapshot::Listed;
 use crate::text::uri;
 use crate::values::model::id::{DocumentId, folder_of};
 use crate::values::model::layout;

@@ -15,7 +15,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::files::FileError;
 use crate::read::graph;
-use crate::read::resolve::{self, Listed, Listing, Need, Snapshot, Withheld, listing};
+use crate::read::snapshot::{self, Listed, Listing, Need, Snapshot, Withheld, listing};
 use crate::record::checkpoint::fault::LogError;
 use crate::values::model::id::{DocumentId, fold, folder_of};
 use crate::values::model::layout::{self, limit};
@@ -98,7 +98,7 @@ pub(crate) fn files(
         Which::Asked | Which::Compared => Need::Versions,
         Which::Automatic => Need::Fields,
     };
-    let from = resolve::CheckpointSource::open(vault, need, &mut |_, _| ())?;
+    let from = snapshot::CheckpointSource::open(vault, need, &mut |_, _| ())?;
     let snapshot = Snapshot::whole_of(vault, &from, None)?;
     let config = snapshot.config().cloned().unwrap_or_else(|| vault.config().clone());
     if snapshot.checkpoint() == CheckpointNumber::NONE {

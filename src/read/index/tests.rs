@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use super::{Index, refresh};
 use crate::files::vault::Vault;
 use crate::read::graph::walk::{Direction, Walk};
-use crate::read::resolve::seals;
-use crate::read::resolve::{
+use crate::read::snapshot::seals;
+use crate::read::snapshot::{
     Around, CheckpointSource, Known, Listed, QueryPlan, Resolution, Served, Snapshot,
 };
 use crate::record::audit::Recorder;

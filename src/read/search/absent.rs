@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Backend, Proposals, Query, SearchError};
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::values::model::digest::Digest;
 
 /// What the built-in back-end is called.

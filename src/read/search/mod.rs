@@ -25,9 +25,9 @@ use serde::Serialize;
 pub(crate) use query::{Query, QueryError};
 pub(crate) use snippet::Snippet;
 
-use crate::read::resolve::plan::{Cut, Found, Searched};
-use crate::read::resolve::portion::Portion;
-use crate::read::resolve::{Served, Snapshot, Withheld};
+use crate::read::snapshot::plan::{Cut, Found, Searched};
+use crate::read::snapshot::portion::Portion;
+use crate::read::snapshot::{Served, Snapshot, Withheld};
 use crate::record::audit::{self, Text};
 use crate::record::checkpoint::fault::LogError;
 use crate::text::document::sections::{self, Section};

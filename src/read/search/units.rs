@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::read::resolve::Served;
+use crate::read::snapshot::Served;
 use crate::text::document::sections::Section;
 
 /// The most units of one document; the last one takes the rest of the text.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::read::graph::order::needed;
-use crate::read::resolve::Served;
+use crate::read::snapshot::Served;
 use crate::text::document::frontmatter::SourceBlock;
 use crate::values::model::id::DocumentId;
 

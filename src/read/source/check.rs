@@ -6,7 +6,7 @@ use super::call::SourceCall;
 use super::order::{Lack, published_source};
 use crate::files::vault::Vault;
 use crate::read::graph::order;
-use crate::read::resolve::{Served, Snapshot};
+use crate::read::snapshot::{Served, Snapshot};
 use crate::text::document::links::{self, LinkKind};
 use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::DocumentId;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::call::SourceCall;
 use crate::files::vault::Vault;
 use crate::read::graph::order;
-use crate::read::resolve::{Served, Snapshot};
+use crate::read::snapshot::{Served, Snapshot};
 use crate::record::chain::history::Entry;
 use crate::record::chain::replay;
 use crate::values::model::id::DocumentId;

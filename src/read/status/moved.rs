@@ -8,8 +8,8 @@ use std::hash::Hash;
 use rayon::prelude::*;
 
 use crate::files::vault::Vault;
-use crate::read::live;
-use crate::read::resolve::{Served, Snapshot};
+use crate::read::snapshot::{Served, Snapshot};
+use crate::read::working;
 use crate::record::chain::replay;
 use crate::text::document::live_form::LiveForm;
 use crate::text::document::text::normalise;
@@ -27,7 +27,7 @@ pub(crate) fn moves<'p>(
         return Vec::new();
     }
     let candidate = |path: &str| {
-        let file = live::read(vault, path)?;
+        let file = working::read(vault, path)?;
         let (id, content) = (file.id.as_ref()?, file.content.as_ref().ok()?);
         let is_new = !replay::has_files(vault.files(), id);
         let body = normalise(&content.text[content.document.parts.body..]).into_owned();

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::files::cache::{Cache, Current};
 use crate::files::vault::Vault;
 use crate::files::vault::files::{OpenFolder, Stamp};
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{self, HISTORY};
 use crate::values::model::number::Version;

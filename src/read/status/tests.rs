@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::seen::Seen;
 use super::status;
 use crate::files::vault::Vault;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::audit::Recorder;
 use crate::record::trusted_head;
 use crate::values::model::id::DocumentId;

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::Report;
 use super::document::SectionReport;
 use crate::prove::evidence::blame::Blame;
-use crate::read::resolve::Served;
-use crate::read::resolve::seals::Seals;
+use crate::read::snapshot::Served;
+use crate::read::snapshot::seals::Seals;
 use crate::text::document::sections::Section;
 use crate::values::model::number::{CheckpointNumber, Version};
 

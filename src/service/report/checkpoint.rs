@@ -9,7 +9,7 @@ use super::verify::FindingReport;
 use crate::exchange::convert::Converted;
 use crate::files::vault::config::LogForm;
 use crate::prove::recover::{Replacement, Unapproved};
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::state::{Mark, PublishedSet};
 use crate::values::model::id::DocumentId;

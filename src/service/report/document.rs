@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::Report;
 use super::source::CallReport;
-use crate::read::resolve::context::Context;
-use crate::read::resolve::portion::Portion;
-use crate::read::resolve::{Served, Withheld};
 use crate::read::search::Snippet;
+use crate::read::snapshot::context::Context;
+use crate::read::snapshot::portion::Portion;
+use crate::read::snapshot::{Served, Withheld};
 use crate::record::audit::{Deciding, Traced};
 use crate::text::document::sections::Section;
 use crate::values::model::number::{CheckpointNumber, Version};

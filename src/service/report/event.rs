@@ -8,7 +8,7 @@ use super::recover::RecoveredReport;
 use super::{Report, Spell};
 use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::left_out::LeftOut;
-use crate::read::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
+use crate::read::working::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;

@@ -8,7 +8,7 @@ use crate::prove::evidence::bundle::export::{ExportError, Exported};
 use crate::prove::evidence::bundle::manifest::Gap;
 use crate::prove::evidence::bundle::verify::{BundleFault, Item, Kind, Verdict, Verified};
 use crate::prove::evidence::publications::{Emergency, Publication};
-use crate::read::resolve::provenance::written;
+use crate::read::snapshot::provenance::written;
 use crate::record::audit::HeadRef;
 
 /// The answer of `evidence export`.

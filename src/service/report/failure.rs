@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::problem::FileProblems;
 use super::{Report, Spell};
-use crate::read::live::gathered::REPEATED;
+use crate::read::working::gathered::REPEATED;
 use crate::values::codes::codes;
 use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;

@@ -10,7 +10,7 @@ use crate::read::graph::memory::Memory;
 use crate::read::graph::rank::Hub;
 use crate::read::graph::walk::Neighbor;
 use crate::read::graph::{self, Catalog as _, Edge};
-use crate::read::resolve::{Around, Listed, Listing, Withheld};
+use crate::read::snapshot::{Around, Listed, Listing, Withheld};
 use crate::text::document::links::{LinkTarget, is_site_folder, site_targets};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Report;
 use crate::files::vault::files::Files;
 use crate::policy::rules::{self, Reviewed, StepKind, Track};
-use crate::read::resolve::seals::Seals;
+use crate::read::snapshot::seals::Seals;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, EntryState, History, TextStorage};
 use crate::record::chain::walk::Walk;

@@ -8,7 +8,7 @@ use super::Report;
 use super::document::WithheldReport;
 use super::stewards::{ScopeKey, ScopeReport};
 use crate::policy::stewards::{Role, Scope, ScopeKind, Stewards};
-use crate::read::resolve::Listing;
+use crate::read::snapshot::Listing;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::PrincipalKey;

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
-use crate::read::resolve::packs::{Packs, SealedPack, Unusable};
-use crate::read::resolve::plan::PlanFault;
-use crate::read::resolve::{QueryPlan, Resolution, Snapshot};
+use crate::read::snapshot::packs::{Packs, SealedPack, Unusable};
+use crate::read::snapshot::plan::PlanFault;
+use crate::read::snapshot::{QueryPlan, Resolution, Snapshot};
 use crate::record::checkpoint::fault::LogError;
 use crate::text::document::frontmatter::NodeType;
 use crate::text::pack::Placed;

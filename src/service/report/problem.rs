@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{Report, Spell};
-use crate::read::live::gathered::Gathered;
-use crate::read::live::gathered::{Group, GroupKey, pattern};
-use crate::read::live::packs::PackFile;
+use crate::read::working::gathered::Gathered;
+use crate::read::working::gathered::{Group, GroupKey, pattern};
+use crate::read::working::packs::PackFile;
 use crate::text::document::validate::{Problem, Severity};
 use crate::text::pack::PackProblem;
 use crate::write::govern::Refusal;

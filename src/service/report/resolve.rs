@@ -9,10 +9,10 @@ use serde::{Serialize, Serializer};
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
 use super::staging::{StagedLeftOutReport, StagedReport};
-use crate::read::resolve::context::{Context, LeftOut, Reason};
-use crate::read::resolve::portion::Portion;
-use crate::read::resolve::{Cost, Explained, Page, QueryPlan, Resolution, Withheld};
 use crate::read::search::Snippet;
+use crate::read::snapshot::context::{Context, LeftOut, Reason};
+use crate::read::snapshot::portion::Portion;
+use crate::read::snapshot::{Cost, Explained, Page, QueryPlan, Resolution, Withheld};
 use crate::record::audit::Traced;
 use crate::values::model::number::{CheckpointNumber, Version};
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::document::{DocumentReport, WithheldReport};
 use super::problem::{FileProblems, ProblemReport};
 use super::{Report, Spell};
-use crate::read::resolve::{Resolution, Served, Withheld};
+use crate::read::snapshot::{Resolution, Served, Withheld};
 use crate::read::source::{HydrationPlan, MissingDependency, PlannedSource, SourceCall};
 use crate::record::audit::{Hydration, Traced};
 use crate::record::staging::PartChange;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::event::EventReport;
-use crate::read::resolve::portion::staged_block;
+use crate::read::snapshot::portion::staged_block;
 use crate::record::audit::Labels;
 use crate::record::staging::{StagedEntry, payload_text};
 

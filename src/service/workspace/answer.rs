@@ -3,7 +3,7 @@
 
 use super::Workspace;
 use super::recording::{Printed, Recording};
-use crate::read::resolve::Resolution;
+use crate::read::snapshot::Resolution;
 use crate::record::audit::{Labels, Text, Traced};
 use crate::service::report::failure::Failure;
 

@@ -9,12 +9,12 @@ use super::version;
 use super::{Workspace, unknown};
 use crate::files::vault::Vault;
 use crate::files::vault::federation::Authorities;
-use crate::read::live;
-use crate::read::resolve::context::Question;
-use crate::read::resolve::instructions::Instructions;
-use crate::read::resolve::{
+use crate::read::snapshot::context::Question;
+use crate::read::snapshot::instructions::Instructions;
+use crate::read::snapshot::{
     CheckpointSource, Need, QueryPlan, Resolution, Snapshot, matching_drafts,
 };
+use crate::read::working;
 use crate::record::checkpoint::fault::LogError;
 use crate::service::report::failure::{Code, Failure};
 use crate::text::document::links::last_segment;
@@ -180,7 +180,7 @@ impl<'v> Asked<'v> {
             return Ok(None);
         }
         let state = self.snapshot.state()?;
-        let drafts = live::drafts(vault, |id| state.get(id.as_str()).is_some());
+        let drafts = working::drafts(vault, |id| state.get(id.as_str()).is_some());
         Ok(drafts.map(|drafts| matching_drafts(&self.plan, &drafts)))
     }
 }

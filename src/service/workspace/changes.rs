@@ -6,7 +6,7 @@ use crate::files::vault::audit::{Audit, RETENTION};
 use crate::files::vault::config::Config;
 use crate::files::vault::lock::LockError;
 use crate::prove::verify::{self, Unrecorded};
-use crate::read::live;
+use crate::read::working;
 use crate::record::audit::changes::GivenUp;
 use crate::record::audit::missing::Missing;
 use crate::record::audit::{Change, ChangeError, HeadRef, VersionRef, changes};
@@ -201,7 +201,7 @@ impl Workspace<'_> {
         }
         let id = &self.nameable(vault, id.clone())?;
         let found = review::lost(vault, &chronicle, id)?;
-        if found.is_empty() && !live::is_known(vault, id) {
+        if found.is_empty() && !working::is_known(vault, id) {
             return Err(Failure::unknown_id(id.as_str(), None));
         }
         // Who may not read a document does not answer for who wrote it.

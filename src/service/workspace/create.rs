@@ -2,7 +2,7 @@
 
 use super::Workspace;
 use crate::files::vault::Vault;
-use crate::read::live;
+use crate::read::working;
 use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::text::pack::{self, Pack};
@@ -44,8 +44,8 @@ impl Workspace<'_> {
         }
         let _lock = vault.lock(&self.holder()?)?;
         check(vault, &[file], expect)?;
-        let same = |other: &live::packs::PackFile| other.reading.id.as_ref() == Some(&pack.id);
-        if let Some(other) = live::packs::read_all(vault).into_iter().find(same) {
+        let same = |other: &working::packs::PackFile| other.reading.id.as_ref() == Some(&pack.id);
+        if let Some(other) = working::packs::read_all(vault).into_iter().find(same) {
             let message = format!("`{}` has the id `{}` already", other.path, pack.id);
             return Err(Failure::new(Code::Exists, message).hint("choose another id with `--id`"));
         }

@@ -9,7 +9,7 @@ use crate::files::vault::files::Files;
 use crate::files::vault::left_out::LeftOut;
 use crate::files::vault::write::Written;
 use crate::files::vault::{Vault, is_vault as has_marks, lock};
-use crate::read::live::{self, LiveFile};
+use crate::read::working::{self, LiveFile};
 use crate::record::audit::changes;
 use crate::record::staging;
 use crate::record::trusted_head::{self, Head};
@@ -109,7 +109,8 @@ impl Workspace<'_> {
         let warnings = self.clone_warnings(&vault, []);
         notes.extend(warnings.iter().map(|warning| format!("warning: {}", shown(warning))));
         notes.extend(left_out(&vault));
-        let documents = live::all(&vault).iter().filter(|file| is_published(&vault, file)).count();
+        let documents =
+            working::all(&vault).iter().filter(|file| is_published(&vault, file)).count();
         let folder = vault.root().display().to_string();
         let formatters = formatters::used(vault.root());
         let layout = form.as_str();
@@ -200,7 +201,7 @@ impl Workspace<'_> {
 /// Names the first files and linked folders that are not documents, though they look like some.
 fn left_out(vault: &Vault) -> Vec<String> {
     const NAMED: usize = 10;
-    let found = live::not_documents(&vault.documents());
+    let found = working::not_documents(&vault.documents());
     let note = |file: &LeftOut| {
         let why = file.why.to_string();
         format!("note: left out: {} ({})", shown(file.name()), shown(&why))
@@ -216,10 +217,9 @@ fn left_out(vault: &Vault) -> Vec<String> {
 /// Returns true if an event of all documents publishes a new file, as far as the file alone says it.
 fn is_published(vault: &Vault, file: &LiveFile) -> bool {
     let place = (vault, file.path.as_str());
-    let is_left_out = file
-        .content
-        .as_ref()
-        .is_ok_and(|live| live::why_left_out(place, (&live.text, &live.document), None).is_some());
+    let is_left_out = file.content.as_ref().is_ok_and(|live| {
+        working::why_left_out(place, (&live.text, &live.document), None).is_some()
+    });
     file.id.is_some() && !is_left_out
 }
 

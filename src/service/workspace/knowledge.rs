@@ -2,7 +2,7 @@
 //! `index.md` and `log.md`, which programs write that know nothing of a frontmatter there.
 
 use crate::files::vault::Vault;
-use crate::read::live::{self, LiveFile};
+use crate::read::working::{self, LiveFile};
 use crate::text::document::Document;
 use crate::values::model::layout::{self, limit};
 
@@ -25,7 +25,7 @@ fn says_version(vault: &Vault, path: &str) -> bool {
 }
 
 fn all_have_types(vault: &Vault) -> bool {
-    let files = live::all(vault);
+    let files = working::all(vault);
     let name = |file: &LiveFile| file.path.rsplit('/').next().unwrap_or_default().to_owned();
     let is_concept = |file: &&LiveFile| {
         let name = name(file);

@@ -67,9 +67,9 @@ use recording::Recording;
 
 use crate::files::vault::disk::Disk;
 use crate::files::vault::outside;
-use crate::read::resolve::CheckpointSource;
+use crate::read::snapshot::CheckpointSource;
 #[doc(inline)]
-pub use crate::read::resolve::{Resolution, Served, Withheld};
+pub use crate::read::snapshot::{Resolution, Served, Withheld};
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::number::CheckpointNumber;
 

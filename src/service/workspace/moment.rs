@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::Workspace;
 use crate::files::vault::Vault;
-use crate::read::resolve::CheckpointSource;
+use crate::read::snapshot::CheckpointSource;
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::number::CheckpointNumber;

@@ -15,7 +15,7 @@ use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
 use crate::files::vault::outside::{self, StateFolder};
 use crate::files::vault::reader::Reader;
-use crate::read::resolve::CheckpointSource;
+use crate::read::snapshot::CheckpointSource;
 use crate::record::audit::{
     self, Access, AppendError, Arguments, Elsewhere, Event, HeadRef, Heads, LabelError, Labels,
     Listing, Logs, Output, Place, Query, Recorder, Refused, Request, Text, TraceId, TraceParent,

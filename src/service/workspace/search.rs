@@ -5,11 +5,11 @@ use std::path::Path;
 use super::Workspace;
 use crate::files::process::configured;
 use crate::files::vault::Vault;
-use crate::read::resolve::plan::Searched;
-use crate::read::resolve::{CheckpointSource, Snapshot};
 use crate::read::search::builtin::Builtin;
 use crate::read::search::command::Command;
 use crate::read::search::{self, Answer, Backend, Query};
+use crate::read::snapshot::plan::Searched;
+use crate::read::snapshot::{CheckpointSource, Snapshot};
 use crate::service::report::failure::{Code, Failure};
 
 /// Told how many documents an index is about to read, where that takes long.

@@ -9,7 +9,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
 use crate::read::derived::skill::{self, About, Change, PackLine, Taught};
-use crate::read::resolve::portion::Portion;
+use crate::read::snapshot::portion::Portion;
 use crate::record::audit::Traced;
 use crate::service::report::failure::{Code, Failure};
 

@@ -13,14 +13,14 @@ use crate::files::process::{Fetcher, configured};
 use crate::files::vault::Vault;
 use crate::files::vault::staging::Staging;
 use crate::read::index::staged::KnownEntry;
-use crate::read::live::images::ImageFolders;
-use crate::read::live::linked::Surroundings;
-use crate::read::live::{self, LiveFile};
-use crate::read::resolve::{CheckpointSource, Resolution, Served, Snapshot, Withheld};
+use crate::read::snapshot::{CheckpointSource, Resolution, Served, Snapshot, Withheld};
 use crate::read::source::fetch::NotFetchable;
 use crate::read::source::{
     self, Claim, ClaimError, Freshness, ReceiveError, Received, RecordedResult, SourceCall,
 };
+use crate::read::working::images::ImageFolders;
+use crate::read::working::linked::Surroundings;
+use crate::read::working::{self, LiveFile};
 use crate::record::audit::{Event, Filter, Hydration, Labels, Line, TraceId, Traced};
 use crate::record::staging::{self, ActKind, Hydrated, StagedEntry, StagingError};
 use crate::service::report::Spell;
@@ -206,7 +206,7 @@ impl Workspace<'_> {
         let is_source = |file: &LiveFile| {
             file.fields().is_some_and(|fields| fields.node_type == NodeType::Source)
         };
-        let files: Vec<LiveFile> = live::all(vault).into_iter().filter(is_source).collect();
+        let files: Vec<LiveFile> = working::all(vault).into_iter().filter(is_source).collect();
         let surroundings = Surroundings::new(vault, head, ImageFolders::new(vault.root(), None));
         let mut cycles: BTreeMap<String, Vec<Problem>> = BTreeMap::new();
         for (path, problem) in surroundings.cycles(&files) {

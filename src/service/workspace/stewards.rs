@@ -9,9 +9,9 @@ use crate::policy::in_force::{self, TextInForce};
 use crate::policy::stewards::codeowners::{Imported, Mapped};
 use crate::policy::stewards::in_force::StewardsAt;
 use crate::policy::stewards::{Role, Scope, ScopeKind, Stewards, Who, edit, read};
-use crate::read::live;
-use crate::read::resolve::readers::Readers;
-use crate::read::resolve::{CheckpointSource, Snapshot, Withheld};
+use crate::read::snapshot::readers::Readers;
+use crate::read::snapshot::{CheckpointSource, Snapshot, Withheld};
+use crate::read::working;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::log::Log;
 use crate::service::report::failure::{Code, Failure};
@@ -169,7 +169,7 @@ impl Workspace<'_> {
         let published = snapshot.get(id);
         let live = match at {
             Some(_) => None,
-            None => live::tags(vault, id),
+            None => working::tags(vault, id),
         };
         match (live, published) {
             (Some(live), published) => {
@@ -296,7 +296,7 @@ fn live_stewards(vault: &Vault) -> Result<Stewards, Failure> {
         Failure::from(PublishError::Refused(vec![refusal]))
     };
     let bytes = vault.files().read_optional(STEWARDS, limit::DOCUMENT);
-    let bytes = bytes.map_err(|why| refused(vec![live::unreadable(&why)]))?;
+    let bytes = bytes.map_err(|why| refused(vec![working::unreadable(&why)]))?;
     let Some(bytes) = bytes else { return Ok(Stewards::default()) };
     let text = utf8(&bytes).map_err(|why| {
         let message = format!("`{STEWARDS}`: {why}");

@@ -6,7 +6,7 @@ use crate::files::vault::Vault;
 use crate::policy::rules::Track;
 use crate::prove::evidence::blame::Blame;
 use crate::prove::evidence::submission::{Remark, Submitted, Texts};
-use crate::read::live;
+use crate::read::working;
 use crate::record::audit::{Change, Event, Logs, Part, Text, Traced};
 use crate::record::checkpoint::log::Log;
 use crate::service::report::failure::Failure;
@@ -114,7 +114,7 @@ fn unapproved(track: &Track, base: Version) -> Option<Problem> {
 /// What a page does not show of the text of a document.
 fn hidden(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Problem> {
     let Ok(document) = Document::parse(text) else { return Vec::new() };
-    let criteria = live::criteria(vault, &id.live_path(), &document, false);
+    let criteria = working::criteria(vault, &id.live_path(), &document, false);
     let mut found = problems(text, &document, criteria);
     found.retain(|problem| ["hidden-character", "hidden-comment"].contains(&problem.code));
     found

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::read::resolve::{Known, Resolution, Snapshot};
+use crate::read::snapshot::{Known, Resolution, Snapshot};
 use crate::service::report::failure::Failure;
 use crate::text::document::frontmatter::NodeType;
 use crate::text::document::obsidian::TagSet;

@@ -8,13 +8,13 @@ use super::Workspace;
 use super::version::missing_file;
 use crate::files::vault::Vault;
 use crate::policy::stewards::{self, Scope, Stewards, Stuck};
-use crate::read::live::gathered::Gathered;
-use crate::read::live::images::ImageFolders;
-use crate::read::live::linked::{Published, Surroundings};
-use crate::read::live::{self, LiveFile, confusable, hashtags};
-use crate::read::resolve::readers::{Readers, is_limited_at_last};
-use crate::read::resolve::{CheckpointSource, Need, Snapshot};
+use crate::read::snapshot::readers::{Readers, is_limited_at_last};
+use crate::read::snapshot::{CheckpointSource, Need, Snapshot};
 use crate::read::status::stale_file;
+use crate::read::working::gathered::Gathered;
+use crate::read::working::images::ImageFolders;
+use crate::read::working::linked::{Published, Surroundings};
+use crate::read::working::{self, LiveFile, confusable, hashtags};
 use crate::record::checkpoint::log::Log;
 use crate::service::report::failure::Failure;
 use crate::text::document::utf8;
@@ -50,7 +50,7 @@ pub(crate) fn validate(
             continue;
         }
         if named.iter().all(|file| file.id.as_ref() != Some(&id)) {
-            named.push(live::read(vault, &id.live_path()).ok_or_else(|| missing_file(&id))?);
+            named.push(working::read(vault, &id.live_path()).ok_or_else(|| missing_file(&id))?);
         }
     }
     let log = crate::record::trusted_head::read_log(vault).ok();
@@ -64,12 +64,14 @@ pub(crate) fn validate(
     match names.is_empty() {
         false => judged.add(named),
         true => {
-            live::each(vault, |files| judged.add(files));
+            working::each(vault, |files| judged.add(files));
             // What is published stays a document, whatever `exclude`, the layout or git leaves out.
             let walked: HashSet<&DocumentId> = judged.ids.iter().map(|(_, id)| id).collect();
             let mut beside = head.ids();
             beside.retain(|id| !walked.contains(id));
-            judged.add(beside.iter().filter_map(|id| live::read(vault, &id.live_path())).collect());
+            judged.add(
+                beside.iter().filter_map(|id| working::read(vault, &id.live_path())).collect(),
+            );
         }
     }
     let (checked, ids, mut found) = judged.finish();
@@ -126,7 +128,7 @@ impl<'v> Judged<'v> {
                 .id
                 .as_ref()
                 .zip(file.fields())
-                .and_then(|(id, fields)| live::expired(id, &fields.validity, self.now));
+                .and_then(|(id, fields)| working::expired(id, &fields.validity, self.now));
             self.found.extend(&file.path, expired);
         }
         self.stale.extend(stale_files(vault, &files, self.head));
@@ -190,10 +192,10 @@ fn due_files(
 }
 
 fn of_governance(vault: &Vault, is_wanted: impl Fn(&str) -> bool, found: &mut Gathered) {
-    let packs = live::packs::check(vault).into_iter();
+    let packs = working::packs::check(vault).into_iter();
     let packs: Vec<(String, Vec<Problem>)> = packs
         .map(|file| {
-            let problems = live::pack_problems(vault, &file.path, &file.reading);
+            let problems = working::pack_problems(vault, &file.path, &file.reading);
             (file.path, problems)
         })
         .collect();
@@ -201,7 +203,7 @@ fn of_governance(vault: &Vault, is_wanted: impl Fn(&str) -> bool, found: &mut Ga
     let is_named = |path: &str| DocumentId::of_governance_file(path).is_ok();
     let named: Vec<_> = packs.into_iter().filter(|(path, _)| is_named(path)).collect();
     let seen: HashSet<String> = named.iter().map(|(path, _)| path.clone()).collect();
-    let others = live::policy(vault, |path| is_wanted(path) && !seen.contains(path));
+    let others = working::policy(vault, |path| is_wanted(path) && !seen.contains(path));
     let named = named.into_iter().filter(|(path, _)| is_wanted(path));
     for (path, problems) in others.into_iter().chain(named) {
         found.extend(&path, problems);

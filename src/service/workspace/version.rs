@@ -4,9 +4,9 @@ use crate::files::vault::Vault;
 use crate::files::vault::files::Files;
 use crate::policy::rules::{Reviewed, Track};
 use crate::policy::stewards::Role;
-use crate::read::live;
-use crate::read::resolve::traced::Origin;
-use crate::read::resolve::{Served, Snapshot, seals};
+use crate::read::snapshot::traced::Origin;
+use crate::read::snapshot::{Served, Snapshot, seals};
+use crate::read::working;
 use crate::record::audit::Text;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{EntryState, History};
@@ -219,12 +219,12 @@ pub(crate) fn live_text(vault: &Vault, id: &DocumentId) -> Result<String, Failur
             .map_err(|why| Failure::new(Code::Refused, format!("`{path}` is {why}")))?;
         return Ok(normalise(text).into_owned());
     }
-    match live::read(vault, &path) {
+    match working::read(vault, &path) {
         None => Err(missing()),
-        Some(live::LiveFile { content: Ok(content), .. }) => {
+        Some(working::LiveFile { content: Ok(content), .. }) => {
             Ok(normalise(&content.text).into_owned())
         }
-        Some(live::LiveFile { content: Err(problem), .. }) => {
+        Some(working::LiveFile { content: Err(problem), .. }) => {
             Err(Failure::new(Code::Refused, format!("`{path}`: {}", problem.message))
                 .hint(problem.hint))
         }

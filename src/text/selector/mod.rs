@@ -4,7 +4,7 @@
 //! [`parse()`] turns a text into a [`Selector`] and never touches the disk; [`eval()`] computes its
 //! set over a [`Universe`], which alone knows the documents. The same selector over the same
 //! universe gives the same set. What a pack, a section or a search stands for is not known here:
-//! [`Term`]s name them, and [`crate::read::resolve::plan`] puts expressions of [`Atom`]s in their place.
+//! [`Term`]s name them, and [`crate::read::snapshot::plan`] puts expressions of [`Atom`]s in their place.
 
 pub mod ast;
 pub mod documents;

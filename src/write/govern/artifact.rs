@@ -9,7 +9,7 @@ use crate::files::vault::files::FileError;
 use crate::files::vault::history::NOT_SPARSE;
 use crate::files::vault::left_out::Reason;
 use crate::files::vault::replace::Fingerprint;
-use crate::read::live;
+use crate::read::working;
 use crate::record::chain::diff;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::form::{self, Form, Sizes};
@@ -261,7 +261,9 @@ impl Transaction<'_> {
         let live = readable(&path, &bytes)?;
         let document = parsed(&path, live)?;
         let base = match self.base(id, last_sealed) {
-            Err(_) if self.state.get(id.as_str()).is_none() && live::is_erased(self.vault, id) => {
+            Err(_)
+                if self.state.get(id.as_str()).is_none() && working::is_erased(self.vault, id) =>
+            {
                 return match which.is_named() {
                     true => Err(erased(id)),
                     false => Ok(Prepared::LeftOut(Reason::Erased)),
@@ -277,12 +279,12 @@ impl Transaction<'_> {
             return Ok(Prepared::Unchanged);
         }
         let mode = self.vault.config().frontmatter;
-        let why = live::why_left_out((self.vault, &path), (live, &document), form.as_ref());
+        let why = working::why_left_out((self.vault, &path), (live, &document), form.as_ref());
         let is_included = |why: &Reason| self.drafts && why.is_draft();
         match which {
             Which::All if base.retired => return Ok(Prepared::LeftOut(Reason::Retired)),
             Which::All
-                if form.is_none() && live::is_plain_root_file(self.vault, &path, &document) =>
+                if form.is_none() && working::is_plain_root_file(self.vault, &path, &document) =>
             {
                 return Ok(Prepared::LeftOut(Reason::NoFrontmatter));
             }
@@ -333,9 +335,10 @@ impl Transaction<'_> {
             None => (live, document),
         };
         let is_new = base.next() == Version::FIRST;
-        let found = problems(live, &document, live::criteria(self.vault, &path, &document, is_new));
+        let found =
+            problems(live, &document, working::criteria(self.vault, &path, &document, is_new));
         let mut warnings = Refusal::unless_valid(&path, found)?;
-        warnings.extend(live::expired(id, &document.frontmatter.validity, self.at));
+        warnings.extend(working::expired(id, &document.frontmatter.validity, self.at));
         let version = base.next();
         // A document that had no such field was created when its history begins.
         let first = base.history.slots.first().and_then(|slot| slot.entry.as_ref().ok());
@@ -344,8 +347,8 @@ impl Transaction<'_> {
         let next = stamp.next(id, live, &document, None, mode);
         let next = next.map_err(|why| Refusal::of_spelling(&path, &why))?;
         if is_new {
-            let content = live::Text { text: live.to_owned(), document };
-            warnings.extend(live::of_name(self.vault, id, &content));
+            let content = working::Text { text: live.to_owned(), document };
+            warnings.extend(working::of_name(self.vault, id, &content));
         }
         let change =
             if self.submits.is_some() { Change::Step(Step::Submit) } else { base.change() };
@@ -547,7 +550,7 @@ pub(super) fn parsed(path: &str, text: &str) -> Result<Document, Refusal> {
 }
 
 pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {
-    Refusal { path: path.to_owned(), problems: vec![live::unreadable(why)] }
+    Refusal { path: path.to_owned(), problems: vec![working::unreadable(why)] }
 }
 
 /// Refuses a document whose texts the reference implementation erased.

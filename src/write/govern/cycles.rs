@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::transaction::Transaction;
 use super::{Outcome, Refusal};
 use crate::read::graph::order;
-use crate::read::live;
+use crate::read::working;
 use crate::record::checkpoint::sealed::sealed_text;
 use crate::text::document::dependent::Dependent;
 use crate::text::document::frontmatter::NodeType;
@@ -62,7 +62,7 @@ impl Transaction<'_> {
         match sealed_text(self.vault, &self.state, id) {
             Some(text) => Dependent::of(id, &text.ok()?).map(|of| of.is_source),
             None => {
-                let file = live::read(self.vault, &id.live_path())?;
+                let file = working::read(self.vault, &id.live_path())?;
                 file.fields().map(|fields| fields.node_type == NodeType::Source)
             }
         }

@@ -8,7 +8,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::replace::Fingerprint;
 use crate::files::vault::write::Written;
 use crate::policy::stewards::Role;
-use crate::read::live;
+use crate::read::working;
 use crate::text::document::edit::EditError;
 use crate::text::document::live_form::LiveForm;
 use crate::text::document::text::normalise;
@@ -203,7 +203,7 @@ impl Transaction<'_> {
         self.refuse_instructions(id).map_err(|refusal| vec![refusal])?;
         let document = Document::of_live(text)
             .map_err(|why| vec![Refusal::new(&path, why.code(), why.to_string(), why.hint())])?;
-        let criteria = live::criteria(self.vault, &path, &document, is_new);
+        let criteria = working::criteria(self.vault, &path, &document, is_new);
         Refusal::unless_valid(&path, problems(text, &document, criteria))
             .map_err(|refusal| vec![refusal])?;
         let new = self.state.get(id.as_str()).is_none();

@@ -13,7 +13,7 @@ use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::files::vault::replace::Fingerprint;
 use crate::files::vault::{OpenError, Vault};
 use crate::policy::in_force::{self, File, TextInForce};
-use crate::read::live;
+use crate::read::working;
 use crate::record::chain::diff;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::state::Mark;
@@ -261,7 +261,7 @@ impl Transaction<'_> {
         {
             return Ok(Governed::Reseal(Mark::new(*version, *chain)));
         }
-        let found = live::governance_problems(self.vault, id, &text);
+        let found = working::governance_problems(self.vault, id, &text);
         let warnings = Refusal::unless_valid(&path, found)?;
         let change = self.governance_change(base.change());
         let mut item = self.next_version(id, &base, &Arc::from(text), change)?;
@@ -307,7 +307,7 @@ impl Transaction<'_> {
         all: bool,
     ) -> Vec<(DocumentId, Mark)> {
         // A file whose name makes no id is left as it is, and keeps no other from being published.
-        let live = live::governance_ids(self.vault);
+        let live = working::governance_ids(self.vault);
         let sealed = self.state.iter().map(|(id, _)| id).filter(|id| !id.is_document()).cloned();
         let mut ids: BTreeSet<DocumentId> = sealed.chain(live).collect();
         for item in &outcome.items {

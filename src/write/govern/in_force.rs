@@ -9,7 +9,7 @@ use crate::files::vault::review::Reads;
 use crate::policy::in_force::{self, File, Mode};
 use crate::policy::rules::Rules;
 use crate::policy::stewards;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::audit::{Line, Recorder};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::values::model::id::DocumentId;

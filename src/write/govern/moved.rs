@@ -12,8 +12,8 @@ use super::{
 use crate::files::vault::Vault;
 use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::files::vault::replace::Fingerprint;
-use crate::read::live;
-use crate::read::live::inbound::{Becomes, FixedLinks, Leaving};
+use crate::read::working;
+use crate::read::working::inbound::{Becomes, FixedLinks, Leaving};
 use crate::record::chain::replay;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::state::Mark;
@@ -284,7 +284,7 @@ impl Transaction<'_> {
             let Some(edited) = edited.filter(|d| is_moved && has_body_of(sealed, live, d)) else {
                 return Err(changed(old, new, is_moved));
             };
-            let found = problems(live, edited, live::criteria(self.vault, &path, edited, true));
+            let found = problems(live, edited, working::criteria(self.vault, &path, edited, true));
             warnings = Refusal::unless_valid(&path, found)?;
         }
         let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
@@ -295,7 +295,7 @@ impl Transaction<'_> {
         let next = stamp.next(new, live, &document?, origin.as_deref(), mode);
         let next = next.map_err(|why| Refusal::of_spelling(&path, &why))?;
         let mut published = self.next_version(new, &Base::nothing(), &next.sealed, Change::New)?;
-        warnings.extend(live::instructions(new));
+        warnings.extend(working::instructions(new));
         published.warnings = warnings;
         let mut retired = self.retirement(old, &base)?;
         (retired.live, published.live) = match (is_moved, next.live) {

@@ -7,7 +7,7 @@ use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::left_out::LeftOut;
 use crate::files::vault::replace::Fingerprint;
 use crate::policy::stewards::Stuck;
-use crate::read::live::inbound::{FixedLinks, FoundLinks, RelativeLink};
+use crate::read::working::inbound::{FixedLinks, FoundLinks, RelativeLink};
 use crate::record::checkpoint::event::Checkpoint;
 use crate::text::document::edit::EditError;
 use crate::text::document::validate::{Problem, Severity};

@@ -10,7 +10,7 @@ use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use crate::files::vault::Vault;
 use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::files::vault::replace::Fingerprint;
-use crate::read::live::inbound::Leaving;
+use crate::read::working::inbound::Leaving;
 use crate::text::document::edit::Edit;
 use crate::text::document::stamp::retired_live;
 use crate::text::document::utf8;

@@ -14,11 +14,11 @@ use super::{Author, Event, NewDocument, Outcome, PublishError, Refusal, Which};
 use crate::files::vault::Vault;
 use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::left_out::{LeftOut, Reason};
-use crate::read::live;
-use crate::read::live::inbound::{Leaving, LinksTo};
-use crate::read::resolve::Snapshot;
-use crate::read::resolve::readers::Readers;
+use crate::read::snapshot::Snapshot;
+use crate::read::snapshot::readers::Readers;
 use crate::read::status;
+use crate::read::working;
+use crate::read::working::inbound::{Leaving, LinksTo};
 use crate::record::chain::history::History;
 use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::{Append, Chronicle};
@@ -322,7 +322,9 @@ impl<'a> Transaction<'a> {
     /// person has chosen the name.
     pub(super) fn refuse_instructions(&self, id: &DocumentId) -> Result<(), Refusal> {
         let is_new = || self.state.get(id.as_str()).is_none();
-        match live::instructions(id).filter(|_| self.vault.reader().is_of_published() && is_new()) {
+        match working::instructions(id)
+            .filter(|_| self.vault.reader().is_of_published() && is_new())
+        {
             None => Ok(()),
             Some(found) => {
                 let hint = "choose another name; a person can make this file by a command";
@@ -404,7 +406,7 @@ impl Transaction<'_> {
             !self.vault.reader().is_of_published() && self.state.get(id.as_str()).is_some()
         };
         let is_known =
-            |id: &DocumentId| is_new(id) || live::is_known(self.vault, id) || is_recorded(id);
+            |id: &DocumentId| is_new(id) || working::is_known(self.vault, id) || is_recorded(id);
         match ids.find(|id| !is_known(id)) {
             None => Ok(()),
             Some(id) => Err(self.unknown(id)),
@@ -430,7 +432,7 @@ impl Transaction<'_> {
         // What a reader may not know of is no hint either.
         let is_limited =
             !matches!(self.readers(), Ok(None)) || self.vault.reader().is_of_published();
-        let near = live::nearest_id(self.vault, id, published);
+        let near = working::nearest_id(self.vault, id, published);
         PublishError::UnknownId { id: id.clone(), near: near.filter(|_| !is_limited) }
     }
 
@@ -450,12 +452,12 @@ impl Transaction<'_> {
             let bytes = self.vault.files().read_optional(&path, limit::DOCUMENT).ok()??;
             let text = utf8(&bytes).ok()?;
             let document = Document::of_live(text).ok()?;
-            live::why_left_out((self.vault, &path), (text, &document), None)
+            working::why_left_out((self.vault, &path), (text, &document), None)
         };
         let found = self.vault.documents().documents;
         let ids = found.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
         let new = ids.filter(is_new);
-        let why = |id: &DocumentId| match live::is_erased(self.vault, id) {
+        let why = |id: &DocumentId| match working::is_erased(self.vault, id) {
             true => Some(Reason::Erased),
             false => why(id),
         };
@@ -497,7 +499,7 @@ impl Transaction<'_> {
                 let is_within = |id: &DocumentId| {
                     folders.iter().any(|folder| id.live_path().starts_with(folder.as_str()))
                 };
-                let live = live::governance_ids(self.vault);
+                let live = working::governance_ids(self.vault);
                 let published = self.state.iter().map(|(id, _)| id.clone());
                 let all = published.chain(live).filter(|id| id.is_document() || id.is_pack());
                 let all: BTreeSet<DocumentId> =
@@ -512,7 +514,7 @@ impl Transaction<'_> {
             Which::All => {
                 let found = self.vault.documents();
                 let mut ids = Vec::with_capacity(found.documents.len());
-                let mut odd = live::not_documents(&found);
+                let mut odd = working::not_documents(&found);
                 odd.extend(self.vault.odd_packs());
                 for path in &found.documents {
                     match DocumentId::of_document_file(path) {
@@ -529,7 +531,7 @@ impl Transaction<'_> {
                 odd.sort_unstable_by(|a, b| a.path.cmp(&b.path));
                 outcome.left_out.extend(odd);
                 // Without these rules, files that git ignores would be published.
-                let rules = live::unusable_rules(&found).into_iter();
+                let rules = working::unusable_rules(&found).into_iter();
                 outcome
                     .refused
                     .extend(rules.map(|(path, problem)| Refusal { path, problems: vec![problem] }));

@@ -12,7 +12,7 @@ use crate::front::cli::trace::{
 use crate::front::cli::ui::shown;
 use crate::prove::evidence::bundle::export::{Exported, export};
 use crate::prove::evidence::bundle::manifest::{Gap, PRUNED, Scope};
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::audit::{Fault, Filter, Logs, Pruned, RawLine, Verified};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::service::report::evidence::EvidenceExportReport;

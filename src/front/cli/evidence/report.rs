@@ -5,7 +5,7 @@ use crate::front::cli::Answer;
 use crate::front::cli::session::Session;
 use crate::front::cli::trace::Period;
 use crate::prove::evidence::publications::publications;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::service::report::evidence::{PublicationRow, PublicationsReport};
 use crate::service::report::failure::Failure;
 use crate::values::text_util::count;

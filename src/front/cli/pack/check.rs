@@ -4,7 +4,7 @@ use crate::front::cli::Answer;
 use crate::front::cli::color::Paint;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::read::live::packs;
+use crate::read::working::packs;
 use crate::service::report::failure::Failure;
 use crate::service::report::problem::{PackCheckReport, PackProblemReport};
 use crate::values::text_util::count;

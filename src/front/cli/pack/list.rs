@@ -5,7 +5,7 @@ use crate::front::cli::as_of::AsOf;
 use crate::front::cli::limit::{self, Limit};
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::read::resolve::packs::Unusable;
+use crate::read::snapshot::packs::Unusable;
 use crate::service::report::failure::Failure;
 use crate::service::report::pack::{PackReport, PacksReport};
 use crate::service::workspace::call::packs;

@@ -4,7 +4,7 @@ use crate::front::cli::as_of::AsOf;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
 use crate::front::cli::{Answer, document};
-use crate::read::resolve::{Need, QueryPlan, Snapshot};
+use crate::read::snapshot::{Need, QueryPlan, Snapshot};
 use crate::record::audit::{Part, Text, Traced};
 use crate::service::report::failure::Failure;
 use crate::service::report::pack::PackShowReport;

@@ -13,7 +13,7 @@ use crate::front::cli::session::Session;
 use crate::front::cli::ui::{Terminal, Ui};
 use crate::front::cli::{Cli, Verb, dispatch, groups};
 use crate::prove::evidence::replay::{Outcome, may_know};
-use crate::read::resolve::CheckpointSource;
+use crate::read::snapshot::CheckpointSource;
 use crate::record::audit::{Event, Labels, Line, Output, Text, WithheldCount};
 use crate::record::checkpoint::log::Log;
 use crate::record::trusted_head;

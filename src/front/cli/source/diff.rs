@@ -5,7 +5,7 @@ use crate::front::cli::limit::{self, Limit};
 use crate::front::cli::session::Session;
 use crate::front::cli::stage::warn_of_damage;
 use crate::front::cli::ui::shown;
-use crate::read::resolve::{Need, Snapshot};
+use crate::read::snapshot::{Need, Snapshot};
 use crate::record::audit::{Part, Text, Traced};
 use crate::record::staging::StagedEntry;
 use crate::service::report::failure::Failure;

@@ -2,7 +2,7 @@
 
 use crate::front::cli::Answer;
 use crate::front::cli::session::Session;
-use crate::read::resolve::{Need, Snapshot};
+use crate::read::snapshot::{Need, Snapshot};
 use crate::read::source::Freshness;
 use crate::read::source::fresh::Stale;
 use crate::record::staging::{ActKind, StagedEntry, payload_text};

@@ -5,7 +5,7 @@ use crate::front::cli::as_of::AsOf;
 use crate::front::cli::limit::{self, Limit};
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::read::resolve::Served;
+use crate::read::snapshot::Served;
 use crate::read::source::SourceCall;
 use crate::service::report::failure::Failure;
 use crate::service::report::source::SourcesReport;

@@ -3,7 +3,7 @@
 use crate::front::cli::Answer;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::read::resolve::{Need, Snapshot};
+use crate::read::snapshot::{Need, Snapshot};
 use crate::read::source::{Claim, Received};
 use crate::record::audit::{Cached, TraceId};
 use crate::service::report::failure::{Code, Failure};

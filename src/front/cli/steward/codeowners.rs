@@ -10,7 +10,7 @@ use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
 use crate::front::cli::{Acting, Answer, event};
 use crate::policy::stewards::codeowners::{self, Imported};
-use crate::read::resolve::Need;
+use crate::read::snapshot::Need;
 use crate::service::report::event::EventReport;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::stewards::{ExportReport, ImportReport};

@@ -4,7 +4,7 @@ use crate::front::cli::Answer;
 use crate::front::cli::as_of::AsOf;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::read::resolve::Need;
+use crate::read::snapshot::Need;
 use crate::service::report::failure::Failure;
 use crate::service::report::stewards::{
     AssignmentReport, ReviewEntryReport, ScopeReport, StewardsReport,

@@ -5,7 +5,7 @@ use crate::front::cli::as_of::AsOf;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
 use crate::policy::stewards::{PassedOver, Resolution, Why};
-use crate::read::resolve::{Need, Snapshot};
+use crate::read::snapshot::{Need, Snapshot};
 use crate::service::report::failure::Failure;
 use crate::service::report::stewards::{Asked, WhoReport};
 use crate::service::workspace::version::check_name;

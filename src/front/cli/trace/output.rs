@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::front::cli::Answer;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::read::resolve::Need;
+use crate::read::snapshot::Need;
 use crate::record::audit::{self, Event, Line, Logs, Produced};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::trace::{BeforeReport, OutputReport};

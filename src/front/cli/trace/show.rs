@@ -9,7 +9,7 @@ use crate::front::cli::color::Paint;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
 use crate::prove::evidence::replay::finding;
-use crate::read::resolve::Need;
+use crate::read::snapshot::Need;
 use crate::record::audit::{
     Cached, Change, Cut, Event, Fault, HeadRef, Line, Logs, LostLines, Text,
 };

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, Outputs, Question, limit};
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::Call;
 

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::{Answer, At, Outputs, Question, limit, places};
 use crate::front::mcp::answer::WITHHELD;
-use crate::read::resolve::portion::Portion;
-use crate::read::resolve::tokens::Tokenizer;
+use crate::read::snapshot::portion::Portion;
+use crate::read::snapshot::tokens::Tokenizer;
 use crate::service::report::failure::Failure;
 use crate::service::report::map::Extent;
 use crate::service::workspace::call::{Call, Note, map};

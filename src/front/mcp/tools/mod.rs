@@ -48,7 +48,7 @@ use super::consent::Asking;
 use super::offer::Profile;
 use crate::files::vault::Vault;
 use crate::files::vault::progress::Stage;
-use crate::read::resolve::{CheckpointSource, Need};
+use crate::read::snapshot::{CheckpointSource, Need};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::Call;
 use crate::service::workspace::moment::Moment;

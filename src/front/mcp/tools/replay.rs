@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, Outputs, Question, limit};
-use crate::read::resolve::Need;
+use crate::read::snapshot::Need;
 use crate::record::audit::{Fault, FaultKind, Filter, Line, missing};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::replay::{Made, Replayed, lines};

@@ -15,7 +15,7 @@ use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::files::vault::Vault;
 use crate::policy::in_force::Sealings;
 use crate::prove::evidence::staged::StagedOf;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::audit::{HeadRef, Line, RawLine, Traced};
 use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;

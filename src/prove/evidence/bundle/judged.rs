@@ -7,7 +7,7 @@ use super::sealed::Needed;
 use crate::files::vault::config::Config;
 use crate::files::vault::files::Files;
 use crate::policy::in_force::Sealings;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::replay::{self, Histories};
 use crate::record::chain::walk::Walk;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::read::resolve::Served;
+use crate::read::snapshot::Served;
 use crate::record::audit::{Part, Text};
 use crate::text::pack;
 use crate::values::model::digest::Digest;

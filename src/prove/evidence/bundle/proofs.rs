@@ -6,7 +6,7 @@ use super::manifest::{Scope, TextRef, VersionRef};
 use super::pieces::pieces;
 use crate::files::vault::Vault;
 use crate::prove::evidence::replay::id_of;
-use crate::read::resolve::{Served, Snapshot};
+use crate::read::snapshot::{Served, Snapshot};
 use crate::record::audit::{Event, RawLine, Text};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::values::model::id::DocumentId;

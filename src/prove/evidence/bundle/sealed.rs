@@ -10,7 +10,7 @@ use super::segment::{Segment, SegmentEntry};
 use crate::files::vault::Vault;
 use crate::files::vault::files::Files;
 use crate::policy::rules::Reviewed;
-use crate::read::resolve::traced::Origin;
+use crate::read::snapshot::traced::Origin;
 use crate::record::audit::{Hydration, Part, Text};
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, History, TextStorage};

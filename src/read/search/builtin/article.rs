@@ -6,9 +6,9 @@ use tantivy::schema::{
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use tantivy::{Index, Term};
 
-use crate::read::resolve::Served;
 use crate::read::search::units;
 use crate::read::search::words::Words;
+use crate::read::snapshot::Served;
 use crate::text::document::obsidian::Markup;
 use crate::values::model::digest::Digest;
 use crate::values::model::tag::Tag;

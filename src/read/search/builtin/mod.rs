@@ -22,7 +22,7 @@ use tantivy::indexer::{LogMergePolicy, UserOperation};
 use tantivy::{Index, IndexWriter};
 
 use super::{Backend, Proposals, Query, SearchError};
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::checkpoint::fault::LogError;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

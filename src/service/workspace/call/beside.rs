@@ -3,7 +3,7 @@
 use super::resolve::Resolved;
 use super::{Call, Note};
 use crate::files::vault::Vault;
-use crate::read::resolve::context::Context;
+use crate::read::snapshot::context::Context;
 use crate::record::staging::StagedEntry;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::staging::{StagedLeftOutReport, StagedReport, block};

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::{Call, Places};
 use crate::prove::evidence::blame::Blame;
-use crate::read::resolve::seals::Seals;
-use crate::read::resolve::{Need, Served, Snapshot};
+use crate::read::snapshot::seals::Seals;
+use crate::read::snapshot::{Need, Served, Snapshot};
 use crate::record::chain::replay;
 use crate::service::report::blame::{BlameReport, BlameSectionsReport, Blamed};
 use crate::service::report::failure::{Code, Failure};

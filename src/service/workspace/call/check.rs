@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{Call, Places};
-use crate::read::resolve::{Need, Served, Snapshot};
+use crate::read::snapshot::{Need, Served, Snapshot};
 use crate::service::report::check::{CheckReport, CheckedReport, CurrentReport, Standing};
 use crate::service::report::failure::{Code, Failure};
 use crate::text::uri::{Class, Uri};

@@ -2,7 +2,7 @@
 
 use super::Call;
 use crate::files::vault::Vault;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::audit::{Part, Text, Traced};
 use crate::record::chain::diff::print_between;
 use crate::record::checkpoint::chronicle::Chronicle;

@@ -4,7 +4,7 @@
 use super::Call;
 use super::diff::{Ground, as_live, handed_out};
 use crate::files::vault::Vault;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::audit::Text;
 use crate::record::chain::diff::{has_its_places, print_between};
 use crate::record::chain::history::{Entry, EntryState};

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Call, Places};
 use crate::files::vault::Vault;
-use crate::read::resolve::seals::Seals;
-use crate::read::resolve::{Need, Snapshot};
+use crate::read::snapshot::seals::Seals;
+use crate::read::snapshot::{Need, Snapshot};
 use crate::record::chain::error::ChainError;
 #[cfg(feature = "mcp")]
 use crate::record::chain::history::Entry;

@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use super::{Call, Places};
 use crate::files::vault::Vault;
-use crate::read::resolve::{Need, Resolution, Served, Snapshot};
 use crate::read::search::{self, Snippet};
+use crate::read::snapshot::{Need, Resolution, Served, Snapshot};
 use crate::record::audit::Traced;
 use crate::service::report::failure::Failure;
 use crate::service::report::resolve::ListReport;

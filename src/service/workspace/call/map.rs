@@ -1,9 +1,9 @@
 //! The instructions for agents, and a map of what is published.
 
 use super::{Call, Places};
-use crate::read::resolve::overview::Overview;
-use crate::read::resolve::packs::Packs;
-use crate::read::resolve::{Need, Served, Snapshot, Withheld};
+use crate::read::snapshot::overview::Overview;
+use crate::read::snapshot::packs::Packs;
+use crate::read::snapshot::{Need, Served, Snapshot, Withheld};
 use crate::record::audit::Traced;
 use crate::service::report::failure::Failure;
 use crate::service::report::map::{Extent, MapReport};

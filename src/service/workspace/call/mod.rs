@@ -48,7 +48,7 @@ pub(crate) mod write;
 use super::Workspace;
 use super::recording::{NotRecorded, Printed, Recording};
 use crate::files::vault::Vault;
-use crate::read::resolve::{CheckpointSource, Need, Snapshot, Withheld};
+use crate::read::snapshot::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::record::audit::{Labels, Traced};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::fault::LogError;

@@ -1,8 +1,8 @@
 //! What of a vault has a name that may be read by it: a page of its documents and packs.
 
 use super::{Call, Places};
-use crate::read::resolve::packs::SealedPack;
-use crate::read::resolve::{Known, Listed, Need, Snapshot};
+use crate::read::snapshot::packs::SealedPack;
+use crate::read::snapshot::{Known, Listed, Need, Snapshot};
 use crate::service::report::failure::Failure;
 use crate::text::uri::Uri;
 use crate::values::model::digest::Digest;

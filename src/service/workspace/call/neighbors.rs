@@ -2,7 +2,7 @@
 
 use super::{Call, Places};
 use crate::read::graph::walk::Walk;
-use crate::read::resolve::{Around, Need, Snapshot};
+use crate::read::snapshot::{Around, Need, Snapshot};
 use crate::service::report::failure::Failure;
 use crate::service::report::graph::NeighborsReport;
 use crate::service::workspace::moment::Moment;

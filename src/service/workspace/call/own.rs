@@ -41,7 +41,11 @@ impl OwnText {
     /// The text between two lines that say what it is.
     pub(crate) fn block(&self) -> String {
         let facts = [("state", self.state.as_str())];
-        crate::read::resolve::portion::own_block((self.id.as_str(), &facts), &self.hash, &self.text)
+        crate::read::snapshot::portion::own_block(
+            (self.id.as_str(), &facts),
+            &self.hash,
+            &self.text,
+        )
     }
 }
 

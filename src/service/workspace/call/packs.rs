@@ -1,8 +1,8 @@
 //! The packs that a checkpoint seals.
 
 use super::{Call, Places};
-use crate::read::resolve::packs::Packs;
-use crate::read::resolve::{Need, Snapshot};
+use crate::read::snapshot::packs::Packs;
+use crate::read::snapshot::{Need, Snapshot};
 use crate::service::report::failure::Failure;
 use crate::values::model::number::CheckpointNumber;
 

@@ -2,8 +2,8 @@
 
 use super::{Call, Places};
 #[cfg(feature = "mcp")]
-use crate::read::resolve::portion::Portion;
-use crate::read::resolve::{Need, Served, Snapshot};
+use crate::read::snapshot::portion::Portion;
+use crate::read::snapshot::{Need, Served, Snapshot};
 use crate::record::audit::Traced;
 use crate::service::report::document::{DocumentReport, OutlineReport};
 use crate::service::report::failure::Failure;

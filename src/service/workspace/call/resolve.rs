@@ -3,10 +3,10 @@
 use super::beside::Beside;
 use super::{Call, Places};
 use crate::files::vault::Vault;
-use crate::read::resolve::Resolution;
-use crate::read::resolve::context::{Context, Shape};
-use crate::read::resolve::instructions::Instructions;
-use crate::read::resolve::tokens::Tokenizer;
+use crate::read::snapshot::Resolution;
+use crate::read::snapshot::context::{Context, Shape};
+use crate::read::snapshot::instructions::Instructions;
+use crate::read::snapshot::tokens::Tokenizer;
 use crate::record::audit::Traced;
 use crate::record::checkpoint::fault::LogError;
 use crate::service::report::failure::Failure;

@@ -3,7 +3,7 @@
 use super::{Call, Places};
 use crate::files::vault::Vault;
 use crate::prove::evidence::submission::Submitted;
-use crate::read::resolve::Need;
+use crate::read::snapshot::Need;
 use crate::service::report::failure::Failure;
 use crate::service::report::review::QueueReport;
 use crate::text::uri::Class;

@@ -2,8 +2,8 @@
 
 use super::{Call, Places};
 use crate::files::vault::Vault;
-use crate::read::resolve::{Need, Snapshot};
 use crate::read::search::{self, Answer, Query};
+use crate::read::snapshot::{Need, Snapshot};
 use crate::record::audit::Traced;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::search::SearchReport;

@@ -1,7 +1,7 @@
 //! Whether what a principal may read of a vault is as it was.
 
 use super::{Call, Places};
-use crate::read::resolve::{Need, Snapshot};
+use crate::read::snapshot::{Need, Snapshot};
 use crate::service::report::failure::Failure;
 use crate::service::workspace::name::of_uri;
 use crate::values::model::digest::Digest;

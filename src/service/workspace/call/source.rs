@@ -2,7 +2,7 @@
 
 use super::Call;
 use crate::files::vault::Vault;
-use crate::read::resolve::{Need, Served, Snapshot};
+use crate::read::snapshot::{Need, Served, Snapshot};
 use crate::read::source::{Claim, ReceiveError, Received};
 use crate::service::report::failure::Failure;
 use crate::service::report::source::SourceRecordReport;

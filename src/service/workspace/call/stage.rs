@@ -3,7 +3,7 @@
 
 use super::{Call, Note};
 use crate::files::vault::Vault;
-use crate::read::resolve::{Need, Snapshot};
+use crate::read::snapshot::{Need, Snapshot};
 use crate::record::staging::{StagedName, parse_name};
 use crate::service::report::Spell;
 use crate::service::report::event::EventReport;

@@ -2,7 +2,7 @@
 
 use super::{Call, Note};
 use crate::files::vault::Vault;
-use crate::read::live;
+use crate::read::working;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::Workspace;
 use crate::service::workspace::name::is_uri;
@@ -103,7 +103,7 @@ impl Workspace<'_> {
     /// The id of a text that is handed in: where nothing has the id yet, a path stands for the file
     /// that it names, as for other commands that make a document.
     fn handed_in(&self, vault: &Vault, id: &DocumentId, text: &str) -> Result<DocumentId, Failure> {
-        match id.is_document() && !live::is_known(vault, id) {
+        match id.is_document() && !working::is_known(vault, id) {
             true if is_uri(text) => Ok(DocumentId::of_new(id.as_str())?),
             true => self.new_id(vault, text),
             false => Ok(id.clone()),

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::files::vault::Vault;
 use crate::policy::stewards::Role;
-use crate::read::live;
-use crate::read::resolve::{CheckpointSource, Need, Snapshot};
+use crate::read::snapshot::{CheckpointSource, Need, Snapshot};
+use crate::read::working;
 use crate::record::audit::{Change, Event, Logs};
 use crate::record::chain::{replay, vouched};
 use crate::service::report::failure::{Code, Failure};
@@ -80,7 +80,7 @@ impl Workspace<'_> {
         }
         match self.check_writable(vault, id) {
             Err(failure) if failure.code == Code::UnknownId => {
-                match self.is_editor_of(vault, id, &[text])? && !live::is_known(vault, id) {
+                match self.is_editor_of(vault, id, &[text])? && !working::is_known(vault, id) {
                     true => Ok(()),
                     false => Err(failure),
                 }
@@ -144,7 +144,7 @@ impl Workspace<'_> {
         if self.own_draft(vault, id)?.is_none() || !is_hidden(vault, id) {
             return Ok(false);
         }
-        if !live::has_history(vault, id) {
+        if !working::has_history(vault, id) {
             return Ok(true);
         }
         let Ok(history) = replay::load(vault.files(), id) else { return Ok(false) };

@@ -4,7 +4,7 @@ use super::Call;
 use super::draft::Fields;
 use crate::files::vault::Vault;
 use crate::policy::stewards::Role;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::audit::Traced;
 use crate::record::chain::history::History;
 use crate::service::report::failure::{Code, Failure};

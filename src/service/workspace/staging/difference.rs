@@ -2,7 +2,7 @@
 
 use super::view::{Content, StagedView, lines_of};
 use crate::files::vault::Vault;
-use crate::read::resolve::{CheckpointSource, Snapshot};
+use crate::read::snapshot::{CheckpointSource, Snapshot};
 use crate::record::chain::diff::print_between;
 use crate::record::staging::{Canonical, PartChange, StagedEntry, changes, json};
 use crate::service::report::failure::{Code, Failure};

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::view::StagedView;
 use crate::files::vault::Vault;
-use crate::read::resolve::Snapshot;
-use crate::read::resolve::plan::Part;
+use crate::read::snapshot::Snapshot;
+use crate::read::snapshot::plan::Part;
 use crate::record::audit::Labels;
 use crate::record::staging::StagedEntry;
 use crate::record::trusted_head;

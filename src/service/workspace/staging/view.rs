@@ -11,7 +11,7 @@ use crate::policy::stewards::Role;
 use crate::read::index::staged::{
     Answering, KnownEntry, Sharing, Wanted, answering, principal_key, session_key,
 };
-use crate::read::resolve::{CheckpointSource, Need, Snapshot};
+use crate::read::snapshot::{CheckpointSource, Need, Snapshot};
 use crate::record::audit::{Labels, Text, Traced};
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::{replay, vouched};

@@ -8,7 +8,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::policy::rules::Fault;
 use crate::policy::stewards::{Role, Scope, Stewards};
-use crate::read::resolve::{CheckpointSource, Need};
+use crate::read::snapshot::{CheckpointSource, Need};
 use crate::record::audit::{Change, Event, Logs};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{AUDIT_DIR, STEWARDS};

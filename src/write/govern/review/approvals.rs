@@ -11,7 +11,7 @@ use super::queue::{Waits, is_readable, track_of, waiting_in};
 use super::{Awaited, ReviewError, Reviewed};
 use crate::policy::rules::{FaultKind, Pending, Proposal, Rules, Track};
 use crate::policy::stewards::Role;
-use crate::read::live;
+use crate::read::working;
 use crate::values::model::id::DocumentId;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
@@ -175,7 +175,7 @@ impl Transaction<'_> {
         let Some(readers) = self.readers()? else { return Ok(()) };
         for id in ids {
             let is_readable = match self.vault.files().exists(&id.history_path()) {
-                false => live::is_known(self.vault, id),
+                false => working::is_known(self.vault, id),
                 true => is_readable(self.vault, readers, id),
             };
             if !is_readable {

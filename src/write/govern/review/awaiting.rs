@@ -5,10 +5,10 @@ use super::due::{Due, due};
 use super::queue::{Queue, Waiting, queue};
 use crate::files::vault::Vault;
 use crate::policy::stewards::{Role, Scope, Stuck};
-use crate::read::live;
-use crate::read::resolve::readers::Readers;
-use crate::read::resolve::{CheckpointSource, Need, Snapshot};
+use crate::read::snapshot::readers::Readers;
+use crate::read::snapshot::{CheckpointSource, Need, Snapshot};
 use crate::read::status::{DocumentState, GovernanceState, Status};
+use crate::read::working;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::text::document::stamp::is_submitted;
 use crate::text::document::text::normalise;
@@ -94,6 +94,6 @@ fn mark(vault: &Vault, waiting: &Waiting, status: &mut Status) {
 }
 
 fn was_made_from(vault: &Vault, id: &DocumentId, submitted: &str) -> bool {
-    let live = live::read(vault, &id.live_path()).and_then(|file| file.content.ok());
+    let live = working::read(vault, &id.live_path()).and_then(|file| file.content.ok());
     live.is_some_and(|live| is_submitted(id, &live.text, &live.document, submitted))
 }

@@ -12,7 +12,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::policy::in_force::{InForce, Judge, Moves};
 use crate::policy::rules::Track;
-use crate::read::resolve::{CheckpointSource, Snapshot};
+use crate::read::snapshot::{CheckpointSource, Snapshot};
 use crate::record::audit::{HeadRef, Logs, changes};
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{EntryState, History};

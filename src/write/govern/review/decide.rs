@@ -10,7 +10,7 @@ use super::queue::waiting_in;
 use super::{Awaited, ReviewError};
 use crate::files::vault::Vault;
 use crate::policy::stewards::Role;
-use crate::read::live;
+use crate::read::working;
 use crate::record::audit::{Change as Recorded, VersionRef, changes};
 use crate::record::trusted_head::Head;
 use crate::values::model::id::DocumentId;
@@ -212,7 +212,7 @@ fn run(
     event(vault, &Event { author, mode, subjects: &subjects, includes, gate }, |t, outcome| {
         t.check_readable(decision.ids)?;
         let is_known = |id: &&DocumentId| {
-            vault.files().exists(&id.history_path()) || live::is_known(vault, id)
+            vault.files().exists(&id.history_path()) || working::is_known(vault, id)
         };
         if let Some(id) = decision.ids.iter().find(|id| !is_known(id)) {
             return Err(t.unknown(id));

@@ -6,7 +6,7 @@ use super::super::PublishError;
 use super::queue::rules_in_force;
 use crate::files::vault::Vault;
 use crate::policy::rules::Reviewed;
-use crate::read::resolve::Snapshot;
+use crate::read::snapshot::Snapshot;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::text::document::review::ReviewFields;
 use crate::values::model::id::DocumentId;

@@ -8,7 +8,7 @@ use super::super::{PublishError, Refusal};
 use super::ReviewError;
 use super::queue::is_readable;
 use crate::files::vault::Vault;
-use crate::read::resolve::readers::Readers;
+use crate::read::snapshot::readers::Readers;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::values::model::id::DocumentId;
 

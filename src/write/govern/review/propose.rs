@@ -10,7 +10,7 @@ use super::ReviewError;
 use super::admissible::Checks;
 use crate::files::vault::Vault;
 use crate::policy::stewards::Role;
-use crate::read::live;
+use crate::read::working;
 use crate::record::chain::replay;
 use crate::text::document::edit::Edit;
 use crate::text::document::live_form::LiveForm;
@@ -83,7 +83,7 @@ impl Transaction<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), PublishError> {
         let Some(mark) = self.state.get(id.as_str()) else {
-            if !live::is_known(self.vault, id) {
+            if !working::is_known(self.vault, id) {
                 return Err(self.unknown(id));
             }
             let message = "it is not published".to_owned();
@@ -124,7 +124,7 @@ impl Transaction<'_> {
         });
         match made {
             Ok(mut item) => {
-                item.warnings.extend(action.target().and_then(live::instructions));
+                item.warnings.extend(action.target().and_then(working::instructions));
                 outcome.items.push(item);
             }
             Err(refusal) => outcome.refused.push(refusal),
@@ -138,7 +138,7 @@ impl Transaction<'_> {
             Err(PublishError::Refused(vec![Refusal::new(old.live_path(), code, message, hint)]))
         };
         if self.state.get(old.as_str()).is_none() {
-            return match live::is_known(self.vault, old) {
+            return match working::is_known(self.vault, old) {
                 false => Err(self.unknown(old)),
                 true => {
                     let hint = "rename the file; nothing is recorded about it".into();

@@ -12,7 +12,7 @@ use crate::files::vault::config::Config;
 use crate::files::vault::replace::Fingerprint;
 use crate::policy::rules::{ApprovedMove, Pending, Rules};
 use crate::policy::stewards::{self, Stewards, Stuck};
-use crate::read::live;
+use crate::read::working;
 use crate::record::chain::history::Entry;
 use crate::record::chain::replay;
 use crate::text::document::edit::{Edit, EditError};
@@ -82,7 +82,7 @@ impl Transaction<'_> {
         if text.is_empty() {
             return Ok(Vec::new());
         }
-        let found = live::governance_problems(self.vault, id, text);
+        let found = working::governance_problems(self.vault, id, text);
         Refusal::unless_valid(&id.live_path(), found)
             .map_err(|refusal| PublishError::Refused(vec![refusal]))?;
         Ok(check_reviewers(id, text)?)

@@ -14,7 +14,7 @@ use super::{Refusing, ReviewError};
 use crate::files::vault::Vault;
 use crate::policy::rules::{Pending, Track};
 use crate::policy::stewards::Role;
-use crate::read::live;
+use crate::read::working;
 use crate::text::document::utf8;
 use crate::values::model::id::{DocumentId, fold};
 use crate::values::model::layout::limit;
@@ -57,7 +57,7 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
         let waits = transaction.begin_change(*change, outcome)?;
         let new: &[NewDocument] = from.as_slice();
         let is_new = |new: &&NewDocument| {
-            new.id.is_document() && !live::is_known(transaction.vault, &new.id)
+            new.id.is_document() && !working::is_known(transaction.vault, &new.id)
         };
         for new in new.iter().filter(is_new) {
             check_place(transaction.vault, &new.id)?;
@@ -65,7 +65,7 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
         let mut ids = transaction.candidates(which, outcome);
         if matches!(which, Which::Changed) {
             let deleted = transaction.state.iter().map(|(id, _)| id).filter(|id| id.is_pack());
-            let live = live::governance_ids(transaction.vault);
+            let live = working::governance_ids(transaction.vault);
             let found: BTreeSet<DocumentId> = live.into_iter().chain(deleted.cloned()).collect();
             ids.extend(found);
         }

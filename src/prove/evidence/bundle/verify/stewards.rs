@@ -14,7 +14,7 @@ use crate::files::vault::config::Config;
 use crate::policy::in_force::{File, InForce, Mode};
 use crate::policy::rules::Rules;
 use crate::policy::stewards::{self, Role};
-use crate::read::resolve::provenance::Settings;
+use crate::read::snapshot::provenance::Settings;
 use crate::record::audit;
 use crate::text::document::Document;
 use crate::text::document::obsidian::Markup;

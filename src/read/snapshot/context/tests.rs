@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::fit::needs;
 use super::*;
-use crate::read::resolve::Served;
-use crate::read::resolve::plan::{Cut, Found};
-use crate::read::resolve::provenance::Provenance;
+use crate::read::snapshot::Served;
+use crate::read::snapshot::plan::{Cut, Found};
+use crate::read::snapshot::provenance::Provenance;
 use crate::record::chain::history::{Entry, EntryState, Forget, TextStorage};
 use crate::text::document::{Document, hidden};
 use crate::text::uri::Uri;
@@ -103,7 +103,7 @@ fn served(n: usize, made: &Made, before: &[Served]) -> Served {
         text,
         fields,
         aliases: Vec::new(),
-        visible: crate::read::resolve::Visible::default(),
+        visible: crate::read::snapshot::Visible::default(),
         keyframe: None,
         uri,
         body: document.parts.body,

@@ -6,9 +6,9 @@ use rayon::prelude::*;
 
 use super::Reason;
 use crate::read::graph::order::needed;
-use crate::read::resolve::Ranking;
-use crate::read::resolve::portion::{Frame, Portion};
-use crate::read::resolve::repeated::Passages;
+use crate::read::snapshot::Ranking;
+use crate::read::snapshot::portion::{Frame, Portion};
+use crate::read::snapshot::repeated::Passages;
 use crate::values::model::id::DocumentId;
 
 /// What becomes of a text.
