@@ -11,7 +11,7 @@ use contextnest::files::vault::outside::StateFolder;
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::record::audit::Recorder;
-use contextnest::write::govern::{self, Author, Mode, Request, Which};
+use contextnest::write::publish::{self, Author, Mode, Request, Which};
 
 use crate::corpus;
 use crate::process::{Result, cache_of, command, output};
@@ -111,7 +111,7 @@ impl Place {
         let (home, dir) = (self.home.clone(), self.memory());
         let state = StateFolder { home, dir, checked_out: None, repository: None };
         let vault = Vault::open(&self.root)?.with_cache(cache).with_state(Some(state));
-        let outcome = govern::publish(&how(vault.on(disk)), &request)?;
+        let outcome = publish::publish(&how(vault.on(disk)), &request)?;
         let ended = Instant::now();
         let done = outcome.items.iter().filter(|item| item.id.is_document()).count();
         if done != count || outcome.committed.is_none_or(|c| !c.left_alone.is_empty()) {

@@ -12,8 +12,8 @@ use contextnest::model::timestamp::Timestamp;
 use contextnest::read::snapshot::Snapshot;
 use contextnest::record::audit::Recorder;
 use contextnest::record::trusted_head;
-use contextnest::write::govern::{Author, Mode, PublishError, Request, Which, publish};
-use contextnest::write::txn::expect::Expect;
+use contextnest::write::commit::expect::Expect;
+use contextnest::write::publish::{Author, Mode, PublishError, Request, Which, publish};
 
 /// There is one live file: a process that edits it publishes it, or lets it be.
 static EDITOR: Mutex<()> = Mutex::new(());

@@ -12,7 +12,7 @@ use contextnest::model::timestamp::Timestamp;
 use contextnest::record::audit::Recorder;
 use contextnest::record::chain::replay;
 use contextnest::record::checkpoint::log::Log;
-use contextnest::write::govern::{Author, Mode, Request, Which, publish, retire};
+use contextnest::write::publish::{Author, Mode, Request, Which, publish, retire};
 
 /// Files by their paths in a vault.
 pub type Tree = BTreeMap<String, Vec<u8>>;

@@ -31,8 +31,8 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::write::txn::expect::Expect;
-use crate::write::txn::stale;
+use crate::write::commit::expect::Expect;
+use crate::write::commit::stale;
 
 use seen::{Comparison, Seen, SeenFolder};
 

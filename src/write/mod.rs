@@ -1,4 +1,4 @@
 //! The transaction that writes, and what publishes.
 
-pub mod govern;
-pub mod txn;
+pub mod commit;
+pub mod publish;

@@ -9,7 +9,7 @@ use contextnest::record::audit::Recorder;
 use contextnest::record::chain::replay;
 use contextnest::text::document::live_form::LiveForm;
 use contextnest::text::document::text::normalise;
-use contextnest::write::govern::{Author, Mode, Request, Which, publish};
+use contextnest::write::publish::{Author, Mode, Request, Which, publish};
 use proptest::prelude::*;
 
 const FIRST: i64 = 1_795_000_000_000;

@@ -17,9 +17,9 @@ use crate::record::checkpoint::log::Log;
 use crate::record::trusted_head;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
-use crate::write::govern::{self, Author, Mode, Outcome, PublishError};
-use crate::write::txn::expect::{self, Expect};
-use crate::write::txn::{self, Recovered};
+use crate::write::commit::expect::{self, Expect};
+use crate::write::commit::{self, Recovered};
+use crate::write::publish::{self, Author, Mode, Outcome, PublishError};
 
 /// What a conversion is asked to do.
 #[derive(Debug)]
@@ -124,8 +124,10 @@ pub(crate) fn convert(vault: &Vault, request: &Request) -> Result<Converted, Con
         let edit = |text: &str| setting.set(text, is_said);
         let (author, mode) = (&request.author, request.mode);
         event = Some(match request.adopts {
-            true => govern::adopt(vault, author, mode, edit)?,
-            false => govern::set_governance_file(vault, &DocumentId::config(), author, mode, edit)?,
+            true => publish::adopt(vault, author, mode, edit)?,
+            false => {
+                publish::set_governance_file(vault, &DocumentId::config(), author, mode, edit)?
+            }
         });
     }
     let converted = if request.mode.dry_run {
@@ -146,7 +148,7 @@ pub(crate) fn convert(vault: &Vault, request: &Request) -> Result<Converted, Con
 /// Whether the sealed configuration and the live one both ask for a form; of the form that the log
 /// has, whether neither asks for the other.
 fn is_asked_for(vault: &Vault, log: &Log, form: LogForm) -> Result<bool, ConvertError> {
-    let wishes = [txn::sealed_form(vault, &log.sound()?)?, vault.config().checkpoint_log];
+    let wishes = [commit::sealed_form(vault, &log.sound()?)?, vault.config().checkpoint_log];
     let by_default = log.form == form;
     Ok(wishes.iter().all(|wish| wish.map_or(by_default, |wish| wish == form)))
 }
@@ -211,7 +213,7 @@ fn convert_log(
     expected: Expect,
 ) -> Result<Converted, ConvertError> {
     let _lock = vault.lock(&request.author.holder()).map_err(PublishError::from)?;
-    let (log, recovered) = txn::settled_log(vault).map_err(PublishError::from)?;
+    let (log, recovered) = commit::settled_log(vault).map_err(PublishError::from)?;
     let chronicle = log.sound()?;
     expect::check((vault, &chronicle), &[], expected, |_| true).map_err(PublishError::from)?;
     if log.form == request.form {

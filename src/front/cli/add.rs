@@ -14,7 +14,7 @@ use crate::service::workspace::governance::is_governed;
 use crate::text::document::frontmatter::NodeType;
 use crate::values::model::id::DocumentId;
 use crate::values::text_util::argument;
-use crate::write::govern::{self, Author, NewDocument, Request, Upon, Which};
+use crate::write::publish::{self, Author, NewDocument, Request, Upon, Which};
 
 /// Create a document and publish it
 ///
@@ -59,13 +59,13 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     let author = session.workspace.author(&vault, args.note.as_deref(), None)?;
     let mut composed = None;
     if args.body.is_none() && !args.draft && session.ui.is_interactive() {
-        govern::check_place(&vault, &id)?;
+        publish::check_place(&vault, &id)?;
         let written = editor::compose(session)?;
         body.clone_from(&written.text);
         composed = Some(written);
     }
     if body.trim().is_empty() && !args.draft {
-        govern::check_place(&vault, &id)?;
+        publish::check_place(&vault, &id)?;
         return Err(Failure::new(Code::Usage, "the document has no body, so it was not published")
             .hint("pass it with `--body TEXT` or `--body -`; `--draft` makes an empty draft"));
     }
@@ -111,6 +111,6 @@ fn publish(
     }
     let which = Which::Ids(vec![id.clone()]);
     let request = Request { author, which, mode: args.expect.mode(false)? };
-    let outcome = govern::add(vault, NewDocument { id, text }, &request)?;
+    let outcome = publish::add(vault, NewDocument { id, text }, &request)?;
     Ok(event::print(session, &outcome, false, Added))
 }

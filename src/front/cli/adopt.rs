@@ -11,7 +11,7 @@ use crate::service::report::checkpoint::AdoptReport;
 use crate::service::report::failure::Failure;
 use crate::values::model::id::DocumentId;
 use crate::values::text_util::count;
-use crate::write::govern::Mode;
+use crate::write::publish::Mode;
 
 /// Take over the log of the reference implementation as it is
 ///

@@ -9,7 +9,7 @@ use crate::service::report::event::AuditBegun;
 use crate::service::report::failure::Failure;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::text_util::count;
-use crate::write::govern::Mode;
+use crate::write::publish::Mode;
 
 /// Record every change of the vault
 ///

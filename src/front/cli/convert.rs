@@ -12,7 +12,7 @@ use crate::service::report::checkpoint::ConvertReport;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::head;
 use crate::values::text_util::count;
-use crate::write::govern::Mode;
+use crate::write::publish::Mode;
 
 /// Convert the checkpoint log to the other form
 ///

@@ -7,7 +7,7 @@ use crate::service::report::failure::Failure;
 use crate::service::report::review::CommentReport;
 use crate::service::workspace::call::submit::{Decided, Deciding};
 use crate::service::workspace::version;
-use crate::write::govern::{Mode, Outcome, review};
+use crate::write::publish::{Mode, Outcome, review};
 
 /// Which submissions are decided.
 #[derive(Debug, clap::Args)]

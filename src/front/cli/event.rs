@@ -20,8 +20,8 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::text_util::count;
-use crate::write::govern::{Outcome, RECORD_CHANGE, review};
-use crate::write::txn::{Item, Live};
+use crate::write::commit::{Item, Live};
+use crate::write::publish::{Outcome, RECORD_CHANGE, review};
 
 /// Prints an event, done or only planned, and says how the verb ends.
 pub(super) fn print<'o, R: Report>(

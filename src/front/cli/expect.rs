@@ -3,8 +3,8 @@
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::number::Version;
-use crate::write::govern::Mode;
-use crate::write::txn::expect::Expect;
+use crate::write::commit::expect::Expect;
+use crate::write::publish::Mode;
 
 /// What the caller has read of a document and of the log.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -5,7 +5,7 @@ use super::{Acting, Answer, event};
 use crate::service::report::event::{GovernOff, GovernOn};
 use crate::service::report::failure::Failure;
 use crate::service::workspace::governance::is_shared;
-use crate::write::govern::Mode;
+use crate::write::publish::Mode;
 
 /// Require a review of everything that is published, or stop to
 ///

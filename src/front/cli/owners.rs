@@ -17,7 +17,7 @@ use crate::service::report::stewards::{ScopeKey, scope_key};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::text_util::count;
-use crate::write::govern::review::access;
+use crate::write::publish::review::access;
 
 /// Show who governs which documents, and the load of each reviewer
 ///

@@ -7,7 +7,7 @@ use crate::files::vault::Vault;
 use crate::service::report::event::Published;
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
-use crate::write::govern::{Author, Mode, PublishError, Request, Which, publish};
+use crate::write::publish::{Author, Mode, PublishError, Request, Which, publish};
 
 /// Publish documents as new versions under one checkpoint
 ///

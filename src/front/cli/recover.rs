@@ -11,7 +11,7 @@ use crate::service::report::failure::Failure;
 use crate::service::report::recover::{RecoverReport, kind, recorded_by};
 use crate::values::model::layout;
 use crate::values::text_util::count;
-use crate::write::txn::{Recovered, UncommittedFile};
+use crate::write::commit::{Recovered, UncommittedFile};
 
 /// Clean up after an interrupted command and report what is lost
 ///

@@ -16,8 +16,8 @@ use crate::service::workspace::version::{check_name, check_text, failed, number,
 use crate::text::uri::Class;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
-use crate::write::govern::{self, RestoreError, RestoreRequest, RestoredFile};
-use crate::write::txn::Live;
+use crate::write::commit::Live;
+use crate::write::publish::{self, RestoreError, RestoreRequest, RestoredFile};
 
 /// Write the text of a version into the live file; publish nothing
 ///
@@ -67,7 +67,7 @@ pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, F
     let holder = session.workspace.holder()?;
     let (force, dry_run) = (args.force, args.dry_run);
     let request = RestoreRequest { ids: &ids, version, force, dry_run, holder: &holder };
-    let restoring = govern::restore(&vault, &request)?;
+    let restoring = publish::restore(&vault, &request)?;
     if let Some(head) = &head {
         for file in &restoring.files {
             let id = file.id.clone();

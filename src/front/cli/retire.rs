@@ -5,7 +5,7 @@ use super::session::Session;
 use super::{Acting, Answer, event};
 use crate::service::report::event::Retired;
 use crate::service::report::failure::Failure;
-use crate::write::govern::{PublishError, review};
+use crate::write::publish::{PublishError, review};
 
 /// Withdraw published documents; their histories stay
 ///
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Retire, session: &mut Session<'_>) -> Result<Answer, Fa
             session.notify(&vault, &retired, ("emergency", Some(reason)));
             retired
         }
-        None => match crate::write::govern::retire(&vault, &ids, &author, mode) {
+        None => match crate::write::publish::retire(&vault, &ids, &author, mode) {
             Err(PublishError::Governed) => {
                 let change = args.change.as_deref();
                 let proposed = review::propose_retirement(&vault, &ids, by, change)?;

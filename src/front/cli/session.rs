@@ -20,7 +20,7 @@ use crate::service::workspace::search::OnSlow;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::text_util::{argument, count};
-use crate::write::govern::Outcome;
+use crate::write::publish::Outcome;
 
 /// One command at work: a call, and the streams of a process. A verb asks the call as if it were
 /// the session.

@@ -24,9 +24,9 @@ use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::text_util::count;
-use crate::write::govern::PublishError;
-use crate::write::govern::review::awaiting::Awaiting;
-use crate::write::govern::review::due::Due;
+use crate::write::publish::PublishError;
+use crate::write::publish::review::awaiting::Awaiting;
+use crate::write::publish::review::due::Due;
 
 /// Show how files differ from their published versions
 #[derive(Debug, clap::Args)]

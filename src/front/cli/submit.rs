@@ -6,8 +6,8 @@ use super::{Acting, Answer, event, progress};
 use crate::service::report::event::Submitted;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::argument::file_or_input;
-use crate::write::govern::Which;
-use crate::write::govern::review::{Submission, submit};
+use crate::write::publish::Which;
+use crate::write::publish::review::{Submission, submit};
 
 /// Submit texts for review; a reviewer publishes them
 ///

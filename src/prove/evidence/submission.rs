@@ -9,7 +9,7 @@ use crate::text::document::validate::Problem;
 use crate::values::model::id::DocumentId;
 use crate::values::model::principal::Principal;
 use crate::values::yaml::emit;
-use crate::write::govern::review::About;
+use crate::write::publish::review::About;
 
 /// Fields that each step sets again.
 const STAMPED: [&str; 4] = ["status", "version", "updated_at", "checksum"];

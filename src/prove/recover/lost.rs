@@ -14,7 +14,7 @@ use crate::record::trusted_head;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
-use crate::write::txn::uncommitted;
+use crate::write::commit::uncommitted;
 
 /// So many checkpoints that the log ends before are named one by one.
 const MOST_GONE: usize = 1000;

@@ -21,7 +21,7 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::write::txn::uncommitted;
+use crate::write::commit::uncommitted;
 
 use super::governed::forgotten;
 use super::unapproved::{Unapproved, unapproved};

@@ -17,9 +17,9 @@ use crate::record::trusted_head::{self, Head, HeadError};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::write::govern::review;
-use crate::write::txn::expect::{self, Expect, ExpectError};
-use crate::write::txn::{self, CleanupPlan, Recovered, Scope, Uncleared, UncommittedFile};
+use crate::write::commit::expect::{self, Expect, ExpectError};
+use crate::write::commit::{self, CleanupPlan, Recovered, Scope, Uncleared, UncommittedFile};
+use crate::write::publish::review;
 
 /// What a recovery is asked to do.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
     expect::check((vault, &chronicle), &[], request.expect, |_| true)?;
     let end = Head::of(&chronicle);
     let interrupted = trusted_head::interrupted(vault, &end);
-    let mut plan = txn::plan(vault, &chronicle, &Scope::Everything);
+    let mut plan = commit::plan(vault, &chronicle, &Scope::Everything);
     let is_explained = plan.uncommitted.iter().all(|left| left.is_of(interrupted.as_ref()));
     if !is_explained && let Some(moved) = moved_folders(vault, &chronicle) {
         return Err(moved);
@@ -167,12 +167,12 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         planned(plan)
     } else {
         let has_step = plan.has_step;
-        let recovered = txn::carry_out(vault, plan)?;
+        let recovered = commit::carry_out(vault, plan)?;
         torn.iter().try_for_each(|line| line.cut(vault.files()))?;
         // The line of a step that stands is for the next writer.
         trusted_head::withdraw(vault, |intent| intent.upon == end && !has_step);
         if !changes::is_begun_at(vault, &chronicle) {
-            txn::complete(vault, &chronicle);
+            commit::complete(vault, &chronicle);
         }
         recovered
     };

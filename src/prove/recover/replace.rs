@@ -15,8 +15,8 @@ use crate::record::trusted_head::{self, Head, HeadError, TrustError};
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::limit;
 use crate::values::model::timestamp::Timestamp;
-use crate::write::txn::expect::{self, Expect, ExpectError};
-use crate::write::txn::keep;
+use crate::write::commit::expect::{self, Expect, ExpectError};
+use crate::write::commit::keep;
 
 /// What a rebuild is asked to do.
 #[derive(Debug)]

@@ -36,7 +36,7 @@ use crate::values::model::number::Version;
 use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::text_util::count;
-use crate::write::txn::{self, Beyond};
+use crate::write::commit::{self, Beyond};
 
 /// What was found of one artifact, and how much was checked.
 #[derive(Debug)]
@@ -184,7 +184,7 @@ impl Pass<'_> {
         let beyond = Beyond::in_log(form, self.rules.in_force.was_governed());
         let beyond = beyond.but_for(self.view.undone.clone());
         let next = beyond.first_unsealed(self.id, history, last_sealed, is_published);
-        let is_left = |event| txn::are_of(event, &txn::events_from(history, next));
+        let is_left = |event| commit::are_of(event, &commit::events_from(history, next));
         if !self.view.interrupted.as_ref().is_some_and(is_left) {
             if history.torn > 0 {
                 let message = format!("{} bytes follow its last whole entry", history.torn);

@@ -57,7 +57,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
-use crate::write::txn;
+use crate::write::commit;
 use artifact::Checked;
 use gathered::{Gathered, OF_VAULT};
 use rules::Rules;
@@ -229,7 +229,8 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let is_whole = view.complete || !log_exists;
     let intent = intents.into_iter().find(|intent| is_whole && intent.upon == view.end());
     view.interrupted = intent.map(|intent| intent.event);
-    let is_undone = |step: &EventKey| rules.in_force.was_governed() && !txn::is_whole(vault, step);
+    let is_undone =
+        |step: &EventKey| rules.in_force.was_governed() && !commit::is_whole(vault, step);
     view.undone = view.interrupted.clone().filter(is_undone);
     if view.interrupted.is_some() {
         for torn in findings.findings.iter_mut().filter(|finding| finding.code == Code::TornTail) {
@@ -351,7 +352,7 @@ fn explain_lives(vault: &Vault, log: Option<&Log>, view: &log::View, findings: &
     }
     let Some(chronicle) = log.and_then(|log| log.sound().ok()) else { return };
     let lives: BTreeSet<DocumentId> =
-        txn::interrupted_lives(vault, &chronicle).into_iter().map(|(id, _)| id).collect();
+        commit::interrupted_lives(vault, &chronicle).into_iter().map(|(id, _)| id).collect();
     for finding in found.iter_mut().filter(|f| f.id.as_ref().is_some_and(|id| lives.contains(id))) {
         finding.code = Code::Interrupted;
         "its command was interrupted before it updated the live file; the next writing command does"

@@ -20,7 +20,7 @@ use crate::text::selector::parse;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::write::govern::{self, Author, Mode, Request, Which};
+use crate::write::publish::{self, Author, Mode, Request, Which};
 
 /// What one step does to a vault.
 #[derive(Clone, Debug)]
@@ -133,12 +133,12 @@ impl Place {
                     which: Which::All,
                     mode: Mode { skip_invalid: true, ..Mode::default() },
                 };
-                govern::publish(vault, &request).unwrap();
+                publish::publish(vault, &request).unwrap();
             }
             Step::Retire { document } => {
                 let id: DocumentId = DOCUMENTS[usize::from(document)].parse().unwrap();
                 // What was never published cannot be retired.
-                let _ = govern::retire(vault, &[id], &author, Mode::default());
+                let _ = publish::retire(vault, &[id], &author, Mode::default());
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::record::audit::Recorder;
 use crate::record::trusted_head;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
-use crate::write::govern::{self, Author, Mode, Request, Which};
+use crate::write::publish::{self, Author, Mode, Request, Which};
 
 const DOCUMENTS: [&str; 5] = ["nodes/a", "nodes/a/b", "nodes/deep/er/c", "sources/s", "root"];
 
@@ -69,12 +69,12 @@ impl Place {
     fn publish(&mut self) {
         let mode = Mode { skip_invalid: true, drafts: true, ..Mode::default() };
         let request = Request { author: self.author(), which: Which::All, mode };
-        govern::publish(&self.vault(), &request).unwrap();
+        publish::publish(&self.vault(), &request).unwrap();
     }
 
     fn retire(&mut self, id: &str) {
         let (vault, author) = (self.vault(), self.author());
-        govern::retire(&vault, &[id.parse().unwrap()], &author, Mode::default()).unwrap();
+        publish::retire(&vault, &[id.parse().unwrap()], &author, Mode::default()).unwrap();
     }
 
     fn answer(&self, seen: &Seen) -> String {
@@ -111,7 +111,7 @@ impl Place {
     fn plan(&self, vault: &Vault) -> String {
         let mode = Mode { skip_invalid: true, dry_run: true, ..Mode::default() };
         let author = author(self.now + 1000);
-        let plan = govern::publish(vault, &Request { author, which: Which::Changed, mode });
+        let plan = publish::publish(vault, &Request { author, which: Which::Changed, mode });
         format!("{plan:#?}")
     }
 

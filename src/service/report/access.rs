@@ -9,7 +9,7 @@ use super::stewards::{ScopeKey, ScopeReport};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
-use crate::write::govern::review::access::{Access, Lapsed};
+use crate::write::publish::review::access::{Access, Lapsed};
 
 /// The answer of `owners --access-review`.
 #[derive(Debug, Serialize)]

@@ -14,7 +14,7 @@ use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::state::{Mark, PublishedSet};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
-use crate::write::govern::Outcome;
+use crate::write::publish::Outcome;
 
 /// A checkpoint by itself.
 #[derive(Debug, Serialize)]

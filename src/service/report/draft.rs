@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Report;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::write::govern::Draft;
+use crate::write::publish::Draft;
 
 /// The answer of `add --draft`, and of what else writes a draft.
 #[derive(Debug, Serialize)]

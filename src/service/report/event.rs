@@ -12,8 +12,8 @@ use crate::read::working::inbound::{Captured, FixedLinks, Inbound, RelativeLink}
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::write::govern::{Outcome, Recased, Unapprovable};
-use crate::write::txn::{Change, Item, Step, StepFailure};
+use crate::write::commit::{Change, Item, Step, StepFailure};
+use crate::write::publish::{Outcome, Recased, Unapprovable};
 
 /// What an event did, or would do.
 #[derive(Debug, Serialize)]

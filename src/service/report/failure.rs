@@ -13,7 +13,7 @@ use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::visible::shown;
-use crate::write::govern::Refusal;
+use crate::write::publish::Refusal;
 
 codes! {
     /// A kind of failure.

@@ -8,7 +8,7 @@ use crate::read::working::gathered::{Group, GroupKey, pattern};
 use crate::read::working::packs::PackFile;
 use crate::text::document::validate::{Problem, Severity};
 use crate::text::pack::PackProblem;
-use crate::write::govern::Refusal;
+use crate::write::publish::Refusal;
 
 /// One problem.
 #[derive(Debug, Serialize)]

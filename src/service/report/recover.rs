@@ -9,7 +9,7 @@ use super::checkpoint::VersionReason;
 use crate::prove::recover::{CompletedAct, CompletedPromotion, LostVersion, Recovery};
 use crate::record::trusted_head::EventKey;
 use crate::values::model::number::CheckpointNumber;
-use crate::write::txn::{Recovered, UncommittedFile, UncommittedKind};
+use crate::write::commit::{Recovered, UncommittedFile, UncommittedKind};
 
 /// The answer of `recover`.
 #[derive(Debug, Serialize)]

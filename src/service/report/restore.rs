@@ -6,8 +6,8 @@ use super::{Report, Spell};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::write::govern::{RestoredFile, Standing};
-use crate::write::txn::Live;
+use crate::write::commit::Live;
+use crate::write::publish::{RestoredFile, Standing};
 
 /// The answer of `restore`.
 #[derive(Debug, Serialize)]

@@ -11,7 +11,7 @@ use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::Principal;
-use crate::write::govern::review::{Queue, Waiting};
+use crate::write::publish::review::{Queue, Waiting};
 
 /// The answer of `review`.
 #[derive(Debug, Serialize)]

@@ -14,7 +14,7 @@ use crate::read::status::{DocumentState, GovernanceState, Row, Status};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
-use crate::write::govern::review::awaiting::Awaiting;
+use crate::write::publish::review::awaiting::Awaiting;
 
 /// The answer of `init`.
 #[derive(Debug, Serialize)]

@@ -17,8 +17,8 @@ use crate::service::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::{Principal, PrincipalKey};
-use crate::write::govern::review::{self, Lost, rules_in_force};
-use crate::write::govern::{self, Mode, Outcome, PublishError};
+use crate::write::publish::review::{self, Lost, rules_in_force};
+use crate::write::publish::{self, Mode, Outcome, PublishError};
 
 /// Why a change was not recorded.
 #[derive(Debug, thiserror::Error)]
@@ -103,7 +103,7 @@ impl Workspace<'_> {
         // Whatever the log is: that it was damaged is no reason to record nothing.
         let log = trusted_head::read_log(vault).ok();
         let chronicle = log.as_ref().and_then(|log| log.sound().ok());
-        let sealed = chronicle.as_ref().map(|log| govern::sealed_config(vault, log));
+        let sealed = chronicle.as_ref().map(|log| publish::sealed_config(vault, log));
         // Without a sound log the sealed configuration is not known.
         let recorder = match &sealed {
             Some(sealed) => recorder.under(sealed.as_ref().ok().map(Option::as_ref)),
@@ -258,7 +258,7 @@ impl Workspace<'_> {
         let audit = vault.config().audit.or(Some(Audit::default()));
         let vault = &vault.under(Config { audit, ..vault.config().clone() });
         let id = DocumentId::config();
-        Ok(govern::propose_governance_file(vault, &id, &author, mode, with_setting)?)
+        Ok(publish::propose_governance_file(vault, &id, &author, mode, with_setting)?)
     }
 }
 

@@ -7,8 +7,8 @@ use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::text::pack::{self, Pack};
 use crate::values::model::id::DocumentId;
-use crate::write::govern::review;
-use crate::write::txn::expect::{self, Expect};
+use crate::write::commit::expect::{self, Expect};
+use crate::write::publish::review;
 
 /// The pack file of a name.
 pub(crate) fn file_of(name: &str) -> Result<DocumentId, Failure> {

@@ -12,8 +12,8 @@ use crate::service::report::failure::{Code, Failure};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
-use crate::write::govern::review::{self, Begin};
-use crate::write::govern::{Mode, Outcome};
+use crate::write::publish::review::{self, Begin};
+use crate::write::publish::{Mode, Outcome};
 
 impl Workspace<'_> {
     /// Makes a vault governed, as one event. Its changes are recorded from then on.
@@ -79,7 +79,7 @@ fn refuse_foreign_records(vault: &Vault, now: Timestamp) -> Result<(), Failure> 
 /// The log or the configuration cannot be relied on.
 pub(crate) fn is_governed(vault: &Vault) -> Result<bool, Failure> {
     let log: Log = trusted_head::open_log(vault)?;
-    Ok(crate::write::govern::is_governed(vault, &log.sound()?)?)
+    Ok(crate::write::publish::is_governed(vault, &log.sound()?)?)
 }
 
 /// Whether advice names submissions: in a governed vault, whatever the live configuration says, and

@@ -20,8 +20,8 @@ use crate::service::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::Principal;
-use crate::write::govern::review::rules_in_force;
-use crate::write::govern::{RulesUpon, head_named};
+use crate::write::publish::review::rules_in_force;
+use crate::write::publish::{RulesUpon, head_named};
 
 /// Who may place and lift holds.
 struct Keepers<'c> {

@@ -12,7 +12,7 @@ use crate::service::report::failure::{Code, Failure};
 use crate::values::model::principal::{Principal, PrincipalError};
 use crate::values::model::timestamp::Timestamp;
 use crate::values::text_util::argument;
-use crate::write::govern::Author;
+use crate::write::publish::Author;
 
 /// The name of a principal, and the source of the name.
 type Named = (String, &'static str);

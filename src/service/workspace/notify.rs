@@ -10,9 +10,9 @@ use crate::service::report::event::change;
 use crate::service::workspace::submission::reviewers;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::write::govern::Outcome;
-use crate::write::govern::review;
-use crate::write::txn::{self, Step};
+use crate::write::commit::{self, Step};
+use crate::write::publish::Outcome;
+use crate::write::publish::review;
 
 /// The version of the message.
 const PROTOCOL: u32 = 1;
@@ -67,7 +67,7 @@ impl Workspace<'_> {
         let Some(program) = program.map_err(|why| why.to_string())? else { return Ok(()) };
         let (principal, _) =
             self.principal(vault.root(), None).map_err(|why| why.message.clone())?;
-        let waits = |step| matches!(step, txn::Change::Step(Step::Submit | Step::ApproveInPart));
+        let waits = |step| matches!(step, commit::Change::Step(Step::Submit | Step::ApproveInPart));
         let who = |id: &DocumentId| review::about(vault, id, &principal).map(|a| reviewers(&a));
         let items = outcome.items.iter().map(|item| Noticed {
             id: &item.id,

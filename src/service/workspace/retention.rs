@@ -12,7 +12,7 @@ use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
-use crate::write::govern;
+use crate::write::publish;
 
 /// Milliseconds of a day.
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -122,7 +122,7 @@ fn retention_of(vault: &Vault) -> Result<u64, Failure> {
     let log = trusted_head::open_log(vault)?;
     let chronicle = log.sound()?;
     trusted_head::check(vault, &chronicle)?;
-    let sealed = govern::sealed_config(vault, &chronicle)?.as_ref().map(Audit::of);
+    let sealed = publish::sealed_config(vault, &chronicle)?.as_ref().map(Audit::of);
     let live = Audit::of(vault.config());
     Ok(sealed.map_or(live, |sealed| sealed.stricter(live)).retention)
 }

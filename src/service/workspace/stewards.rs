@@ -23,7 +23,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{STEWARDS, limit};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::tag::Tag;
-use crate::write::govern::{self, Mode, Outcome, PublishError, Refusal};
+use crate::write::publish::{self, Mode, Outcome, PublishError, Refusal};
 
 /// The most assignments that one import makes.
 const MAX_IMPORTED: usize = 1_000;
@@ -261,7 +261,7 @@ impl Workspace<'_> {
             // A new file says of which version it is.
             edit(if text.trim().is_empty() { "version: 1\n" } else { text })
         };
-        Ok(govern::propose_governance_file(vault, &DocumentId::stewards(), &author, mode, edited)?)
+        Ok(publish::propose_governance_file(vault, &DocumentId::stewards(), &author, mode, edited)?)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::text::document::Document;
 use crate::text::document::validate::{Problem, Severity, problems};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::write::govern::review::{self, About};
+use crate::write::publish::review::{self, About};
 
 impl Workspace<'_> {
     /// Reads what awaits a decision of an artifact, or a submission of it that was decided, by its

@@ -24,7 +24,7 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::timestamp::Timestamp;
-use crate::write::govern::review::due::{Due, due};
+use crate::write::publish::review::due::{Due, due};
 
 /// Of one code so many problems are in a report, unless all are asked for.
 pub(crate) const LISTED: usize = 10_000;

@@ -22,7 +22,7 @@ use crate::values::model::layout::{self, limit};
 use crate::values::model::number::Version;
 use crate::values::text_util::nearest_name;
 use crate::values::yaml::canonical_number;
-use crate::write::govern::review::rules_in_force;
+use crate::write::publish::review::rules_in_force;
 
 /// Reads `3` or `v3`.
 pub(crate) fn number(text: &str) -> Result<Version, Failure> {

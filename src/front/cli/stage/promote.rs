@@ -5,7 +5,7 @@ use crate::front::cli::{Acting, Answer, event};
 use crate::service::report::event::{Added, Submitted};
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::stage::Promoting;
-use crate::write::govern::Mode;
+use crate::write::publish::Mode;
 
 /// Make a document of a staged entry
 ///

@@ -8,7 +8,7 @@ use crate::policy::stewards::Scope;
 use crate::service::report::event::{StewardAssigned, StewardRemoved};
 use crate::service::report::failure::Failure;
 use crate::service::workspace::stewards::{self, Assigning};
-use crate::write::govern::Mode;
+use crate::write::publish::Mode;
 
 /// At which scope.
 #[derive(Clone, Debug, clap::Args)]

@@ -16,7 +16,7 @@ use crate::service::report::failure::{Code, Failure};
 use crate::service::report::stewards::{ExportReport, ImportReport};
 use crate::values::model::layout::limit;
 use crate::values::model::principal::Principal;
-use crate::write::govern::Mode;
+use crate::write::publish::Mode;
 
 /// Print the reviewers as a CODEOWNERS file
 ///

@@ -20,7 +20,7 @@ use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Call as Words, Verb};
 use crate::values::model::number::Version;
 use crate::values::text_util::count;
-use crate::write::govern::Mode;
+use crate::write::publish::Mode;
 use shown::{Shown, changes};
 
 /// So many ids are named in a question.

@@ -17,7 +17,7 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{STEWARDS, limit};
 use crate::values::model::principal::PrincipalKey;
-use crate::write::govern::{Mode, Outcome, PublishError, review};
+use crate::write::publish::{Mode, Outcome, PublishError, review};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -14,8 +14,8 @@ use crate::service::workspace::call::draft::Fields;
 use crate::values::model::digest::{Digest, DigestError};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::write::govern::{Draft, Mode, Outcome};
-use crate::write::txn::expect::Expect;
+use crate::write::commit::expect::Expect;
+use crate::write::publish::{Draft, Mode, Outcome};
 
 /// The fields of arguments.
 pub(super) fn fields(

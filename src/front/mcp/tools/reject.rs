@@ -9,7 +9,7 @@ use crate::service::report::event::Rejected;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::Call;
 use crate::service::workspace::call::submit::{Decided, Deciding};
-use crate::write::govern::Mode;
+use crate::write::publish::Mode;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

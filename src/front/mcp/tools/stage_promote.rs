@@ -11,7 +11,7 @@ use crate::service::report::failure::Failure;
 use crate::service::workspace::call::Call;
 use crate::service::workspace::call::stage::Promoting;
 use crate::values::text_util::count;
-use crate::write::govern::Mode;
+use crate::write::publish::Mode;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -16,10 +16,10 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::Version;
 use crate::values::text_util::count;
-use crate::write::govern::review::ReviewError;
-use crate::write::govern::{PublishError, RestoreError};
-use crate::write::txn::UncommittedFile;
-use crate::write::txn::expect::{ExpectError, Mismatch, Moved};
+use crate::write::commit::UncommittedFile;
+use crate::write::commit::expect::{ExpectError, Mismatch, Moved};
+use crate::write::publish::review::ReviewError;
+use crate::write::publish::{PublishError, RestoreError};
 
 /// How many lines of a list a failure has.
 const MOST: usize = 20;

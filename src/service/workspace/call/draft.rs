@@ -12,7 +12,7 @@ use crate::text::document::text::BOM;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::tag::Tag;
-use crate::write::govern::{Draft, DraftRequest, Mode, Upon};
+use crate::write::publish::{Draft, DraftRequest, Mode, Upon};
 
 /// Returns true if a body has nothing to read.
 #[cfg(feature = "mcp")]
@@ -105,7 +105,7 @@ impl Call<'_> {
         let author = self.workspace.author(vault, note, None)?;
         let request = DraftRequest { author: &author, id, upon, mode };
         let me = author.principal.as_str();
-        let draft = crate::write::govern::draft(vault, &request, |base| compose(base, me))?;
+        let draft = crate::write::publish::draft(vault, &request, |base| compose(base, me))?;
         if !draft.is_published {
             self.record_draft(vault, id, draft.hash);
         }

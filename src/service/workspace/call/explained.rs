@@ -18,7 +18,7 @@ use crate::text::uri::Class;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
-use crate::write::govern::review;
+use crate::write::publish::review;
 
 impl Call<'_> {
     /// A failure with the differences that explain it, as far as its reader may read them.

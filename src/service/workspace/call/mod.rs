@@ -57,7 +57,7 @@ use crate::record::trusted_head::{self, HeadError};
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
-use crate::write::govern;
+use crate::write::publish;
 
 /// A vault and its checkpoints, as a question reads them.
 pub(crate) type Places<'p> = (&'p Vault, &'p CheckpointSource);
@@ -185,7 +185,7 @@ impl<'w> Call<'w> {
         let head = chronicle.head();
         self.recording.head = head.map(|head| (head.number, head.hash));
         self.recording.head_at = head.map(|head| head.at);
-        let sealed = govern::sealed_config(vault, chronicle).ok().flatten();
+        let sealed = publish::sealed_config(vault, chronicle).ok().flatten();
         sealed.iter().for_each(|config| self.recording.holds(config));
     }
 

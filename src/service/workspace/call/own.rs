@@ -14,7 +14,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
-use crate::write::govern::review;
+use crate::write::publish::review;
 
 /// A text of a principal that is not published.
 pub(crate) struct OwnText {

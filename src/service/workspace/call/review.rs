@@ -11,7 +11,7 @@ use crate::text::uri::Class;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::Version;
 use crate::values::model::principal::Principal;
-use crate::write::govern::review::{self, Queue};
+use crate::write::publish::review::{self, Queue};
 
 /// What it takes to list what awaits a decision.
 pub(crate) const NEED: Need = Need::Versions;

@@ -14,7 +14,7 @@ use crate::service::workspace::source::no_source;
 use crate::service::workspace::staging::{Listed, Promoted, Target};
 use crate::text::document::frontmatter::NodeType;
 use crate::values::model::id::DocumentId;
-use crate::write::govern::Mode;
+use crate::write::publish::Mode;
 
 /// Which staged entries are listed.
 #[derive(Clone, Copy, Debug, Default)]

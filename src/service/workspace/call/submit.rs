@@ -9,8 +9,8 @@ use crate::service::workspace::name::is_uri;
 use crate::values::model::hint::{Call as Words, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::write::govern::review::{Decision, Refusing};
-use crate::write::govern::{Author, Mode, NewDocument, Outcome, PublishError, Which, review};
+use crate::write::publish::review::{Decision, Refusing};
+use crate::write::publish::{Author, Mode, NewDocument, Outcome, PublishError, Which, review};
 
 /// What is decided about submissions.
 #[derive(Clone, Copy, Debug)]

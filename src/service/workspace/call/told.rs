@@ -16,7 +16,7 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::principal::PrincipalKey;
-use crate::write::govern::{PublishError, review};
+use crate::write::publish::{PublishError, review};
 
 impl Workspace<'_> {
     /// Refuses to tell of a submission of a document that was never published, but to its submitter

@@ -15,11 +15,11 @@ use crate::text::document::live_form::LiveForm;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::write::govern::review::{self, ReviewError, Submission};
-use crate::write::govern::{
+use crate::write::commit::expect::Expect;
+use crate::write::publish::review::{self, ReviewError, Submission};
+use crate::write::publish::{
     Draft, Mode, NewDocument, Outcome, PublishError, Refusal, Request, Upon, Which,
 };
-use crate::write::txn::expect::Expect;
 
 /// A text that is to be written.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Call<'_> {
         // Who makes no document is not told which ids are taken.
         let fit = rules.require(me.as_str(), Role::Editor, [(&id, text.as_str())]);
         fit.map_err(|why| Failure::from(ReviewError::from(why)))?;
-        crate::write::govern::check_place(vault, &id)?;
+        crate::write::publish::check_place(vault, &id)?;
         let which = Which::Ids(vec![id.clone()]);
         let from = Some(NewDocument { id, text });
         self.submit(vault, (which, from), (writing.note, writing.mode()), how)
@@ -211,7 +211,7 @@ impl Call<'_> {
         let hash = self.workspace.own_file(vault, &id, live)?;
         let author = self.workspace.author(vault, note, None)?;
         let request = Request { author, which: Which::Read(vec![(id, hash)]), mode };
-        Ok(crate::write::govern::publish(vault, &request)?)
+        Ok(crate::write::publish::publish(vault, &request)?)
     }
 
     /// Submits artifacts, and tells the program of the user's configuration.

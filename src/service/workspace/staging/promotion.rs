@@ -25,9 +25,9 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::tag::Tag;
-use crate::write::govern::review::{ReviewError, Submission, rules_in_force, submit};
-use crate::write::govern::{self, Author, Mode, NewDocument, Outcome, Request, Which};
-use crate::write::txn::UncommittedFile;
+use crate::write::commit::UncommittedFile;
+use crate::write::publish::review::{ReviewError, Submission, rules_in_force, submit};
+use crate::write::publish::{self, Author, Mode, NewDocument, Outcome, Request, Which};
 
 /// What an entry becomes.
 pub(crate) struct Target<'t> {
@@ -344,7 +344,7 @@ fn make(
         }
         false => {
             let request = Request { author: author.clone(), which, mode };
-            govern::add(vault, new, &request)?
+            publish::add(vault, new, &request)?
         }
     })
 }

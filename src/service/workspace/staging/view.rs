@@ -30,7 +30,7 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::{Principal, PrincipalKey};
-use crate::write::govern::review::rules_in_force;
+use crate::write::publish::review::rules_in_force;
 
 /// The staged entries of a vault, to a principal in a session.
 pub(crate) struct StagedView {

@@ -27,7 +27,7 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
-use crate::write::txn::{Change, Item, Live};
+use crate::write::commit::{Change, Item, Live};
 
 /// Gives a published document another id, as one event.
 ///

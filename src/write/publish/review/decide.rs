@@ -16,7 +16,7 @@ use crate::record::trusted_head::Head;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::visible::Invisible;
-use crate::write::txn::expect::Expect;
+use crate::write::commit::expect::Expect;
 
 /// What is decided about, and by whom.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use crate::record::checkpoint::sealed::sealed_text;
 use crate::text::document::dependent::Dependent;
 use crate::text::document::frontmatter::NodeType;
 use crate::values::model::id::DocumentId;
-use crate::write::txn::{Change, Item, Step};
+use crate::write::commit::{Change, Item, Step};
 
 /// Whether a version may be published by itself or later: one that rejects or withdraws a text keeps
 /// what that says, and must not be refused for it.

@@ -186,7 +186,7 @@ impl Transaction<'_> {
     }
 
     /// Whether the principal may read an artifact, and so its name.
-    pub(in crate::write::govern) fn may_name(&self, id: &DocumentId) -> bool {
+    pub(in crate::write::publish) fn may_name(&self, id: &DocumentId) -> bool {
         is_told(self.vault, self.readers(), id)
     }
 

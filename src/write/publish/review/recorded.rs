@@ -18,7 +18,7 @@ use crate::text::document::review::{Action, ReviewState};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
-use crate::write::txn::{self, Item, Step, hint, standing};
+use crate::write::commit::{self, Item, Step, hint, standing};
 
 /// The versions that a step makes of each set.
 type BySet = BTreeMap<(Step, Option<String>), Vec<VersionRef>>;
@@ -38,7 +38,7 @@ fn change_of(step: Step, versions: ReviewStep) -> Change {
 pub(in super::super) fn changes_of(items: &[Item]) -> Vec<Change> {
     let mut by_step = BySet::new();
     for item in items {
-        if let txn::Change::Step(step) = item.change {
+        if let commit::Change::Step(step) = item.change {
             let text = item.submitted.as_deref().filter(|_| item.id.is_document());
             let action = text.and_then(fields_of).and_then(|fields| fields.action);
             by_step.entry((step, item.set.clone())).or_default().push(VersionRef {
@@ -128,7 +128,7 @@ pub(crate) fn catch_up_event(
         let change = (!step.versions.is_empty()).then_some(Change::Emergency(step));
         Ok(Beside { change, made_by })
     })?;
-    txn::complete(vault, chronicle);
+    commit::complete(vault, chronicle);
     Ok(recorded)
 }
 

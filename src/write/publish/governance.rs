@@ -23,7 +23,7 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{AUDIT_DIR, limit};
 use crate::values::model::number::Version;
-use crate::write::txn::{Change, Item, Live, Step};
+use crate::write::commit::{Change, Item, Live, Step};
 
 /// What became of a governance file.
 pub(super) enum Governed {

@@ -24,7 +24,7 @@ use crate::text::document::{Document, utf8};
 use crate::values::model::governance::GovernanceFile;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
-use crate::write::txn::{Change, Item, Live};
+use crate::write::commit::{Change, Item, Live};
 
 impl Transaction<'_> {
     /// The versions that publish or retire what a submission proposes, approved by these.

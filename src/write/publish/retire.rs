@@ -16,7 +16,7 @@ use crate::text::document::stamp::retired_live;
 use crate::text::document::utf8;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
-use crate::write::txn::{Change, Item, Live};
+use crate::write::commit::{Change, Item, Live};
 
 /// Retires documents as one event. Their files may be gone.
 ///

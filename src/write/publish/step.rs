@@ -5,7 +5,7 @@ use super::transaction::Transaction;
 use super::{Event, Outcome, PublishError, intend, taken_back};
 use crate::record::audit::changes;
 use crate::record::trusted_head::{self, Head};
-use crate::write::txn::{StepFailure, commit, hint};
+use crate::write::commit::{StepFailure, hint, point};
 
 use super::after::RECORD_CHANGE;
 
@@ -23,12 +23,12 @@ pub(super) fn write(
     }
     if outcome.items.is_empty() {
         let lives = outcome.other_lives();
-        outcome.committed = Some(commit::commit(transaction.vault, &[], &lives, None)?);
+        outcome.committed = Some(point::commit(transaction.vault, &[], &lives, None)?);
         return Ok(outcome);
     }
     let (vault, before, author) = (transaction.vault, transaction.chronicle, event.author);
     let intent = intend((vault, before), author, transaction.at, None);
-    let written = commit::commit_step(vault, &outcome.items, transaction.at);
+    let written = point::commit_step(vault, &outcome.items, transaction.at);
     let mut committed = written.map_err(|why| {
         taken_back(vault, &outcome.items, None, &intent);
         PublishError::from(why)

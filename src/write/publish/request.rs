@@ -5,7 +5,7 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
-use crate::write::txn::expect::Expect;
+use crate::write::commit::expect::Expect;
 
 /// Who publishes, when, and with which remark.
 #[derive(Clone, Debug)]

@@ -20,7 +20,7 @@ use crate::values::model::governance::GovernanceFile;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::principal::PrincipalKey;
-use crate::write::txn::Item;
+use crate::write::commit::Item;
 
 /// How submissions are compared with what awaits a decision.
 pub(super) struct Checks<'c> {

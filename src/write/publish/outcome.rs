@@ -14,7 +14,7 @@ use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::write::txn::{Committed, Item, Live, Recovered};
+use crate::write::commit::{Committed, Item, Live, Recovered};
 
 /// Why one document cannot be part of an event.
 #[derive(Clone, Debug)]

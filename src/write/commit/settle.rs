@@ -4,8 +4,8 @@
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashSet};
 
-use super::commit;
 use super::item::Live;
+use super::point;
 use super::uncommitted::{Uncleared, UncommittedFile};
 use super::{behind, beyond, hint, keep, uncommitted};
 use crate::files::vault::Vault;
@@ -147,7 +147,7 @@ pub fn carry_out(vault: &Vault, plan: CleanupPlan) -> Result<Recovered, FileErro
     let mut recovered = Recovered { folder, kept: plan.uncommitted, ..Recovered::default() };
     let lives: Vec<(String, &Live)> =
         plan.behind.iter().map(|(id, live)| (id.live_path(), live)).collect();
-    let left_alone = commit::bring_up_to_date(vault.files(), &lives)?;
+    let left_alone = point::bring_up_to_date(vault.files(), &lives)?;
     let alone: HashSet<&String> = left_alone.iter().map(|(path, _)| path).collect();
     let is_done = |path: &String| !alone.contains(path);
     recovered.caught_up = lives.into_iter().map(|(path, _)| path).filter(is_done).collect();

@@ -10,7 +10,7 @@ use crate::policy::stewards::Role;
 use crate::text::document::edit::Edit;
 use crate::text::document::review::ReviewEdit;
 use crate::values::model::id::DocumentId;
-use crate::write::txn::Change;
+use crate::write::commit::Change;
 
 /// Retires documents without waiting for another reviewer, as one event.
 ///

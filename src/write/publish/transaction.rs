@@ -33,8 +33,8 @@ use crate::values::model::id::{DocumentId, fold, folder_of};
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
-use crate::write::txn::expect::Expect;
-use crate::write::txn::{Beyond, Change, Item, Step};
+use crate::write::commit::expect::Expect;
+use crate::write::commit::{Beyond, Change, Item, Step};
 
 /// A head this far ahead of the clock stops a publication.
 const MAX_AHEAD_MILLIS: i64 = 24 * 3_600_000;

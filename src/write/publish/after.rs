@@ -15,7 +15,7 @@ use crate::record::checkpoint::record::Searched;
 use crate::record::trusted_head::{self, Head};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
-use crate::write::txn::StepFailure;
+use crate::write::commit::StepFailure;
 
 /// A commit that its steps follow.
 pub(super) struct Commit<'c> {

@@ -25,7 +25,7 @@ use crate::text::document::{Document, utf8};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
-use crate::write::txn::{Beyond, Live, commit};
+use crate::write::commit::{Beyond, Live, point};
 
 /// What is to be restored, and how.
 #[derive(Clone, Debug)]
@@ -202,8 +202,8 @@ fn write(vault: &Vault, restored: &[RestoredFile]) -> Result<(), RestoreError> {
     let changed = restored.iter().filter(|file| !matches!(file.live, Live::Keep));
     let lives: Vec<(String, &Live)> =
         changed.map(|file| (file.id.live_path(), &file.live)).collect();
-    let left_alone = commit::bring_up_to_date(vault.files(), &lives)?;
-    vault.files().sync(&commit::names_of(&lives)[..])?;
+    let left_alone = point::bring_up_to_date(vault.files(), &lives)?;
+    vault.files().sync(&point::names_of(&lives)[..])?;
     match left_alone.into_iter().next() {
         Some((_, why)) => Err(why.into()),
         None => Ok(()),

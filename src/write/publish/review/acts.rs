@@ -10,7 +10,7 @@ use crate::policy::stewards::Role;
 use crate::text::document::edit::Edit;
 use crate::text::document::review::ReviewEdit;
 use crate::values::model::principal::PrincipalKey;
-use crate::write::txn::{Change, Item, Step};
+use crate::write::commit::{Change, Item, Step};
 
 impl Transaction<'_> {
     /// The version that ratifies an emergency retirement.

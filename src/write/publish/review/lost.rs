@@ -19,8 +19,8 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
-use crate::write::govern::PublishError;
-use crate::write::govern::in_force::{RulesUpon, head_named};
+use crate::write::publish::PublishError;
+use crate::write::publish::in_force::{RulesUpon, head_named};
 
 /// A submission that a line names.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //! Every command that changes what is published is one event: all bytes are computed before the
 //! first write, one event gives one checkpoint, and the checkpoint's line is the commit point.
 //! `request` is what it is asked to do, and `outcome` what it did; `transaction` chooses what an event
-//! holds, `artifact` makes the next version of each document or governance file, [`crate::write::txn`]
+//! holds, `artifact` makes the next version of each document or governance file, [`crate::write::commit`]
 //! writes.
 
 mod after;
@@ -53,8 +53,8 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::text_util::count;
-use crate::write::txn::expect::{self, ExpectError};
-use crate::write::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
+use crate::write::commit::expect::{self, ExpectError};
+use crate::write::commit::{self, Committed, Item, Live, Recovered, SettleError, hint, point};
 
 use after::Commit;
 use bound::Binds;
@@ -275,7 +275,7 @@ fn event(
             trusted_head::check(vault, &log.sound()?)?;
             (log, Recovered::default())
         }
-        false => txn::settled_log(vault)?,
+        false => commit::settled_log(vault)?,
     };
     let chronicle = log.sound()?;
     let in_force = InForce::of(vault, &chronicle);
@@ -303,7 +303,7 @@ fn event(
                 let recorder = in_force.recorder(event.author);
                 let _ = review::catch_up_event(vault, &chronicle, &recorder, event.author.now);
             }
-            false => txn::complete(vault, &chronicle),
+            false => commit::complete(vault, &chronicle),
         }
     }
     let live_mode = vault.config().frontmatter;
@@ -357,16 +357,16 @@ fn write(
     if !event.mode.dry_run {
         let mut committed = match &sealed {
             Some(sealed) => commit_event((vault, before), (&outcome, &lives), event, sealed)?,
-            None => commit::commit(vault, &outcome.items, &lives, None)?,
+            None => point::commit(vault, &outcome.items, &lives, None)?,
         };
         if let Some((checkpoint, _)) = &sealed {
             let commit =
                 Commit { vault, before, checkpoint, in_force: &in_force, documents, author };
-            let lives = commit::lives(&outcome.items, &lives);
+            let lives = point::lives(&outcome.items, &lives);
             // Both wait for the disk, and side by side they wait once.
             let (failures, named) = rayon::join(
                 || after::run(&commit),
-                || vault.files().sync(&commit::names_of(&lives)),
+                || vault.files().sync(&point::names_of(&lives)),
             );
             committed.after = failures;
             // What could not be written is for the next writer; what another process changed is its
@@ -394,7 +394,7 @@ fn commit_event(
 ) -> Result<Committed, PublishError> {
     let intent = intend((vault, before), event.author, checkpoint.at, Some(checkpoint.hash));
     let at = Some((append, checkpoint.at));
-    commit::commit(vault, &outcome.items, lives, at).map_err(|why| {
+    point::commit(vault, &outcome.items, lives, at).map_err(|why| {
         taken_back(vault, &outcome.items, Some(append), &intent);
         why.into()
     })
@@ -419,7 +419,7 @@ fn intend(
 fn taken_back(vault: &Vault, items: &[Item], append: Option<&Append>, intent: &Intent) {
     hint::remove(vault.files());
     // Where nothing is left, nothing may pass for uncommitted files later.
-    if commit::is_taken_back(vault.files(), items, append) {
+    if point::is_taken_back(vault.files(), items, append) {
         trusted_head::withdraw(vault, |left| left.event == intent.event);
     }
 }

@@ -36,8 +36,8 @@ use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::yaml::emit;
-use crate::write::txn::stale;
-use crate::write::txn::{Change, Extension, Item, Live, Step};
+use crate::write::commit::stale;
+use crate::write::commit::{Change, Extension, Item, Live, Step};
 
 /// What became of a candidate.
 pub(super) enum Prepared {

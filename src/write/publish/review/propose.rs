@@ -20,7 +20,7 @@ use crate::text::document::utf8;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
-use crate::write::txn::{Change, Step};
+use crate::write::commit::{Change, Step};
 
 /// Proposes to retire documents.
 ///

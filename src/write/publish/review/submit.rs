@@ -187,7 +187,7 @@ impl Transaction<'_> {
     /// Refuses documents that the principal may not know of as it refuses those that do not exist. If
     /// no live file exists, the roles for a text that is handed in decide first, so that the answer does
     /// not depend on whether the id is taken.
-    pub(in crate::write::govern) fn check_editable(
+    pub(in crate::write::publish) fn check_editable(
         &self,
         ids: &[DocumentId],
         from: Option<&NewDocument>,

@@ -10,17 +10,17 @@
 
 mod behind;
 mod beyond;
-pub(crate) mod commit;
 pub mod expect;
 pub(crate) mod hint;
 mod item;
 pub(crate) mod keep;
+pub(crate) mod point;
 mod settle;
 pub(crate) mod stale;
 pub(crate) mod uncommitted;
 
-pub use commit::{Committed, StepFailure};
 pub use item::{Change, Item, Live, Step};
+pub use point::{Committed, StepFailure};
 pub use settle::{CleanupPlan, Recovered, Scope, SettleError, carry_out, plan};
 pub use uncommitted::{Uncleared, UncommittedFile, UncommittedKind};
 

@@ -20,7 +20,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
-use crate::write::txn::Live;
+use crate::write::commit::Live;
 
 /// What a draft is to take the place of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
