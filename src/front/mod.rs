@@ -2,4 +2,6 @@
 
 pub mod cli;
 #[cfg(feature = "mcp")]
+pub(crate) mod http;
+#[cfg(feature = "mcp")]
 pub(crate) mod mcp;

@@ -37,7 +37,6 @@ mod resources;
 mod server;
 mod shares;
 mod spelling;
-pub(crate) mod tokens;
 mod tools;
 mod vaults;
 mod watch;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::front::cli::Answer;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::front::mcp::tokens::{self, Token};
+use crate::front::http::tokens::{self, Token};
 use crate::record::audit::check_label;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::token::{TokenAdded, TokenRevoked, TokenRow, TokensReport};

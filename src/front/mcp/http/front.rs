@@ -21,15 +21,15 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::form::{Form, Streamed, Untaken};
-use super::guard::{Guard, Unfit, check_direct, only};
-use super::owners::{Exceeded, Owners};
-use super::reply::{Reply, Until};
 use super::sessions::Sessions;
+use crate::front::http::guard::{Guard, Unfit, check_direct, only};
+use crate::front::http::owners::{Exceeded, Owners};
+use crate::front::http::reply::{Reply, Until};
+use crate::front::http::tokens::{Denied, Token, Tokens};
 use crate::front::mcp::message::{Refusal, respelled, understood, without_mark};
 use crate::front::mcp::metrics::Metrics;
 use crate::front::mcp::server::{Caller, Server};
 use crate::front::mcp::shares::{Held, Shares};
-use crate::front::mcp::tokens::{Denied, Token, Tokens};
 use crate::values::model::timestamp::Timestamp;
 
 /// The longest message, in bytes.

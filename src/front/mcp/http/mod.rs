@@ -1,16 +1,10 @@
 //! HTTP in place of standard input and output (`spec/mcp.md`, section 5).
 //!
-//! `connections` are those of all clients. `front` decides what a request has to pass, `guard` whether
-//! it is meant for this server, `owners` how much a token may ask for, `sessions` whose a session is; `reply` is the body of an answer, and
-//! `patient` a stream whose other side must read. Who a token stands for is in `tokens` above.
+//! `front` decides what a request has to pass, `sessions` whose a session is, and `form` reads the body
+//! of a request. What any server needs is in [`crate::front::http`].
 
-mod connections;
 mod form;
 mod front;
-mod guard;
-mod owners;
-mod patient;
-mod reply;
 mod sessions;
 
 use std::convert::Infallible;
@@ -31,18 +25,18 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
-use self::connections::{Connection, Connections};
 use self::front::{Front, LARGE, MOST_BYTES};
-use self::guard::Guard;
-use self::owners::Owners;
-use self::patient::Patient;
 use self::sessions::Sessions;
 use super::limits::Limits;
 use super::metrics::{Gauge, Metrics};
 use super::offer::{Choice, Offer};
 use super::server::{Server, World};
-use super::tokens::{Tokens, vault_around};
 use super::vaults::Vaults;
+use crate::front::http::connections::{Connection, Connections};
+use crate::front::http::guard::Guard;
+use crate::front::http::owners::Owners;
+use crate::front::http::patient::Patient;
+use crate::front::http::tokens::{Tokens, vault_around};
 use crate::front::mcp::shares::Shares;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::{Environment, Options, Workspace};

@@ -10,7 +10,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// The connections, and how many there may be.
 #[derive(Debug)]
-pub(super) struct Connections {
+pub(crate) struct Connections {
     slots: Arc<Semaphore>,
     open: Mutex<Open>,
 }
@@ -30,7 +30,7 @@ struct Known {
 
 /// One connection, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     connections: Arc<Connections>,
     number: u64,
     leaves: Arc<Notify>,
@@ -39,15 +39,15 @@ pub(super) struct Connection {
 
 /// A request of a connection that is at work, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Busy(Arc<Connection>);
+pub(crate) struct Busy(Arc<Connection>);
 
 impl Connections {
-    pub(super) fn new(most: usize) -> Arc<Self> {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self { slots: Arc::new(Semaphore::new(most)), open: Mutex::default() })
     }
 
     /// Waits until there may be one more.
-    pub(super) async fn one(self: &Arc<Self>) -> Arc<Connection> {
+    pub(crate) async fn one(self: &Arc<Self>) -> Arc<Connection> {
         if self.slots.available_permits() == 0 {
             self.end_silent();
         }
@@ -76,12 +76,12 @@ impl Connections {
 
 impl Connection {
     /// Ends when the connection is to end.
-    pub(super) async fn leaves(&self) {
+    pub(crate) async fn leaves(&self) {
         self.leaves.notified().await;
     }
 
     /// A request of it is at work.
-    pub(super) fn busy(self: &Arc<Self>) -> Busy {
+    pub(crate) fn busy(self: &Arc<Self>) -> Busy {
         self.set(None);
         Busy(Arc::clone(self))
     }

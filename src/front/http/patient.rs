@@ -14,14 +14,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const ENOUGH: usize = 32 << 10;
 
 /// A stream, and since when its other side keeps it waiting.
-pub(super) struct Patient<S> {
+pub(crate) struct Patient<S> {
     stream: S,
     patience: Duration,
     waiting: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
 impl<S> Patient<S> {
-    pub(super) fn new(stream: S) -> Self {
+    pub(crate) fn new(stream: S) -> Self {
         Self { stream, patience: PATIENCE, waiting: None }
     }
 }

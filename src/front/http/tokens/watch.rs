@@ -110,7 +110,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::front::mcp::tokens::{add, revoke};
+    use crate::front::http::tokens::{add, revoke};
 
     #[test]
     fn a_server_sees_each_change_of_the_file() {

@@ -9,7 +9,7 @@ const MOST_OPEN: usize = 256;
 
 /// What each token asked for lately.
 #[derive(Debug)]
-pub(super) struct Owners {
+pub(crate) struct Owners {
     /// Requests in a minute; none without tokens.
     rate: Option<u32>,
     known: Mutex<HashMap<String, Owner>>,
@@ -25,7 +25,7 @@ struct Owner {
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Exceeded {
+pub(crate) enum Exceeded {
     /// Too many in a minute: the next one is allowed after this time.
     Rate(Duration),
     /// Too many at the same time.
@@ -34,13 +34,13 @@ pub(super) enum Exceeded {
 
 /// One request at work, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(crate) struct Open {
     owners: Arc<Owners>,
     name: String,
 }
 
 impl Owners {
-    pub(super) fn new(rate: Option<u32>) -> Arc<Self> {
+    pub(crate) fn new(rate: Option<u32>) -> Arc<Self> {
         Arc::new(Self { rate, known: Mutex::default() })
     }
 
@@ -48,7 +48,7 @@ impl Owners {
     ///
     /// # Errors
     /// There were too many.
-    pub(super) fn enter(self: &Arc<Self>, name: &str, now: Instant) -> Result<Open, Exceeded> {
+    pub(crate) fn enter(self: &Arc<Self>, name: &str, now: Instant) -> Result<Open, Exceeded> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let full = self.rate.map_or(f64::INFINITY, f64::from);
         let owner = known.entry(name.to_owned());

@@ -9,10 +9,10 @@ use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 
 /// When the body is to end, whatever is left of it.
-pub(super) type Until = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(crate) type Until = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A body.
-pub(super) struct Reply {
+pub(crate) struct Reply {
     body: BoxBody<Bytes, Infallible>,
     until: Option<Until>,
     kept: Vec<Box<dyn Any + Send>>,
@@ -20,7 +20,7 @@ pub(super) struct Reply {
 
 impl Reply {
     /// A body that ends with `until` at the latest. `kept` is dropped with it.
-    pub(super) fn new(
+    pub(crate) fn new(
         body: BoxBody<Bytes, Infallible>,
         until: Option<Until>,
         kept: impl Any + Send,
@@ -31,7 +31,7 @@ impl Reply {
     }
 
     /// The same, with something else that is dropped with it.
-    pub(super) fn keeping(mut self, kept: impl Any + Send) -> Self {
+    pub(crate) fn keeping(mut self, kept: impl Any + Send) -> Self {
         self.kept.push(Box::new(kept));
         self
     }

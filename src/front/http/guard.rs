@@ -14,7 +14,7 @@ const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// What is said of hosts and origins.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(crate) struct Guard {
     hosts: Vec<Host>,
     origins: Vec<String>,
 }
@@ -28,7 +28,7 @@ struct Host {
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unfit {
+pub(crate) enum Unfit {
     /// It has no host, or two, or none that can be read.
     NoHost,
     /// It names another host.
@@ -44,7 +44,7 @@ impl Guard {
     ///
     /// # Errors
     /// A name is no host, or no origin.
-    pub(super) fn new(
+    pub(crate) fn new(
         address: SocketAddr,
         hosts: &[String],
         origins: &[String],
@@ -74,7 +74,7 @@ impl Guard {
     }
 
     /// Whether a request names this server as its host.
-    pub(super) fn check_host(&self, parts: &Parts) -> Result<(), Unfit> {
+    pub(crate) fn check_host(&self, parts: &Parts) -> Result<(), Unfit> {
         let named = only(&parts.headers, &header::HOST).ok_or(Unfit::NoHost)?;
         // In the absolute form of a request line the host stands there, too, and means more.
         let absolute = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
@@ -94,7 +94,7 @@ impl Guard {
     ///
     /// # Errors
     /// It may not.
-    pub(super) fn origin(&self, headers: &HeaderMap) -> Result<Option<String>, Unfit> {
+    pub(crate) fn origin(&self, headers: &HeaderMap) -> Result<Option<String>, Unfit> {
         if !headers.contains_key(header::ORIGIN) {
             return Ok(None);
         }
@@ -105,7 +105,7 @@ impl Guard {
 }
 
 /// Refuses what a proxy handed on, to a server that takes every client for its own user.
-pub(super) fn check_direct(headers: &HeaderMap) -> Result<(), Unfit> {
+pub(crate) fn check_direct(headers: &HeaderMap) -> Result<(), Unfit> {
     let marks = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
     match marks.iter().any(|mark| headers.contains_key(*mark)) {
         true => Err(Unfit::Proxied),
@@ -114,7 +114,7 @@ pub(super) fn check_direct(headers: &HeaderMap) -> Result<(), Unfit> {
 }
 
 /// The value of a header that stands once, in printable ASCII.
-pub(super) fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+pub(crate) fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
     values.next().is_none().then(|| first.to_str().ok())?
