@@ -24,37 +24,36 @@
 //! ```
 //!
 //! The other modules are public for the tests, benchmarks, fuzz targets and experiments of this
-//! repository, and change without notice. They form layers; a module imports only from lower ones:
+//! repository, and change without notice. They are in groups. A group imports from groups below it, and
+//! a module from modules to its left in this list:
 //!
 //! ```text
-//! front ends     cli  mcp
-//! contract       workspace  report                      what every front end shares
-//! acting         evidence  convert  recover             attribute, prove, repair,
-//!                govern  verify                         publish, check
-//! reading        derived  search  status  resolve  live what is served, found, compared
-//! asking         index  txn  policy  pack  review       indexes, the transaction that writes,
-//!                stewards  selector  graph  store       the rules in force, what may be asked
-//! record         staging  audit  journal                what is recorded
-//!                trust  checkpoint  chain
-//! text           document  uri                          what one document is
-//! files          vault                                  the folder, its lock, its configuration
-//! values         yaml  model                            values, codes, spelling
+//! front      http  mcp  cli                           words in, words out
+//! service    report  starter  workspace               what every front end shares
+//! exchange   convert                                  other formats of a vault
+//! prove      verify  evidence  recover                checks, attributes and repairs the record
+//! write      commit  publish                          the transaction that writes, and what publishes
+//! read       graph  index  working  snapshot          what is served, found and compared
+//!            status  search  derived  source
+//! policy     stewards  rules  in_force                which rules count, and what they approve
+//! record     torn_tail  chain  checkpoint             what is recorded
+//!            trusted_head  journal  audit  staging
+//! text       uri  document  selector  pack            one document, and what may be asked for
+//! files      vault  process  cache                    the folder, programs of the user, caches
+//! values     model  yaml  text_util  codes            values, codes, spelling
 //! ```
 //!
 //! The checkpoint log and the histories are authoritative. Live files are working copies: they are
-//! compared with what is published and never served. [`govern`] is the only module that publishes,
-//! [`resolve::Snapshot`] the only type that serves a text, [`workspace::Answer`] the only one that
-//! hands texts to another program, and [`verify::verify`] recomputes every hash without trusting any
-//! file of the vault.
+//! compared with what is published and never served. [`write::publish`] is the only module that
+//! publishes, [`read::snapshot::Snapshot`] the only type that serves a text, [`workspace::Answer`] the
+//! only one that hands texts to another program, and [`prove::verify::verify`] recomputes every hash
+//! without trusting any file of the vault.
 
-#[doc(hidden)]
-pub mod front;
-#[doc(hidden)]
-pub mod service;
-pub use service::{report, workspace};
 mod exchange;
 #[doc(hidden)]
 pub mod files;
+#[doc(hidden)]
+pub mod front;
 #[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
@@ -64,12 +63,16 @@ pub mod read;
 #[doc(hidden)]
 pub mod record;
 #[doc(hidden)]
+pub mod service;
+#[doc(hidden)]
 pub mod text;
 #[doc(hidden)]
 pub mod values;
 #[doc(hidden)]
 pub mod write;
+
 #[cfg(feature = "mcp")]
 #[doc(hidden)]
 pub use front::mcp::message::outcome as mcp_message;
+pub use service::{report, workspace};
 pub use values::model;

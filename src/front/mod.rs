@@ -1,4 +1,4 @@
-//! Front ends: words in, words out.
+//! Front ends: words in, words out. `http` is what every server over HTTP needs.
 
 pub mod cli;
 #[cfg(feature = "mcp")]

@@ -1,4 +1,5 @@
-//! What recomputes the record, attributes it, exports evidence of it and repairs it.
+//! What recomputes the record (`verify`), attributes it and exports evidence of it (`evidence`), and
+//! repairs it (`recover`).
 
 pub mod evidence;
 pub(crate) mod recover;

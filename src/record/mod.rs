@@ -1,4 +1,8 @@
-//! What is recorded: histories, checkpoints, the logs of writers, and the head that a user trusts.
+//! What is recorded: histories (`chain`), checkpoints, access and change logs (`audit`), staged results
+//! (`staging`), and the head that a user trusts.
+//!
+//! `journal` is the log of one writer, of which `audit` and `staging` are the payloads, and `torn_tail`
+//! finds where a file that is appended to is still whole.
 
 pub mod audit;
 pub mod chain;

@@ -1,4 +1,5 @@
-//! What every front end shares: the opened vault, its questions and their reports.
+//! What every front end shares: the opened vault and its questions (`workspace`), their reports
+//! (`report`), and the files of a new vault (`starter`).
 
 pub mod report;
 pub(crate) mod starter;

@@ -1,4 +1,4 @@
-//! One document, and what a text may ask for: selectors, packs and URIs.
+//! One document, and what may be asked for: URIs, selectors and packs. Pure functions of bytes.
 
 pub mod document;
 pub mod pack;

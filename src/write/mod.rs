@@ -1,4 +1,4 @@
-//! The transaction that writes, and what publishes.
+//! The transaction that writes (`commit`), and what publishes (`publish`).
 
 pub mod commit;
 pub mod publish;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What is being done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stage {
+pub enum Phase {
     /// Reading the log, or whatever comes first.
     #[default]
     Beginning,
@@ -20,13 +20,13 @@ pub enum Stage {
     Placing,
 }
 
-const STAGES: [Stage; 6] = [
-    Stage::Beginning,
-    Stage::Indexing,
-    Stage::Checking,
-    Stage::Preparing,
-    Stage::Writing,
-    Stage::Placing,
+const STAGES: [Phase; 6] = [
+    Phase::Beginning,
+    Phase::Indexing,
+    Phase::Checking,
+    Phase::Preparing,
+    Phase::Writing,
+    Phase::Placing,
 ];
 
 /// How far it is. Each vault has one, which its copies share.
@@ -40,7 +40,7 @@ pub struct Progress {
 
 impl Progress {
     /// Begins a stage of so many steps.
-    pub(crate) fn begin(&self, stage: Stage, total: usize) {
+    pub(crate) fn begin(&self, stage: Phase, total: usize) {
         let at = STAGES.iter().position(|known| *known == stage).unwrap_or_default();
         self.done.store(0, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
@@ -54,7 +54,7 @@ impl Progress {
 
     /// Takes a stage to so many of its steps.
     #[cfg(feature = "mcp")]
-    pub(crate) fn reach(&self, stage: Stage, (done, total): (usize, usize)) {
+    pub(crate) fn reach(&self, stage: Phase, (done, total): (usize, usize)) {
         if self.now().0 != stage {
             self.begin(stage, total);
         }
@@ -77,17 +77,17 @@ impl Progress {
     pub(crate) fn words(&self) -> String {
         let (stage, done, total) = self.now();
         match stage {
-            Stage::Beginning => "reading the checkpoint log".to_owned(),
-            Stage::Indexing => format!("indexed {done} of {total} documents"),
-            Stage::Checking => format!("checked {done} of {total} artifacts"),
-            Stage::Preparing => format!("read {done} of {total} documents"),
-            Stage::Writing => format!("wrote {done} of {total} versions"),
-            Stage::Placing => format!("updating {total} live files"),
+            Phase::Beginning => "reading the checkpoint log".to_owned(),
+            Phase::Indexing => format!("indexed {done} of {total} documents"),
+            Phase::Checking => format!("checked {done} of {total} artifacts"),
+            Phase::Preparing => format!("read {done} of {total} documents"),
+            Phase::Writing => format!("wrote {done} of {total} versions"),
+            Phase::Placing => format!("updating {total} live files"),
         }
     }
 
     /// The stage, the steps taken, and how many there are.
-    pub fn now(&self) -> (Stage, usize, usize) {
+    pub fn now(&self) -> (Phase, usize, usize) {
         let stage = STAGES.get(self.stage.load(Ordering::Relaxed)).copied().unwrap_or_default();
         (stage, self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }

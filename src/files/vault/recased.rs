@@ -275,7 +275,7 @@ mod tests {
             expected: Some(crate::files::vault::replace::Fingerprint::of(b"old")),
             bytes: b"new",
         }];
-        let staging = files.stage_all(&all);
+        let staging = files.prepare_all(&all);
         // An editor saves, and renames once more.
         fs::write(dir.path().join("d/alpha.md"), b"edit").unwrap();
         assert!(matches!(staging.commit()[..], [Err(FileError::Changed { .. })]));

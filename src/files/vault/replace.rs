@@ -44,18 +44,18 @@ pub struct Replacement<'a> {
 /// Replacements that lie under temporary names, which go away unless they are committed. No file
 /// stays open meanwhile: an event may stage more files than a process may hold open.
 #[must_use = "dropping it takes the written files away again"]
-pub struct Staging<'r> {
+pub struct Prepared<'r> {
     files: &'r Files,
     wanted: &'r [Replacement<'r>],
     /// Paths of the temporary files.
-    staged: Vec<Result<String, FileError>>,
+    prepared: Vec<Result<String, FileError>>,
 }
 
 impl Files {
     /// Writes the new bytes of files beside them, with their mode and owner.
-    pub fn stage_all<'r>(&'r self, wanted: &'r [Replacement<'r>]) -> Staging<'r> {
-        let staged = wanted.par_iter().map(|one| self.stage(one)).collect();
-        Staging { files: self, wanted, staged }
+    pub fn prepare_all<'r>(&'r self, wanted: &'r [Replacement<'r>]) -> Prepared<'r> {
+        let prepared = wanted.par_iter().map(|one| self.stage(one)).collect();
+        Prepared { files: self, wanted, prepared }
     }
 
     fn stage(&self, wanted: &Replacement<'_>) -> Result<String, FileError> {
@@ -167,27 +167,27 @@ impl Files {
     }
 }
 
-impl Staging<'_> {
-    /// What is to be made durable before [`Staging::commit`].
+impl Prepared<'_> {
+    /// What is to be made durable before [`Prepared::commit`].
     pub fn written(&self) -> Vec<Written<'_>> {
-        self.staged.iter().flatten().map(|path| Written::Longer(path)).collect()
+        self.prepared.iter().flatten().map(|path| Written::Longer(path)).collect()
     }
 
     /// Gives the new bytes their names, each only if the file still holds what was expected. One
     /// outcome for each replacement; a file that another process wrote to meanwhile is left alone.
     pub fn commit(mut self) -> Vec<Result<(), FileError>> {
         let (files, wanted) = (self.files, self.wanted);
-        let staged = std::mem::take(&mut self.staged);
-        let commit = |(staged, wanted): (Result<String, FileError>, &Replacement<'_>)| {
-            files.put(&staged?, wanted)
+        let prepared = std::mem::take(&mut self.prepared);
+        let commit = |(prepared, wanted): (Result<String, FileError>, &Replacement<'_>)| {
+            files.put(&prepared?, wanted)
         };
-        staged.into_par_iter().zip(wanted).map(commit).collect()
+        prepared.into_par_iter().zip(wanted).map(commit).collect()
     }
 }
 
-impl Drop for Staging<'_> {
+impl Drop for Prepared<'_> {
     fn drop(&mut self) {
-        self.staged.iter().flatten().for_each(|temporary| self.files.discard(temporary));
+        self.prepared.iter().flatten().for_each(|temporary| self.files.discard(temporary));
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
         let one =
             |path| Replacement { path, expected: Some(Fingerprint::of(b"old")), bytes: b"new" };
         let all: Vec<Replacement<'_>> = names.iter().map(|name| one(name)).collect();
-        assert!(files.stage_all(&all).commit().iter().all(Result::is_ok));
+        assert!(files.prepare_all(&all).commit().iter().all(Result::is_ok));
         assert!(names.iter().all(|name| files.read(name, 3).unwrap() == b"new"));
         assert_eq!(dir.path().join("d").read_dir().unwrap().count(), 2_500);
     }
@@ -217,8 +217,8 @@ mod tests {
         files.create_new("f", b"old").unwrap();
         let expected = Some(Fingerprint::of(b"old"));
         let all = [Replacement { path: "f", expected, bytes: b"new" }];
-        drop(files.stage_all(&all));
-        let staging = files.stage_all(&all);
+        drop(files.prepare_all(&all));
+        let staging = files.prepare_all(&all);
         files.append("f", 3, b", by an editor").unwrap();
         assert!(matches!(staging.commit()[..], [Err(FileError::Changed { .. })]));
         assert_eq!(files.read("f", 99).unwrap(), b"old, by an editor");

@@ -56,7 +56,7 @@ impl Files {
                 bytes,
             })
             .collect();
-        let staging = self.stage_all(&wanted);
+        let staging = self.prepare_all(&wanted);
         self.sync(&staging.written())?;
         staging.commit().into_iter().collect::<Result<(), FileError>>()?;
         let named: Vec<Written<'_>> = group.iter().map(|(path, _)| Written::Named(path)).collect();

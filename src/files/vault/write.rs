@@ -275,7 +275,7 @@ impl Files {
 
     fn put_durably(&self, wanted: Replacement<'_>) -> Result<(), FileError> {
         let all = [wanted];
-        let staging = self.stage_all(&all);
+        let staging = self.prepare_all(&all);
         self.sync(&staging.written())?;
         staging.commit().pop().unwrap_or(Ok(()))?;
         self.sync(&[Written::Named(wanted.path)])

@@ -9,7 +9,7 @@ use super::ui::shown;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::problem::{ProblemGroup, ProblemReport, ValidateReport};
 use crate::service::report::sarif;
-use crate::service::workspace::staged::staged;
+use crate::service::workspace::git_index::staged;
 use crate::service::workspace::validate::{LISTED, validate};
 use crate::values::text_util::count;
 

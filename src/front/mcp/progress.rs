@@ -7,25 +7,25 @@ use rmcp::model::ProgressNotificationParam;
 use rmcp::service::{RequestContext, RoleServer};
 use tokio::time::sleep;
 
-use crate::files::vault::progress::Stage;
+use crate::files::vault::progress::Phase;
 use crate::service::workspace::call::work::Work;
 
 /// The time between two notifications.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Steps that were told: each stage counts on from the end of the one before it.
+/// Steps that were told: each phase counts on from the end of the one before it.
 #[derive(Debug, Default)]
 struct Told {
-    stage: Stage,
+    phase: Phase,
     before: usize,
     steps: usize,
 }
 
 impl Told {
     /// The steps so far, and of how many that are known, if they are more than were told.
-    fn more(&mut self, (stage, done, total): (Stage, usize, usize)) -> Option<(f64, f64)> {
-        if stage != self.stage {
-            (self.stage, self.before) = (stage, self.steps);
+    fn more(&mut self, (phase, done, total): (Phase, usize, usize)) -> Option<(f64, f64)> {
+        if phase != self.phase {
+            (self.phase, self.before) = (phase, self.steps);
         }
         let steps = self.before + done;
         if steps <= self.steps {
@@ -65,13 +65,13 @@ mod tests {
     #[test]
     fn steps_only_grow() {
         let mut told = Told::default();
-        assert_eq!(told.more((Stage::Beginning, 0, 0)), None);
-        assert_eq!(told.more((Stage::Indexing, 4, 9)), Some((4.0, 9.0)));
-        assert_eq!(told.more((Stage::Indexing, 4, 9)), None);
-        assert_eq!(told.more((Stage::Indexing, 9, 9)), Some((9.0, 9.0)));
-        assert_eq!(told.more((Stage::Checking, 0, 20)), None);
-        assert_eq!(told.more((Stage::Checking, 2, 20)), Some((11.0, 29.0)));
+        assert_eq!(told.more((Phase::Beginning, 0, 0)), None);
+        assert_eq!(told.more((Phase::Indexing, 4, 9)), Some((4.0, 9.0)));
+        assert_eq!(told.more((Phase::Indexing, 4, 9)), None);
+        assert_eq!(told.more((Phase::Indexing, 9, 9)), Some((9.0, 9.0)));
+        assert_eq!(told.more((Phase::Checking, 0, 20)), None);
+        assert_eq!(told.more((Phase::Checking, 2, 20)), Some((11.0, 29.0)));
         // A second look at a vault begins again.
-        assert_eq!(told.more((Stage::Checking, 1, 20)), None);
+        assert_eq!(told.more((Phase::Checking, 1, 20)), None);
     }
 }

@@ -4,7 +4,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
-use super::in_force::{InForce, Mode};
+use super::timeline::{InForce, Mode};
 use crate::files::vault::files::Files;
 use crate::policy::stewards::Role;
 use crate::record::chain::error::ChainError;

@@ -9,13 +9,13 @@
 mod acts;
 mod approvals;
 mod decided;
-mod in_force;
 mod moves;
 mod sealings;
+mod timeline;
 
 pub(crate) use acts::{ActJudge, NotMade, version_made};
 pub(crate) use approvals::{Approvals, Taken};
 pub(crate) use decided::{Contradiction, Decided, contradictions};
-pub(crate) use in_force::{File, InForce, LostRules, Mode, TextInForce};
 pub(crate) use moves::{Judge, Moves};
 pub(crate) use sealings::Sealings;
+pub(crate) use timeline::{File, InForce, LostRules, Mode, TextInForce};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::approvals::{Approvals, Around};
-use super::in_force::InForce;
+use super::timeline::InForce;
 use crate::policy::rules::{Fault, FaultKind, MovedText, Rules, Track, fields_of};
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, History};

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::approvals::{Approvals, Taken};
 use super::decided::{Contradiction, Decided, contradictions};
-use super::in_force::InForce;
 use super::moves::{Judge, Moves};
+use super::timeline::InForce;
 use crate::policy::rules::{Fault, Track};
 use crate::record::chain::error::{ChainError, Unapproved};
 use crate::record::chain::history::{Entry, History};

@@ -1,7 +1,7 @@
 //! Who is an author of a submission, and may not approve it (paper, Proposition 2).
 
 use super::content::Content;
-use super::rules::Rules;
+use super::ruleset::Rules;
 use super::track::{Pending, Track, body_hash};
 use crate::text::document::Document;
 use crate::text::document::review::Action;

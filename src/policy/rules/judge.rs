@@ -2,7 +2,7 @@
 //! ask. The writer asks it of what it is about to write, the verifier of what is recorded.
 
 use super::author::Barred;
-use super::rules::{Rules, Unfit};
+use super::ruleset::{Rules, Unfit};
 use super::track::{Pending, StepKind, Track, decision, fields_of};
 use crate::policy::stewards::Role;
 use crate::record::chain::history::Entry;

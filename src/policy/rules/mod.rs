@@ -12,7 +12,7 @@ mod judge;
 mod moved;
 mod past;
 mod proposal;
-mod rules;
+mod ruleset;
 mod track;
 
 pub use approval::{MoveSource, Reviewed, Versions};
@@ -21,6 +21,6 @@ pub use judge::{Fault, FaultKind};
 pub(crate) use moved::{ApprovedMove, MovedText};
 pub use past::{PastSubmission, SubmissionEnd};
 pub use proposal::Proposal;
-pub use rules::{Rules, Unfit};
+pub use ruleset::{Rules, Unfit};
 pub(crate) use track::fields_of;
 pub use track::{Approval, EmergencyRetirement, Pending, Published, StepKind, Tail, Track, is_act};

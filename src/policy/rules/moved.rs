@@ -8,7 +8,7 @@ use crate::text::document::Document;
 use crate::text::document::edit::EditError;
 use crate::text::document::live_form::LiveForm;
 use crate::text::document::review::{Action, ReviewState};
-use crate::text::document::stamp::{NextText, Stage, Stamp};
+use crate::text::document::stamp::{NextText, Stamp, StampedAs};
 use crate::text::uri::Uri;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
@@ -43,7 +43,7 @@ impl ApprovedMove<'_> {
             created: self.at.to_string(),
             updated: self.at.to_string(),
             markup: rules.markup,
-            stage: Stage::Approved(self.approved_by.to_vec(), self.at),
+            stamped_as: StampedAs::Approved(self.approved_by.to_vec(), self.at),
         };
         let live = Document::of_live(form.text())?;
         stamp.next(new, form.text(), &live, origin.as_deref(), rules.frontmatter)

@@ -9,9 +9,9 @@
 //! A file with a problem has no stewards at all: an assignment that is left out would give a
 //! document to the stewards of a broader scope.
 
+pub mod basis;
 pub mod codeowners;
 pub mod edit;
-pub mod in_force;
 mod problem;
 mod reach;
 mod read;
@@ -24,7 +24,7 @@ use crate::values::model::id::{DocumentId, fold};
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::tag::Tag;
 
-pub use in_force::{Basis, InForce};
+pub use basis::{Basis, InForce};
 pub use problem::{ProblemKind, StewardsProblem};
 pub use reach::Stuck;
 pub use read::{MAX_ENTRIES, MAX_PROBLEMS, Reading, read};

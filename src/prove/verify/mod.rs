@@ -40,7 +40,7 @@ pub use told::Compared;
 
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
-use crate::files::vault::progress::Stage;
+use crate::files::vault::progress::Phase;
 use crate::files::vault::walk::{Folder, Survey};
 use crate::policy::in_force::Moves;
 use crate::read::derived;
@@ -525,7 +525,7 @@ fn artifacts(
     known: &Known<'_>,
 ) -> Result<Checked, FileError> {
     let progress = vault.progress();
-    progress.begin(Stage::Checking, ids.len());
+    progress.begin(Phase::Checking, ids.len());
     let check = |id| {
         if progress.is_stopped() {
             return Checked::new(OF_VAULT);

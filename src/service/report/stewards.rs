@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::Report;
 use super::event::EventReport;
+use crate::policy::stewards::basis::StewardsAt;
 use crate::policy::stewards::codeowners::{Imported, Mapped, Skipped};
-use crate::policy::stewards::in_force::StewardsAt;
 use crate::policy::stewards::{
     Assignment, Basis, Holder, PassedOver, Resolution, ReviewSettings, Role, Scope,
     StewardsProblem, Stewardship, Who, Why,

@@ -31,12 +31,12 @@ pub(crate) struct Stamp {
     /// How the body is read that a missing title is taken from.
     pub(crate) markup: Markup,
     /// What the text becomes.
-    pub(crate) stage: Stage,
+    pub(crate) stamped_as: StampedAs,
 }
 
 /// What a stamped text is to a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum StampedAs {
     /// It is published without one.
     Published,
     /// It is submitted.
@@ -67,7 +67,7 @@ impl Stamp {
             created: made.created_at.unwrap_or_default(),
             updated: made.updated_at?,
             markup: Markup::Plain,
-            stage: Stage::Published,
+            stamped_as: StampedAs::Published,
         })
     }
 
@@ -89,7 +89,7 @@ impl Stamp {
         if let Some(has) = foreign.iter().find(|foreign| has_more_within(yaml, foreign.value)) {
             return Err(EditError::Words(has.field));
         }
-        if self.stage != Stage::Published || review::is_ours(fields) {
+        if self.stamped_as != StampedAs::Published || review::is_ours(fields) {
             foreign.extend(review::foreign_values(fields));
             let root = fields.root.as_ref();
             let entry = |field: &&&str| root.and_then(|root| entry(root, field));
@@ -177,9 +177,9 @@ impl Stamp {
         if absent("type") {
             edit = edit.text("type", NodeType::Document.as_str());
         }
-        let status = match self.stage {
-            Stage::Submitted { .. } => "draft",
-            Stage::Published | Stage::Approved(..) => "published",
+        let status = match self.stamped_as {
+            StampedAs::Submitted { .. } => "draft",
+            StampedAs::Published | StampedAs::Approved(..) => "published",
         };
         edit = edit.text("status", status).number("version", self.version.0);
         if absent("author") {
@@ -190,14 +190,14 @@ impl Stamp {
         }
         edit = edit.text("updated_at", &self.updated);
         let edit = checksum.into_iter().fold(edit, |edit, sum| edit.text("checksum", sum));
-        match &self.stage {
-            Stage::Published if review::is_ours(fields) => edit.without_others(&review::FIELDS),
-            Stage::Published => edit,
-            Stage::Submitted { base, change } => {
+        match &self.stamped_as {
+            StampedAs::Published if review::is_ours(fields) => edit.without_others(&review::FIELDS),
+            StampedAs::Published => edit,
+            StampedAs::Submitted { base, change } => {
                 let (base, change) = (*base, change.as_deref());
                 edit.review(&ReviewEdit::Submit { base, action: &Action::Publish, change })
             }
-            Stage::Approved(by, at) => edit.review(&ReviewEdit::Approve { by, at: *at }),
+            StampedAs::Approved(by, at) => edit.review(&ReviewEdit::Approve { by, at: *at }),
         }
     }
 }
@@ -217,8 +217,8 @@ pub(crate) fn submitted_live(
 ) -> Option<String> {
     let made = Document::parse(submitted).ok()?.frontmatter;
     let fields = ReviewFields::of(&made)?;
-    let stage = Stage::Submitted { base: fields.base?, change: fields.change };
-    let stamp = Stamp { stage, ..Stamp::of(made)? };
+    let stamped_as = StampedAs::Submitted { base: fields.base?, change: fields.change };
+    let stamp = Stamp { stamped_as, ..Stamp::of(made)? };
     readings(live).find_map(|markup| {
         let stamp = Stamp { markup, ..stamp.clone() };
         stamp.caught_up(id, (live, document), None, submitted)
@@ -262,8 +262,8 @@ pub(crate) fn left_behind(
     let firsts = [Version::FIRST, Version::FIRST.next()].into_iter();
     firsts.flat_map(|first| readings(live).map(move |markup| (first, markup))).find_map(
         |(version, markup)| {
-            let stage = Stage::Submitted { base: Version::NONE, change: None };
-            let stamp = Stamp { version, markup, stage, ..stamp.clone() };
+            let stamped_as = StampedAs::Submitted { base: Version::NONE, change: None };
+            let stamp = Stamp { version, markup, stamped_as, ..stamp.clone() };
             let submitted = stamp.edited(id, live, document, None).ok()?;
             approval.apply(&submitted).ok().filter(|made| *normalise(made) == *sealed)
         },
@@ -282,8 +282,8 @@ pub(crate) fn moved_behind(
     let origin = origins.items().map_or(Some(origins), <[Node]>::first)?.text()?.to_owned();
     let approved =
         ReviewFields::of(&made).and_then(|fields| Some((fields.approved_by, fields.approved_at?)));
-    let stage = approved.map_or(Stage::Published, |(by, at)| Stage::Approved(by, at));
-    let stamp = Stamp { stage, ..Stamp::of(made)? };
+    let stamped_as = approved.map_or(StampedAs::Published, |(by, at)| StampedAs::Approved(by, at));
+    let stamp = Stamp { stamped_as, ..Stamp::of(made)? };
     readings(live).find_map(|markup| {
         let stamp = Stamp { markup, ..stamp.clone() };
         stamp.caught_up(id, (live, document), Some(&origin), sealed)

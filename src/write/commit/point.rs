@@ -13,8 +13,8 @@ use super::hint;
 use super::item::{Item, Live};
 use crate::files::vault::Vault;
 use crate::files::vault::files::{FileError, Files};
-use crate::files::vault::progress::Stage;
-use crate::files::vault::replace::{Replacement, Staging};
+use crate::files::vault::progress::Phase;
+use crate::files::vault::replace::{Prepared, Replacement};
 use crate::files::vault::write::Written;
 use crate::record::checkpoint::chronicle::Append;
 use crate::values::model::id::DocumentId;
@@ -60,11 +60,11 @@ pub(crate) fn commit(
     let replacements = replacements(&lives);
     // Live files get their new bytes under temporary names, so that one wait for the disk serves
     // them and the versions.
-    let staging = files.stage_all(&replacements);
-    progress.begin(Stage::Writing, items.len());
-    write_event(vault, items, &staging, Some(append), at)?;
-    progress.begin(Stage::Placing, replacements.len());
-    let left_alone = put_in_place(files, &lives, &replacements, staging);
+    let prepared = files.prepare_all(&replacements);
+    progress.begin(Phase::Writing, items.len());
+    write_event(vault, items, &prepared, Some(append), at)?;
+    progress.begin(Phase::Placing, replacements.len());
+    let left_alone = put_in_place(files, &lives, &replacements, prepared);
     Ok(Committed { left_alone, ..Committed::default() })
 }
 
@@ -80,9 +80,9 @@ pub(crate) fn commit_step(
 ) -> Result<Committed, FileError> {
     let lives = lives(items, &[]);
     let replacements = replacements(&lives);
-    let staging = vault.files().stage_all(&replacements);
-    write_event(vault, items, &staging, None, at)?;
-    let left_alone = put_in_place(vault.files(), &lives, &replacements, staging);
+    let prepared = vault.files().prepare_all(&replacements);
+    write_event(vault, items, &prepared, None, at)?;
+    let left_alone = put_in_place(vault.files(), &lives, &replacements, prepared);
     vault.files().sync(&names_of(&lives))?;
     Ok(Committed { left_alone, ..Committed::default() })
 }
@@ -97,9 +97,9 @@ pub(crate) fn bring_up_to_date(
     lives: &[(String, &Live)],
 ) -> Result<Vec<(String, FileError)>, FileError> {
     let replacements = replacements(lives);
-    let staging = files.stage_all(&replacements);
-    files.sync(&staging.written())?;
-    Ok(put_in_place(files, lives, &replacements, staging))
+    let prepared = files.prepare_all(&replacements);
+    files.sync(&prepared.written())?;
+    Ok(put_in_place(files, lives, &replacements, prepared))
 }
 
 fn replacements<'l>(lives: &'l [(String, &Live)]) -> Vec<Replacement<'l>> {
@@ -126,7 +126,7 @@ pub(crate) fn lives<'l>(
 fn write_event(
     vault: &Vault,
     items: &[Item],
-    staging: &Staging<'_>,
+    prepared: &Prepared<'_>,
     append: Option<&Append>,
     at: Timestamp,
 ) -> Result<(), FileError> {
@@ -145,7 +145,7 @@ fn write_event(
     let mut written: Vec<WrittenVersion> = items.par_iter().map(write).collect();
     let outcome = match written.iter_mut().find_map(|version| version.failed.take()) {
         Some(failure) => Err(failure),
-        None => sync_and_seal(files, items, (staging, &attributes), append),
+        None => sync_and_seal(files, items, (prepared, &attributes), append),
     };
     if outcome.is_err() {
         let text = layout::ATTRIBUTES_TEXT.as_bytes();
@@ -202,14 +202,14 @@ fn write_version(files: &Files, item: &Item) -> WrittenVersion {
 fn sync_and_seal(
     files: &Files,
     items: &[Item],
-    (staging, attributes): (&Staging<'_>, &[String]),
+    (prepared, attributes): (&Prepared<'_>, &[String]),
     append: Option<&Append>,
 ) -> Result<(), FileError> {
     let state = |path, length| match length {
         0 => Written::New(path),
         _ => Written::Longer(path),
     };
-    let mut written = staging.written();
+    let mut written = prepared.written();
     // It has to outlive the commit: live files follow after that.
     written.push(Written::New(layout::HINT));
     written.extend(attributes.iter().map(|path| Written::New(path)));
@@ -266,7 +266,7 @@ fn put_in_place(
     files: &Files,
     lives: &[(String, &Live)],
     replacements: &[Replacement<'_>],
-    staging: Staging<'_>,
+    prepared: Prepared<'_>,
 ) -> Vec<(String, FileError)> {
     let mut left_alone = Vec::new();
     let mut note = |path: &str, outcome: Result<(), FileError>| {
@@ -275,7 +275,7 @@ fn put_in_place(
         }
     };
     // New names come before old ones go: a moved document is never without a file.
-    for (replacement, outcome) in replacements.iter().zip(staging.commit()) {
+    for (replacement, outcome) in replacements.iter().zip(prepared.commit()) {
         note(replacement.path, outcome);
     }
     for (path, live) in lives {

@@ -2,7 +2,7 @@
 //! derived files (`spec/transactions.md`, TXN-11). The event has happened; a step that fails is
 //! reported, and the event stands.
 
-use super::in_force::InForce;
+use super::before_event::BeforeEvent;
 use super::{Author, review};
 use crate::files::vault::Vault;
 use crate::policy::in_force::Sealings;
@@ -25,7 +25,7 @@ pub(super) struct Commit<'c> {
     /// The checkpoint that it made.
     pub(super) checkpoint: &'c Checkpoint,
     /// The rules in force before it.
-    pub(super) in_force: &'c InForce,
+    pub(super) in_force: &'c BeforeEvent,
     /// How many documents the checkpoint holds.
     pub(super) documents: usize,
     /// The writer of the commit.

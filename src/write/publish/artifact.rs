@@ -24,7 +24,7 @@ use crate::text::document::edit::EditError;
 use crate::text::document::live_form::{self, LiveForm};
 use crate::text::document::obsidian::Markup;
 use crate::text::document::review::changed_by_hand;
-use crate::text::document::stamp::{self, Stage, Stamp};
+use crate::text::document::stamp::{self, Stamp, StampedAs};
 use crate::text::document::text::{is_normal, normalise};
 use crate::text::document::validate::problems;
 use crate::text::document::{Document, utf8};
@@ -343,7 +343,7 @@ impl Transaction<'_> {
         // A document that had no such field was created when its history begins.
         let first = base.history.slots.first().and_then(|slot| slot.entry.as_ref().ok());
         let created = first.map_or(self.at, |entry| entry.edited_at);
-        let stamp = Stamp { stage: self.stage(id), ..self.stamp(version, created) };
+        let stamp = Stamp { stamped_as: self.stage(id), ..self.stamp(version, created) };
         let next = stamp.next(id, live, &document, None, mode);
         let next = next.map_err(|why| Refusal::of_spelling(&path, &why))?;
         if is_new {
@@ -396,15 +396,15 @@ impl Transaction<'_> {
             created: created.to_string(),
             updated: self.at.to_string(),
             markup: Markup::of(self.vault.config()),
-            stage: Stage::Published,
+            stamped_as: StampedAs::Published,
         }
     }
 
     /// What a stamped text of a document is to a review.
-    fn stage(&self, id: &DocumentId) -> Stage {
+    fn stage(&self, id: &DocumentId) -> StampedAs {
         match &self.submits {
-            None => Stage::Published,
-            Some(submits) => Stage::Submitted {
+            None => StampedAs::Published,
+            Some(submits) => StampedAs::Submitted {
                 base: self.state.get(id.as_str()).and_then(|mark| mark.version).unwrap_or_default(),
                 change: submits.set_of(id),
             },

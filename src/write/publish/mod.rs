@@ -9,11 +9,11 @@
 
 mod after;
 mod artifact;
+mod before_event;
 mod bound;
 mod cycles;
 mod draft;
 mod governance;
-mod in_force;
 mod moved;
 mod outcome;
 mod request;
@@ -28,10 +28,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 pub(crate) use after::RECORD_CHANGE;
+pub(crate) use before_event::{RulesUpon, head_named};
 pub use draft::{Draft, DraftRequest, Upon, draft};
 pub(crate) use governance::{adopt, sealed_config};
 pub use governance::{propose_governance_file, set_governance_file};
-pub(crate) use in_force::{RulesUpon, head_named};
 pub use moved::move_document;
 pub use outcome::{Outcome, Recased, Refusal, Unapprovable};
 pub use request::{Author, Mode, NewDocument, Request, Which};
@@ -42,7 +42,7 @@ use crate::files::vault::files::FileError;
 use crate::files::vault::ignored::Rule;
 use crate::files::vault::left_out::LeftOut;
 use crate::files::vault::lock::LockError;
-use crate::files::vault::progress::Stage;
+use crate::files::vault::progress::Phase;
 use crate::files::vault::{OpenError, Vault};
 use crate::record::audit::{ChangeError, changes};
 use crate::record::checkpoint::chronicle::{Append, Chronicle};
@@ -57,9 +57,9 @@ use crate::write::commit::expect::{self, ExpectError};
 use crate::write::commit::{self, Committed, Item, Live, Recovered, SettleError, hint, point};
 
 use after::Commit;
+use before_event::BeforeEvent;
 use bound::Binds;
 use governance::Includes;
-use in_force::InForce;
 use transaction::Transaction;
 
 /// Why nothing was published.
@@ -192,7 +192,7 @@ impl From<SettleError> for PublishError {
 /// # Errors
 /// The configuration that is in force cannot be read.
 pub fn is_governed(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<bool, PublishError> {
-    Ok(InForce::of(vault, chronicle)?.is_governed)
+    Ok(BeforeEvent::of(vault, chronicle)?.is_governed)
 }
 
 /// Publishes documents as one event.
@@ -278,7 +278,7 @@ fn event(
         false => commit::settled_log(vault)?,
     };
     let chronicle = log.sound()?;
-    let in_force = InForce::of(vault, &chronicle);
+    let in_force = BeforeEvent::of(vault, &chronicle);
     if !event.mode.dry_run {
         // Whatever becomes of this command: what awaits a decision is found by these lines.
         let in_force = in_force.as_ref().ok();
@@ -459,7 +459,7 @@ impl Transaction<'_> {
     ) {
         let last_sealed = self.last_sealed(ids);
         let progress = self.vault.progress();
-        progress.begin(Stage::Preparing, ids.len());
+        progress.begin(Phase::Preparing, ids.len());
         let prepare = |id: &DocumentId| {
             let fresh = new.iter().find(|new| new.id == *id).map(|new| new.text.as_str());
             let prepared = self.prepare(id, fresh, last_sealed.get(id).copied(), which.of(id));

@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
+use super::before_event::BeforeEvent;
 use super::bound::Binds;
 use super::governance::Includes;
-use super::in_force::InForce;
 use super::{Author, Event, NewDocument, Outcome, PublishError, Refusal, Which};
 use crate::files::vault::Vault;
 use crate::files::vault::config::FrontmatterMode;
@@ -51,7 +51,7 @@ pub(super) struct Transaction<'a> {
     /// Whether an event of all documents includes drafts.
     pub(super) drafts: bool,
     /// The rules in force before the event.
-    pub(super) in_force: Arc<InForce>,
+    pub(super) in_force: Arc<BeforeEvent>,
     /// What may follow the sealed versions of a history.
     pub(super) beyond: Beyond,
     /// What is submitted instead of published.
@@ -98,7 +98,7 @@ impl<'a> Transaction<'a> {
         vault: &'a Vault,
         chronicle: &'a Chronicle<'a>,
         event: &Event<'a>,
-        in_force: Arc<InForce>,
+        in_force: Arc<BeforeEvent>,
     ) -> Result<Self, PublishError> {
         let (author, expect, drafts) = (event.author, event.mode.expect, event.mode.drafts);
         chronicle.check_appendable()?;

@@ -9,7 +9,7 @@ use super::Answer;
 use super::session::Session;
 use super::ui::shown;
 use crate::files::vault::Vault;
-use crate::policy::stewards::in_force::StewardsAt;
+use crate::policy::stewards::basis::StewardsAt;
 use crate::policy::stewards::{Basis, Holder, Scope};
 use crate::service::report::failure::Failure;
 use crate::values::model::layout::STEWARDS;

@@ -9,8 +9,8 @@ use crate::prove::verify::verify;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::sarif;
 use crate::service::report::verify::VerifyReport;
+use crate::service::workspace::git_index::staged;
 use crate::service::workspace::revision;
-use crate::service::workspace::staged::staged;
 
 /// Recompute every hash and report whatever was altered
 ///

@@ -47,7 +47,7 @@ use super::answer::{Answer, BUDGET, Size, WITHHELD};
 use super::consent::Asking;
 use super::offer::Profile;
 use crate::files::vault::Vault;
-use crate::files::vault::progress::Stage;
+use crate::files::vault::progress::Phase;
 use crate::read::snapshot::{CheckpointSource, Need};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::Call;
@@ -419,7 +419,7 @@ pub(super) fn make_index(call: &mut Call<'_>) {
 
 fn on_indexing(vault: &Vault) -> impl FnMut(usize, usize) + use<> {
     let progress = Arc::clone(vault.progress());
-    move |done, total| progress.reach(Stage::Indexing, (done, total))
+    move |done, total| progress.reach(Phase::Indexing, (done, total))
 }
 
 #[cfg(test)]

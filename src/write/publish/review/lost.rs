@@ -20,7 +20,7 @@ use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
 use crate::write::publish::PublishError;
-use crate::write::publish::in_force::{RulesUpon, head_named};
+use crate::write::publish::before_event::{RulesUpon, head_named};
 
 /// A submission that a line names.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use rayon::prelude::*;
 
 use super::super::PublishError;
-use super::super::in_force::InForce;
+use super::super::before_event::BeforeEvent;
 use super::candidates::{Maps, candidates, unlisted};
 use super::lines::StepLines;
 use super::{ReviewError, fault_of};
@@ -134,7 +134,7 @@ fn of_index(vault: &Vault, source: &CheckpointSource) -> Result<Option<Found>, P
         return Ok(None);
     }
     let head = Snapshot::whole_of(vault, source, None)?;
-    let Some((is_governed, rules)) = InForce::held(&head) else { return Ok(None) };
+    let Some((is_governed, rules)) = BeforeEvent::held(&head) else { return Ok(None) };
     if !is_governed {
         return Err(PublishError::Ungoverned);
     }
@@ -153,8 +153,8 @@ fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishErro
 }
 
 /// What is in force upon the head of a governed vault.
-fn governed(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<InForce, PublishError> {
-    let in_force = InForce::of(vault, chronicle)?;
+fn governed(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<BeforeEvent, PublishError> {
+    let in_force = BeforeEvent::of(vault, chronicle)?;
     if !in_force.is_governed {
         return Err(PublishError::Ungoverned);
     }
@@ -170,7 +170,7 @@ pub fn rules_in_force(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
 ) -> Result<Option<Rules>, PublishError> {
-    let in_force = InForce::of(vault, chronicle)?;
+    let in_force = BeforeEvent::of(vault, chronicle)?;
     in_force.check_rules(vault, chronicle)?;
     Ok(in_force.is_governed.then(|| in_force.rules(chronicle)))
 }

@@ -30,7 +30,7 @@ const MANY: usize = 10_000;
 
 /// A copy of a vault that holds what is staged in git, gone when this value goes. One that a killed
 /// process left is removed by the next.
-pub(crate) struct Staged {
+pub(crate) struct GitIndex {
     /// The vault; nothing is trusted of it, and nothing is kept of it in a cache.
     pub(crate) vault: Vault,
     /// Whether no file of the vault's folder is staged.
@@ -46,7 +46,7 @@ pub(crate) struct Staged {
 ///
 /// # Errors
 /// The vault is in no repository, or paths of it are not merged, or git lacks a blob.
-pub(crate) fn staged(workspace: &Workspace<'_>, vault: &Vault) -> Result<Staged, Failure> {
+pub(crate) fn staged(workspace: &Workspace<'_>, vault: &Vault) -> Result<GitIndex, Failure> {
     if git::names_another(vault.root()) {
         let message = "GIT_DIR or GIT_INDEX_FILE names something outside of the vault's repository";
         return Err(Failure::new(Code::Usage, message)
@@ -59,7 +59,7 @@ pub(crate) fn staged(workspace: &Workspace<'_>, vault: &Vault) -> Result<Staged,
     index.write(&entries, folder.path())?;
     let vault = Vault::open(folder.path())?.on(workspace.environment.disk.clone());
     let vault = vault.within(index.work_tree()?);
-    Ok(Staged { vault, is_empty: entries.is_empty(), _folder: folder })
+    Ok(GitIndex { vault, is_empty: entries.is_empty(), _folder: folder })
 }
 
 /// An entry of git's index, with a path that is relative to the vault.

@@ -17,7 +17,7 @@ use crate::values::model::number::CheckpointNumber;
 
 /// What is in force before an event.
 #[derive(Debug)]
-pub(crate) struct InForce {
+pub(crate) struct BeforeEvent {
     /// The configuration that a checkpoint sealed last.
     config: Option<Config>,
     /// Whether publication needs a review.
@@ -29,7 +29,7 @@ pub(crate) struct InForce {
     pub(super) timeline: in_force::InForce,
 }
 
-impl InForce {
+impl BeforeEvent {
     /// What is in force upon the head of a log.
     ///
     /// # Errors
