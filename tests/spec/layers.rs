@@ -13,7 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "record",
         &["torn_tail", "chain", "checkpoint", "trusted_head", "journal", "audit", "staging"],
     ),
-    ("policy", &["stewards", "rules", "in_force"]),
+    ("policy", &["stewards", "rules", "in_force", "viewer"]),
     ("read", &["graph", "index", "working", "snapshot", "status", "search", "derived", "source"]),
     ("write", &["commit", "publish"]),
     ("prove", &["verify", "evidence", "recover"]),

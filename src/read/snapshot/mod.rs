@@ -13,6 +13,7 @@ mod explain;
 mod extent;
 mod hydration;
 pub mod instructions;
+mod limits;
 mod linked;
 pub mod listing;
 mod map;
@@ -27,7 +28,6 @@ mod posted;
 pub(crate) mod provenance;
 pub(crate) mod ranges;
 mod ranking;
-pub(crate) mod readers;
 mod repeated;
 pub(crate) mod seals;
 mod served;
@@ -45,6 +45,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::federation::Authorities;
 use crate::policy::in_force::LostRules;
+use crate::policy::viewer::Viewer;
 use crate::read::index::{At, Damaged};
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, History};
@@ -65,10 +66,11 @@ use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
 use approved::Approvals;
+use limits::Limits;
 use map::{Map, Recorded};
 use posted::Posted;
 use provenance::{Provenance, Settings};
-use readers::{Limits, Readers};
+
 use served::Visible;
 use universe::Sets;
 
@@ -188,7 +190,7 @@ impl<'v> Snapshot<'v> {
         chronicle: &Chronicle<'v>,
         number: Option<CheckpointNumber>,
     ) -> Result<Self, LogError> {
-        Self::whole(vault, chronicle, number)?.limited(Readers::of_log(vault, chronicle)?)
+        Self::whole(vault, chronicle, number)?.limited(Viewer::of_log(vault, chronicle)?)
     }
 
     /// The same, whoever reads: for what is compared with the working copy, or written into it. None
@@ -248,7 +250,7 @@ impl<'v> Snapshot<'v> {
         source: &'v CheckpointSource,
         number: Option<CheckpointNumber>,
     ) -> Result<Self, LogError> {
-        Self::whole_of(vault, source, number)?.limited(source.readers(vault)?)
+        Self::whole_of(vault, source, number)?.limited(source.viewer(vault)?)
     }
 
     /// The same, whoever reads, as [`Snapshot::whole`].
@@ -404,8 +406,9 @@ impl<'v> Snapshot<'v> {
         let found = self.found(id, false, serve);
         // An index may propose what its tags do not allow.
         let may = |served: &Served| {
-            let readers = self.limits.as_ref().map(Limits::readers);
-            readers.is_none_or(|readers| readers.may_serve(served))
+            let may =
+                |limits: &Limits| limits.viewer.may_read_tagged(&served.id, &served.fields.tags);
+            self.limits.as_ref().is_none_or(may)
         };
         found.filter(|found| found.as_ref().map_or(true, may))
     }

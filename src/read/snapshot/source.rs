@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::readers::Readers;
 use super::{SealedConfig, Snapshot};
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
+use crate::policy::in_force::InForce;
+use crate::policy::viewer::Viewer;
 use crate::read::index::{self, At, Damaged, Index, Life};
 use crate::record::checkpoint::event::Event;
 use crate::record::checkpoint::fault::LogError;
@@ -31,7 +32,7 @@ pub struct CheckpointSource {
     /// The configuration that the head seals.
     pub(super) config: SealedConfig,
     /// Who may read, where not everybody may.
-    readers: OnceLock<Option<Readers>>,
+    viewer: OnceLock<Option<Viewer>>,
 }
 
 /// What a command will ask.
@@ -84,16 +85,33 @@ impl CheckpointSource {
         Ok(self.config.get().and_then(|read| read.as_ref()?.as_ref().ok()))
     }
 
-    /// Who may read upon the head; none where everybody may.
+    /// The viewer of what the head holds; `None` if everybody may read.
     ///
     /// # Errors
     /// The log cannot be relied on, or no principal is configured.
-    pub(super) fn readers(&self, vault: &Vault) -> Result<Option<Readers>, LogError> {
-        if let Some(known) = self.readers.get() {
+    pub(crate) fn viewer(&self, vault: &Vault) -> Result<Option<Viewer>, LogError> {
+        if let Some(known) = self.viewer.get() {
             return Ok(known.clone());
         }
-        let found = Readers::of(vault, self)?;
-        Ok(self.readers.get_or_init(|| found).clone())
+        let found = self.find_viewer(vault)?;
+        Ok(self.viewer.get_or_init(|| found).clone())
+    }
+
+    fn find_viewer(&self, vault: &Vault) -> Result<Option<Viewer>, LogError> {
+        let is_open = match self.head_config(vault)? {
+            // Most vaults: what is in force is what the head holds.
+            Some(config) => !config.is_limited(),
+            None => self.lives(&DocumentId::config()).is_some_and(|lives| lives.is_empty()),
+        };
+        if is_open {
+            return Ok(None);
+        }
+        if let Some(records) = self.rules_recorded()
+            && let Some((head, ..)) = self.head(vault)
+        {
+            return Viewer::upon(vault, head, &InForce::of(vault.files(), &records));
+        }
+        Viewer::of_log(vault, &self.log(vault)?.sound()?)
     }
 
     /// The index at a checkpoint, or at the last one; `None` where the log must be asked.

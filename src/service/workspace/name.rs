@@ -6,7 +6,7 @@ use super::Workspace;
 use super::version::{check_name, is_hidden, unknown};
 use crate::files::vault::Vault;
 use crate::files::vault::federation::Authorities;
-use crate::read::snapshot::readers::is_limited_at_last;
+use crate::policy::viewer::is_limited_at_last;
 use crate::read::snapshot::{CheckpointSource, Need, Snapshot};
 use crate::read::working::{is_known, nearest_id};
 use crate::record::chain::replay;

@@ -9,7 +9,7 @@ use super::name::of_uri;
 use crate::files::vault::Vault;
 use crate::files::vault::federation::Authorities;
 use crate::files::vault::files::Files;
-use crate::read::snapshot::readers::{Told, is_limited_at_last};
+use crate::policy::viewer::{Nameable, is_limited_at_last};
 use crate::read::snapshot::{CheckpointSource, Need, Snapshot};
 use crate::record::audit::{Change, Event, Line, Sight, Text};
 use crate::record::chain::{replay, vouched};
@@ -94,7 +94,7 @@ impl HandedOut {
     }
 
     /// Whether everything that a line was made from is named in it, and may be read.
-    fn is_readable(&self, line: &Line, told: &Told) -> bool {
+    fn is_readable(&self, line: &Line, told: &Nameable) -> bool {
         match &line.event {
             Event::Access(access) => {
                 let mut texts = access.documents.iter();
@@ -108,7 +108,7 @@ impl HandedOut {
         }
     }
 
-    fn is_text_readable(&self, text: &Text, told: &Told) -> bool {
+    fn is_text_readable(&self, text: &Text, told: &Nameable) -> bool {
         let key = (text.document().to_owned(), text.version);
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(is_readable) = known().get(&key) {
@@ -122,7 +122,7 @@ impl HandedOut {
         is_readable
     }
 
-    fn judged(&self, text: &Text, told: &Told) -> bool {
+    fn judged(&self, text: &Text, told: &Nameable) -> bool {
         let id = match &text.uri {
             // Who may see a staged entry does not follow from who may read (STAGE-13).
             Some(uri) if is_staged(uri) => return false,
@@ -137,7 +137,7 @@ impl HandedOut {
 }
 
 /// Whether a reader may read everything that a change names.
-fn is_readable(change: &Change, told: &Told, files: &Files) -> bool {
+fn is_readable(change: &Change, told: &Nameable, files: &Files) -> bool {
     let may_name = |id: &DocumentId| told.may_name(id);
     match change {
         Change::Event { ids, .. } => {
@@ -183,7 +183,7 @@ fn is_readable(change: &Change, told: &Told, files: &Files) -> bool {
     }
 }
 
-fn is_version_readable(id: &str, version: u64, told: &Told, files: &Files) -> bool {
+fn is_version_readable(id: &str, version: u64, told: &Nameable, files: &Files) -> bool {
     let Ok(id) = id.parse::<DocumentId>() else { return false };
     told.may_name_version(&id, || {
         let history = replay::load(files, &id).ok()?;

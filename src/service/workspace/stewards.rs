@@ -9,7 +9,7 @@ use crate::policy::in_force::{self, TextInForce};
 use crate::policy::stewards::basis::StewardsAt;
 use crate::policy::stewards::codeowners::{Imported, Mapped};
 use crate::policy::stewards::{Role, Scope, ScopeKind, Stewards, Who, edit, read};
-use crate::read::snapshot::readers::Readers;
+use crate::policy::viewer::Viewer;
 use crate::read::snapshot::{CheckpointSource, Snapshot, Withheld};
 use crate::read::working;
 use crate::record::checkpoint::chronicle::Chronicle;
@@ -145,8 +145,8 @@ impl Workspace<'_> {
         log: &Log,
         found: &StewardsAt,
     ) -> Result<Option<BTreeSet<ScopeKey>>, Failure> {
-        let Some(readers) = Readers::of_log(vault, &log.sound()?)? else { return Ok(None) };
-        let own = readers.own_scopes(&found.in_force.stewards);
+        let Some(viewer) = Viewer::of_log(vault, &log.sound()?)? else { return Ok(None) };
+        let own = viewer.own_scopes(&found.in_force.stewards);
         Ok(own.map(|own| own.iter().map(scope_key).collect()))
     }
 

@@ -8,7 +8,7 @@ use super::Workspace;
 use super::version::missing_file;
 use crate::files::vault::Vault;
 use crate::policy::stewards::{self, Scope, Stewards, Stuck};
-use crate::read::snapshot::readers::{Readers, is_limited_at_last};
+use crate::policy::viewer::is_limited_at_last;
 use crate::read::snapshot::{CheckpointSource, Need, Snapshot};
 use crate::read::status::stale_file;
 use crate::read::working::gathered::Gathered;
@@ -217,10 +217,10 @@ fn of_governance(vault: &Vault, is_wanted: impl Fn(&str) -> bool, found: &mut Ga
 /// The scopes that may be named to the reader (REV-25); `None` for all of them. Where nobody knows
 /// who may read, none is named.
 fn own_scopes(vault: &Vault, stewards: &Stewards) -> Option<BTreeSet<Scope>> {
-    let readers = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())
-        .and_then(|source| Readers::of(vault, &source));
-    match readers {
-        Ok(readers) => readers?.own_scopes(stewards),
+    let viewer = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())
+        .and_then(|source| source.viewer(vault));
+    match viewer {
+        Ok(viewer) => viewer?.own_scopes(stewards),
         Err(_) => is_limited_at_last(vault).then(BTreeSet::new),
     }
 }

@@ -14,8 +14,8 @@ use super::{Author, Event, NewDocument, Outcome, PublishError, Refusal, Which};
 use crate::files::vault::Vault;
 use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::left_out::{LeftOut, Reason};
+use crate::policy::viewer::Viewer;
 use crate::read::snapshot::Snapshot;
-use crate::read::snapshot::readers::Readers;
 use crate::read::status;
 use crate::read::working;
 use crate::read::working::inbound::{Leaving, LinksTo};
@@ -64,8 +64,8 @@ pub(super) struct Transaction<'a> {
     pub(super) binds: Binds,
     /// The artifacts whose histories are missing.
     gone: OnceLock<MissingHistories>,
-    /// The readers of the head, once they were asked for; `None` if everybody may read.
-    readers: OnceLock<Option<Readers>>,
+    /// The viewer of the head, once it was asked for; `None` if everybody may read.
+    viewer: OnceLock<Option<Viewer>>,
 }
 
 /// The first instant after the last entry of each of these histories: a step has one of its own.
@@ -135,7 +135,7 @@ impl<'a> Transaction<'a> {
             dropped,
             binds: Binds::default(),
             gone: OnceLock::new(),
-            readers: OnceLock::new(),
+            viewer: OnceLock::new(),
         })
     }
 
@@ -150,13 +150,13 @@ impl<'a> Transaction<'a> {
     ///
     /// # Errors
     /// No principal is configured.
-    pub(super) fn readers(&self) -> Result<Option<&Readers>, LogError> {
-        if let Some(known) = self.readers.get() {
+    pub(super) fn viewer(&self) -> Result<Option<&Viewer>, LogError> {
+        if let Some(known) = self.viewer.get() {
             return Ok(known.as_ref());
         }
         let (head, in_force) = (self.chronicle.head_number(), &self.in_force.timeline);
-        let found = Readers::upon(self.vault, head, in_force)?;
-        Ok(self.readers.get_or_init(|| found).as_ref())
+        let found = Viewer::upon(self.vault, head, in_force)?;
+        Ok(self.viewer.get_or_init(|| found).as_ref())
     }
 
     /// Takes those documents out of the maps that have no history: the reference implementation
@@ -431,7 +431,7 @@ impl Transaction<'_> {
         let published = self.state.iter().map(|(id, _)| id.as_str());
         // What a reader may not know of is no hint either.
         let is_limited =
-            !matches!(self.readers(), Ok(None)) || self.vault.reader().is_of_published();
+            !matches!(self.viewer(), Ok(None)) || self.vault.reader().is_of_published();
         let near = working::nearest_id(self.vault, id, published);
         PublishError::UnknownId { id: id.clone(), near: near.filter(|_| !is_limited) }
     }

@@ -172,11 +172,11 @@ impl Transaction<'_> {
 
     /// Refuses ids that the principal may not read: they answer like those that do not exist (REV-22).
     pub(super) fn check_readable(&self, ids: &[DocumentId]) -> Result<(), PublishError> {
-        let Some(readers) = self.readers()? else { return Ok(()) };
+        let Some(viewer) = self.viewer()? else { return Ok(()) };
         for id in ids {
             let is_readable = match self.vault.files().exists(&id.history_path()) {
                 false => working::is_known(self.vault, id),
-                true => is_readable(self.vault, readers, id),
+                true => is_readable(self.vault, viewer, id),
             };
             if !is_readable {
                 return Err(PublishError::UnknownId { id: id.clone(), near: None });
@@ -187,7 +187,7 @@ impl Transaction<'_> {
 
     /// Whether the principal may read an artifact, and so its name.
     pub(in crate::write::publish) fn may_name(&self, id: &DocumentId) -> bool {
-        is_told(self.vault, self.readers(), id)
+        is_told(self.vault, self.viewer(), id)
     }
 
     /// What a decision is about, as parts of a set, and its principal may not read.
@@ -195,13 +195,13 @@ impl Transaction<'_> {
         &self,
         outcome: &Outcome,
     ) -> Result<BTreeSet<DocumentId>, PublishError> {
-        let Some(readers) = self.readers()? else { return Ok(BTreeSet::new()) };
+        let Some(viewer) = self.viewer()? else { return Ok(BTreeSet::new()) };
         let items = outcome.items.iter().map(|item| &item.id);
         let ids = items.chain(outcome.awaited.iter().map(|awaited| &awaited.id));
         let hidden = ids.filter(|id| match self.vault.files().exists(&id.history_path()) {
-            true => !is_readable(self.vault, readers, id),
+            true => !is_readable(self.vault, viewer, id),
             // The target of a move.
-            false => !readers.may_know(id),
+            false => !viewer.may_know(id),
         });
         Ok(hidden.cloned().collect())
     }

@@ -5,7 +5,7 @@ use super::due::{Due, due};
 use super::queue::{Queue, Waiting, queue};
 use crate::files::vault::Vault;
 use crate::policy::stewards::{Role, Scope, Stuck};
-use crate::read::snapshot::readers::Readers;
+use crate::policy::viewer::Viewer;
 use crate::read::snapshot::{CheckpointSource, Need, Snapshot};
 use crate::read::status::{DocumentState, GovernanceState, Status};
 use crate::read::working;
@@ -42,14 +42,14 @@ impl Awaiting {
         now: Timestamp,
         status: &mut Status,
     ) -> Result<Self, PublishError> {
-        let readers = Readers::of_log(vault, chronicle)?;
+        let viewer = Viewer::of_log(vault, chronicle)?;
         let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
         let queue = queue(vault, &source, None)?;
         for waiting in &queue.waiting {
             mark(vault, waiting, status);
         }
         let stewards = &queue.rules.stewards;
-        let own = readers.as_ref().and_then(|readers| readers.own_scopes(stewards));
+        let own = viewer.as_ref().and_then(|viewer| viewer.own_scopes(stewards));
         let is_own = |scope: &Scope| own.as_ref().is_none_or(|own| own.contains(scope));
         let scopes = stewards.scopes().filter(|scope| is_own(&scope.scope));
         let alone = scopes.filter_map(|scope| {
@@ -60,7 +60,7 @@ impl Awaiting {
         });
         let alone = alone.collect();
         let mut due = due(vault, chronicle, head, now)?;
-        if readers.is_some() {
+        if viewer.is_some() {
             let readable = Snapshot::at(vault, chronicle, None)?;
             due.retain(|due| readable.may_name(&due.id));
         }

@@ -8,7 +8,7 @@ use super::super::{PublishError, Refusal};
 use super::ReviewError;
 use super::queue::is_readable;
 use crate::files::vault::Vault;
-use crate::read::snapshot::readers::Readers;
+use crate::policy::viewer::Viewer;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::values::model::id::DocumentId;
 
@@ -18,20 +18,20 @@ pub(crate) fn may_name<'v>(
     vault: &'v Vault,
     chronicle: &'v Chronicle<'v>,
 ) -> impl Fn(&DocumentId) -> bool + 'v {
-    let readers = OnceCell::new();
+    let viewer = OnceCell::new();
     move |id| {
-        let readers = readers.get_or_init(|| Readers::of_log(vault, chronicle));
-        is_told(vault, readers.as_ref().map(Option::as_ref), id)
+        let viewer = viewer.get_or_init(|| Viewer::of_log(vault, chronicle));
+        is_told(vault, viewer.as_ref().map(Option::as_ref), id)
     }
 }
 
-/// Tells whether readers may be told of an artifact; false if the readers are not known.
+/// Tells whether a viewer may be told of an artifact; false if the viewer is not known.
 pub(super) fn is_told<E>(
     vault: &Vault,
-    readers: Result<Option<&Readers>, E>,
+    viewer: Result<Option<&Viewer>, E>,
     id: &DocumentId,
 ) -> bool {
-    readers.is_ok_and(|readers| readers.is_none_or(|readers| is_readable(vault, readers, id)))
+    viewer.is_ok_and(|viewer| viewer.is_none_or(|viewer| is_readable(vault, viewer, id)))
 }
 
 impl Transaction<'_> {

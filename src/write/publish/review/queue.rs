@@ -13,7 +13,7 @@ use crate::files::vault::Vault;
 use crate::policy::in_force;
 use crate::policy::rules::{EmergencyRetirement, PastSubmission, Rules, SubmissionEnd, Track};
 use crate::policy::stewards::Role;
-use crate::read::snapshot::readers::Readers;
+use crate::policy::viewer::Viewer;
 use crate::read::snapshot::{CheckpointSource, Need, Snapshot};
 use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;
@@ -84,8 +84,8 @@ pub fn queue(
     source: &CheckpointSource,
     who: Option<&Principal>,
 ) -> Result<Queue, PublishError> {
-    let (rules, waits, readers) = found(vault, source)?;
-    Ok(Queue::of(rules, waits, who, |track| may_read(readers.as_ref(), track)))
+    let (rules, waits, viewer) = found(vault, source)?;
+    Ok(Queue::of(rules, waits, who, |track| may_read(viewer.as_ref(), track)))
 }
 
 /// The same for every reader: the mode ends only if nothing awaits a decision.
@@ -99,7 +99,7 @@ pub(super) fn whole_queue(vault: &Vault, who: Option<&Principal>) -> Result<Queu
 }
 
 /// The rules in force, what awaits a decision, and who may read it.
-type Found = (Rules, Waits, Option<Readers>);
+type Found = (Rules, Waits, Option<Viewer>);
 
 fn found(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishError> {
     match of_index(vault, source)? {
@@ -139,7 +139,7 @@ fn of_index(vault: &Vault, source: &CheckpointSource) -> Result<Option<Found>, P
         return Err(PublishError::Ungoverned);
     }
     let found = waiting_in(vault, &Maps::Index { source, head: &head })?;
-    Ok(Some((rules, found, Readers::of(vault, source)?)))
+    Ok(Some((rules, found, source.viewer(vault)?)))
 }
 
 fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishError> {
@@ -148,8 +148,8 @@ fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishErro
     let state = chronicle.state_at(chronicle.head_number())?;
     let maps = Maps::Log { chronicle: &chronicle, state: &state, in_force: &in_force.timeline };
     let waits = waiting_in(vault, &maps)?;
-    let readers = Readers::upon(vault, chronicle.head_number(), &in_force.timeline)?;
-    Ok((in_force.rules(&chronicle), waits, readers))
+    let viewer = Viewer::upon(vault, chronicle.head_number(), &in_force.timeline)?;
+    Ok((in_force.rules(&chronicle), waits, viewer))
 }
 
 /// What is in force upon the head of a governed vault.
@@ -200,19 +200,19 @@ struct AtHead<'a, 'l> {
     chronicle: &'a Chronicle<'l>,
     rules: Rules,
     in_force: in_force::InForce,
-    readers: Option<Readers>,
+    viewer: Option<Viewer>,
 }
 
 impl<'a, 'l> AtHead<'a, 'l> {
     fn of(vault: &'a Vault, chronicle: &'a Chronicle<'l>) -> Result<Self, PublishError> {
         let in_force = governed(vault, chronicle)?;
-        let readers = Readers::upon(vault, chronicle.head_number(), &in_force.timeline)?;
+        let viewer = Viewer::upon(vault, chronicle.head_number(), &in_force.timeline)?;
         let rules = in_force.rules(chronicle);
-        Ok(Self { vault, chronicle, rules, in_force: in_force.timeline, readers })
+        Ok(Self { vault, chronicle, rules, in_force: in_force.timeline, viewer })
     }
 
     fn may_read(&self, track: &Track) -> bool {
-        may_read(self.readers.as_ref(), track)
+        may_read(self.viewer.as_ref(), track)
     }
 
     fn about(self, id: &DocumentId, who: &Principal) -> Result<About, PublishError> {
@@ -275,7 +275,7 @@ impl<'a, 'l> AtHead<'a, 'l> {
     ) -> Result<About, PublishError> {
         let none = || ReviewError::NoSubmission { id: id.clone(), version };
         let is_known =
-            self.readers.as_ref().is_none_or(|readers| is_readable(self.vault, readers, id));
+            self.viewer.as_ref().is_none_or(|viewer| is_readable(self.vault, viewer, id));
         let files = self.vault.files();
         let history = replay::load(files, id).ok().filter(|_| is_known).ok_or_else(none)?;
         let past = PastSubmission::of(files, id, &history, version).ok().flatten();
@@ -484,22 +484,17 @@ fn is_waiting(track: &Track) -> bool {
 }
 
 /// Whether a reader may read what awaits a decision, and what is published of the artifact.
-fn may_read(readers: Option<&Readers>, track: &Track) -> bool {
-    let Some(readers) = readers else { return true };
-    let pending = track.pending.iter().map(|pending| &pending.text);
-    let published = track.last_published().into_iter().map(|published| &published.text);
-    let emergency = track.emergency.iter().map(|emergency| &emergency.text);
-    let mut texts = pending.chain(published).chain(emergency);
-    texts.all(|text| readers.may_read(track.id(), text))
+fn may_read(viewer: Option<&Viewer>, track: &Track) -> bool {
+    viewer.is_none_or(|viewer| viewer.may_read_track(track))
 }
 
 /// Whether a reader may know of an artifact that has a history.
-pub(super) fn is_readable(vault: &Vault, readers: &Readers, id: &DocumentId) -> bool {
+pub(super) fn is_readable(vault: &Vault, viewer: &Viewer, id: &DocumentId) -> bool {
     let track = track_of(vault, id);
     let has_text = |track: &Track| is_waiting(track) || track.published.is_some();
     match track.filter(has_text) {
-        Some(track) => may_read(Some(readers), &track),
-        None => readers.may_know(id),
+        Some(track) => may_read(Some(viewer), &track),
+        None => viewer.may_know(id),
     }
 }
 

@@ -136,9 +136,9 @@ impl Transaction<'_> {
             });
             if of_others.clone().next().is_some() {
                 // Whose it is, is told to those alone who may read a part of it.
-                let readers = self.readers()?;
+                let viewer = self.viewer()?;
                 let known = of_others.find(|(id, _)| {
-                    readers.is_none_or(|readers| is_readable(self.vault, readers, id))
+                    viewer.is_none_or(|viewer| is_readable(self.vault, viewer, id))
                 });
                 let (name, by) = (name.to_owned(), known.map(|(_, pending)| pending.by.clone()));
                 return Err(ReviewError::OthersChange { name, by }.into());
@@ -192,7 +192,7 @@ impl Transaction<'_> {
         ids: &[DocumentId],
         from: Option<&NewDocument>,
     ) -> Result<(), PublishError> {
-        let Some(readers) = self.readers()? else { return Ok(()) };
+        let Some(viewer) = self.viewer()? else { return Ok(()) };
         let (files, me) = (self.vault.files(), self.author.principal.as_str());
         let may_edit = |id: &DocumentId, text: &str| {
             let fit = self.rules().require(me, Role::Editor, [(id, text)]);
@@ -200,7 +200,7 @@ impl Transaction<'_> {
         };
         for id in ids {
             let has_history = files.exists(&id.history_path());
-            if has_history && is_readable(self.vault, readers, id) {
+            if has_history && is_readable(self.vault, viewer, id) {
                 continue;
             }
             let live = files.read_optional(&id.live_path(), limit::DOCUMENT)?;

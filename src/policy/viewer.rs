@@ -1,0 +1,206 @@
+//! Who may see what in a governed vault with `reads: stewards` (`spec/review.md`, REV-21 to REV-26).
+//!
+//! Snapshots, the review queue, logs and staged results ask a [`Viewer`], or a [`Nameable`] that was
+//! made of one; none of them decides by itself. There is no viewer where everybody may read.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::files::vault::Vault;
+use crate::files::vault::config::Config;
+use crate::files::vault::review::Reads;
+use crate::policy::in_force::{File, InForce, LostRules};
+use crate::policy::rules::{Rules, Track};
+use crate::policy::stewards::{Scope, ScopeKind, Stewards, Stewardship};
+use crate::record::chain::error::ChainError;
+use crate::record::chain::{replay, vouched};
+use crate::record::checkpoint::chronicle::Chronicle;
+use crate::record::checkpoint::fault::LogError;
+use crate::text::document::obsidian::Markup;
+use crate::values::model::id::DocumentId;
+use crate::values::model::number::CheckpointNumber;
+use crate::values::model::principal::PrincipalKey;
+use crate::values::model::tag::Tag;
+
+/// Who reads, and what stewards allow.
+#[derive(Clone, Debug)]
+pub(crate) struct Viewer {
+    who: PrincipalKey,
+    stewards: Stewards,
+    /// How tags of texts are read.
+    markup: Markup,
+    /// Whether tags decide about any document.
+    by_tags: bool,
+    /// The governance files that the chain does not vouch for, or that cannot be parsed, so that it is
+    /// unknown who may read.
+    pub(crate) lost: Vec<LostRules>,
+}
+
+impl Viewer {
+    /// Who may read upon the head of a log; `None` if everybody may.
+    ///
+    /// # Errors
+    /// No principal is configured.
+    pub(crate) fn of_log(
+        vault: &Vault,
+        chronicle: &Chronicle<'_>,
+    ) -> Result<Option<Self>, LogError> {
+        let in_force = InForce::of(vault.files(), chronicle);
+        Self::upon(vault, chronicle.head_number(), &in_force)
+    }
+
+    /// The same by the rules in force at a head.
+    ///
+    /// # Errors
+    /// No principal is configured.
+    pub(crate) fn upon(
+        vault: &Vault,
+        head: CheckpointNumber,
+        in_force: &InForce,
+    ) -> Result<Option<Self>, LogError> {
+        let (config, is_readable) = match in_force.config_at(head) {
+            None => return Ok(None),
+            Some(File::Read(_, config)) => (Some(config), true),
+            // It may have limited readers, whatever the one before it says.
+            Some(File::Invalid(_) | File::Lost(_)) => (None, false),
+            // The last one that was approved and can be read.
+            Some(File::Retired(_)) => {
+                (in_force.configs().iter().rev().find_map(|(_, file)| file.read()), false)
+            }
+        };
+        let stewards = in_force.stewards_at(head);
+        // Where the last version cannot be read, a vault with stewards is governed (REV-1).
+        let is_supposed = |config: &Config| {
+            !is_readable && stewards.is_some() && config.review.reads == Reads::Stewards
+        };
+        let (markup, stewards) = match config {
+            Some(config) if !(config.is_limited() || is_supposed(config)) => return Ok(None),
+            Some(config) if is_readable => {
+                (Markup::of(config), stewards.and_then(File::read).cloned().unwrap_or_default())
+            }
+            Some(config) => (Markup::of(config), Stewards::default()),
+            // A vault that was governed has sealed its stewards.
+            None if stewards.is_none() => return Ok(None),
+            None => (Markup::Unknown, Stewards::default()),
+        };
+        let (who, _) = vault.reader().principal().ok_or(LogError::NoReader)?;
+        let by_tags = stewards.scopes().any(|one| one.scope.kind() == ScopeKind::Tag);
+        let lost = in_force.lost_at(head);
+        Ok(Some(Self { who: who.key(), stewards, markup, by_tags, lost }))
+    }
+
+    /// Whether this may be read, which has these tags.
+    pub(crate) fn may(&self, id: &DocumentId, tags: &[Tag]) -> bool {
+        self.stewards.role_of(&self.who, id, tags).is_some()
+    }
+
+    /// The same, as far as the id decides it.
+    pub(crate) fn by_id(&self, id: &DocumentId) -> Option<bool> {
+        let decides = |scope: &Scope| matches!(scope, Scope::Document(_) | Scope::Folder(_));
+        let is_decided = !self.by_tags
+            || !id.is_document()
+            || self.stewards.scope_of(id, &[]).is_some_and(|found| decides(&found.scope));
+        is_decided.then(|| self.may(id, &[]))
+    }
+
+    /// Whether the id alone says that a text may be read, so that its name may be told (REV-24).
+    pub(crate) fn may_know(&self, id: &DocumentId) -> bool {
+        self.by_id(id) == Some(true)
+    }
+
+    /// Returns the scopes of stewards at which the reader has a role, if the reader may not read
+    /// `stewards.yaml` itself; `None` if all scopes are shown (REV-25).
+    pub(crate) fn own_scopes(&self, stewards: &Stewards) -> Option<BTreeSet<Scope>> {
+        if self.may_read(&DocumentId::stewards(), "") {
+            return None;
+        }
+        let is_own = |scope: &&Stewardship| {
+            stewards.holders(scope).iter().any(|holder| holder.principal.key() == self.who)
+        };
+        Some(stewards.scopes().filter(is_own).map(|at| at.scope.clone()).collect())
+    }
+
+    /// Returns true if a text with these tags may be read.
+    pub(crate) fn may_read_tagged(&self, id: &DocumentId, tags: &[Tag]) -> bool {
+        self.by_id(id).unwrap_or_else(|| self.may(id, tags))
+    }
+
+    /// Whether a text of an artifact may be read.
+    pub(crate) fn may_read(&self, id: &DocumentId, text: &str) -> bool {
+        let tags = || {
+            let rules = Rules { markup: self.markup, ..Rules::default() };
+            self.may(id, &rules.tags(id, text))
+        };
+        self.by_id(id).unwrap_or_else(|| self.markup != Markup::Unknown && tags())
+    }
+
+    /// Returns true if the versions of an artifact that await a decision, and its published one, may be
+    /// read.
+    pub(crate) fn may_read_track(&self, track: &Track) -> bool {
+        let pending = track.pending.iter().map(|pending| &pending.text);
+        let published = track.last_published().into_iter().map(|published| &published.text);
+        let emergency = track.emergency.iter().map(|emergency| &emergency.text);
+        let mut texts = pending.chain(published).chain(emergency);
+        texts.all(|text| self.may_read(track.id(), text))
+    }
+}
+
+/// Which ids a reader may be told, and which texts, apart from any snapshot.
+#[derive(Debug)]
+pub(crate) struct Nameable {
+    viewer: Viewer,
+    /// What the last checkpoint holds, and whether that may be read.
+    held: HashMap<DocumentId, bool>,
+}
+
+impl Nameable {
+    /// What a viewer may be told. `held`: what the last checkpoint holds, and whether it may be read.
+    pub(crate) fn new(viewer: Viewer, held: HashMap<DocumentId, bool>) -> Self {
+        Self { viewer, held }
+    }
+
+    /// Whether the reader has a role at the vault.
+    pub(crate) fn has_role_at_vault(&self) -> bool {
+        self.viewer.may(&DocumentId::config(), &[])
+    }
+
+    /// Which artifacts the last checkpoint holds that may not be read.
+    pub(crate) fn hidden(&self) -> impl Iterator<Item = &DocumentId> {
+        self.held.iter().filter(|(_, is_readable)| !**is_readable).map(|(id, _)| id)
+    }
+
+    /// Whether the reader may be told that there is an artifact of this id, as
+    /// a snapshot answers.
+    pub(crate) fn may_name(&self, id: &DocumentId) -> bool {
+        let held = self.held.get(id).copied();
+        held.unwrap_or_else(|| self.viewer.by_id(id) == Some(true))
+    }
+
+    /// The same of a version of it, whose text is read only where its tags decide.
+    pub(crate) fn may_name_version(
+        &self,
+        id: &DocumentId,
+        text: impl FnOnce() -> Option<String>,
+    ) -> bool {
+        let by_text = || text().is_some_and(|text| self.viewer.may_read(id, &text));
+        self.may_name(id) && self.viewer.by_id(id).unwrap_or_else(by_text)
+    }
+}
+
+/// Whether only stewards read a vault whose log or configuration cannot be relied on.
+pub(crate) fn is_limited_at_last(vault: &Vault) -> bool {
+    let (files, id) = (vault.files(), DocumentId::config());
+    // A version that cannot be read may have limited them, in a vault that has stewards.
+    let is_supposed = || replay::has_files(files, &DocumentId::stewards());
+    let history = match replay::load(files, &id) {
+        Ok(history) => history,
+        Err(ChainError::HistoryMissing) if !replay::has_files(files, &id) => return false,
+        Err(_) => return is_supposed(),
+    };
+    let read = |version| {
+        let text = vouched::vouched(files, &id, &history, version).ok()?;
+        Config::parse(&text).ok()
+    };
+    let mut published = history.entries().filter(|entry| entry.is_published());
+    published
+        .any(|entry| read(entry.version).map_or_else(is_supposed, |config| config.is_limited()))
+}

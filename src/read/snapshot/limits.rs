@@ -1,0 +1,205 @@
+//! What a principal may read in a governed vault with `reads: stewards` (`spec/review.md`, REV-21).
+//!
+//! A [`Viewer`] decides it; [`Snapshot`] applies it to what the checkpoint records, before anything is looked up, ranked or
+//! counted: to everything that asks a snapshot, a document that may not be read is not there.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
+use super::map::{Map, Recorded};
+use super::{Snapshot, Withheld};
+use crate::policy::viewer::{Nameable, Viewer};
+use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::state::PublishedSet;
+use crate::text::document::obsidian::Markup;
+use crate::values::model::id::DocumentId;
+
+/// Who reads a checkpoint, of which some may not be read.
+#[derive(Debug)]
+pub(super) struct Limits {
+    pub(super) viewer: Viewer,
+    /// What may be read and what not, once all of the checkpoint was asked for.
+    parts: OnceLock<Parts>,
+}
+
+/// What of a checkpoint may be read, and what may not.
+#[derive(Debug)]
+struct Parts {
+    readable: Map<'static>,
+    hidden: HashSet<DocumentId>,
+}
+
+impl<'v> Snapshot<'v> {
+    /// The same without what a reader may not read. With an index the texts are judged when they are asked
+    /// for.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub(super) fn limited(self, viewer: Option<Viewer>) -> Result<Self, LogError> {
+        let Some(viewer) = viewer else { return Ok(self) };
+        // These are read from governance files, whoever reads.
+        self.settings();
+        self.names.get_or_init(|| self.authorities().ok());
+        let limited = Self { limits: Some(Limits { viewer, parts: OnceLock::new() }), ..self };
+        if limited.map.index().is_none() {
+            limited.readable()?;
+        }
+        Ok(limited)
+    }
+
+    /// What the checkpoint records and the reader may read.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub(super) fn readable(&self) -> Result<&Map<'v>, LogError> {
+        match &self.limits {
+            Some(limits) => Ok(&self.parts(limits)?.readable),
+            None => Ok(&self.map),
+        }
+    }
+
+    fn parts<'s>(&self, limits: &'s Limits) -> Result<&'s Parts, LogError> {
+        if let Some(parts) = limits.parts.get() {
+            return Ok(parts);
+        }
+        let all: Vec<DocumentId> = self.map.state(self)?.iter().map(|(id, _)| id.clone()).collect();
+        let judge = |id: DocumentId| {
+            let is_readable = self.judged(&limits.viewer, &id);
+            let recorded = self.map.recorded(self, &id)?;
+            Ok(recorded.map(|recorded| (id, recorded, is_readable)))
+        };
+        let judged: Result<Vec<_>, LogError> = all.into_par_iter().map(judge).collect();
+        let (readable, hidden): (Vec<_>, Vec<_>) =
+            judged?.into_iter().flatten().partition(|(_, _, is_readable)| *is_readable);
+        let approved = readable.iter().filter(|(_, recorded, _)| recorded.is_approved);
+        let approved = approved.map(|(id, ..)| id.clone()).collect();
+        let bound = self.map.state(self)?.bound().clone();
+        let without = |(id, recorded, _)| (id, recorded);
+        let readable = Map::of_recorded(readable.into_iter().map(without), bound, approved);
+        let hidden = hidden.into_iter().map(|(id, ..)| id).collect();
+        Ok(limits.parts.get_or_init(|| Parts { readable, hidden }))
+    }
+
+    /// What the checkpoint records of one artifact, if the reader may read it.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub(super) fn recorded(&self, id: &DocumentId) -> Result<Option<Recorded>, LogError> {
+        match &self.limits {
+            Some(limits) if limits.parts.get().is_none() && self.map.index().is_some() => {
+                let is_readable = self.judged(&limits.viewer, id);
+                Ok(self.map.recorded(self, id)?.filter(|_| is_readable))
+            }
+            _ => self.readable()?.recorded(self, id),
+        }
+    }
+
+    /// Whether a reader may read what the checkpoint holds of an artifact.
+    fn judged(&self, viewer: &Viewer, id: &DocumentId) -> bool {
+        viewer.by_id(id).unwrap_or_else(|| self.may_by_tags(viewer, id))
+    }
+
+    /// Whether a document may be read whose tags decide that. One whose tags are not known may not.
+    fn may_by_tags(&self, viewer: &Viewer, id: &DocumentId) -> bool {
+        let markup = self.markup();
+        if markup == Markup::Unknown {
+            return false;
+        }
+        if let Some(Ok(Some(held))) = self.map.index().map(|at| at.under(markup).get(id.as_str())) {
+            return held.metadata.is_some_and(|metadata| viewer.may(id, &metadata.tags));
+        }
+        let serve = |version, hash: &_, recorded: &_| self.serve(id, version, hash, recorded);
+        matches!(self.found(id, true, serve), Some(Ok(served)) if viewer.may(id, &served.fields.tags))
+    }
+
+    /// The governance files whose damage hides everything from this reader. Every answer names them:
+    /// the reader has no role because the roles are unknown.
+    pub(crate) fn lost_rules(&self) -> Vec<Withheld> {
+        let lost = self.limits.iter().flat_map(|limits| &limits.viewer.lost);
+        lost.map(|lost| Withheld::of_rules(self.vault, lost)).collect()
+    }
+
+    /// Refuses a question whose answer the damage of one of these files empties.
+    ///
+    /// # Errors
+    /// The first of the files.
+    pub(crate) fn check_rules(&self) -> Result<(), Withheld> {
+        self.lost_rules().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Whether some documents may not be read.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limits.is_some()
+    }
+
+    /// Returns true unless the reader may read everything that the log names, as far as that is known.
+    pub(crate) fn hides_anything(&self) -> bool {
+        let Some(limits) = &self.limits else { return false };
+        let is_everywhere = limits.viewer.may(&DocumentId::config(), &[]);
+        !is_everywhere || self.parts(limits).map_or(true, |parts| !parts.hidden.is_empty())
+    }
+
+    /// What the reader may be told; none where that is everything that the log names.
+    pub(crate) fn told(&self) -> Result<Option<Nameable>, LogError> {
+        let Some(limits) = &self.limits else { return Ok(None) };
+        if !self.hides_anything() {
+            return Ok(None);
+        }
+        let hidden = self.parts(limits)?.hidden.iter().map(|id| (id.clone(), false));
+        let readable = self.state()?.iter().map(|(id, _)| (id.clone(), true));
+        let held = readable.chain(hidden).collect();
+        Ok(Some(Nameable::new(limits.viewer.clone(), held)))
+    }
+
+    /// How many documents of the checkpoint may not be read.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub(crate) fn unreadable_count(&self) -> Result<usize, LogError> {
+        let Some(limits) = &self.limits else { return Ok(0) };
+        Ok(self.parts(limits)?.hidden.iter().filter(|id| id.is_document()).count())
+    }
+
+    /// Whether the reader may be told that there is an artifact of this id. One that the checkpoint
+    /// does not hold is judged by its id alone.
+    pub(crate) fn may_name(&self, id: &DocumentId) -> bool {
+        let Some(limits) = &self.limits else { return true };
+        match self.map.recorded(self, id) {
+            Ok(Some(_)) => self.holds(id).unwrap_or(false),
+            Ok(None) => limits.viewer.may_know(id),
+            Err(_) => false,
+        }
+    }
+
+    /// Whether the reader may read this text of an artifact, a version that may be unpublished. Of an
+    /// artifact that the checkpoint holds, that must be readable, too, if `is_step`.
+    pub(crate) fn may_read(&self, id: &DocumentId, text: &str, is_step: bool) -> bool {
+        let Some(limits) = &self.limits else { return true };
+        let is_hidden = || match self.map.recorded(self, id) {
+            Ok(Some(_)) => !self.holds(id).unwrap_or(false),
+            Ok(None) => false,
+            Err(_) => true,
+        };
+        !(is_step && is_hidden()) && limits.viewer.may_read(id, text)
+    }
+}
+
+impl Map<'static> {
+    /// What of a checkpoint may be read.
+    fn of_recorded(
+        recorded: impl Iterator<Item = (DocumentId, Recorded)>,
+        bound: std::collections::BTreeMap<DocumentId, crate::record::checkpoint::state::Mark>,
+        approved: HashSet<DocumentId>,
+    ) -> Self {
+        let (mut marks, mut sealed) = (Vec::new(), HashMap::new());
+        for (id, Recorded { mark, sealed_at, .. }) in recorded {
+            if let Some(at) = sealed_at {
+                sealed.insert(id.clone(), at);
+            }
+            marks.push((id, mark));
+        }
+        Self::of_set(PublishedSet::of(marks, bound), sealed, approved)
+    }
+}
