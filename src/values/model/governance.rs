@@ -84,6 +84,11 @@ impl DocumentId {
         [Self::config(), Self::stewards()]
     }
 
+    /// The files that a governed vault keeps: they decide how it has documents read, and by whom (REV-3).
+    pub fn kept() -> [Self; 3] {
+        [Self::config(), Self::stewards(), Self::instructions()]
+    }
+
     /// Returns true if this file says which rules are in force.
     pub fn is_rule(&self) -> bool {
         row(self.as_str()).is_some_and(|row| row.is_rule)
@@ -105,11 +110,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rules_are_the_rows_that_say_so() {
+    fn the_rules_and_the_kept_files_are_the_rows_that_say_so() {
         let paths = TABLE.iter().filter(|row| row.is_rule).map(|row| row.path.unwrap_or_default());
         let rules = DocumentId::rules();
         assert!(rules.iter().map(DocumentId::as_str).eq(paths));
         assert!(rules.iter().all(|id| id.is_kept() && !id.is_document()));
+        let paths = TABLE.iter().filter(|row| row.is_kept).filter_map(|row| row.path);
+        assert!(DocumentId::kept().iter().map(DocumentId::as_str).eq(paths));
         let pack: DocumentId = "packs/a.yml".parse().unwrap();
         assert_eq!((pack.governance(), pack.is_kept()), (Some(GovernanceFile::Pack), false));
         let document: DocumentId = "packs/b/a.md".parse().unwrap();

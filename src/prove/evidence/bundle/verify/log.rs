@@ -90,7 +90,7 @@ impl Log {
             }
         }
         // That a checkpoint holds no such file is a proof, too.
-        let in_force = in_force();
+        let in_force = DocumentId::kept();
         wanted.values_mut().for_each(|ids| ids.extend(in_force.iter().map(DocumentId::as_str)));
         let mut state = PublishedSet::default();
         for checkpoint in checkpoints {
@@ -177,7 +177,7 @@ impl Log {
     pub(super) fn promised(&self, manifest: &Manifest) -> BTreeSet<(u64, String, u64)> {
         let at = manifest.versions.iter().flat_map(|version| version.checkpoints.iter());
         let at: BTreeSet<u64> = at.copied().collect();
-        let in_force = in_force();
+        let in_force = DocumentId::kept();
         let in_force = at.iter().flat_map(|at| in_force.iter().map(|id| (*at, id.as_str())));
         let of_mark = |(at, id)| Some((at, id, self.mark(at, id)?.version?.0));
         let owned = |(at, id, version): (u64, &str, u64)| (at, id.to_owned(), version);
@@ -201,11 +201,6 @@ impl Log {
     pub(super) fn mark(&self, checkpoint: u64, id: &str) -> Option<&Mark> {
         self.marks.get(&(checkpoint, id.to_owned()))
     }
-}
-
-/// The governance files that decide how a checkpoint has documents read, and about whom.
-fn in_force() -> [DocumentId; 3] {
-    [DocumentId::config(), DocumentId::stewards(), DocumentId::instructions()]
 }
 
 /// The checkpoints up to the first line that is none, and what is wrong with that.
