@@ -479,7 +479,11 @@ impl InForce {
     }
 
     /// The stewards in force after a checkpoint, with what they are read from.
-    pub(crate) fn stewards(&self, files: &Files, at: CheckpointNumber) -> stewards::InForce {
+    pub(crate) fn stewards(
+        &self,
+        files: &Files,
+        at: CheckpointNumber,
+    ) -> stewards::StewardsInForce {
         let found = self.stewards_at(at);
         let basis = match found {
             None => Basis::Never,
@@ -501,7 +505,7 @@ impl InForce {
             }
         };
         let stewards = found.and_then(File::read).cloned().unwrap_or_default();
-        stewards::InForce { stewards, basis }
+        stewards::StewardsInForce { stewards, basis }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The stewards in force after a checkpoint.
 #[derive(Debug)]
-pub struct InForce {
+pub struct StewardsInForce {
     /// They; without a steward where the file is missing, cannot be read, or has a problem. In a
     /// governed vault that means: governed, without stewards.
     pub stewards: Stewards,
@@ -20,7 +20,7 @@ pub(crate) struct StewardsAt {
     /// The checkpoint; 0 before the first.
     pub(crate) checkpoint: CheckpointNumber,
     /// They, and what they are read from.
-    pub(crate) in_force: InForce,
+    pub(crate) in_force: StewardsInForce,
     /// Whether the live file says something else; only asked of the last checkpoint.
     pub(crate) is_edited: bool,
 }

@@ -24,7 +24,7 @@ use crate::values::model::id::{DocumentId, fold};
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::tag::Tag;
 
-pub use basis::{Basis, InForce};
+pub use basis::{Basis, StewardsInForce};
 pub use problem::{ProblemKind, StewardsProblem};
 pub use reach::Stuck;
 pub use read::{MAX_ENTRIES, MAX_PROBLEMS, Reading, read};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::view::{Access, InForce, Judged, chains_of, judged};
+use super::view::{Access, Bounds, Judged, chains_of, judged};
 use crate::files::vault::Vault;
 use crate::policy::stewards::Role;
 use crate::read::index::staged::{Answering, KnownEntry, Sharing};
@@ -50,8 +50,8 @@ impl<'d> Desk<'d> {
     ) -> Result<Self, Failure> {
         let source = name.source.as_ref().filter(|_| sharing == Sharing::Unasked);
         let is_named = |entry: &KnownEntry<'_>| entry.is_named(name);
-        Self::open(workspace, vault, &|in_force| {
-            chains_of((vault, in_force), source, (&is_named, sharing))
+        Self::open(workspace, vault, &|bounds| {
+            chains_of((vault, bounds), source, (&is_named, sharing))
         })
     }
 
@@ -59,7 +59,7 @@ impl<'d> Desk<'d> {
     pub(super) fn open(
         workspace: &Workspace<'_>,
         vault: &'d Vault,
-        find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
+        find: &dyn Fn(&Bounds) -> Result<Answering, Failure>,
     ) -> Result<Self, Failure> {
         let Judged { staged, access, is_damaged, .. } = judged(vault, find)?;
         let (principal, _) = workspace.principal(vault.root(), None)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::acts::{Desk, refuse_promoted};
-use super::view::{InForce, Judged, chains_of, judged};
+use super::view::{Bounds, Judged, chains_of, judged};
 use crate::files::vault::Vault;
 use crate::files::vault::outside;
 use crate::policy::stewards::Role;
@@ -77,7 +77,7 @@ impl Workspace<'_> {
         let sweeps = sweeps || Unfinished::is_left(vault.files());
         let is_wanted = |entry: &KnownEntry<'_>| sweeps || entry.may_be_due(now);
         let wanted = (&is_wanted as &dyn Fn(&KnownEntry<'_>) -> bool, Sharing::Claims(now));
-        let desk = Desk::open(self, vault, &|in_force| chains_of((vault, in_force), None, wanted))?;
+        let desk = Desk::open(self, vault, &|bounds| chains_of((vault, bounds), None, wanted))?;
         let is_due = |entry: &&StagedEntry| {
             let until = entry.entry.retention_until.parse();
             entry.is_live()
@@ -132,8 +132,7 @@ impl Workspace<'_> {
         };
         let now = self.now()?;
         let all = |_: &KnownEntry<'_>| true;
-        let find =
-            |in_force: &InForce| chains_of((vault, in_force), None, (&all, Sharing::Claims(now)));
+        let find = |bounds: &Bounds| chains_of((vault, bounds), None, (&all, Sharing::Claims(now)));
         let Judged { staged, is_damaged, .. } = judged(vault, &find)?;
         // What a dry run would have ended is gone, too.
         let ends = act.filter(|act| ActKind::of_word(act.action).is_some_and(ActKind::ends));

@@ -190,7 +190,7 @@ pub(super) struct Judged {
 }
 
 /// What is known before chains are looked for.
-pub(super) struct InForce {
+pub(super) struct Bounds {
     /// Whether stewards decide who sees entries.
     is_governed: bool,
     /// What the last checkpoint binds of chains.
@@ -201,13 +201,13 @@ pub(super) struct InForce {
 /// force allow. `find` gives the chains.
 pub(super) fn judged(
     vault: &Vault,
-    find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
+    find: &dyn Fn(&Bounds) -> Result<Answering, Failure>,
 ) -> Result<Judged, Failure> {
     let log = trusted_head::open_log(vault)?;
     let chronicle = log.sound()?;
     let rules = rules_in_force(vault, &chronicle)?;
-    let in_force = InForce { is_governed: rules.is_some(), bound: chronicle.bound() };
-    let Answering { chains, counted, damaged } = find(&in_force)?;
+    let bounds = Bounds { is_governed: rules.is_some(), bound: chronicle.bound() };
+    let Answering { chains, counted, damaged } = find(&bounds)?;
     // A line that cannot be read, or is not there, may name a content.
     let is_damaged = !chains.strays.is_empty() || !damaged.is_empty();
     let judge = ActJudge::new(vault.files(), &chronicle);
@@ -220,11 +220,11 @@ pub(super) fn judged(
 
 /// The chains of a vault, or of a source, as far as these entries need them.
 pub(super) fn chains_of(
-    (vault, in_force): (&Vault, &InForce),
+    (vault, bounds): (&Vault, &Bounds),
     source: Option<&DocumentId>,
     (entries, sharing): (&dyn Fn(&KnownEntry<'_>) -> bool, Sharing),
 ) -> Result<Answering, Failure> {
-    let (counted, bound) = (&|_: &KnownEntry<'_>| false, &in_force.bound);
+    let (counted, bound) = (&|_: &KnownEntry<'_>| false, &bounds.bound);
     Ok(answering(vault, &Wanted { source, entries, sharing, counted, bound })?)
 }
 
@@ -256,10 +256,10 @@ impl Workspace<'_> {
             (listed.ended || entry.may_be_live())
                 && session.is_none_or(|session| entry.session == session)
         };
-        self.view(vault, labels, &|in_force| {
+        self.view(vault, labels, &|bounds| {
             // Without stewards every principal sees every entry.
-            let counted = |entry: &KnownEntry<'_>| in_force.is_governed && own.is_elsewhere(entry);
-            let (source, sharing, bound) = (listed.source, Sharing::Unasked, &in_force.bound);
+            let counted = |entry: &KnownEntry<'_>| bounds.is_governed && own.is_elsewhere(entry);
+            let (source, sharing, bound) = (listed.source, Sharing::Unasked, &bounds.bound);
             let wanted = Wanted { source, entries: &is_listed, sharing, counted: &counted, bound };
             Ok(answering(vault, &wanted)?)
         })
@@ -279,9 +279,8 @@ impl Workspace<'_> {
     ) -> Result<StagedView, Failure> {
         let own = Own::of(vault, labels);
         let is_wanted = |entry: &KnownEntry<'_>| concerns(entry) && (others || own.is(entry));
-        let find = |in_force: &InForce| {
-            chains_of((vault, in_force), source, (&is_wanted, Sharing::Unasked))
-        };
+        let find =
+            |bounds: &Bounds| chains_of((vault, bounds), source, (&is_wanted, Sharing::Unasked));
         self.view(vault, labels, &find)
     }
 
@@ -296,8 +295,8 @@ impl Workspace<'_> {
         names: &[&StagedName],
     ) -> Result<StagedView, Failure> {
         let is_named = |entry: &KnownEntry<'_>| names.iter().any(|name| entry.is_named(name));
-        let find = |in_force: &InForce| {
-            chains_of((vault, in_force), source_of(names), (&is_named, Sharing::Unasked))
+        let find = |bounds: &Bounds| {
+            chains_of((vault, bounds), source_of(names), (&is_named, Sharing::Unasked))
         };
         self.view(vault, labels, &find)
     }
@@ -313,8 +312,8 @@ impl Workspace<'_> {
         name: &StagedName,
     ) -> Result<StagedView, Failure> {
         let is_beside = |entry: &KnownEntry<'_>| entry.may_be_live() || entry.is_named(name);
-        let find = |in_force: &InForce| {
-            chains_of((vault, in_force), name.source.as_ref(), (&is_beside, Sharing::Unasked))
+        let find = |bounds: &Bounds| {
+            chains_of((vault, bounds), name.source.as_ref(), (&is_beside, Sharing::Unasked))
         };
         self.view(vault, labels, &find)
     }
@@ -330,8 +329,8 @@ impl Workspace<'_> {
         source: &DocumentId,
     ) -> Result<StagedView, Failure> {
         let is_left = |entry: &KnownEntry<'_>| !entry.is_only_collected();
-        let find = |in_force: &InForce| {
-            chains_of((vault, in_force), Some(source), (&is_left, Sharing::Unasked))
+        let find = |bounds: &Bounds| {
+            chains_of((vault, bounds), Some(source), (&is_left, Sharing::Unasked))
         };
         self.view(vault, labels, &find)
     }
@@ -346,9 +345,9 @@ impl Workspace<'_> {
         labels: &Labels,
         source: &DocumentId,
     ) -> Result<(StagedView, Chains), Failure> {
-        self.view_with_chains(vault, labels, &|in_force| {
+        self.view_with_chains(vault, labels, &|bounds| {
             let chains = Chains::of_source(vault.files(), source)?;
-            Ok(Answering::whole(chains, (&in_force.bound, Some(source))))
+            Ok(Answering::whole(chains, (&bounds.bound, Some(source))))
         })
     }
 
@@ -357,7 +356,7 @@ impl Workspace<'_> {
         &self,
         vault: &Vault,
         labels: &Labels,
-        find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
+        find: &dyn Fn(&Bounds) -> Result<Answering, Failure>,
     ) -> Result<StagedView, Failure> {
         Ok(self.view_with_chains(vault, labels, find)?.0)
     }
@@ -366,7 +365,7 @@ impl Workspace<'_> {
         &self,
         vault: &Vault,
         labels: &Labels,
-        find: &dyn Fn(&InForce) -> Result<Answering, Failure>,
+        find: &dyn Fn(&Bounds) -> Result<Answering, Failure>,
     ) -> Result<(StagedView, Chains), Failure> {
         let Judged { mut staged, access, counted, chains, damaged, .. } = judged(vault, find)?;
         let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
