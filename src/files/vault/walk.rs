@@ -12,7 +12,7 @@ use super::config::Layout;
 use super::ignored::{self, Ignoring, Rules};
 use super::recased::joined;
 use super::{Vault, is_vault};
-use crate::values::model::layout;
+use crate::values::model::{governance, layout};
 
 /// What a walk found, as `/`-separated paths in the vault.
 #[derive(Debug, Default)]
@@ -156,8 +156,7 @@ impl Vault {
 
     /// The governance files that exist, in byte order of their ids.
     pub fn governance_files(&self) -> Vec<String> {
-        let mut found: Vec<String> = [layout::CONTEXT, layout::STEWARDS, layout::CONFIG]
-            .into_iter()
+        let mut found: Vec<String> = governance::paths()
             .filter(|path| self.files().exists(path))
             .map(str::to_owned)
             .collect();

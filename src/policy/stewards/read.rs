@@ -6,7 +6,7 @@ use super::{
 };
 use crate::files::vault::audit::days;
 use crate::values::model::id::DocumentId;
-use crate::values::model::layout::{CONFIG, CONTEXT, ENDING, STEWARDS, limit};
+use crate::values::model::layout::{CONTEXT, ENDING, limit};
 use crate::values::model::principal::Principal;
 use crate::values::model::tag::Tag;
 use crate::values::model::visible::steers;
@@ -367,10 +367,10 @@ pub(super) fn kind_of(key: &Node) -> Option<ScopeKind> {
 /// The id of a document or governance file.
 pub(super) fn document(text: &str) -> Result<DocumentId, ProblemKind> {
     let what = "the id of a document";
-    if [STEWARDS, CONFIG].contains(&text) {
+    let id: DocumentId = text.parse().map_err(|why| ProblemKind::of_id(text, what, &why))?;
+    if id.is_rule() {
         return Err(ProblemKind::VaultOnly(text.to_owned()));
     }
-    let id: DocumentId = text.parse().map_err(|why| ProblemKind::of_id(text, what, &why))?;
     // A file `a.md.md` has such an id; for every other reader of the file it is a slip.
     if let Some(stem) = text.strip_suffix(ENDING).filter(|_| text != CONTEXT) {
         let (found, near) = (text.to_owned(), Some(stem.to_owned()));

@@ -60,6 +60,11 @@ const TABLE: [Row; 4] = [
     },
 ];
 
+/// The paths of the governance files that have one place each; packs have none.
+pub fn paths() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().filter_map(|row| row.path)
+}
+
 fn row(id: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| match row.path {
         Some(path) => path == id,
