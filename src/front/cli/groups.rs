@@ -5,43 +5,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use super::Cli;
-use crate::record::audit::DRAFT;
-
-/// The verbs of each group, in the order in which `ctx --help` lists them.
-const GROUPS: [(&str, &[&str]); 9] = [
-    ("Start", &["init", "demo", "add"]),
-    ("Publish", &["status", "validate", "diff", "publish", "retire", "restore", "mv"]),
-    ("Review", &["submit", "review", "approve", "reject", "withdraw", "comment"]),
-    (
-        "Read",
-        &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph", "source"],
-    ),
-    (
-        "Verify and look back",
-        &[
-            "verify",
-            "head",
-            "history",
-            "blame",
-            "check",
-            "show",
-            "checkpoint",
-            "checkout",
-            "audit",
-            "trace",
-            "impact",
-            "replay",
-            "evidence",
-        ],
-    ),
-    ("Govern", &["govern", "steward", "owners", "stage"]),
-    ("Serve", SERVING),
-    ("Maintain", &["recover", "index"]),
-    ("Help", &["help"]),
-];
-
-/// The verbs for agents and other programs.
-const SERVING: &[&str] = if cfg!(feature = "mcp") { &["mcp", "skill"] } else { &["skill"] };
+use crate::values::model::verb::Verb;
 
 /// Options that some verbs have no use for.
 const UNUSED: [(&str, &[&str]); 2] = [("demo", &["vault"]), ("help", &["vault"])];
@@ -102,10 +66,27 @@ fn choosing(command: &mut clap::Command, path: &[&str], labels: Helps) {
 /// Whether some line of a log may have these words as its command: those of a verb with or without
 /// a part of it, or of a tool that no verb stands for.
 pub(super) fn is_recorded(words: &str) -> bool {
-    let command = Cli::command();
-    let mut path = words.split(' ');
-    let found = path.try_fold(&command, |command, word| command.find_subcommand(word));
-    found.is_some() && !words.is_empty() || words == DRAFT
+    let is_of = |verb: Verb| verb.as_str().strip_prefix(words).is_some_and(is_end);
+    !words.is_empty() && Verb::all().any(is_of)
+}
+
+/// Whether a word ends before this rest.
+fn is_end(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(' ')
+}
+
+/// The groups of the help, each with the first words of its verbs.
+fn grouped() -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for verb in Verb::all().filter(|verb| !verb.group().is_empty()) {
+        let word = verb.as_str().split(' ').next().unwrap_or_default();
+        match groups.last_mut().filter(|(group, _)| *group == verb.group()) {
+            Some((_, words)) if words.last() == Some(&word) => {}
+            Some((_, words)) => words.push(word),
+            None => groups.push((verb.group(), vec![word])),
+        }
+    }
+    groups
 }
 
 /// The command with its groups.
@@ -128,11 +109,13 @@ pub(super) fn command() -> clap::Command {
         *verb = std::mem::take(verb).args(BY_LABEL.map(hidden));
     }
     let mut groups = String::new();
-    for (group, verbs) in GROUPS.into_iter().filter(|(_, verbs)| !verbs.is_empty()) {
+    for (group, verbs) in grouped() {
         groups.push_str(&format!("{group}:\n"));
-        for verb in verbs {
-            let about = command.find_subcommand(verb).and_then(clap::Command::get_about);
-            let about = about.map(ToString::to_string).unwrap_or_default();
+        // A build without servers lacks one.
+        let found =
+            verbs.into_iter().filter_map(|verb| Some((verb, command.find_subcommand(verb)?)));
+        for (verb, found) in found {
+            let about = found.get_about().map(ToString::to_string).unwrap_or_default();
             groups.push_str(&format!("  {verb:<12}{about}\n"));
         }
         groups.push('\n');
@@ -180,16 +163,53 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::values::model::verb::Effect;
+
+    /// The words of each command that runs something, and the command.
+    fn leaves<'c>(command: &'c clap::Command, above: &str) -> Vec<(String, &'c clap::Command)> {
+        let words = [above, command.get_name()].join(" ");
+        let parts: Vec<_> = command.get_subcommands().filter(|p| p.get_name() != "help").collect();
+        let itself = (!command.is_subcommand_required_set() || parts.is_empty())
+            .then(|| (words.trim_start().to_owned(), command));
+        itself.into_iter().chain(parts.into_iter().flat_map(|part| leaves(part, &words))).collect()
+    }
 
     #[test]
-    fn every_verb_is_in_one_group() {
-        let listed: Vec<&str> =
-            GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
-        let command = Cli::command();
-        let verbs: BTreeSet<&str> =
-            command.get_subcommands().map(clap::Command::get_name).collect();
-        assert_eq!(listed.len(), verbs.len());
-        assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), verbs);
+    fn every_command_has_one_row_and_every_row_a_command() {
+        let root = Cli::command();
+        let all = root.get_subcommands().flat_map(|verb| leaves(verb, ""));
+        let commands: BTreeSet<String> = all.map(|(words, _)| words).collect();
+        let of_build = |verb: &Verb| cfg!(feature = "mcp") || verb.group() != "Serve";
+        let rows = Verb::all().filter(|verb| !verb.group().is_empty());
+        let missing: Vec<&str> = rows
+            .filter(of_build)
+            .map(Verb::as_str)
+            .filter(|words| !commands.contains(*words))
+            .collect();
+        assert_eq!(missing, [""; 0], "rows without a command");
+        let missing: Vec<&String> =
+            commands.iter().filter(|words| Verb::of_words(words).is_none()).collect();
+        assert_eq!(missing, [""; 0], "commands without a row");
+    }
+
+    #[test]
+    fn a_command_that_takes_the_lock_has_an_effect_in_its_row() {
+        let root = Cli::command();
+        let all = root.get_subcommands().flat_map(|verb| leaves(verb, ""));
+        let locks = |command: &clap::Command| {
+            command.get_arguments().any(|arg| arg.get_id() == "lock_timeout")
+        };
+        let reads = |words: &str| Verb::of_words(words).unwrap().effect() == Effect::Reads;
+        let found: Vec<String> =
+            all.filter(|(words, of)| locks(of) && reads(words)).map(|(words, _)| words).collect();
+        // It takes the option for the sake of `review show`, and no lock.
+        assert_eq!(found, ["review", "review show"]);
+    }
+
+    #[test]
+    fn each_verb_is_listed_once_in_the_help() {
+        let listed: Vec<&str> = grouped().into_iter().flat_map(|(_, verbs)| verbs).collect();
+        assert_eq!(listed.iter().collect::<BTreeSet<_>>().len(), listed.len());
     }
 
     #[test]

@@ -76,6 +76,7 @@ use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::Call;
 use crate::service::workspace::recording::{Command, GivenLabels};
 use crate::service::workspace::{Environment, Options, Workspace};
+use crate::values::model::verb::{Discloses, Verb};
 
 pub use groups::reference;
 use session::Session;
@@ -119,7 +120,7 @@ struct Cli {
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
-    verb: Verb,
+    verb: Given,
 }
 
 /// Options of every verb.
@@ -171,7 +172,7 @@ struct Locking {
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum Given {
     Init(init::Init),
     Demo(demo::Demo),
     Add(add::Add),
@@ -222,65 +223,6 @@ enum Verb {
     Help(help::Help),
 }
 
-impl Verb {
-    /// Whether it hands out texts of documents, or lists their names: the whole report is kept until
-    /// that is recorded.
-    fn hands_out(&self) -> bool {
-        match self {
-            Self::Evidence(evidence) => evidence.hands_out(),
-            Self::Steward(steward) => steward.lists(),
-            Self::Stage(stage) => stage.hands_out(),
-            Self::Source(source) => source.hands_out(),
-            Self::Diff(_)
-            | Self::List(_)
-            | Self::Read(_)
-            | Self::Resolve(_)
-            | Self::Skill(_)
-            | Self::Review(_)
-            | Self::Search(_)
-            | Self::Context(_)
-            | Self::Pack(_)
-            | Self::Neighbors(_)
-            | Self::Graph(_)
-            | Self::History(_)
-            | Self::Blame(_)
-            | Self::Check(_)
-            | Self::Show(_)
-            | Self::Checkpoint(_)
-            | Self::Checkout(_)
-            | Self::Restore(_)
-            | Self::Owners(_) => true,
-            // These print states, names of live files, hashes and lines of logs (REV-25), or what
-            // their user handed in. A server records each request itself.
-            Self::Init(_)
-            | Self::Demo(_)
-            | Self::Add(_)
-            | Self::Status(_)
-            | Self::Validate(_)
-            | Self::Publish(_)
-            | Self::Retire(_)
-            | Self::Mv(_)
-            | Self::Submit(_)
-            | Self::Approve(_)
-            | Self::Reject(_)
-            | Self::Withdraw(_)
-            | Self::Comment(_)
-            | Self::Govern(_)
-            | Self::Verify(_)
-            | Self::Head(_)
-            | Self::Audit(_)
-            | Self::Trace(_)
-            | Self::Impact(_)
-            | Self::Replay(_)
-            | Self::Recover(_)
-            | Self::Index(_)
-            | Self::Help(_) => false,
-            #[cfg(feature = "mcp")]
-            Self::Mcp(_) => false,
-        }
-    }
-}
-
 /// How a verb that did its work ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
@@ -306,7 +248,7 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let words: Vec<String> =
         args.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let terminal = Terminal::of(world);
-    let (cli, verb) = match groups::parse(args) {
+    let (cli, words_of_verb) = match groups::parse(args) {
         Ok(parsed) => parsed,
         Err(why) => return usage(&why, &words, wants_json, (stdout, stderr)),
     };
@@ -315,12 +257,14 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
         cli.global;
     ui.json = json;
     let labels = GivenLabels { agent, session, thread, task, node };
-    let command = Command { verb, argv: words, terminal: world.terminal, client: None };
+    let verb = Verb::of_words(&words_of_verb);
+    let command =
+        Command { verb: words_of_verb, argv: words, terminal: world.terminal, client: None };
     let options = Options { vault, principal, now, labels, command, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
     let call = Call::new(workspace, Labels::default());
     let mut session = Session { ui, call, stdin, named_logs: None };
-    let mut exit = recorded(cli.verb, &mut session).unwrap_or_else(|failure| {
+    let mut exit = recorded(cli.verb, verb, &mut session).unwrap_or_else(|failure| {
         session.ui.failure(&failure);
         failure.code.exit()
     });
@@ -335,10 +279,11 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
 }
 
 /// Runs a verb. What it hands out is recorded before any of it leaves (AUDIT-5).
-fn recorded(verb: Verb, session: &mut Session<'_>) -> Result<u8, Failure> {
+fn recorded(given: Given, verb: Option<Verb>, session: &mut Session<'_>) -> Result<u8, Failure> {
     session.workspace.environment.check_vars()?;
-    session.labels = match &verb {
-        Verb::Evidence(evidence) if evidence.names_session() => {
+    session.labels = match verb {
+        // `--session` names the accesses to export, not who exports them.
+        Some(Verb::EvidenceExport) => {
             let given = &session.workspace.options.labels;
             let given = GivenLabels { session: None, ..given.clone() };
             let options = Options { labels: given, ..session.workspace.options.clone() };
@@ -346,11 +291,11 @@ fn recorded(verb: Verb, session: &mut Session<'_>) -> Result<u8, Failure> {
         }
         _ => session.workspace.labels()?,
     };
-    let hands_out = verb.hands_out();
+    let hands_out = verb.is_none_or(|verb| verb.discloses() != Discloses::Nothing);
     if hands_out {
         session.ui.hold();
     }
-    let answer = dispatch(verb, session).map_err(|failure| session.call.explained(failure));
+    let answer = dispatch(given, session).map_err(|failure| session.call.explained(failure));
     let refused = answer.as_ref().err().map(|failure| failure.code).filter(|code| code.exit() == 3);
     let is_explained = !session.recording.is_empty();
     match &answer {
@@ -365,60 +310,60 @@ fn recorded(verb: Verb, session: &mut Session<'_>) -> Result<u8, Failure> {
     })
 }
 
-fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
+fn dispatch(given: Given, session: &mut Session<'_>) -> Result<Answer, Failure> {
     // A verifier reports it.
-    if !matches!(verb, Verb::Init(_) | Verb::Verify(_) | Verb::Demo(_) | Verb::Help(_)) {
+    if !matches!(given, Given::Init(_) | Given::Verify(_) | Given::Demo(_) | Given::Help(_)) {
         session.warn_of_nested();
     }
-    match verb {
-        Verb::Init(args) => init::run(args, session),
-        Verb::Demo(args) => demo::run(&args, session),
-        Verb::Add(args) => add::run(&args, session),
-        Verb::Status(args) => status::run(&args, session),
-        Verb::Validate(args) => validate::run(&args, session),
-        Verb::Diff(args) => diff::run(&args, session),
-        Verb::Publish(args) => publish::run(&args, session),
-        Verb::Retire(args) => retire::run(&args, session),
-        Verb::Restore(args) => restore::run(&args, session),
-        Verb::Mv(args) => moved::run(&args, session),
-        Verb::Submit(args) => submit::run(&args, session),
-        Verb::Review(args) => review::run(&args, session),
-        Verb::Approve(args) => decide::approve(&args, session),
-        Verb::Reject(args) => decide::reject(&args, session),
-        Verb::Withdraw(args) => decide::withdraw(&args, session),
-        Verb::Comment(args) => decide::comment(&args, session),
-        Verb::Govern(args) => govern::run(&args, session),
-        Verb::List(args) => list::run(&args, session),
-        Verb::Read(args) => read::run(&args, session),
-        Verb::Resolve(args) => resolve::run(&args, session),
-        Verb::Search(args) => search::run(&args, session),
-        Verb::Context(args) => context::run(&args, session),
-        Verb::Pack(args) => pack::run(&args, session),
-        Verb::Neighbors(args) => neighbors::run(&args, session),
-        Verb::Graph(args) => graph::run(&args, session),
-        Verb::Source(args) => source::run(&args, session),
-        Verb::Verify(args) => verify::run(&args, session),
-        Verb::Head(args) => head::run(&args, session),
-        Verb::History(args) => history::run(&args, session),
-        Verb::Blame(args) => blame::run(&args, session),
-        Verb::Check(args) => check::run(&args, session),
-        Verb::Show(args) => show::run(&args, session),
-        Verb::Checkpoint(args) => checkpoint::run(&args, session),
-        Verb::Checkout(args) => checkout::run(&args, session),
-        Verb::Audit(args) => audit::run(&args, session),
-        Verb::Trace(args) => trace::run(&args, session),
-        Verb::Impact(args) => impact::run(&args, session),
-        Verb::Replay(args) => replay::run(&args, session),
-        Verb::Evidence(args) => evidence::run(&args, session),
-        Verb::Recover(args) => recover::run(&args, session),
+    match given {
+        Given::Init(args) => init::run(args, session),
+        Given::Demo(args) => demo::run(&args, session),
+        Given::Add(args) => add::run(&args, session),
+        Given::Status(args) => status::run(&args, session),
+        Given::Validate(args) => validate::run(&args, session),
+        Given::Diff(args) => diff::run(&args, session),
+        Given::Publish(args) => publish::run(&args, session),
+        Given::Retire(args) => retire::run(&args, session),
+        Given::Restore(args) => restore::run(&args, session),
+        Given::Mv(args) => moved::run(&args, session),
+        Given::Submit(args) => submit::run(&args, session),
+        Given::Review(args) => review::run(&args, session),
+        Given::Approve(args) => decide::approve(&args, session),
+        Given::Reject(args) => decide::reject(&args, session),
+        Given::Withdraw(args) => decide::withdraw(&args, session),
+        Given::Comment(args) => decide::comment(&args, session),
+        Given::Govern(args) => govern::run(&args, session),
+        Given::List(args) => list::run(&args, session),
+        Given::Read(args) => read::run(&args, session),
+        Given::Resolve(args) => resolve::run(&args, session),
+        Given::Search(args) => search::run(&args, session),
+        Given::Context(args) => context::run(&args, session),
+        Given::Pack(args) => pack::run(&args, session),
+        Given::Neighbors(args) => neighbors::run(&args, session),
+        Given::Graph(args) => graph::run(&args, session),
+        Given::Source(args) => source::run(&args, session),
+        Given::Verify(args) => verify::run(&args, session),
+        Given::Head(args) => head::run(&args, session),
+        Given::History(args) => history::run(&args, session),
+        Given::Blame(args) => blame::run(&args, session),
+        Given::Check(args) => check::run(&args, session),
+        Given::Show(args) => show::run(&args, session),
+        Given::Checkpoint(args) => checkpoint::run(&args, session),
+        Given::Checkout(args) => checkout::run(&args, session),
+        Given::Audit(args) => audit::run(&args, session),
+        Given::Trace(args) => trace::run(&args, session),
+        Given::Impact(args) => impact::run(&args, session),
+        Given::Replay(args) => replay::run(&args, session),
+        Given::Evidence(args) => evidence::run(&args, session),
+        Given::Recover(args) => recover::run(&args, session),
         #[cfg(feature = "mcp")]
-        Verb::Mcp(args) => mcp::run(&args, session),
-        Verb::Skill(args) => skill::run(&args, session),
-        Verb::Index(args) => index::run(&args, session),
-        Verb::Stage(args) => stage::run(&args, session),
-        Verb::Steward(args) => steward::run(&args, session),
-        Verb::Owners(args) => owners::run(&args, session),
-        Verb::Help(args) => help::run(&args, session),
+        Given::Mcp(args) => mcp::run(&args, session),
+        Given::Skill(args) => skill::run(&args, session),
+        Given::Index(args) => index::run(&args, session),
+        Given::Stage(args) => stage::run(&args, session),
+        Given::Steward(args) => steward::run(&args, session),
+        Given::Owners(args) => owners::run(&args, session),
+        Given::Help(args) => help::run(&args, session),
     }
 }
 

@@ -7,9 +7,11 @@ use super::tools::ALL;
 use super::{prompts, resources};
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::Call;
+use crate::values::model::verb::Verb;
 
 /// The verbs of tools whose answer follows from a checkpoint.
-const OF_CHECKPOINT: [&str; 5] = ["read", "resolve", "blame", "context", "diff"];
+const OF_CHECKPOINT: [Verb; 5] =
+    [Verb::Read, Verb::Resolve, Verb::Blame, Verb::Context, Verb::Diff];
 
 /// Makes a request of a method again.
 type Again = fn(&mut Call<'_>, &JsonObject) -> Result<Vec<u8>, Failure>;
@@ -40,7 +42,7 @@ pub(crate) fn again(call: &mut Call<'_>, words: &[String]) -> Option<Result<Vec<
     let Some(mut arguments) = read() else {
         return Some(Err("its words are no call of this version".to_owned()));
     };
-    if !OF_CHECKPOINT.contains(&(tool.verb)(&arguments)) {
+    if !OF_CHECKPOINT.contains(&tool.verb(&arguments)) {
         return Some(Err(format!("the output of `{name}` is not made again")));
     }
     if arguments.get("draft").is_some_and(|draft| *draft != false) {

@@ -19,7 +19,7 @@ use super::metrics::{Metrics, Outcome};
 use super::notices::Looks;
 use super::offer::Offer;
 use super::paths;
-use super::tools::{Asks, Tool, make_index};
+use super::tools::{Asks, Holds, Tool, make_index};
 use super::vaults::Vaults;
 use super::watch::Watch;
 use crate::files::vault::Vault;
@@ -31,6 +31,7 @@ use crate::service::workspace::recording::Command;
 use crate::service::workspace::{Environment, Options, Workspace};
 use crate::values::model::digest::Digest;
 use crate::values::model::principal::Principal;
+use crate::values::model::verb::Verb;
 
 /// What all calls of a server share.
 pub(super) struct Shared {
@@ -72,12 +73,9 @@ impl Asker {
     }
 }
 
-/// The arguments that are texts.
-const TEXTS: [&str; 2] = ["body", "result"];
-
 /// What is requested, as the log says it.
 pub(super) struct Said {
-    pub(super) verb: &'static str,
+    pub(super) verb: Verb,
     /// The name of the tool, or the method.
     pub(super) name: &'static str,
     /// The arguments in JCS form.
@@ -97,18 +95,18 @@ impl Requested {
         serde_jcs::to_string(&self.arguments).unwrap_or_default()
     }
 
-    /// The arguments as the log says them: of a text that is handed in its length and its hash, because
-    /// who reads the log may not read a draft, or what a source said.
+    /// The arguments as the log says them: of a text its length and its hash.
     fn recorded(&self) -> String {
-        if !self.tool.effect.changes() {
-            return self.words();
-        }
         let mut arguments = self.arguments.clone();
-        for (name, said) in &mut arguments {
-            if let (true, Value::String(text)) = (TEXTS.contains(&name.as_str()), &*said) {
-                let hash = Digest::of(text.as_bytes()).to_string();
-                *said = json!({"bytes": text.len(), "hash": hash});
-            }
+        for said in self.tool.held(&mut arguments, Holds::Text) {
+            let text = match &*said {
+                Value::Null => continue,
+                Value::String(text) => text.clone(),
+                // A number, which is converted.
+                other => other.to_string(),
+            };
+            let hash = Digest::of(text.as_bytes()).to_string();
+            *said = json!({"bytes": text.len(), "hash": hash});
         }
         serde_jcs::to_string(&arguments).unwrap_or_default()
     }
@@ -191,7 +189,7 @@ impl Shared {
             Ok(Ok(result)) => Ok(result.into()),
             Ok(Err((failed, _))) => Ok(failed.into()),
             Err(outcome) => {
-                let failure = without_answer(outcome, requested.tool.effect.changes())?;
+                let failure = without_answer(outcome, requested.tool.changes)?;
                 Ok(failed(failure, self.offer.profile).into())
             }
         }
@@ -205,10 +203,10 @@ impl Shared {
     ) -> Done<T> {
         let Requested { tool, arguments, asker } = requested;
         let said =
-            Said { verb: (tool.verb)(arguments), name: tool.name, words: requested.recorded() };
+            Said { verb: tool.verb(arguments), name: tool.name, words: requested.recorded() };
         let worked = self.on_behalf((asker, said), arguments.clone(), |call, arguments| {
-            if tool.effect.changes() && !tool.is_new {
-                check_names(&call.workspace, &arguments)?;
+            if tool.changes {
+                check_names(&call.workspace, tool, arguments.clone())?;
             }
             act(call, arguments)
         });
@@ -231,7 +229,7 @@ impl Shared {
         let identity = Identity::of(&asker.meta, asker.client.as_ref())?;
         let mut environment = identity.environment(&self.environment);
         let command = Command {
-            verb: said.verb.to_owned(),
+            verb: said.verb.as_str().to_owned(),
             argv: vec![said.name.to_owned(), said.words],
             client: identity.client,
             ..Command::default()
@@ -331,11 +329,16 @@ pub(super) fn outcome_of(failure: &Failure) -> Outcome {
 
 /// Refuses a change of what the principal may not be told of, before anything is said about it. A tool
 /// that makes a document judges its id together with its text.
-fn check_names(workspace: &Workspace<'_>, arguments: &JsonObject) -> Result<(), Failure> {
-    let one = ["id", "document"].into_iter().filter_map(|name| arguments.get(name)?.as_str());
-    let several = arguments.get("ids").and_then(Value::as_array).into_iter().flatten();
+fn check_names(
+    workspace: &Workspace<'_>,
+    tool: &Tool,
+    arguments: JsonObject,
+) -> Result<(), Failure> {
     let vault = workspace.vault()?;
-    for text in one.chain(several.filter_map(Value::as_str)) {
+    // As the tool reads them: a list may be given as a text.
+    let mut arguments = (tool.fitted)(arguments)?;
+    let named = tool.held(&mut arguments, Holds::Document);
+    for text in named.filter_map(|name| name.as_str()) {
         match workspace.named(&vault, text) {
             Ok(id) => workspace.check_writable(&vault, &id)?,
             Err(why) if why.code == Code::UnknownId => return Err(why),

@@ -19,6 +19,7 @@ use crate::service::workspace::call::{Call, history, names, read, review};
 use crate::text::selector::Term;
 use crate::text::uri::{SCHEME, encode};
 use crate::values::model::id::DocumentId;
+use crate::values::model::verb::Verb;
 
 /// The longest text that is completed, in bytes.
 const LONGEST: usize = 4_096;
@@ -168,12 +169,12 @@ fn of_total(mut values: Vec<String>, total: usize) -> CompleteResult {
 
 impl What {
     /// The verb that lists the same.
-    fn verb(self) -> &'static str {
+    fn verb(self) -> Verb {
         match self {
-            Self::Vault | Self::Id | Self::Selector => "list",
-            Self::Checkpoint => "history",
-            Self::Anchor => "read",
-            Self::Submission => "review",
+            Self::Vault | Self::Id | Self::Selector => Verb::List,
+            Self::Checkpoint => Verb::History,
+            Self::Anchor => Verb::Read,
+            Self::Submission => Verb::Review,
         }
     }
 

@@ -25,6 +25,7 @@ use crate::text::uri::MAX_URI_BYTES;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::{Principal, PrincipalKey};
+use crate::values::model::verb::Verb;
 
 /// The most resources of one subscription, and the most bytes of their URIs together.
 const MOST: usize = 128;
@@ -339,7 +340,7 @@ impl Shared {
         (place, at): (Option<&str>, Option<CheckpointNumber>),
         (known, uris): (Option<Digest>, &[&str]),
     ) -> Result<(Digest, Vec<Option<Digest>>), Failure> {
-        let said = said("list", "notifications", json!({}));
+        let said = said(Verb::List, "notifications", json!({}));
         self.on_behalf((asker, said), Vaults::arguments(place), |call, _| {
             let (vault, source) = places(call, sight::NEED)?;
             call.sight((&vault, &source), at, (known, uris))

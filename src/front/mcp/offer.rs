@@ -3,30 +3,8 @@
 use super::tools::{ALL, Tool};
 use crate::service::report::client::{SchemasReport, ToolSchemas};
 use crate::service::report::failure::{Code, Failure};
+pub(crate) use crate::values::model::verb::Profile;
 use crate::values::text_util::nearest;
-
-/// Whom a server is for; each profile has the tools of the one before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Profile {
-    /// Who reads what is published.
-    #[default]
-    Reader,
-    /// Who writes drafts and submits them.
-    Author,
-    /// Who decides about submissions, and publishes.
-    Reviewer,
-}
-
-impl Profile {
-    /// Its word.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Reader => "reader",
-            Self::Author => "author",
-            Self::Reviewer => "reviewer",
-        }
-    }
-}
 
 /// What the user says of the tools to offer.
 #[derive(Clone, Debug, Default)]
@@ -52,9 +30,8 @@ impl Offer {
     /// # Errors
     /// A name is none of them.
     pub(super) fn of(choice: &Choice) -> Result<Self, Failure> {
-        let is_offered = |tool: &&Tool| {
-            tool.profile <= choice.profile && !(choice.read_only && tool.effect.changes())
-        };
+        let is_offered =
+            |tool: &&Tool| tool.profile <= choice.profile && !(choice.read_only && tool.changes);
         for name in &choice.names {
             check(name, choice, is_offered)?;
         }
@@ -162,7 +139,7 @@ mod tests {
     #[test]
     fn a_reader_has_no_tool_that_changes_the_vault_and_read_only_has_none() {
         let reader = Choice::default();
-        assert!(Offer::of(&reader).unwrap().tools().all(|tool| !tool.effect.changes()));
+        assert!(Offer::of(&reader).unwrap().tools().all(|tool| !tool.changes));
         let strict = Choice { profile: Profile::Reviewer, read_only: true, names: Vec::new() };
         let strict = names(&strict);
         assert!(strict.contains(&"context_review") && !strict.contains(&"context_reject"));

@@ -16,6 +16,7 @@ use super::tools::{Wanted, places, selector_of_pack};
 use super::vaults::Vaults;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::{Call, packs};
+use crate::values::model::verb::Verb;
 use crate::values::text_util::beginning;
 
 /// The prompts that are no packs.
@@ -57,7 +58,7 @@ impl Shared {
         let (packs, next) = match self.offer.has("context_pack") {
             true => {
                 let (method, member) = ("prompts/list", "prompts");
-                let list = List { method, verb: "pack list", member, page: listed };
+                let list = List { method, verb: Verb::PackList, member, page: listed };
                 self.paged(asker, &list, cursor)?
             }
             false if cursor.is_some() => return Err(none(cursor.unwrap_or_default())),
@@ -160,7 +161,7 @@ impl Shared {
             }
             _ => return Err(no_prompt()),
         };
-        let said = said("resolve", "prompts/get", words);
+        let said = said(Verb::Resolve, "prompts/get", words);
         let about = Vaults::arguments(place.as_deref());
         let got = self.on_behalf((asker, said), about, |call, _| {
             let (result, recorded) = handed_out(call, selector)?;

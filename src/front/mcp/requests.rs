@@ -18,6 +18,7 @@ use super::tools::page::{Found, Start, Tag, none};
 use super::vaults::Vaults;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::Call;
+use crate::values::model::verb::Verb;
 
 /// The error of a request that is sound, but is not answered now.
 const NOT_NOW: ErrorCode = ErrorCode(-32_000);
@@ -27,7 +28,7 @@ pub(super) struct List<T> {
     /// The method.
     pub(super) method: &'static str,
     /// The verb that lists the same.
-    pub(super) verb: &'static str,
+    pub(super) verb: Verb,
     /// The member of the result.
     pub(super) member: &'static str,
     /// A page of one vault, which has this name if there are several, and where it was found.
@@ -149,7 +150,7 @@ fn error(failure: Failure, profile: Profile) -> ErrorData {
 }
 
 /// What is requested, as the log says it. Parameters that are null are left out.
-pub(super) fn said(verb: &'static str, name: &'static str, mut params: Value) -> Said {
+pub(super) fn said(verb: Verb, name: &'static str, mut params: Value) -> Said {
     if let Value::Object(members) = &mut params {
         members.retain(|_, value| !value.is_null());
     }

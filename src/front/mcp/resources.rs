@@ -20,6 +20,7 @@ use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::{Call, names, read};
 use crate::service::workspace::name::is_uri;
 use crate::text::uri::{MAX_URI_BYTES, SCHEME, Uri};
+use crate::values::model::verb::Verb;
 use crate::values::text_util::beginning;
 
 /// What is read is a text between two lines of Markdown.
@@ -45,7 +46,7 @@ impl Shared {
         cursor: Option<&str>,
     ) -> Result<ListResourcesResult, Failure> {
         let list =
-            List { method: "resources/list", verb: "list", member: "resources", page: listed };
+            List { method: "resources/list", verb: Verb::List, member: "resources", page: listed };
         let (resources, next) = self.paged(asker, &list, cursor)?;
         let mut result = ListResourcesResult::with_all_items(resources)
             .with_ttl_ms(0)
@@ -95,7 +96,7 @@ impl Shared {
     /// Nothing that the reader may read is published under this URI.
     pub(super) fn resource(&self, asker: &Asker, uri: &str) -> Result<ReadResourceResult, Failure> {
         let (place, inner) = self.inner(uri).ok_or_else(not_there)?;
-        let said = said("read", "resources/read", json!({"uri": uri}));
+        let said = said(Verb::Read, "resources/read", json!({"uri": uri}));
         let read = self.on_behalf((asker, said), Vaults::arguments(place), |call, _| {
             let contents = contents(call, uri, &inner)?;
             call.record(&bytes(&json!({"contents": [&contents]})), None)?;

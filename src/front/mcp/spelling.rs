@@ -19,31 +19,6 @@ pub(super) fn of(profile: Profile) -> Spell {
     }
 }
 
-/// The tool of a verb, with the name of its argument, and the first profile that has it.
-fn tool(verb: Verb) -> Option<(&'static str, &'static str, Profile)> {
-    use Profile::{Author, Reader, Reviewer};
-    Some(match verb {
-        Verb::Diff => ("context_diff", "id", Reader),
-        Verb::History => ("context_history", "id", Reader),
-        Verb::List => ("context_overview", "selector", Reader),
-        Verb::PackList => ("context_init", "", Reader),
-        Verb::Read => ("context_read", "id", Reader),
-        Verb::Resolve => ("context_resolve", "selector", Reader),
-        Verb::Verify => ("context_verify", "", Reader),
-        Verb::Submit => ("context_submit", "ids", Author),
-        Verb::Withdraw => ("context_withdraw", "ids", Author),
-        Verb::Restore => ("context_restore", "id", Author),
-        Verb::SourceRecord => ("context_source_record", "", Author),
-        Verb::StageList => ("context_stage_list", "", Author),
-        Verb::Approve => ("context_approve", "id", Reviewer),
-        Verb::Review => ("context_review", "", Reviewer),
-        Verb::ReviewShow => ("context_review", "id", Reviewer),
-        Verb::Reject => ("context_reject", "ids", Reviewer),
-        Verb::Publish => ("context_publish", "id", Reviewer),
-        _ => return None,
-    })
-}
-
 /// Whether the first argument of a call is an option.
 fn is_option(call: &Call) -> bool {
     matches!(call.arguments.first(), Some(Argument::Word(word)) if word.starts_with('-'))
@@ -51,23 +26,24 @@ fn is_option(call: &Call) -> bool {
 
 /// A call as the tool to call, with its argument; one that no tool of the profile makes as a command.
 fn spell(call: &Call, profile: Profile) -> String {
-    let tool = tool(call.verb).filter(|(.., first)| *first <= profile);
+    let tool = call.verb.tool().filter(|tool| tool.profile <= profile);
+    let tool = tool.map(|tool| (tool.name, tool.argument));
     let of_person = || format!("`{}` (a command for a person)", command_line(call));
     let with = |tool: &str, name: &str, value: Value| format!("`{tool}` with `{name}`: {value}");
     match (tool, call.arguments.as_slice()) {
         (None, []) if call.verb == Verb::SourceList => {
             with("context_overview", "selector", json!(ALL_SOURCES))
         }
-        (Some((tool, ..)), []) => format!("`{tool}`"),
-        (Some((tool, "ids", _)), [Argument::Value(value)]) => with(tool, "ids", json!([value])),
-        (Some((tool, name, _)), [Argument::Value(value), rest @ ..]) if !name.is_empty() => {
+        (Some((tool, _)), []) => format!("`{tool}`"),
+        (Some((tool, "ids")), [Argument::Value(value)]) => with(tool, "ids", json!([value])),
+        (Some((tool, name)), [Argument::Value(value), rest @ ..]) if !name.is_empty() => {
             match options(tool, rest) {
                 Some(options) => with(tool, name, json!(value)) + &options,
                 None => of_person(),
             }
         }
         // A placeholder, which the reader replaces.
-        (Some((tool, name, _)), [Argument::Word(_)]) if !name.is_empty() && !is_option(call) => {
+        (Some((tool, name)), [Argument::Word(_)]) if !name.is_empty() && !is_option(call) => {
             format!("`{tool}` with `{name}`")
         }
         _ => of_person(),

@@ -8,8 +8,6 @@ use crate::values::model::id::DocumentId;
 
 /// How many documents one line holds; further lines name the first as their cause.
 pub const MAX_DOCUMENTS: usize = 1000;
-/// The command of a line that records a draft: no verb writes one.
-pub(crate) const DRAFT: &str = "draft";
 
 /// The vault was changed, or what is trusted of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

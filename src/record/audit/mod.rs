@@ -54,7 +54,6 @@ pub(crate) use append::append;
 pub use bind::BindLines;
 pub(crate) use canonical::MemberFault;
 pub use chain::{Keep, Logs, Verified};
-pub(crate) use change::DRAFT;
 pub use change::{
     Change, Cut, DraftRef, HeadRef, Hold, LostLines, MAX_DOCUMENTS, ReviewStep, StagedEnd,
     StagedStep, VersionRef,

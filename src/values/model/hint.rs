@@ -5,73 +5,7 @@
 
 use std::borrow::Cow;
 
-/// Declares the operations that hints name.
-macro_rules! verbs {
-    ($($variant:ident $name:literal;)*) => {
-        /// An operation that a front end offers.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Verb {
-            $(#[doc = concat!("`", $name, "`")] $variant,)*
-        }
-
-        impl Verb {
-            /// The name on the command line.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-        }
-    };
-}
-
-verbs! {
-    Approve "approve";
-    AuditAcknowledge "audit acknowledge";
-    AuditDismiss "audit dismiss";
-    CheckpointAdopt "checkpoint adopt";
-    CheckpointConvert "checkpoint convert";
-    CheckpointList "checkpoint list";
-    CheckpointRebuild "checkpoint rebuild";
-    Diff "diff";
-    GovernOn "govern on";
-    Head "head";
-    HeadForget "head forget";
-    HeadList "head list";
-    HeadTrust "head trust";
-    Help "help";
-    History "history";
-    Impact "impact";
-    Index "index";
-    Init "init";
-    List "list";
-    Mv "mv";
-    PackCheck "pack check";
-    PackList "pack list";
-    Publish "publish";
-    Read "read";
-    Recover "recover";
-    Resolve "resolve";
-    Reject "reject";
-    Restore "restore";
-    Retire "retire";
-    Review "review";
-    ReviewShow "review show";
-    Show "show";
-    SourceList "source list";
-    SourceOrder "source order";
-    SourceRecord "source record";
-    StageGc "stage gc";
-    StageList "stage list";
-    StageShow "stage show";
-    Status "status";
-    StewardAssign "steward assign";
-    StewardWho "steward who";
-    Submit "submit";
-    TraceList "trace list";
-    TraceShow "trace show";
-    TraceVerify "trace verify";
-    Verify "verify";
-    Withdraw "withdraw";
-}
+pub use super::verb::Verb;
 
 /// One call of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]

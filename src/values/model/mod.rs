@@ -16,4 +16,5 @@ pub mod stage;
 pub mod tag;
 pub mod timestamp;
 pub mod transport;
+pub mod verb;
 pub mod visible;

@@ -30,21 +30,6 @@ enum Part {
     Report(report::Report),
 }
 
-impl Evidence {
-    /// Whether it hands out texts or lists names of a vault.
-    pub(super) fn hands_out(&self) -> bool {
-        match self.part {
-            Part::Export(_) | Part::Report(_) => true,
-            Part::Verify(_) => false,
-        }
-    }
-
-    /// Whether `--session` names what is exported, and not who exports.
-    pub(super) fn names_session(&self) -> bool {
-        matches!(self.part, Part::Export(_))
-    }
-}
-
 pub(super) fn run(args: &Evidence, session: &mut Session<'_>) -> Result<Answer, Failure> {
     match &args.part {
         Part::Export(args) => export::run(args, session),

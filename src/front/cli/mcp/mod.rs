@@ -295,7 +295,7 @@ impl Serving {
 mod tests {
     use clap::Parser as _;
 
-    use crate::front::cli::{Cli, Verb};
+    use crate::front::cli::{Cli, Given};
 
     const DEPLOY: &str = include_str!("../../../../docs/deploy.md");
     const CONTAINER: &str = include_str!("../../../../Containerfile");
@@ -323,7 +323,7 @@ mod tests {
         for command in all {
             let read = Cli::try_parse_from(&command);
             let verb = read.unwrap_or_else(|why| panic!("{command:?}: {why}")).verb;
-            assert!(matches!(verb, Verb::Mcp(_)), "{command:?}");
+            assert!(matches!(verb, Given::Mcp(_)), "{command:?}");
         }
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Component, Path};
 use crate::files::vault::Vault;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::{Terminal, Ui};
-use crate::front::cli::{Cli, Verb, dispatch, groups};
+use crate::front::cli::{Cli, Given, dispatch, groups};
 use crate::prove::evidence::replay::{Outcome, may_know};
 use crate::read::snapshot::CheckpointSource;
 use crate::record::audit::{Event, Labels, Line, Output, Text, WithheldCount};
@@ -193,15 +193,17 @@ fn parse(argv: &[String]) -> Result<Cli, Outcome> {
     let (cli, verb) = groups::parse(words.map(Into::into).collect())
         .map_err(|_| cannot_tell("its words are no command of this version"))?;
     let is_of_checkpoint = match &cli.verb {
-        Verb::Read(_) | Verb::Resolve(_) | Verb::Show(_) | Verb::Blame(_) | Verb::Context(_) => {
-            true
-        }
-        Verb::Diff(diff) => diff.is_between_versions(),
+        Given::Read(_)
+        | Given::Resolve(_)
+        | Given::Show(_)
+        | Given::Blame(_)
+        | Given::Context(_) => true,
+        Given::Diff(diff) => diff.is_between_versions(),
         _ => false,
     };
     match (is_of_checkpoint, &cli.verb) {
         (true, _) => Ok(cli),
-        (false, Verb::Diff(_)) => Err(cannot_tell("a diff with a live file is not made again")),
+        (false, Given::Diff(_)) => Err(cannot_tell("a diff with a live file is not made again")),
         (false, _) => Err(cannot_tell(format!("the output of `{verb}` is not made again"))),
     }
 }

@@ -43,17 +43,6 @@ enum Part {
     Run(run::Run),
 }
 
-impl Source {
-    /// Whether it hands out texts, or lists names.
-    pub(super) fn hands_out(&self) -> bool {
-        match self.part {
-            Part::List(_) | Part::Show(_) | Part::Order(_) | Part::Fresh(_) | Part::Diff(_) => true,
-            // A hydration has a line of its own.
-            Part::Check(_) | Part::Record(_) | Part::Run(_) => false,
-        }
-    }
-}
-
 pub(super) fn run(args: &Source, session: &mut Session<'_>) -> Result<Answer, Failure> {
     match &args.part {
         Part::List(args) => list::run(args, session),

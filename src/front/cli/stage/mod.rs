@@ -48,21 +48,6 @@ enum Part {
     Erase(ending::Erase),
 }
 
-impl Stage {
-    /// Whether it hands out contents, or lists entries.
-    pub(super) fn hands_out(&self) -> bool {
-        match self.part {
-            Part::List(_) | Part::Show(_) | Part::Diff(_) => true,
-            Part::Pin(_)
-            | Part::Unpin(_)
-            | Part::Promote(_)
-            | Part::Discard(_)
-            | Part::Erase(_)
-            | Part::Gc(_) => false,
-        }
-    }
-}
-
 pub(super) fn run(args: &Stage, session: &mut Session<'_>) -> Result<Answer, Failure> {
     match &args.part {
         Part::List(args) => list::run(args, session),

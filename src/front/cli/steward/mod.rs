@@ -39,16 +39,6 @@ enum Part {
     Import(codeowners::Import),
 }
 
-impl Steward {
-    /// Whether it lists names of the vault.
-    pub(super) fn lists(&self) -> bool {
-        match self.part {
-            Part::List(_) | Part::Who(_) | Part::Export(_) => true,
-            Part::Assign(_) | Part::Remove(_) | Part::Import(_) => false,
-        }
-    }
-}
-
 pub(super) fn run(args: &Steward, session: &mut Session<'_>) -> Result<Answer, Failure> {
     match &args.part {
         Part::List(args) => list::run(args, session),

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::event;
-use super::{Answer, Asking, Effect, Outputs, Profile, Question};
+use super::{Answer, Asking, Outputs, Profile, Question};
 use crate::files::vault::Vault;
 use crate::front::mcp::consent::quoted;
 use crate::front::mcp::spelling;
@@ -30,6 +30,7 @@ const MOST: usize = 10;
 #[serde(deny_unknown_fields)]
 pub(super) struct Approve {
     /// Id of what was submitted
+    #[schemars(extend("x-holds" = "document"))]
     id: String,
     /// The version that was submitted, as context_review shows it
     version: u64,
@@ -40,13 +41,11 @@ pub(super) struct Approve {
 
 impl Question for Approve {
     const NAME: &'static str = "context_approve";
-    const VERB: &'static str = "approve";
     const TITLE: &'static str = "Approve a submission";
     const DESCRIPTION: &'static str = "Approves exactly one version of a submission, which publishes \
         it if no further approval is needed. The user is asked for consent, and may refuse. Read the \
         submission with context_review first. Authors cannot approve their own submissions.";
-    const PROFILE: Profile = Profile::Reviewer;
-    const EFFECT: Effect = Effect::Replaces;
+    const REPLACES: bool = true;
     const ASKS: bool = true;
 
     fn outputs(outputs: &mut Outputs) {

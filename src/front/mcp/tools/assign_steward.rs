@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::event;
-use super::{Answer, Asking, Effect, Outputs, Profile, Question};
+use super::{Answer, Asking, Outputs, Question};
 use crate::files::vault::Vault;
 use crate::front::mcp::consent::quoted;
 use crate::policy::stewards::Scope;
@@ -36,6 +36,7 @@ pub(super) struct AssignSteward {
     #[serde(default)]
     tag: Option<String>,
     /// At this document or governance file
+    #[schemars(extend("x-holds" = "document"))]
     #[serde(default)]
     document: Option<String>,
     /// `who` is the name of a group
@@ -48,13 +49,11 @@ pub(super) struct AssignSteward {
 
 impl Question for AssignSteward {
     const NAME: &'static str = "context_assign_steward";
-    const VERB: &'static str = "steward assign";
     const TITLE: &'static str = "Assign a steward";
     const DESCRIPTION: &'static str = "Gives a principal a role at one scope (whole_vault, folder, \
         tag or document), in a governed vault: it edits stewards.yaml and submits it, and a reviewer \
         of the vault approves that. The user is asked for consent, and may refuse.";
-    const PROFILE: Profile = Profile::Reviewer;
-    const EFFECT: Effect = Effect::Replaces;
+    const REPLACES: bool = true;
     const ASKS: bool = true;
     const GOVERNED: bool = true;
 

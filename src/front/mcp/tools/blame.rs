@@ -28,7 +28,6 @@ pub(super) struct Blame {
 
 impl Question for Blame {
     const NAME: &'static str = "context_blame";
-    const VERB: &'static str = "blame";
     const TITLE: &'static str = "Where lines come from";
     const DESCRIPTION: &'static str = "Returns for each line of a published document the version \
         that added it, its editor and approver. Narrow it by #ANCHOR or lines; sections gives an \

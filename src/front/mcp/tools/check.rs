@@ -19,7 +19,6 @@ pub(super) struct Check {
 
 impl Question for Check {
     const NAME: &'static str = "context_check";
-    const VERB: &'static str = "check";
     const TITLE: &'static str = "Check citations";
     const DESCRIPTION: &'static str = "Returns for pinned URIs that you cited or kept whether each \
         is current, superseded (by which version, with the same text or not) or retired. Use it \

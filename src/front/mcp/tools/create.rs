@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::{Written, digest, fields, version};
-use super::{Answer, Effect, Outputs, Profile, Question};
+use super::{Answer, Outputs, Question};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::Call;
 use crate::service::workspace::call::write::{Submitting, Writing};
@@ -13,8 +13,10 @@ use crate::service::workspace::call::write::{Submitting, Writing};
 #[serde(deny_unknown_fields)]
 pub(super) struct Create {
     /// Id of the new document: its path in the vault without `.md`, as `nodes/policies/returns`
+    #[schemars(extend("x-holds" = "new"))]
     id: String,
     /// Body in Markdown
+    #[schemars(extend("x-holds" = "text"))]
     body: String,
     /// Title; the first heading of the body if left out
     #[serde(default)]
@@ -38,15 +40,11 @@ pub(super) struct Create {
 
 impl Question for Create {
     const NAME: &'static str = "context_create";
-    const VERB: &'static str = "add";
     const TITLE: &'static str = "Write a new document";
     const DESCRIPTION: &'static str = "Writes a new document as a draft, which nothing serves to \
         others, or with submit as a submission that a reviewer approves. An existing id is refused: \
         use context_update. Drafts are changed with context_update, and submitted with \
         context_submit.";
-    const PROFILE: Profile = Profile::Author;
-    const EFFECT: Effect = Effect::Adds;
-    const NEW: bool = true;
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::service::report::draft::DraftReport<'static>>();

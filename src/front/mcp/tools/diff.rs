@@ -24,7 +24,6 @@ pub(super) struct Diff {
 
 impl Question for Diff {
     const NAME: &'static str = "context_diff";
-    const VERB: &'static str = "diff";
     const TITLE: &'static str = "Compare two versions";
     const DESCRIPTION: &'static str = "Compares two published versions of a document, as a unified \
         diff. context_history lists the versions.";

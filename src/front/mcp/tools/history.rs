@@ -31,7 +31,6 @@ pub(super) struct History {
 
 impl Question for History {
     const NAME: &'static str = "context_history";
-    const VERB: &'static str = "history";
     const TITLE: &'static str = "Versions of a document";
     const DESCRIPTION: &'static str = "Lists the versions of a document, newest last, with editor, \
         approver, time, checkpoint and chain hash. Use it to see who decided what and when, or to \

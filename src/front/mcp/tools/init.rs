@@ -27,7 +27,6 @@ pub(super) struct Init {
 
 impl Question for Init {
     const NAME: &'static str = "context_init";
-    const VERB: &'static str = "context";
     const TITLE: &'static str = "Vault instructions and map";
     const DESCRIPTION: &'static str = "Start here, once per session. Returns the vault's \
         instructions for agents (CONTEXT.md), and its types, tags, folders, servers and packs with \

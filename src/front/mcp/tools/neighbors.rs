@@ -80,7 +80,6 @@ impl Neighbors {
 
 impl Question for Neighbors {
     const NAME: &'static str = "context_neighbors";
-    const VERB: &'static str = "neighbors";
     const TITLE: &'static str = "Linked documents";
     const DESCRIPTION: &'static str = "Lists documents that a document refers to or that refer to \
         it, nearest first: links, sources it depends on, documents it was derived from. Use it to \

@@ -35,7 +35,6 @@ pub(super) struct Overview {
 
 impl Question for Overview {
     const NAME: &'static str = "context_overview";
-    const VERB: &'static str = "list";
     const TITLE: &'static str = "List documents";
     const DESCRIPTION: &'static str = "Lists published documents with id, title, type, tags, \
         version, approver and how each text begins. Use it to see what there is before you read.";

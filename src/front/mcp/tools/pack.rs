@@ -35,7 +35,6 @@ pub(in crate::front::mcp) fn selector(id: &str) -> String {
 
 impl Question for Pack {
     const NAME: &'static str = "context_pack";
-    const VERB: &'static str = "resolve";
     const TITLE: &'static str = "Open a pack";
     const DESCRIPTION: &'static str = "Returns a context pack: its instructions, then the texts of \
         its documents. An editor chose them for a kind of task: if context_init lists a pack that \

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::approve::{approve, asking};
 use super::author::{digest, event, mode};
-use super::{Answer, Asking, Effect, Outputs, Profile, Question};
+use super::{Answer, Asking, Outputs, Profile, Question};
 use crate::files::vault::Vault;
 use crate::front::mcp::spelling;
 use crate::service::report::event::Published;
@@ -19,6 +19,7 @@ use crate::values::model::number::Version;
 #[serde(deny_unknown_fields)]
 pub(super) struct Publish {
     /// Id of the document
+    #[schemars(extend("x-holds" = "document"))]
     id: String,
     /// In a governed vault: the version that was submitted, as context_review shows it
     #[serde(default)]
@@ -36,13 +37,11 @@ pub(super) struct Publish {
 
 impl Question for Publish {
     const NAME: &'static str = "context_publish";
-    const VERB: &'static str = "publish";
     const TITLE: &'static str = "Publish a document";
     const DESCRIPTION: &'static str = "Publishes your draft of a document in an ungoverned vault. In \
         a governed vault it approves the submission that version names, with the consent of the \
         user, or says what is missing: a submission, an approval, or the role.";
-    const PROFILE: Profile = Profile::Reviewer;
-    const EFFECT: Effect = Effect::Replaces;
+    const REPLACES: bool = true;
     const ASKS: bool = true;
 
     fn outputs(outputs: &mut Outputs) {

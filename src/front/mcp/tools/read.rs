@@ -28,7 +28,6 @@ pub(super) struct Read {
 
 impl Question for Read {
     const NAME: &'static str = "context_read";
-    const VERB: &'static str = "read";
     const TITLE: &'static str = "Read a document";
     const DESCRIPTION: &'static str = "Reads one published document, verified against its hash \
         chain, with author, approver, version and tags. Add #ANCHOR for one section; outline lists \

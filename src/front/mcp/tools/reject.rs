@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::{check_ids, event, version};
-use super::{Answer, Effect, Outputs, Profile, Question};
+use super::{Answer, Outputs, Question};
 use crate::service::report::event::Rejected;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::Call;
@@ -15,6 +15,7 @@ use crate::write::publish::Mode;
 #[serde(deny_unknown_fields)]
 pub(super) struct Reject {
     /// Ids of what was submitted
+    #[schemars(extend("x-holds" = "document"))]
     #[serde(default)]
     ids: Vec<String>,
     /// Every submission of this change
@@ -32,12 +33,10 @@ pub(super) struct Reject {
 
 impl Question for Reject {
     const NAME: &'static str = "context_reject";
-    const VERB: &'static str = "reject";
     const TITLE: &'static str = "Reject submissions";
     const DESCRIPTION: &'static str = "Rejects submissions with a reason, and the other parts of \
         their change with them. Nothing is published. Needs the role reviewer.";
-    const PROFILE: Profile = Profile::Reviewer;
-    const EFFECT: Effect = Effect::Replaces;
+    const REPLACES: bool = true;
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<Rejected<'static>>();

@@ -26,7 +26,6 @@ pub(super) struct Replay {
 
 impl Question for Replay {
     const NAME: &'static str = "context_replay";
-    const VERB: &'static str = "replay";
     const TITLE: &'static str = "Check what you were handed";
     const DESCRIPTION: &'static str = "Makes the texts of your recorded accesses again, and \
         returns whether each is the same. Use it to prove what you based an answer on.";

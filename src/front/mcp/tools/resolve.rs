@@ -55,7 +55,6 @@ pub(super) struct Resolve {
 
 impl Question for Resolve {
     const NAME: &'static str = "context_resolve";
-    const VERB: &'static str = "resolve";
     const TITLE: &'static str = "Select documents";
     const DESCRIPTION: &'static str = "Selects published documents (#TAG, type:TYPE, FOLDER/, \
         pack:ID, joined by +, - and |) and returns their texts with URIs to cite: the same for the \

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::{Written, digest, version};
-use super::{Answer, Effect, Outputs, Profile, Question};
+use super::{Answer, Outputs, Question};
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::Call;
 use crate::service::workspace::call::draft::Fields;
@@ -14,6 +14,7 @@ use crate::service::workspace::call::write::Writing;
 #[serde(deny_unknown_fields)]
 pub(super) struct Restore {
     /// Id of a document
+    #[schemars(extend("x-holds" = "document"))]
     id: String,
     /// A version of context_history; left out, the published text takes the place of your draft
     #[serde(default)]
@@ -28,13 +29,11 @@ pub(super) struct Restore {
 
 impl Question for Restore {
     const NAME: &'static str = "context_restore";
-    const VERB: &'static str = "restore";
     const TITLE: &'static str = "Restore a version as a draft";
     const DESCRIPTION: &'static str = "Writes the text of an earlier version as a draft, to be \
         submitted with context_submit; without version it discards your draft, so that the file has \
         the published text again. What is published stays.";
-    const PROFILE: Profile = Profile::Author;
-    const EFFECT: Effect = Effect::Replaces;
+    const REPLACES: bool = true;
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::service::report::draft::DraftReport<'static>>();

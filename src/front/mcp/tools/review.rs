@@ -41,13 +41,10 @@ pub(super) struct Review {
 
 impl Question for Review {
     const NAME: &'static str = "context_review";
-    const VERB: &'static str = "review";
-    const VERB_OF_ID: &'static str = "review show";
     const TITLE: &'static str = "Read submissions";
     const DESCRIPTION: &'static str = "Lists the submissions that await your decision; with id it \
         shows one: what changed against the published text, who submitted it and why, and who may \
         approve it. Read it before context_approve or context_reject, and pass its version.";
-    const PROFILE: Profile = Profile::Reviewer;
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<Paged<crate::service::report::review::QueueReport<'static>>>();

@@ -42,7 +42,6 @@ pub(super) struct Search {
 
 impl Question for Search {
     const NAME: &'static str = "context_search";
-    const VERB: &'static str = "search";
     const TITLE: &'static str = "Search by words";
     const DESCRIPTION: &'static str = "Finds sections of published documents by words, best \
         first, with snippets and URIs. Use it if you do not know tags or ids; read a hit by its \

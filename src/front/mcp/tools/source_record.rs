@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, Effect, Outputs, Profile, Question};
+use super::{Answer, Outputs, Question};
 use crate::read::source::claim::{MAX_DURATION_MS, media_type, tool};
 use crate::read::source::{Claim, Received};
 use crate::record::audit::Cached;
@@ -15,10 +15,12 @@ use crate::service::workspace::call::Call;
 #[serde(deny_unknown_fields)]
 pub(super) struct SourceRecord {
     /// Id of a published source
+    #[schemars(extend("x-holds" = "document"))]
     id: String,
     /// Names of the tools that you called, in their order
     tools: Vec<String>,
     /// The result, as it was received
+    #[schemars(extend("x-holds" = "text"))]
     #[serde(default)]
     result: Option<String>,
     /// The server that you used, as the source names it
@@ -51,14 +53,11 @@ enum Cache {
 
 impl Question for SourceRecord {
     const NAME: &'static str = "context_source_record";
-    const VERB: &'static str = "source record";
     const TITLE: &'static str = "Record a result of a source";
     const DESCRIPTION: &'static str = "Records what a source (type source) gave when you executed it: \
         its hash goes into the access log, and the result is staged where the vault says so. Call it \
         right after you called the tools that the source declares. Needs your session in `_meta`. \
         The answer has trace and, if staged, the URI of the entry.";
-    const PROFILE: Profile = Profile::Author;
-    const EFFECT: Effect = Effect::Adds;
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::service::report::source::SourceRecordReport<'static>>();

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, Outputs, Profile, Question, limit};
+use super::{Answer, Outputs, Question, limit};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::Call;
 use crate::service::workspace::call::stage::Listing;
@@ -24,12 +24,10 @@ pub(super) struct StageList {
 
 impl Question for StageList {
     const NAME: &'static str = "context_stage_list";
-    const VERB: &'static str = "stage list";
     const TITLE: &'static str = "List staged results";
     const DESCRIPTION: &'static str = "Lists the results of sources that you recorded in this \
         session and that are kept as staged entries, the oldest first, without their contents. \
         context_resolve with status:staged in the selector hands out contents.";
-    const PROFILE: Profile = Profile::Author;
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::service::report::staging::StagedListReport>();

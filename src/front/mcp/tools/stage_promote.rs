@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::check_tags;
-use super::{Answer, Asking, Effect, Outputs, Profile, Question};
+use super::{Answer, Asking, Outputs, Profile, Question};
 use crate::front::mcp::consent::quoted;
 use crate::front::mcp::spelling;
 use crate::service::report::failure::Failure;
@@ -17,8 +17,10 @@ use crate::write::publish::Mode;
 #[serde(deny_unknown_fields)]
 pub(super) struct StagePromote {
     /// URI of a staged entry
+    #[schemars(extend("x-holds" = "staged"))]
     entry: String,
     /// Id of the new document
+    #[schemars(extend("x-holds" = "new"))]
     to: String,
     /// Title; the last part of the id if left out
     #[serde(default)]
@@ -36,13 +38,10 @@ pub(super) struct StagePromote {
 
 impl Question for StagePromote {
     const NAME: &'static str = "context_stage_promote";
-    const VERB: &'static str = "stage promote";
     const TITLE: &'static str = "Promote a staged result";
     const DESCRIPTION: &'static str = "Makes a new document whose body is the content of a staged \
         entry. In a governed vault it is submitted for review, else published. The user is asked for \
         consent, and may refuse.";
-    const PROFILE: Profile = Profile::Reviewer;
-    const EFFECT: Effect = Effect::Adds;
     const ASKS: bool = true;
 
     fn outputs(outputs: &mut Outputs) {

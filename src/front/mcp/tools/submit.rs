@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::{Written, digest, mode};
-use super::{Answer, Effect, Outputs, Profile, Question};
+use super::{Answer, Outputs, Question};
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::Call;
 use crate::service::workspace::call::write::Submitting;
@@ -13,6 +13,7 @@ use crate::service::workspace::call::write::Submitting;
 #[serde(deny_unknown_fields)]
 pub(super) struct Submit {
     /// Ids of documents of which you have drafts
+    #[schemars(extend("x-holds" = "document"))]
     ids: Vec<String>,
     /// Publish them only together with the others of this change
     #[serde(default)]
@@ -36,14 +37,11 @@ pub(super) struct Submit {
 
 impl Question for Submit {
     const NAME: &'static str = "context_submit";
-    const VERB: &'static str = "submit";
     const TITLE: &'static str = "Submit drafts for review";
     const DESCRIPTION: &'static str = "Submits your drafts for review, in a governed vault: a \
         reviewer who is not their author publishes them. Several that belong together get one change \
         name. Submitting again replaces your own submission. With renew it submits published texts \
         whose approval is due.";
-    const PROFILE: Profile = Profile::Author;
-    const EFFECT: Effect = Effect::Adds;
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::service::report::event::Submitted<'static>>();

@@ -4,8 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::{Written, check_submit, digest, fields, version};
-use super::{Answer, Effect, Outputs, Profile, Question};
-use crate::record::audit::DRAFT;
+use super::{Answer, Outputs, Question};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::Call;
 use crate::service::workspace::call::draft::is_blank;
@@ -15,8 +14,10 @@ use crate::service::workspace::call::write::{Submitting, Writing};
 #[serde(deny_unknown_fields)]
 pub(super) struct Update {
     /// Id of a document
+    #[schemars(extend("x-holds" = "document"))]
     id: String,
     /// The whole new body in Markdown; left out, it stays
+    #[schemars(extend("x-holds" = "text"))]
     #[serde(default)]
     body: Option<String>,
     /// Title; left out, it stays
@@ -50,14 +51,12 @@ pub(super) struct Update {
 
 impl Question for Update {
     const NAME: &'static str = "context_update";
-    const VERB: &'static str = DRAFT;
     const TITLE: &'static str = "Change a document";
     const DESCRIPTION: &'static str = "Writes a changed text of a document as a draft, or with \
         submit as a submission; what is published stays until a reviewer approves. Read the document \
         first and pass its version as expected_version. To change your draft again, pass its \
         live_hash as expected_live. Give the whole body, not a part.";
-    const PROFILE: Profile = Profile::Author;
-    const EFFECT: Effect = Effect::Replaces;
+    const REPLACES: bool = true;
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::service::report::draft::DraftReport<'static>>();

@@ -22,7 +22,6 @@ pub(super) struct Verify {
 
 impl Question for Verify {
     const NAME: &'static str = "context_verify";
-    const VERB: &'static str = "verify";
     const TITLE: &'static str = "Verify the vault";
     const DESCRIPTION: &'static str = "Recomputes every hash of the vault, or of some documents, \
         and reports what was altered, with a verdict. Reading verifies what it serves anyway.";

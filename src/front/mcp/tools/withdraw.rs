@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::author::{check_ids, event, version};
-use super::{Answer, Effect, Outputs, Profile, Question};
+use super::{Answer, Outputs, Question};
 use crate::service::report::event::Withdrawn;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::Call;
@@ -15,6 +15,7 @@ use crate::write::publish::Mode;
 #[serde(deny_unknown_fields)]
 pub(super) struct Withdraw {
     /// Ids of what you submitted
+    #[schemars(extend("x-holds" = "document"))]
     #[serde(default)]
     ids: Vec<String>,
     /// Every submission of this change
@@ -33,12 +34,10 @@ pub(super) struct Withdraw {
 
 impl Question for Withdraw {
     const NAME: &'static str = "context_withdraw";
-    const VERB: &'static str = "withdraw";
     const TITLE: &'static str = "Withdraw own submissions";
     const DESCRIPTION: &'static str = "Withdraws your own submissions before they are decided, with \
         the other parts of their change. Drafts and published texts stay as they are.";
-    const PROFILE: Profile = Profile::Author;
-    const EFFECT: Effect = Effect::Replaces;
+    const REPLACES: bool = true;
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<Withdrawn<'static>>();
