@@ -112,5 +112,6 @@ fn publish(
     let which = Which::Ids(vec![id.clone()]);
     let request = Request { author, which, mode: args.expect.mode(false)? };
     let outcome = publish::add(vault, NewDocument { id, text }, &request)?;
+    let outcome = session.acted(vault, outcome);
     Ok(event::print(session, &outcome, false, Added))
 }

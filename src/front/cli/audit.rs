@@ -153,12 +153,10 @@ fn begin(args: &Begin, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let outcome = session.workspace.begin_audit(&vault, mode)?;
+    let outcome = session.acted(&vault, outcome);
     if outcome.items.is_empty() && !session.ui.json {
         session.ui.line("changes of this vault are recorded already");
         return Ok(event::note_trouble(session, &outcome));
-    }
-    if outcome.checkpoint.is_none() {
-        session.notify(&vault, &outcome, ("submit", None));
     }
     Ok(event::print(session, &outcome, args.dry_run, AuditBegun))
 }

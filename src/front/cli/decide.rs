@@ -2,12 +2,12 @@
 
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::service::report::event::{Approved, Rejected, Withdrawn};
+use crate::service::report::event::{Acted, Approved, Rejected, Withdrawn};
 use crate::service::report::failure::Failure;
 use crate::service::report::review::CommentReport;
 use crate::service::workspace::call::submit::{Decided, Deciding};
 use crate::service::workspace::version;
-use crate::write::publish::{Mode, Outcome, review};
+use crate::write::publish::{Mode, review};
 
 /// Which submissions are decided.
 #[derive(Debug, clap::Args)]
@@ -105,7 +105,7 @@ fn decided(
     about: &About,
     session: &mut Session<'_>,
     deciding: Deciding<'_>,
-) -> Result<Outcome, Failure> {
+) -> Result<Acted, Failure> {
     let vault = session.acting(&about.acting)?;
     let decided = Decided {
         ids: &about.ids,
@@ -114,9 +114,7 @@ fn decided(
         note: about.note.as_deref(),
         mode: Mode { dry_run: about.dry_run, ..Mode::default() },
     };
-    let outcome = session.call.decide(&vault, &decided, deciding)?;
-    session.tell();
-    Ok(outcome)
+    session.call.decide(&vault, &decided, deciding)
 }
 
 pub(super) fn comment(args: &Comment, session: &mut Session<'_>) -> Result<Answer, Failure> {

@@ -13,7 +13,7 @@ use crate::read::working::gathered::{Gathered, REPEATED};
 use crate::read::working::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::record::chain::diff::print_between;
 use crate::service::report::Report;
-use crate::service::report::event::{Approved, EventReport, change, notes, why_id_stays};
+use crate::service::report::event::{Acted, Approved, EventReport, change, notes, why_id_stays};
 use crate::text::document::links::Written;
 use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::DocumentId;
@@ -26,10 +26,11 @@ use crate::write::publish::{Outcome, RECORD_CHANGE, review};
 /// Prints an event, done or only planned, and says how the verb ends.
 pub(super) fn print<'o, R: Report>(
     session: &mut Session<'_>,
-    outcome: &'o Outcome,
+    outcome: &'o Acted,
     dry_run: bool,
     report: fn(EventReport<'o>) -> R,
 ) -> Answer {
+    session.tell();
     if let Some(vault) = session.ui.vault().cloned() {
         let ids = outcome.items.iter().map(|item| &item.id).chain(&outcome.unchanged);
         session.warn_of_clones(&vault, ids);

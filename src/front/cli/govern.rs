@@ -69,6 +69,7 @@ pub(super) fn run(args: &Govern, session: &mut Session<'_>) -> Result<Answer, Fa
     match &args.part {
         Part::On { alone, .. } => {
             let outcome = workspace.begin_governance(&vault, note, *alone, mode)?;
+            let outcome = session.acted(&vault, outcome);
             let answer = event::print(session, &outcome, how.dry_run, GovernOn);
             if *alone {
                 session.ui.note("warning: one reviewer of the vault cannot approve their own texts; an editor of the vault submits another reviewer in stewards.yaml");
@@ -80,7 +81,7 @@ pub(super) fn run(args: &Govern, session: &mut Session<'_>) -> Result<Answer, Fa
         }
         Part::Off { .. } => {
             let outcome = workspace.end_governance(&vault, note, mode)?;
-            session.notify(&vault, &outcome, ("submit", None));
+            let outcome = session.acted(&vault, outcome);
             Ok(event::print(session, &outcome, how.dry_run, GovernOff))
         }
     }

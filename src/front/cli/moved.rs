@@ -59,12 +59,9 @@ pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failur
     let new: DocumentId = workspace.moved_id(&vault, &old, &args.new)?;
     DocumentId::of_document_file(&new.live_path())?;
     let outcome = match crate::write::publish::move_document(&vault, &old, &new, &author, mode) {
-        Err(PublishError::Governed) => {
-            let moved = review::propose_move(&vault, (&old, &new), (&author, mode))?;
-            session.notify(&vault, &moved, ("submit", None));
-            moved
-        }
+        Err(PublishError::Governed) => review::propose_move(&vault, (&old, &new), (&author, mode))?,
         moved => moved?,
     };
+    let outcome = session.acted(&vault, outcome);
     Ok(event::print(session, &outcome, args.dry_run, Moved))
 }

@@ -90,6 +90,7 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
             failure
         }
     })?;
+    let outcome = session.acted(&vault, outcome);
     let answer = event::print(session, &outcome, args.dry_run, Published);
     let ids = outcome.items.iter().map(|item| &item.id).chain(&outcome.unchanged);
     let has_documents = ids.into_iter().any(DocumentId::is_document);

@@ -53,20 +53,14 @@ pub(super) fn run(args: &Retire, session: &mut Session<'_>) -> Result<Answer, Fa
     let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
     let by = (&author, mode);
     let outcome = match args.reason.as_deref() {
-        Some(reason) => {
-            let retired = review::retire_at_once(&vault, &ids, by, reason)?;
-            session.notify(&vault, &retired, ("emergency", Some(reason)));
-            retired
-        }
+        Some(reason) => review::retire_at_once(&vault, &ids, by, reason)?,
         None => match crate::write::publish::retire(&vault, &ids, &author, mode) {
             Err(PublishError::Governed) => {
-                let change = args.change.as_deref();
-                let proposed = review::propose_retirement(&vault, &ids, by, change)?;
-                session.notify(&vault, &proposed, ("submit", None));
-                proposed
+                review::propose_retirement(&vault, &ids, by, args.change.as_deref())?
             }
             retired => retired?,
         },
     };
+    let outcome = session.acted(&vault, outcome);
     Ok(event::print(session, &outcome, args.dry_run, Retired))
 }

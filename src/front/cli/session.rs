@@ -20,7 +20,6 @@ use crate::service::workspace::search::OnSlow;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::text_util::{argument, count};
-use crate::write::publish::Outcome;
 
 /// One command at work: a call, and the streams of a process. A verb asks the call as if it were
 /// the session.
@@ -238,12 +237,6 @@ impl<'w> Session<'w> {
             self.ui.warn(&format!("the change log lacks this command: {}", shown(&why)));
         }
         recorded.ok()
-    }
-
-    /// Tells the program of the user's configuration what was submitted or decided.
-    pub(super) fn notify(&mut self, vault: &Vault, outcome: &Outcome, what: (&str, Option<&str>)) {
-        self.call.notify(vault, outcome, what);
-        self.tell();
     }
 
     /// Warns of keys of the user's configuration that nothing reads: a program that they were to name

@@ -80,6 +80,6 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
     let (change, supersede, renew) = (args.change.as_deref(), args.supersede, args.renew);
     let submission = Submission { author: &author, which, from, change, supersede, renew, mode };
     let outcome = progress::watch(session, &vault, || submit(&vault, &submission))?;
-    session.notify(&vault, &outcome, ("submit", None));
+    let outcome = session.acted(&vault, outcome);
     Ok(event::print(session, &outcome, args.dry_run, Submitted))
 }

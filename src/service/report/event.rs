@@ -1,5 +1,7 @@
 //! One event: the versions that it published or retired, and what followed its commit.
 
+use std::ops::Deref;
+
 use serde::Serialize;
 
 use super::checkpoint::CheckpointReport;
@@ -14,6 +16,26 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::write::commit::{Change, Item, Step, StepFailure};
 use crate::write::publish::{Outcome, Recased, Unapprovable};
+
+/// The result of an event of which the program of the user's configuration was told, if it is told of
+/// such events. Only `Call::acted` makes one, so that no front end can report an event and not tell it.
+#[derive(Debug)]
+pub(crate) struct Acted(Outcome);
+
+impl Acted {
+    /// The result of an event that was told.
+    pub(in crate::service) fn told(outcome: Outcome) -> Self {
+        Self(outcome)
+    }
+}
+
+impl Deref for Acted {
+    type Target = Outcome;
+
+    fn deref(&self) -> &Outcome {
+        &self.0
+    }
+}
 
 /// What an event did, or would do.
 #[derive(Debug, Serialize)]
@@ -173,7 +195,7 @@ struct StepReport<'e> {
 
 impl<'e> EventReport<'e> {
     /// The report of an outcome.
-    pub(crate) fn new(outcome: &'e Outcome, dry_run: bool, spell: Spell) -> Self {
+    pub(crate) fn new(Acted(outcome): &'e Acted, dry_run: bool, spell: Spell) -> Self {
         let committed = outcome.committed.as_ref();
         let left_alone = committed.map(|c| c.left_alone.as_slice()).unwrap_or_default();
         let after = committed.map(|c| c.after.as_slice()).unwrap_or_default();

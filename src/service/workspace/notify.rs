@@ -11,8 +11,7 @@ use crate::service::workspace::submission::reviewers;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::write::commit::{self, Step};
-use crate::write::publish::Outcome;
-use crate::write::publish::review;
+use crate::write::publish::{Act, Outcome, review};
 
 /// The version of the message.
 const PROTOCOL: u32 = 1;
@@ -54,12 +53,15 @@ impl Workspace<'_> {
     ///
     /// # Errors
     /// The program was not run, or failed. What was recorded stands.
-    pub(crate) fn notify(
-        &self,
-        vault: &Vault,
-        outcome: &Outcome,
-        (action, reason): (&str, Option<&str>),
-    ) -> Result<(), String> {
+    pub(crate) fn notify(&self, vault: &Vault, outcome: &Outcome) -> Result<(), String> {
+        let (action, reason) = match &outcome.act {
+            Act::Publish => return Ok(()),
+            Act::Submit => ("submit", None),
+            Act::Approve => ("approve", None),
+            Act::Reject(reason) => ("reject", Some(reason.as_str())),
+            Act::Withdraw(reason) => ("withdraw", reason.as_deref()),
+            Act::Emergency(reason) => ("emergency", Some(reason.as_str())),
+        };
         if outcome.committed.is_none() || outcome.items.is_empty() {
             return Ok(());
         }
@@ -74,7 +76,7 @@ impl Workspace<'_> {
             version: item.version,
             change: item.set.as_deref(),
             outcome: change(item.change),
-            reviewers: match waits(item.change) || action == "emergency" {
+            reviewers: match waits(item.change) || matches!(outcome.act, Act::Emergency(_)) {
                 true => who(&item.id).unwrap_or_default(),
                 false => Vec::new(),
             },

@@ -257,6 +257,11 @@ impl Verb {
         self.row().effect
     }
 
+    /// Whether the program of the user's configuration is told of the act.
+    pub const fn notifies(self) -> bool {
+        matches!(self.effect(), Publishes | Decides)
+    }
+
     /// Parts of a vault that the verb hands out. The whole report is kept until that is recorded.
     pub fn discloses(self) -> Discloses {
         self.row().discloses

@@ -33,7 +33,7 @@ pub use draft::{Draft, DraftRequest, Upon, draft};
 pub(crate) use governance::{adopt, sealed_config};
 pub use governance::{propose_governance_file, set_governance_file};
 pub use moved::move_document;
-pub use outcome::{Outcome, Recased, Refusal, Unapprovable};
+pub use outcome::{Act, Outcome, Recased, Refusal, Unapprovable};
 pub use request::{Author, Mode, NewDocument, Request, Which};
 pub use restore::{RestoreError, RestoreRequest, RestoredFile, Restoring, Standing, restore};
 pub use retire::retire;
@@ -316,6 +316,7 @@ fn event(
     let mut outcome = Outcome { recovered, unpublished_mode, ..Outcome::default() };
     choose(&mut transaction, &mut outcome)?;
     if matches!(event.gate, Gate::Decides | Gate::Steps) {
+        debug_assert!(outcome.items.is_empty() || outcome.act != Act::Publish, "no act is set");
         check_expected(transaction.vault, &chronicle, event)?;
     }
     if event.gate == Gate::Steps {

@@ -51,9 +51,29 @@ impl Refusal {
     }
 }
 
+/// The act of an event, as the program of the user is told it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Act {
+    /// Versions were published. The program is not told it.
+    #[default]
+    Publish,
+    /// Versions were submitted.
+    Submit,
+    /// Submissions were approved.
+    Approve,
+    /// Submissions were rejected, with the reason.
+    Reject(String),
+    /// Submissions were withdrawn, with the reason if there is one.
+    Withdraw(Option<String>),
+    /// Documents were retired before another reviewer agreed, with the reason.
+    Emergency(String),
+}
+
 /// What a publication did, or would do.
 #[derive(Debug, Default)]
 pub struct Outcome {
+    /// What was done.
+    pub act: Act,
     /// The new checkpoint; none where nothing had to be published.
     pub checkpoint: Option<Checkpoint>,
     /// The new versions in byte order of their ids.

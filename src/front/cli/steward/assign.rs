@@ -104,14 +104,12 @@ fn run(
     let has_edits = super::has_edits(session, &vault)?;
     let about = (args.note.as_deref(), mode);
     let outcome = session.workspace.assign(&vault, (&scope, &who), assigning, about)?;
+    let outcome = session.acted(&vault, outcome);
     super::warn_of_edits(session, has_edits && !outcome.items.is_empty());
     if outcome.items.is_empty() && !session.ui.json {
         let done = if session.ui.is_governed() { "submitted or published" } else { "published" };
         session.ui.line(&format!("the assignment is {done} already"));
         return Ok(event::note_trouble(session, &outcome));
-    }
-    if outcome.checkpoint.is_none() {
-        session.notify(&vault, &outcome, ("submit", None));
     }
     Ok(match assigning {
         Assigning::To(_) => event::print(session, &outcome, args.dry_run, StewardAssigned),

@@ -93,10 +93,9 @@ pub(super) fn import(args: &Import, session: &mut Session<'_>) -> Result<Answer,
     let has_edits = super::has_edits(session, &vault)?;
     let note = args.note.as_deref();
     let outcome = session.workspace.import_owners(&vault, &imported, (note, mode))?;
+    let outcome = session.acted(&vault, outcome);
     super::warn_of_edits(session, has_edits && !outcome.items.is_empty());
-    if outcome.checkpoint.is_none() {
-        session.notify(&vault, &outcome, ("submit", None));
-    }
+    session.tell();
     if session.ui.json {
         let event = EventReport::new(&outcome, args.dry_run, session.ui.spell());
         session.ui.report(&ImportReport::new(&imported, event));

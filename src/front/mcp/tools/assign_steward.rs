@@ -100,7 +100,7 @@ impl Question for AssignSteward {
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;
         let (outcome, _) = self.assign(call, &vault, Mode::default())?;
-        call.notify(&vault, &outcome, ("submit", None));
+        let outcome = call.acted(&vault, outcome);
         event(call, &outcome, StewardAssigned)
     }
 }

@@ -6,7 +6,7 @@ use crate::front::mcp::offer::Profile;
 use crate::front::mcp::spelling;
 use crate::service::report::Report;
 use crate::service::report::draft::DraftReport;
-use crate::service::report::event::{EventReport, Submitted};
+use crate::service::report::event::{Acted, EventReport, Submitted};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::argument::{node_type, tags};
 use crate::service::workspace::call::Call;
@@ -15,7 +15,7 @@ use crate::values::model::digest::{Digest, DigestError};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::write::commit::expect::Expect;
-use crate::write::publish::{Draft, Mode, Outcome};
+use crate::write::publish::{Draft, Mode};
 
 /// The fields of arguments.
 pub(super) fn fields(
@@ -83,7 +83,7 @@ pub(super) fn check_ids(ids: &[String], change: Option<&str>) -> Result<(), Fail
 /// The answer of a tool that made an event, or a step of a review.
 pub(super) fn event<'o, R: Report>(
     call: &Call<'_>,
-    outcome: &'o Outcome,
+    outcome: &'o Acted,
     report: fn(EventReport<'o>) -> R,
 ) -> Result<Answer, Failure> {
     let report = report(EventReport::new(outcome, false, spelling::of(Profile::Author)));
@@ -103,7 +103,7 @@ impl Written {
     }
 
     /// A submission.
-    pub(super) fn submitted(call: &Call<'_>, outcome: &Outcome) -> Result<Answer, Failure> {
+    pub(super) fn submitted(call: &Call<'_>, outcome: &Acted) -> Result<Answer, Failure> {
         event(call, outcome, Submitted)
     }
 }

@@ -54,10 +54,12 @@ use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::log::Log;
 use crate::record::trusted_head::{self, HeadError};
+use crate::service::report::event::Acted;
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
-use crate::write::publish;
+use crate::values::model::verb::Verb;
+use crate::write::publish::{self, Act, Outcome};
 
 /// A vault and its checkpoints, as a question reads them.
 pub(crate) type Places<'p> = (&'p Vault, &'p CheckpointSource);
@@ -192,6 +194,23 @@ impl<'w> Call<'w> {
     /// A value that holds texts of documents, which are recorded before the report leaves.
     pub(crate) fn release<T>(&mut self, traced: Traced<T>) -> T {
         traced.release(&mut self.recording.texts)
+    }
+
+    /// Tells the program of the user's configuration of an event, unless the event only published, and
+    /// notes if that failed. It is called before the report is made, which has the note. A report of an
+    /// event takes nothing but the result, so that no verb can forget it.
+    pub(crate) fn acted(&mut self, vault: &Vault, outcome: Outcome) -> Acted {
+        if outcome.act != Act::Publish {
+            debug_assert!(
+                Verb::of_words(&self.workspace.options.command.verb).is_none_or(Verb::notifies),
+                "the row of the verb says that it neither submits nor decides"
+            );
+            if let Err(why) = self.workspace.notify(vault, &outcome) {
+                self.note(Note::NotNotified(why));
+            }
+            self.note_settings(vault);
+        }
+        Acted::told(outcome)
     }
 
     /// Records what was released so far, with the bytes that are about to leave. `refused`: with

@@ -6,7 +6,7 @@ use crate::files::vault::Vault;
 use crate::read::snapshot::{Need, Snapshot};
 use crate::record::staging::{StagedName, parse_name};
 use crate::service::report::Spell;
-use crate::service::report::event::EventReport;
+use crate::service::report::event::{Acted, EventReport};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::staging::{StagedListReport, StagedPromoteReport, StagedReport};
 use crate::service::workspace::argument::{node_type, tags};
@@ -104,7 +104,7 @@ impl Call<'_> {
         vault: &Vault,
         promoting: &Promoting<'_>,
         mode: Mode,
-    ) -> Result<Promoted, Failure> {
+    ) -> Result<Promoted<Acted>, Failure> {
         let name = staged_name(promoting.entry)?;
         let id: DocumentId = self.workspace.new_id(vault, promoting.to)?;
         DocumentId::of_document_file(&id.live_path())?;
@@ -120,16 +120,13 @@ impl Call<'_> {
             mode,
         };
         let promoted = self.workspace.promote_staged(vault, entry, &target)?;
-        if let Some(outcome) = promoted.outcome.as_ref().filter(|_| promoted.submitted)
-            && !mode.dry_run
-        {
-            self.notify(vault, outcome, ("submit", None));
-        }
-        Ok(promoted)
+        let Promoted { entry, document, outcome, version, submitted } = promoted;
+        let outcome = outcome.map(|outcome| self.acted(vault, outcome));
+        Ok(Promoted { entry, document, outcome, version, submitted })
     }
 }
 
-impl Promoted {
+impl Promoted<Acted> {
     /// The report.
     pub(crate) fn report(&self, spell: Spell) -> StagedPromoteReport<'_> {
         let event = self.outcome.as_ref().map(|outcome| EventReport::new(outcome, false, spell));

@@ -1,8 +1,9 @@
 //! What is submitted or published: the artifacts that arguments name, and a text that is handed in.
 
-use super::{Call, Note};
+use super::Call;
 use crate::files::vault::Vault;
 use crate::read::working;
+use crate::service::report::event::Acted;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::Workspace;
 use crate::service::workspace::name::is_uri;
@@ -21,17 +22,6 @@ pub(crate) enum Deciding<'d> {
     Reject(&'d str),
     /// Their submitter withdraws them.
     Withdraw(Option<&'d str>),
-}
-
-impl<'d> Deciding<'d> {
-    /// The word of it, and the reason.
-    fn notice(self) -> (&'static str, Option<&'d str>) {
-        match self {
-            Self::Approve => ("approve", None),
-            Self::Reject(reason) => ("reject", Some(reason)),
-            Self::Withdraw(reason) => ("withdraw", reason),
-        }
-    }
 }
 
 /// Which submissions are decided.
@@ -121,7 +111,7 @@ impl Call<'_> {
         vault: &Vault,
         about: &Decided<'_>,
         deciding: Deciding<'_>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Acted, Failure> {
         let Decided { ids, change, version, note, mode } = *about;
         let author: Author = self.workspace.author(vault, note, None)?;
         let ids = ids.iter().map(|text| self.workspace.named(vault, text));
@@ -138,16 +128,6 @@ impl Call<'_> {
                 review::withdraw(vault, &decision, Refusing::Withdraw(reason))
             }
         };
-        let outcome = outcome?;
-        self.notify(vault, &outcome, deciding.notice());
-        Ok(outcome)
-    }
-
-    /// Tells the program of the user's configuration what was submitted or decided.
-    pub(crate) fn notify(&mut self, vault: &Vault, outcome: &Outcome, what: (&str, Option<&str>)) {
-        if let Err(why) = self.workspace.notify(vault, outcome, what) {
-            self.note(Note::NotNotified(why));
-        }
-        self.note_settings(vault);
+        Ok(self.acted(vault, outcome?))
     }
 }

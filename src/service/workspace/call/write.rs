@@ -7,6 +7,7 @@ use crate::policy::stewards::Role;
 use crate::read::snapshot::Snapshot;
 use crate::record::audit::Traced;
 use crate::record::chain::history::History;
+use crate::service::report::event::Acted;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::governance::is_governed;
 use crate::service::workspace::version::{published, recorded, text_of};
@@ -18,7 +19,7 @@ use crate::values::model::number::Version;
 use crate::write::commit::expect::Expect;
 use crate::write::publish::review::{self, ReviewError, Submission};
 use crate::write::publish::{
-    Draft, Mode, NewDocument, Outcome, PublishError, Refusal, Request, Upon, Which,
+    Draft, Mode, NewDocument, PublishError, Refusal, Request, Upon, Which,
 };
 
 /// A text that is to be written.
@@ -86,7 +87,7 @@ impl Call<'_> {
         vault: &Vault,
         writing: &Writing<'_>,
         how: Submitting<'_>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Acted, Failure> {
         let id = self.workspace.new_id(vault, writing.id)?;
         let (me, _) = self.workspace.principal(vault.root(), None)?;
         let text = writing.fields.of_new(writing.body.unwrap_or_default(), me.as_str());
@@ -142,7 +143,7 @@ impl Call<'_> {
         vault: &Vault,
         writing: &Writing<'_>,
         how: Submitting<'_>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Acted, Failure> {
         if !is_governed(vault)? {
             return Err(PublishError::Ungoverned.into());
         }
@@ -178,7 +179,7 @@ impl Call<'_> {
         (ids, live): (&[String], Option<Digest>),
         about: (Option<&str>, Mode),
         how: Submitting<'_>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Acted, Failure> {
         let ids = ids.iter().map(|text| self.workspace.named(vault, text));
         let ids: Vec<DocumentId> = ids.collect::<Result<_, _>>()?;
         if live.is_some() && ids.len() != 1 {
@@ -206,12 +207,13 @@ impl Call<'_> {
         vault: &Vault,
         (id, live): (&str, Option<Digest>),
         (note, mode): (Option<&str>, Mode),
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Acted, Failure> {
         let id = self.workspace.named(vault, id)?;
         let hash = self.workspace.own_file(vault, &id, live)?;
         let author = self.workspace.author(vault, note, None)?;
         let request = Request { author, which: Which::Read(vec![(id, hash)]), mode };
-        Ok(crate::write::publish::publish(vault, &request)?)
+        let outcome = crate::write::publish::publish(vault, &request)?;
+        Ok(self.acted(vault, outcome))
     }
 
     /// Submits artifacts, and tells the program of the user's configuration.
@@ -224,13 +226,12 @@ impl Call<'_> {
         (which, from): (Which, Option<NewDocument>),
         (note, mode): (Option<&str>, Mode),
         Submitting { change, supersede, renew }: Submitting<'_>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Acted, Failure> {
         let author = self.workspace.author(vault, note, None)?;
         let submission =
             Submission { author: &author, which, from, change, supersede, renew, mode };
         let outcome = review::submit(vault, &submission)?;
-        self.notify(vault, &outcome, ("submit", None));
-        Ok(outcome)
+        Ok(self.acted(vault, outcome))
     }
 
     /// Writes the text of a version into the live file: the published one as it is, another one as a

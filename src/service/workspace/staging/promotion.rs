@@ -46,13 +46,13 @@ pub(crate) struct Target<'t> {
 }
 
 /// What a promotion did.
-pub(crate) struct Promoted {
+pub(crate) struct Promoted<O> {
     /// The entry, as it was.
     pub(crate) entry: StagedEntry,
     /// The document.
     pub(crate) document: DocumentId,
     /// The publication or submission; none where an interrupted command had made it.
-    pub(crate) outcome: Option<Outcome>,
+    pub(crate) outcome: Option<O>,
     /// The version of the document.
     pub(crate) version: Version,
     /// Whether it awaits a reviewer.
@@ -70,7 +70,7 @@ impl Workspace<'_> {
         vault: &Vault,
         entry: &StagedEntry,
         target: &Target<'_>,
-    ) -> Result<Promoted, Failure> {
+    ) -> Result<Promoted<Outcome>, Failure> {
         let (text, name) = (text_of(vault, entry, target)?, entry.name());
         self.check_new(vault, target.id, &text)?;
         self.refuse_shared_name(vault, &name)?;

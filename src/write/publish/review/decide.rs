@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::governance::Includes;
 use super::super::transaction::Transaction;
-use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, event};
+use super::super::{Act, Author, Event, Gate, Mode, Outcome, PublishError, event};
 use super::approvals::{Approvals, Member};
 use super::queue::waiting_in;
 use super::{Awaited, ReviewError};
@@ -77,6 +77,7 @@ pub(super) fn check_text(what: &'static str, text: &str, most: usize) -> Result<
 pub fn approve(vault: &Vault, decision: &Decision<'_>) -> Result<Outcome, PublishError> {
     // What is published is one event, and what waits is a step.
     let mut outcome = run(vault, decision, Gate::Decides, |transaction, outcome| {
+        outcome.act = Act::Approve;
         let Approvals { sets, ratified } = transaction.approvals(decision)?;
         for set in sets {
             match set.iter().all(Member::is_complete) {
@@ -98,6 +99,7 @@ pub fn approve(vault: &Vault, decision: &Decision<'_>) -> Result<Outcome, Publis
     let mode = Mode { expect: Expect::default(), ..decision.mode };
     let decision = Decision { ids: &rest, change: None, mode, ..decision.clone() };
     let waiting = run(vault, &decision, Gate::Steps, |transaction, outcome| {
+        outcome.act = Act::Approve;
         let Approvals { sets, ratified } = transaction.approvals(&decision)?;
         for member in sets.iter().flatten().filter(|member| member.is_mine) {
             outcome.items.push(transaction.approved_in_part(&member.reviewed, &member.by)?);
@@ -146,6 +148,11 @@ pub fn withdraw(
 
 fn end(vault: &Vault, decision: &Decision<'_>, how: Refusing<'_>) -> Result<Outcome, PublishError> {
     run(vault, decision, Gate::Steps, |transaction, outcome| {
+        outcome.act = match how {
+            Refusing::Reject(reason) => Act::Reject(reason.to_owned()),
+            Refusing::Withdraw(reason) => Act::Withdraw(reason.map(str::to_owned)),
+            Refusing::Supersede(reason) => Act::Withdraw(Some(reason.to_owned())),
+        };
         let rules = transaction.rules();
         let named: BTreeSet<&DocumentId> = decision.ids.iter().collect();
         let waits = waiting_in(vault, &transaction.maps())?;

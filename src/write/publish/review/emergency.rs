@@ -2,7 +2,7 @@
 //! afterwards.
 
 use super::super::governance::Includes;
-use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
+use super::super::{Act, Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use super::ReviewError;
 use super::decide::check_text;
 use crate::files::vault::Vault;
@@ -28,6 +28,7 @@ pub fn retire_at_once(
     let what = Event { author, mode, subjects: &subjects, includes, gate };
     event(vault, &what, |transaction, outcome| {
         transaction.check_readable(ids)?;
+        outcome.act = Act::Emergency(reason.to_owned());
         let rules = transaction.rules();
         for id in ids {
             if transaction.state.get(id.as_str()).is_none() || !id.is_document() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::governance::{Governed, Includes};
 use super::super::transaction::{Submits, Transaction};
 use super::super::{
-    Author, Event, Gate, Mode, NewDocument, Outcome, PublishError, Which, check_place, event,
+    Act, Author, Event, Gate, Mode, NewDocument, Outcome, PublishError, Which, check_place, event,
 };
 use super::admissible::Checks;
 use super::decide::check_text;
@@ -149,6 +149,7 @@ impl Transaction<'_> {
         let kept: BTreeMap<DocumentId, String> = kept.collect();
         let change = change.map(str::to_owned);
         outcome.change.clone_from(&change);
+        outcome.act = Act::Submit;
         self.submits = Some(Submits { change, kept });
         Ok(waits)
     }
