@@ -27,6 +27,7 @@ use crate::text::document::stamp::left_behind;
 use crate::text::document::text::normalise;
 use crate::text::document::utf8;
 use crate::text::document::validate::{Problem, Severity};
+use crate::values::codes::words;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
@@ -39,59 +40,41 @@ use seen::{Comparison, Seen, SeenFolder};
 /// Files that are compared in one go, with one folder open.
 const RUN: usize = 512;
 
-/// How a document differs from its published version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum DocumentState {
-    /// The chain does not vouch for the published text.
-    Withheld,
-    /// It cannot be published as it is.
-    Invalid,
-    /// It has a name of Markdown and is not a document: a link, or a name that no id can have.
-    LeftOut,
-    /// Published; the live file was edited from another version than the published one.
-    Stale,
-    /// Published; the live file says so too, and differs.
-    Changed,
-    /// Published; git leaves the history or the live file out of the working copy.
-    NotCheckedOut,
-    /// Published; the live file is gone.
-    Missing,
-    /// Published; the live file is a draft of the next version.
-    Draft,
-    /// Never published.
-    Unpublished,
-    /// The live file is what awaits a decision was made from.
-    Submitted,
-    /// Published once, and retired.
-    Retired,
-    /// Published; the live file is the published text.
-    Published,
+words! {
+    /// How a document differs from its published version.
+    #[derive(PartialOrd, Ord)]
+    pub(crate) enum DocumentState {
+        /// The chain does not vouch for the published text.
+        Withheld = "withheld",
+        /// It cannot be published as it is.
+        Invalid = "invalid",
+        /// It has a name of Markdown and is not a document: a link, or a name that no id can have.
+        LeftOut = "left-out",
+        /// Published; the live file was edited from another version than the published one.
+        Stale = "stale",
+        /// Published; the live file says so too, and differs.
+        Changed = "changed",
+        /// Published; git leaves the history or the live file out of the working copy.
+        NotCheckedOut = "not-checked-out",
+        /// Published; the live file is gone.
+        Missing = "missing",
+        /// Published; the live file is a draft of the next version.
+        Draft = "draft",
+        /// Never published.
+        Unpublished = "unpublished",
+        /// The live file is what awaits a decision was made from.
+        Submitted = "submitted",
+        /// Published once, and retired.
+        Retired = "retired",
+        /// Published; the live file is the published text.
+        Published = "published",
+    }
 }
 
 impl Row {
     /// Whether the published text is no longer valid.
     pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
         self.end.is_some_and(|end| end <= now)
-    }
-}
-
-impl DocumentState {
-    /// The word in output.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Withheld => "withheld",
-            Self::Invalid => "invalid",
-            Self::LeftOut => "left-out",
-            Self::Stale => "stale",
-            Self::Changed => "changed",
-            Self::NotCheckedOut => "not-checked-out",
-            Self::Missing => "missing",
-            Self::Draft => "draft",
-            Self::Unpublished => "unpublished",
-            Self::Submitted => "submitted",
-            Self::Retired => "retired",
-            Self::Published => "published",
-        }
     }
 }
 
@@ -121,37 +104,23 @@ pub(crate) struct Row {
     pub(crate) moved: Option<DocumentId>,
 }
 
-/// How a governance file differs from its published version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GovernanceState {
-    /// In no checkpoint yet.
-    New,
-    /// Differs from the last checkpoint's.
-    Changed,
-    /// What it is, or that it is gone, awaits a decision.
-    Submitted,
-    /// Never published; it is a copy of another file that a program wrote.
-    Copy,
-    /// Git leaves it out of the working copy.
-    NotCheckedOut,
-    /// Gone since the last checkpoint.
-    Deleted,
-    /// Cannot be read, or the chain does not vouch for the sealed text.
-    Unreadable,
-}
-
-impl GovernanceState {
-    /// The word in output.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Changed => "changed",
-            Self::Submitted => "submitted",
-            Self::Copy => "copy",
-            Self::NotCheckedOut => "not-checked-out",
-            Self::Deleted => "deleted",
-            Self::Unreadable => "unreadable",
-        }
+words! {
+    /// How a governance file differs from its published version.
+    pub(crate) enum GovernanceState {
+        /// In no checkpoint yet.
+        New = "new",
+        /// Differs from the last checkpoint's.
+        Changed = "changed",
+        /// What it is, or that it is gone, awaits a decision.
+        Submitted = "submitted",
+        /// Never published; it is a copy of another file that a program wrote.
+        Copy = "copy",
+        /// Git leaves it out of the working copy.
+        NotCheckedOut = "not-checked-out",
+        /// Gone since the last checkpoint.
+        Deleted = "deleted",
+        /// Cannot be read, or the chain does not vouch for the sealed text.
+        Unreadable = "unreadable",
     }
 }
 

@@ -18,6 +18,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode, utf8_percent_
 pub use error::UriError;
 
 use crate::files::vault::federation::{Authorities, Owner};
+use crate::values::codes::words;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::tag::Tag;
@@ -98,15 +99,17 @@ pub enum Target {
     Search(String),
 }
 
-/// Which guarantees a URI has (paper, section 6.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
-    /// One document or section, determined by path, checkpoint and anchor.
-    Direct,
-    /// The documents that a structural rule selects.
-    Set,
-    /// Whatever a search back-end answers.
-    Delegated,
+words! {
+    /// Which guarantees a URI has (paper, section 6.3).
+    #[derive(Hash)]
+    pub enum Class {
+        /// One document or section, determined by path, checkpoint and anchor.
+        Direct = "direct",
+        /// The documents that a structural rule selects.
+        Set = "set",
+        /// Whatever a search back-end answers.
+        Delegated = "delegated",
+    }
 }
 
 impl Uri {
@@ -230,17 +233,6 @@ impl Uri {
             Target::Document { .. } => Class::Direct,
             Target::Tag(_) | Target::Folder(_) => Class::Set,
             Target::Search(_) => Class::Delegated,
-        }
-    }
-}
-
-impl Class {
-    /// The word for it in answers.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::Set => "set",
-            Self::Delegated => "delegated",
         }
     }
 }

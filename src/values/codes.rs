@@ -34,10 +34,71 @@ macro_rules! codes {
                 match self { $(Self::$variant => $meaning,)* }
             }
         }
+
+        $crate::values::codes::serialize_as_words!(Code);
     };
 }
 
 pub(crate) use codes;
+
+/// Declares enums whose values have one stable word each, in code and in reports.
+macro_rules! words {
+    ($(
+        $(#[$doc:meta])*
+        $vis:vis enum $name:ident {
+            $($(#[$of:meta])* $variant:ident = $word:literal,)+
+        }
+    )+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name {
+            $($(#[$of])* $variant,)+
+        }
+
+        impl $name {
+            /// Returns the stable word.
+            $vis const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        $crate::values::codes::serialize_as_words!($name);
+    )+};
+}
+
+/// Writes values into reports as the words that their `as_str` returns. Their schema is that of a text.
+macro_rules! serialize_as_words {
+    ($($name:ty),+) => {$(
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        #[cfg(feature = "mcp")]
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({"type": "string"})
+            }
+        }
+    )+};
+}
+
+pub(crate) use {serialize_as_words, words};
 
 /// A code of a problem: of a document, a pack, a selector or a URI.
 #[derive(Clone, Copy, Debug)]

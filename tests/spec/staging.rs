@@ -104,7 +104,7 @@ fn chains_say_what_the_vectors_say() {
         let chains = Chains::read(vault.files()).unwrap();
         let staged = Staged::of(&chains);
         let states: BTreeMap<u64, String> =
-            staged.entries.iter().map(|entry| (entry.seq, entry.state().to_owned())).collect();
+            staged.entries.iter().map(|entry| (entry.seq, entry.state().to_string())).collect();
         assert_eq!(states, case.states, "{}", case.name);
         let word = |kind| match kind {
             FaultKind::Malformed => "malformed",

@@ -5,6 +5,7 @@
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
+use crate::values::codes::words;
 use crate::values::model::layout::limit;
 use crate::values::model::transport::Transport;
 use crate::values::model::visible::Invisible;
@@ -17,22 +18,13 @@ use super::review::{Reads, Review};
 use super::site::SiteLinks;
 use super::staging::Staging;
 
-/// Where documents lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// `nodes/**`, `sources/**` and root files with frontmatter.
-    Structured,
-    /// Every Markdown file outside dot-folders and `node_modules`.
-    Obsidian,
-}
-
-impl Layout {
-    /// The word in the configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Structured => "structured",
-            Self::Obsidian => "obsidian",
-        }
+words! {
+    /// Where documents lie.
+    pub enum Layout {
+        /// `nodes/**`, `sources/**` and root files with frontmatter.
+        Structured = "structured",
+        /// Every Markdown file outside dot-folders and `node_modules`.
+        Obsidian = "obsidian",
     }
 }
 
@@ -56,24 +48,17 @@ pub enum Governance {
     Governed,
 }
 
-/// Which form the checkpoint log of a new vault has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogForm {
-    /// `.versions/context_history.yaml`, whole maps.
-    Full,
-    /// `.versions/checkpoints.jsonl`, what changed.
-    Delta,
+words! {
+    /// Which form the checkpoint log of a new vault has.
+    pub enum LogForm {
+        /// `.versions/context_history.yaml`, whole maps.
+        Full = "full",
+        /// `.versions/checkpoints.jsonl`, what changed.
+        Delta = "delta",
+    }
 }
 
 impl LogForm {
-    /// The word in the configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Delta => "delta",
-        }
-    }
-
     /// Whether the reference implementation reads and writes it too: such a log may hold what only
     /// that leaves, as an id that is dropped from the maps and taken up again.
     pub fn is_shared(self) -> bool {

@@ -7,6 +7,7 @@ use super::Vault;
 use super::copies::Copied;
 use super::ignored::{self, Ignoring, Rule, Rules};
 use super::walk::{Entry, Kind, Listing, list};
+use crate::values::codes::serialize_as_words;
 use crate::values::model::filtered::Filtered;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::{DocumentId, IdError};
@@ -118,6 +119,8 @@ pub enum Reason {
     /// The principal is not an editor of it.
     NotEditor,
 }
+
+serialize_as_words!(Reason);
 
 impl Reason {
     /// The word in reports.

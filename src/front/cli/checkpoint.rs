@@ -168,7 +168,7 @@ fn diff(
             (Some(from), Some(to)) => format!("v{from} -> v{to}"),
             (from, to) => version(from.or(to)),
         };
-        vec![c.change.to_owned(), shown(c.id.as_str()).into_owned(), versions]
+        vec![c.change.to_string(), shown(c.id.as_str()).into_owned(), versions]
     };
     session.ui.table(&report.changes.iter().map(row).collect::<Vec<_>>());
     if report.changes.is_empty() {

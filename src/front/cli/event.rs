@@ -10,18 +10,18 @@ use super::{Answer, recover};
 use crate::files::vault::left_out::LeftOut;
 use crate::read::snapshot::Snapshot;
 use crate::read::working::gathered::{Gathered, REPEATED};
-use crate::read::working::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
+use crate::read::working::inbound::{Captured, FixedLinks, Inbound, InboundKind, RelativeLink};
 use crate::record::chain::diff::print_between;
 use crate::service::report::Report;
-use crate::service::report::event::{Acted, Approved, EventReport, change, notes, why_id_stays};
+use crate::service::report::event::{Acted, Approved, EventReport, notes, why_id_stays};
 use crate::text::document::links::Written;
-use crate::text::document::validate::{Problem, Severity};
+use crate::text::document::validate::Problem;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::text_util::count;
-use crate::write::commit::{Item, Live};
-use crate::write::publish::{Outcome, RECORD_CHANGE, review};
+use crate::write::commit::{AfterCommit, Item, Live};
+use crate::write::publish::{Outcome, review};
 
 /// Prints an event, done or only planned, and says how the verb ends.
 pub(super) fn print<'o, R: Report>(
@@ -53,10 +53,10 @@ pub(super) fn note_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answ
     for failed in committed.map(|c| c.after.as_slice()).unwrap_or_default() {
         let why = shown(&failed.why);
         session.ui.note(&match (failed.step, failed.path.as_deref()) {
-            ("trusted-head", _) => {
+            (AfterCommit::TrustedHead, _) => {
                 format!("warning: recorded, but the trusted head was not updated: {why}")
             }
-            (RECORD_CHANGE, _) => {
+            (AfterCommit::ChangeLog, _) => {
                 format!("warning: recorded, but the change log could not be written: {why}")
             }
             (_, Some(path)) => {
@@ -69,8 +69,8 @@ pub(super) fn note_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answ
         session.ui.note(&format!("note: {}", shown(&note)));
     }
     recover::note(session, &outcome.recovered);
-    let is_recorded =
-        committed.is_none_or(|c| c.after.iter().all(|failed| failed.step != RECORD_CHANGE));
+    let is_recorded = committed
+        .is_none_or(|c| c.after.iter().all(|failed| failed.step != AfterCommit::ChangeLog));
     if !is_recorded || left_alone.iter().any(|(_, why)| !why.is_changed()) {
         Answer::Incomplete
     } else {
@@ -113,7 +113,7 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
     }
     let row = |item: &Item| {
         let id = shown(item.id.as_str()).into_owned();
-        vec![format!("  {}", change(item.change)), id, format!("v{}", item.version)]
+        vec![format!("  {}", item.change.as_str()), id, format!("v{}", item.version)]
     };
     ui.table(&outcome.items.iter().map(row).collect::<Vec<_>>());
     match outcome.unchanged.as_slice() {
@@ -208,7 +208,7 @@ fn problems(session: &mut Session<'_>, all: &[(&str, &Problem)]) {
         if !seen.insert(key) {
             continue;
         }
-        let severity = if group.severity == Severity::Error { "error" } else { "warning" };
+        let severity = group.severity;
         let (times, files) = (count(group.count, "time"), count(group.files, "file"));
         let (code, message) = (problem.code, group.message(key));
         let first = group.places.iter().map(|(path, line)| {
@@ -276,7 +276,10 @@ fn inbound(session: &mut Session<'_>, links: &[Inbound]) {
     let ui = &mut session.ui;
     ui.painted(Paint::Heading, "Links that lead there:");
     for link in links.iter().take(MOST_LINKS) {
-        let kind = if link.kind == "reference" { "" } else { link.kind };
+        let kind = match link.kind {
+            InboundKind::Reference => "",
+            kind => kind.as_str(),
+        };
         let (path, line, to) = (shown(&link.path), link.line, shown(link.to.as_str()));
         ui.line(format!("  {path}:{line}  {to}  {kind}").trim_end());
     }
@@ -341,7 +344,7 @@ fn relative(session: &mut Session<'_>, links: &[RelativeLink]) {
 
 fn note(session: &mut Session<'_>, place: &str, problem: &Problem) {
     let line = problem.line.map_or_else(String::new, |n| format!(", line {n}"));
-    let severity = if problem.severity == Severity::Error { "error" } else { "warning" };
+    let severity = problem.severity;
     let (place, message, code) = (shown(place), shown(&problem.message), problem.code);
     let hint = problem.hint.render(session.ui.spell());
     let hint = shown(&hint);

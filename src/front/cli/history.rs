@@ -6,6 +6,7 @@ use super::session::Session;
 use super::ui::{shown, table};
 use crate::files::vault::Vault;
 use crate::read::snapshot::Snapshot;
+use crate::record::chain::history::EntryState;
 use crate::service::report::failure::Failure;
 use crate::service::report::history::{LatestReport, VersionReport};
 use crate::service::workspace::call::history;
@@ -57,9 +58,12 @@ fn text(session: &mut Session<'_>, versions: &[VersionReport<'_>]) {
         let at = v.checkpoint.map_or_else(|| "-".to_owned(), |n| format!("@{n}"));
         vec![
             format!("v{}", v.version),
-            v.review.filter(|_| v.state == "unpublished").unwrap_or(v.state).to_owned(),
+            match (v.state, v.review) {
+                (EntryState::Unpublished, Some(review)) => review.to_string(),
+                (state, _) => state.as_str().to_owned(),
+            },
             at,
-            v.stored.to_owned(),
+            v.stored.as_str().to_owned(),
             v.edited_at.clone(),
             shown(v.edited_by).into_owned(),
             hash.to_owned(),
@@ -113,7 +117,7 @@ fn all(session: &mut Session<'_>, vault: &Vault, limit: Limit) -> Result<Answer,
         vec![
             format!("@{}", v.checkpoint),
             v.at.clone(),
-            v.state.to_owned(),
+            v.state.to_string(),
             shown(v.id.as_str()).into_owned(),
             v.version.map_or_else(String::new, |n| format!("v{n}")),
         ]

@@ -143,7 +143,7 @@ fn pinned(text: &str, why: Failure) -> Failure {
 /// Which text it was: its version, with the section or the kind of part.
 fn of_text(access: &ImpactRow) -> String {
     let section = access.anchor.as_ref().map_or(String::new(), |anchor| format!(" #{anchor}"));
-    let part = access.part.map_or(String::new(), |part| format!(" ({part})"));
+    let part = access.part.map_or(String::new(), |part| format!(" ({})", part.as_str()));
     format!("v{}{}{part}", access.version, shown(&section))
 }
 

@@ -8,7 +8,7 @@ use crate::files::vault::history::NOT_SPARSE;
 use crate::prove::recover::{Lost, Recovery, Request, recover};
 use crate::record::audit::Change;
 use crate::service::report::failure::Failure;
-use crate::service::report::recover::{RecoverReport, kind, recorded_by};
+use crate::service::report::recover::{RecoverReport, recorded_by};
 use crate::values::model::layout;
 use crate::values::text_util::count;
 use crate::write::commit::{Recovered, UncommittedFile};
@@ -128,7 +128,7 @@ fn rows(uncommitted: &[UncommittedFile]) -> Vec<String> {
         };
         vec![
             format!("  {}", shown(&file.path)),
-            kind(file.remains).to_owned(),
+            file.remains.to_string(),
             format!("{} bytes", file.bytes),
             one.unwrap_or_default() + &more,
         ]

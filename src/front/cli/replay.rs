@@ -8,6 +8,7 @@ use super::session::Session;
 use super::trace::{LogPlace, labelled, naming, note_pruned, of_writer, trace_id, warn_of};
 use super::ui::shown;
 use crate::files::vault::Vault;
+use crate::prove::evidence::replay::Outcome;
 use crate::read::snapshot::{CheckpointSource, Need};
 use crate::record::audit::{FaultKind, Line};
 use crate::service::report::failure::{Code, Failure};
@@ -116,7 +117,7 @@ fn outputs(session: &mut Session<'_>, read: (&Vault, &CheckpointSource), lines: 
     } else {
         for row in &report.outputs {
             let what = format!("{}  {}", row.trace, shown(&row.verb));
-            verdict(session, &what, row.outcome, row.why.as_ref());
+            verdict(session, &what, &row.outcome);
         }
         let outputs = count(report.outputs.len(), "output");
         let (same, different, cannot_tell) = (report.same, report.different, report.cannot_tell);
@@ -131,18 +132,18 @@ fn print(session: &mut Session<'_>, row: &ReplayedRow) {
     let version = row.version.map_or(String::new(), |version| format!(" v{version}"));
     let of = if row.result { "result of " } else { "" };
     let what = format!("{}  {of}{}{version}", row.trace, shown(&row.name));
-    verdict(session, &what, row.outcome, row.why.as_ref());
+    verdict(session, &what, &row.outcome);
     if let Some(finding) = &row.unapproved {
         session.ui.line(&format!("    {}", shown(finding)));
     }
 }
 
-fn verdict(session: &mut Session<'_>, what: &str, outcome: &str, why: Option<&String>) {
+fn verdict(session: &mut Session<'_>, what: &str, outcome: &Outcome) {
     let paint = match outcome {
-        "same" => Paint::Plain,
-        "different" => Paint::Bad,
-        _ => Paint::Doubtful,
+        Outcome::Same => Paint::Plain,
+        Outcome::Different(_) => Paint::Bad,
+        Outcome::CannotTell(_) => Paint::Doubtful,
     };
-    let why = why.map_or(String::new(), |why| format!(": {}", shown(why)));
-    session.ui.painted(paint, &format!("{what}  {outcome}{why}"));
+    let why = outcome.why().map_or(String::new(), |why| format!(": {}", shown(why)));
+    session.ui.painted(paint, &format!("{what}  {}{why}", outcome.as_str()));
 }

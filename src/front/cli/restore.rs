@@ -11,7 +11,7 @@ use crate::record::audit::{Part, Text, Traced};
 use crate::record::chain::replay;
 use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
-use crate::service::report::restore::{RestoreReport, RestoredReport};
+use crate::service::report::restore::{RestoreOutcome, RestoreReport, RestoredReport};
 use crate::service::workspace::version::{check_name, check_text, failed, number, recorded};
 use crate::text::uri::Class;
 use crate::values::model::id::DocumentId;
@@ -143,7 +143,7 @@ fn text(
     let (path, version) = (shown(&report.path), report.version);
     let mut diff = None;
     match (report.outcome, dry_run) {
-        ("unchanged", _) => {
+        (RestoreOutcome::Unchanged, _) => {
             session.ui.line(&format!("unchanged: {path} has the text of version {version}"));
         }
         (_, true) => {

@@ -16,7 +16,7 @@ use crate::read::status::{
 };
 use crate::record::checkpoint::fault::LogError;
 use crate::service::report::failure::Failure;
-use crate::service::report::review::QueuedReport;
+use crate::service::report::review::{QueuedAction, QueuedReport};
 use crate::service::report::vault::StatusReport;
 use crate::service::workspace::former::name_moves;
 use crate::service::workspace::places::Places;
@@ -147,8 +147,8 @@ fn text_of_awaiting(session: &mut Session<'_>, awaiting: &Awaiting, places: &Pla
     }
 }
 
-fn action(action: &str) -> &str {
-    if action == "emergency" { "ratify" } else { action }
+fn action(action: QueuedAction) -> &'static str {
+    if action == QueuedAction::Emergency { "ratify" } else { action.as_str() }
 }
 
 fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {

@@ -17,7 +17,7 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, groups};
 use crate::files::vault::Vault;
-use crate::record::audit::{Fault, Filter, Follower, Logs, Sight};
+use crate::record::audit::{EventKind, Fault, Filter, Follower, Logs, Sight};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::trace::TraceRow;
 use crate::service::workspace::call::Note;
@@ -347,12 +347,14 @@ pub(super) fn in_log_of(folder: Option<&str>) -> String {
 fn row(trace: &TraceRow) -> Vec<String> {
     let session = session_of(trace.session.as_deref(), trace.session_implicit);
     let what = match trace.event {
-        "access" => count(usize::try_from(trace.count).unwrap_or(usize::MAX), "text"),
-        "listing" => format!("{} listed", trace.count),
-        "change" => changed(trace),
-        "output" => format!("{} bytes produced", trace.count),
-        "hydration" => format!("{} bytes fetched", trace.count),
-        event => format!("{event}: {}", shown(trace.code.as_deref().unwrap_or_default())),
+        EventKind::Access => count(usize::try_from(trace.count).unwrap_or(usize::MAX), "text"),
+        EventKind::Listing => format!("{} listed", trace.count),
+        EventKind::Change => changed(trace),
+        EventKind::Output => format!("{} bytes produced", trace.count),
+        EventKind::Hydration => format!("{} bytes fetched", trace.count),
+        EventKind::Refused => {
+            format!("refused: {}", shown(trace.code.as_deref().unwrap_or_default()))
+        }
     };
     vec![
         trace.trace.clone(),

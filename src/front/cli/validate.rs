@@ -11,6 +11,7 @@ use crate::service::report::problem::{ProblemGroup, ProblemReport, ValidateRepor
 use crate::service::report::sarif;
 use crate::service::workspace::git_index::staged;
 use crate::service::workspace::validate::{LISTED, validate};
+use crate::text::document::validate::Severity;
 use crate::values::text_util::count;
 
 /// Report what keeps live files from being published
@@ -113,8 +114,8 @@ fn text(session: &mut Session<'_>, report: &ValidateReport, all: bool) {
     ));
 }
 
-fn head(session: &mut Session<'_>, severity: &str, code: &str, rest: &str) {
-    let paint = if severity == "error" { Paint::Bad } else { Paint::Doubtful };
+fn head(session: &mut Session<'_>, severity: Severity, code: &str, rest: &str) {
+    let paint = if severity == Severity::Error { Paint::Bad } else { Paint::Doubtful };
     session.ui.painted(paint, &format!("{severity}[{code}]: {rest}"));
 }
 

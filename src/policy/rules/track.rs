@@ -14,6 +14,7 @@ use crate::text::document::Document;
 use crate::text::document::edit::Edit;
 use crate::text::document::review::{Action, ReviewEdit, ReviewFields, ReviewState};
 use crate::text::document::text::split;
+use crate::values::codes::words;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
@@ -166,37 +167,23 @@ pub struct EmergencyRetirement {
     pub text: String,
 }
 
-/// What a version is to the reviews of its artifact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepKind {
-    /// It is published or retired.
-    Event,
-    /// It is submitted.
-    Submitted,
-    /// A submission is approved, and waits for more approvals.
-    ApprovedInPart,
-    /// A submission is rejected.
-    Rejected,
-    /// A submission is withdrawn.
-    Withdrawn,
-    /// An emergency retirement is ratified.
-    Ratified,
-    /// It is no step of a review.
-    Other,
-}
-
-impl StepKind {
-    /// The word in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Event => "event",
-            Self::Submitted => "submitted",
-            Self::ApprovedInPart => "approved in part",
-            Self::Rejected => "rejected",
-            Self::Withdrawn => "withdrawn",
-            Self::Ratified => "ratified",
-            Self::Other => "unpublished",
-        }
+words! {
+    /// What a version is to the reviews of its artifact.
+    pub enum StepKind {
+        /// It is published or retired.
+        Event = "event",
+        /// It is submitted.
+        Submitted = "submitted",
+        /// A submission is approved, and waits for more approvals.
+        ApprovedInPart = "approved in part",
+        /// A submission is rejected.
+        Rejected = "rejected",
+        /// A submission is withdrawn.
+        Withdrawn = "withdrawn",
+        /// An emergency retirement is ratified.
+        Ratified = "ratified",
+        /// It is no step of a review.
+        Other = "unpublished",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Stewards, StewardsProblem};
 use crate::record::chain::error::ChainError;
+use crate::values::codes::serialize_as_words;
 use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The stewards in force after a checkpoint.
@@ -48,4 +49,19 @@ pub enum Basis {
     },
     /// The chain does not vouch for the version that was sealed last.
     Unreadable(ChainError),
+}
+
+serialize_as_words!(Basis);
+
+impl Basis {
+    /// Returns the word in reports.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Retired => "retired",
+            Self::Sealed { .. } => "sealed",
+            Self::Invalid { .. } => "invalid",
+            Self::Unreadable(_) => "unreadable",
+        }
+    }
 }

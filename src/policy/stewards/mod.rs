@@ -20,6 +20,7 @@ mod resolve;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use crate::values::codes::words;
 use crate::values::model::id::{DocumentId, fold};
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::tag::Tag;
@@ -30,39 +31,26 @@ pub use reach::Stuck;
 pub use read::{MAX_ENTRIES, MAX_PROBLEMS, Reading, read};
 pub use resolve::{Holder, PassedOver, Resolution, Why};
 
-/// What a steward may do; each role may do what the lesser ones may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// Reads.
-    Viewer,
-    /// Reads, edits and submits.
-    Editor,
-    /// Reads, edits, submits, approves and rejects.
-    Reviewer,
+words! {
+    /// What a steward may do; each role may do what the lesser ones may.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Role {
+        /// Reads.
+        Viewer = "viewer",
+        /// Reads, edits and submits.
+        Editor = "editor",
+        /// Reads, edits, submits, approves and rejects.
+        Reviewer = "reviewer",
+    }
 }
 
 impl Role {
     /// Every role, the least first.
     pub const ALL: [Self; 3] = [Self::Viewer, Self::Editor, Self::Reviewer];
 
-    /// The word in the file.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Editor => "editor",
-            Self::Reviewer => "reviewer",
-        }
-    }
-
     /// The role that a word names.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == word)
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -79,32 +67,24 @@ pub enum Scope {
     Vault,
 }
 
-/// Which of the four a scope is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ScopeKind {
-    /// One artifact.
-    Document,
-    /// A folder.
-    Folder,
-    /// A tag.
-    Tag,
-    /// The vault.
-    Vault,
+words! {
+    /// Which of the four a scope is.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum ScopeKind {
+        /// One artifact.
+        Document = "document",
+        /// A folder.
+        Folder = "folder",
+        /// A tag.
+        Tag = "tag",
+        /// The vault.
+        Vault = "vault",
+    }
 }
 
 impl ScopeKind {
     /// Every kind, in the order of the priority.
     pub const ALL: [Self; 4] = [Self::Document, Self::Folder, Self::Tag, Self::Vault];
-
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Document => "document",
-            Self::Folder => "folder",
-            Self::Tag => "tag",
-            Self::Vault => "vault",
-        }
-    }
 
     /// The key of `stewards.yaml` under which such scopes are.
     pub fn key(self) -> &'static str {

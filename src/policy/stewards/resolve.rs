@@ -7,6 +7,7 @@ use super::{
     Assignment, ReviewEntry, ReviewSettings, Role, Scope, Scoped, Stewards, Stewardship, Who,
 };
 use crate::record::audit::Deciding;
+use crate::values::codes::words;
 use crate::values::model::id::DocumentId;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::tag::Tag;
@@ -32,15 +33,16 @@ pub struct PassedOver {
     pub why: Why,
 }
 
-/// Why a scope does not decide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// No steward is assigned to it.
-    Unassigned,
-    /// It has stewards, and another scope comes before it.
-    Later,
-    /// It has stewards, and `stewards.yaml` and the configuration are decided about by the vault's.
-    VaultOnly,
+words! {
+    /// Why a scope does not decide.
+    pub enum Why {
+        /// No steward is assigned to it.
+        Unassigned = "unassigned",
+        /// It has stewards, and another scope comes before it.
+        Later = "later",
+        /// It has stewards, and `stewards.yaml` and the configuration are decided about by the vault's.
+        VaultOnly = "vault-only",
+    }
 }
 
 /// A principal with the role that they have at a scope.

@@ -19,30 +19,22 @@ use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::record::Searched;
 use crate::record::checkpoint::state::Mark;
 use crate::text::document::review::{ReviewFields, ReviewState};
+use crate::values::codes::words;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// What an event did to an artifact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Act {
-    /// A version was published.
-    Published,
-    /// The artifact was retired.
-    Retired,
-    /// It left the maps, and its history records no retirement.
-    Removed,
-}
-
-impl Act {
-    /// Its word.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Published => "published",
-            Self::Retired => "retired",
-            Self::Removed => "removed",
-        }
+words! {
+    /// What an event did to an artifact.
+    #[derive(PartialOrd, Ord)]
+    pub(crate) enum Act {
+        /// A version was published.
+        Published = "published",
+        /// The artifact was retired.
+        Retired = "retired",
+        /// It left the maps, and its history records no retirement.
+        Removed = "removed",
     }
 }
 

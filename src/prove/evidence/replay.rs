@@ -9,6 +9,7 @@ use crate::read::snapshot::{CheckpointSource, Served, Snapshot};
 use crate::record::audit::{Event, Line, Part, Text};
 use crate::text::pack;
 use crate::text::uri::{Target, Uri};
+use crate::values::codes::serialize_as_words;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
@@ -24,6 +25,8 @@ pub(crate) enum Outcome {
     /// The bytes cannot be made again: what is missing.
     CannotTell(String),
 }
+
+serialize_as_words!(Outcome);
 
 impl Outcome {
     /// Its words.

@@ -6,6 +6,7 @@
 use super::finding::{Code, Finding};
 use super::log::View;
 use crate::record::trusted_head::{Head, Lost, TrustedHead};
+use crate::values::codes::serialize_as_words;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
@@ -45,6 +46,20 @@ pub enum AnchorSource {
         /// How many checkpoints the log at the revision has that this log does not have.
         behind: u64,
     },
+}
+
+serialize_as_words!(AnchorSource);
+
+impl AnchorSource {
+    /// Returns the word in reports.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Expected => "expected",
+            Self::Trusted { .. } => "trusted-head",
+            Self::Revision { .. } => "revision",
+            Self::MergeBase { .. } => "merge-base",
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -3,31 +3,22 @@
 use std::fmt;
 
 use crate::values::codes::codes;
+use crate::values::codes::words;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 
-/// The severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
-    /// Recorded data was altered or is missing.
-    Damage,
-    /// Incomplete or unreadable records; the files alone cannot show why.
-    Unsettled,
-    /// A live file differs from its published version.
-    WorkingCopy,
-    /// Worth knowing; nothing is wrong.
-    Note,
-}
-
-impl Class {
-    /// The name in output.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Damage => "damage",
-            Self::Unsettled => "unsettled",
-            Self::WorkingCopy => "working copy",
-            Self::Note => "note",
-        }
+words! {
+    /// The severity of a finding.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Class {
+        /// Recorded data was altered or is missing.
+        Damage = "damage",
+        /// Incomplete or unreadable records; the files alone cannot show why.
+        Unsettled = "unsettled",
+        /// A live file differs from its published version.
+        WorkingCopy = "working copy",
+        /// Worth knowing; nothing is wrong.
+        Note = "note",
     }
 }
 

@@ -51,6 +51,7 @@ use crate::record::checkpoint::foreign::Foreign;
 use crate::record::checkpoint::log::Log;
 use crate::record::staging::Staged;
 use crate::record::trusted_head::{self, EventKey, Head, Incomplete, TrustError, TrustedHeads};
+use crate::values::codes::words;
 use crate::values::model::digest::Digest;
 use crate::values::model::emoji::difference;
 use crate::values::model::id::DocumentId;
@@ -80,41 +81,29 @@ impl Request {
     }
 }
 
-/// What may be said of a vault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Every hash was recomputed, and the log holds a checkpoint that is known from elsewhere.
-    IntactAnchored,
-    /// Every hash was recomputed. Nothing outside the vault says that the log's end is still
-    /// there, or that it was not replaced as a whole.
-    IntactNotAnchored,
-    /// There is nothing that could be intact.
-    NothingPublished,
-    /// The record is whole; live files differ from it.
-    WorkingCopyDiffers,
-    /// Nothing is wrong with what was checked; git leaves the rest of the record out of the working
-    /// copy.
-    Incomplete,
-    /// Something is recorded incompletely.
-    Unsettled,
-    /// Something was altered or is gone.
-    Damaged,
+words! {
+    /// What may be said of a vault.
+    pub enum Verdict {
+        /// Every hash was recomputed, and the log holds a checkpoint that is known from elsewhere.
+        IntactAnchored = "intact, anchored",
+        /// Every hash was recomputed. Nothing outside the vault says that the log's end is still
+        /// there, or that it was not replaced as a whole.
+        IntactNotAnchored = "intact, not anchored",
+        /// There is nothing that could be intact.
+        NothingPublished = "nothing published",
+        /// The record is whole; live files differ from it.
+        WorkingCopyDiffers = "intact, working copy differs",
+        /// Nothing is wrong with what was checked; git leaves the rest of the record out of the working
+        /// copy.
+        Incomplete = "incomplete, git leaves files out",
+        /// Something is recorded incompletely.
+        Unsettled = "unsettled",
+        /// Something was altered or is gone.
+        Damaged = "damaged",
+    }
 }
 
 impl Verdict {
-    /// The words of the verdict.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::IntactAnchored => "intact, anchored",
-            Self::IntactNotAnchored => "intact, not anchored",
-            Self::NothingPublished => "nothing published",
-            Self::WorkingCopyDiffers => "intact, working copy differs",
-            Self::Incomplete => "incomplete, git leaves files out",
-            Self::Unsettled => "unsettled",
-            Self::Damaged => "damaged",
-        }
-    }
-
     /// Whether the record is whole, whatever live files say.
     pub fn is_whole(self) -> bool {
         !matches!(self, Self::Incomplete | Self::Unsettled | Self::Damaged)

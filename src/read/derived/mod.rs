@@ -17,6 +17,7 @@ use crate::files::vault::files::FileError;
 use crate::read::graph;
 use crate::read::snapshot::{self, Listed, Listing, Need, Snapshot, Withheld, listing};
 use crate::record::checkpoint::fault::LogError;
+use crate::values::codes::serialize_as_words;
 use crate::values::model::id::{DocumentId, fold, folder_of};
 use crate::values::model::layout::{self, limit};
 use crate::values::model::number::CheckpointNumber;
@@ -49,6 +50,8 @@ pub(crate) enum Outcome {
     /// It could not be read or written.
     Failed(FileError),
 }
+
+serialize_as_words!(Outcome);
 
 /// Which of the derived files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

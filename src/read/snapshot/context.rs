@@ -16,6 +16,7 @@ use super::{Ranking, Resolution, Snapshot};
 use crate::record::audit::Traced;
 use crate::record::checkpoint::fault::LogError;
 use crate::text::uri::Class;
+use crate::values::codes::serialize_as_words;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
@@ -123,6 +124,8 @@ pub enum Reason {
     /// It repeats this text, which a search found with a better rank.
     Duplicate(String),
 }
+
+serialize_as_words!(Reason);
 
 impl Reason {
     /// The word for it in answers.

@@ -1,5 +1,6 @@
 //! How the size of a text is counted in tokens (`spec/resolve.md`, section 3).
 
+use crate::values::codes::serialize_as_words;
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,6 +15,8 @@ pub enum Tokenizer {
     /// The vocabulary `o200k_base` of OpenAI.
     O200k,
 }
+
+serialize_as_words!(Tokenizer);
 
 impl Tokenizer {
     /// Each, with its name.

@@ -2,6 +2,7 @@
 
 use super::call::SourceCall;
 use crate::record::audit::{Hydration, Line};
+use crate::values::codes::words;
 use crate::values::model::timestamp::Timestamp;
 
 /// A hydration of a source in a session.
@@ -17,42 +18,29 @@ pub(crate) struct RecordedResult {
     pub(crate) hydration: Hydration,
 }
 
-/// Why no recorded result of a source may be used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stale {
-    /// None is recorded.
-    Unrecorded,
-    /// The source names no time to live.
-    NoTtl,
-    /// The last one failed.
-    Failed,
-    /// The last one is as another version of the source says.
-    OtherVersion,
-    /// The last one is of a time after now.
-    Later,
-    /// The time to live of the last one is over.
-    Expired,
-    /// A reviewer discarded the staged result.
-    Discarded,
-    /// The staged result was erased.
-    Erased,
+words! {
+    /// Why no recorded result of a source may be used again.
+    pub(crate) enum Stale {
+        /// None is recorded.
+        Unrecorded = "unrecorded",
+        /// The source names no time to live.
+        NoTtl = "no-ttl",
+        /// The last one failed.
+        Failed = "failed",
+        /// The last one is as another version of the source says.
+        OtherVersion = "other-version",
+        /// The last one is of a time after now.
+        Later = "later",
+        /// The time to live of the last one is over.
+        Expired = "expired",
+        /// A reviewer discarded the staged result.
+        Discarded = "discarded",
+        /// The staged result was erased.
+        Erased = "erased",
+    }
 }
 
 impl Stale {
-    /// The stable word.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Unrecorded => "unrecorded",
-            Self::NoTtl => "no-ttl",
-            Self::Failed => "failed",
-            Self::OtherVersion => "other-version",
-            Self::Later => "later",
-            Self::Expired => "expired",
-            Self::Discarded => "discarded",
-            Self::Erased => "erased",
-        }
-    }
-
     /// What it means.
     pub(crate) fn sentence(self) -> &'static str {
         match self {

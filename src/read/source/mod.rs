@@ -17,5 +17,5 @@ pub(crate) mod received;
 pub(crate) use call::SourceCall;
 pub(crate) use claim::{Claim, ClaimError};
 pub(crate) use fresh::{Freshness, RecordedResult};
-pub(crate) use order::{HydrationPlan, MissingDependency, PlannedSource};
+pub(crate) use order::{HydrationPlan, Lack, MissingDependency, PlannedSource};
 pub(crate) use received::{ReceiveError, Received};

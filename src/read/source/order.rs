@@ -8,6 +8,7 @@ use crate::read::graph::order;
 use crate::read::snapshot::{Served, Snapshot};
 use crate::record::chain::history::Entry;
 use crate::record::chain::replay;
+use crate::values::codes::serialize_as_words;
 use crate::values::model::id::DocumentId;
 
 /// Sources in hydration order.
@@ -53,6 +54,8 @@ pub(crate) enum Lack {
     /// The chain does not vouch for it.
     Withheld(String),
 }
+
+serialize_as_words!(Lack);
 
 impl Lack {
     /// The stable word.

@@ -13,11 +13,39 @@ use super::targets::{Documents, Targets};
 use super::{LiveFile, aliases, parse, read};
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
-use crate::text::document::links::{self, Goal, Link, LinkTarget, Moves, Retargeted, Written};
+use crate::text::document::links::{
+    self, Goal, Link, LinkKind, LinkTarget, Moves, Retargeted, Written,
+};
 use crate::text::document::{Document, utf8};
 use crate::text::uri::Target;
+use crate::values::codes::words;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{self, limit};
+
+words! {
+    /// A way in which a live file names a document.
+    #[derive(PartialOrd, Ord)]
+    pub enum InboundKind {
+        /// A text mentions it.
+        Reference = "reference",
+        /// A source is hydrated after it.
+        DependsOn = "depends_on",
+        /// A document was made from it.
+        DerivedFrom = "derived_from",
+        /// A pack names it.
+        Pack = "pack",
+    }
+}
+
+impl From<LinkKind> for InboundKind {
+    fn from(kind: LinkKind) -> Self {
+        match kind {
+            LinkKind::Reference => Self::Reference,
+            LinkKind::DependsOn => Self::DependsOn,
+            LinkKind::DerivedFrom => Self::DerivedFrom,
+        }
+    }
+}
 
 /// One link to a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +57,7 @@ pub struct Inbound {
     /// The document that it names.
     pub to: DocumentId,
     /// `reference`, `depends_on` or `pack`.
-    pub kind: &'static str,
+    pub kind: InboundKind,
 }
 
 /// The links of live documents and packs that lead to some documents.
@@ -165,7 +193,7 @@ impl<'t> LinksTo<'t> {
                     && let Some(to) = self.leaving.ids.get(id)
                 {
                     let (path, line, to) = (file.path.clone(), uri.line, (*to).clone());
-                    found.push(Inbound { path, line, to, kind: "pack" });
+                    found.push(Inbound { path, line, to, kind: InboundKind::Pack });
                 }
             }
         }
@@ -181,7 +209,7 @@ impl<'t> LinksTo<'t> {
         for link in &read.links {
             let (path, line) = (file.path.clone(), link.line);
             if let Some(to) = self.targets.of(id, link) {
-                let (to, kind) = (to.clone(), link.kind.as_str());
+                let (to, kind) = (to.clone(), link.kind.into());
                 found.inbound.push(Inbound { path, line, to, kind });
             }
             if let Some((was, now)) = self.targets.shifted((id, id), link) {
@@ -192,7 +220,7 @@ impl<'t> LinksTo<'t> {
         let texts = read.behind_wikilinks.iter().filter_map(|link| {
             let (path, line) = (file.path.clone(), link.line);
             let to = self.targets.of(id, link)?.clone();
-            Some(Inbound { path, line, to, kind: link.kind.as_str() })
+            Some(Inbound { path, line, to, kind: link.kind.into() })
         });
         found.texts.extend(texts);
         found
@@ -200,7 +228,7 @@ impl<'t> LinksTo<'t> {
 
     /// Leads these links of live documents to the new id. Reads the documents that have them.
     pub(crate) fn retargeted(&self, links: &[Inbound]) -> Result<Vec<FixedLinks>, FileError> {
-        let of_documents = links.iter().filter(|link| link.kind != "pack");
+        let of_documents = links.iter().filter(|link| link.kind != InboundKind::Pack);
         let paths: BTreeSet<&str> = of_documents.map(|link| link.path.as_str()).collect();
         let mut fixed = Vec::new();
         for path in paths {
@@ -225,7 +253,7 @@ impl<'t> LinksTo<'t> {
         let inbound = |link: &Link| {
             self.targets.of(old, link)?;
             let (path, line) = (new.live_path(), link.line);
-            Some(Inbound { path, line, to: old.clone(), kind: link.kind.as_str() })
+            Some(Inbound { path, line, to: old.clone(), kind: link.kind.into() })
         };
         let captured = |link: &Link| {
             let (was, now) = self.targets.shifted((old, new), link)?;

@@ -20,6 +20,7 @@ use super::find::begin_of;
 use super::line::{Line, genesis};
 use crate::files::vault::{lock, outside};
 use crate::record::journal::{End, WriterId, files_in, last_line};
+use crate::values::codes::serialize_as_words;
 use crate::values::model::layout;
 
 /// No file of a log is longer: no line follows from 64 MiB on.
@@ -50,6 +51,20 @@ pub enum FileOutcome {
     Unchanged,
     /// Nothing of its writer was copied.
     Refused(Fault),
+}
+
+serialize_as_words!(FileOutcome);
+
+impl FileOutcome {
+    /// Returns the word in reports.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Extended => "extended",
+            Self::Unchanged => "unchanged",
+            Self::Refused(_) => "refused",
+        }
+    }
 }
 
 /// A folder that logs are brought to.

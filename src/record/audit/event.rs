@@ -7,12 +7,31 @@ use super::change::{Change, MAX_DOCUMENTS};
 use super::hydration::Hydration;
 use super::produced::Produced;
 use super::text::Text;
+use crate::values::codes::words;
 use crate::values::model::digest::Digest;
 
 /// What is said of the documents of one line has no more bytes; a line may have a third more.
 const MAX_TEXTS: usize = 12 << 20;
 /// Of how many values the documents of one line consist; a line may have some more.
 const MAX_VALUES: usize = 60_000;
+
+words! {
+    /// A kind of line of the access log.
+    pub enum EventKind {
+        /// See [`Event::Change`].
+        Change = "change",
+        /// See [`Event::Access`].
+        Access = "access",
+        /// See [`Event::Listing`].
+        Listing = "listing",
+        /// See [`Event::Refused`].
+        Refused = "refused",
+        /// See [`Event::Output`].
+        Output = "output",
+        /// See [`Event::Hydration`].
+        Hydration = "hydration",
+    }
+}
 
 /// What was answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,15 +190,15 @@ impl Event {
         }
     }
 
-    /// Its word.
-    pub fn as_str(&self) -> &'static str {
+    /// Returns the kind of the line.
+    pub fn kind(&self) -> EventKind {
         match self {
-            Self::Change(_) => "change",
-            Self::Access(_) => "access",
-            Self::Listing(_) => "listing",
-            Self::Refused(_) => "refused",
-            Self::Output(_) => "output",
-            Self::Hydration(_) => "hydration",
+            Self::Change(_) => EventKind::Change,
+            Self::Access(_) => EventKind::Access,
+            Self::Listing(_) => EventKind::Listing,
+            Self::Refused(_) => EventKind::Refused,
+            Self::Output(_) => EventKind::Output,
+            Self::Hydration(_) => EventKind::Hydration,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What is wrong with a log (AUDIT-10). The number of faults is that of the lines of a hostile log:
 //! the first ones are listed, and the others counted.
 
+use crate::values::codes::words;
+
 /// What is wrong with a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -14,42 +16,29 @@ pub struct Fault {
     pub why: String,
 }
 
-/// A kind of fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
-    /// A line is not one, or is not in its one spelling.
-    Malformed,
-    /// A line was changed, or does not follow the one before it.
-    Mismatch,
-    /// Lines are missing at the beginning or between two files.
-    Gap,
-    /// A copy has lines that its source no longer has.
-    Rollback,
-    /// A line names a checkpoint with another hash than the vault, or one that was made after it.
-    Contradicts,
-    /// The last line was not written to its end; no fault of anybody.
-    Torn,
-    /// Lines of this user that were written on another ref; what is checked out lacks them.
-    Elsewhere,
-    /// The system refuses to read the file, as one of another user.
-    Unreadable,
+words! {
+    /// A kind of fault.
+    pub enum FaultKind {
+        /// A line is not one, or is not in its one spelling.
+        Malformed = "audit-malformed",
+        /// A line was changed, or does not follow the one before it.
+        Mismatch = "audit-chain-mismatch",
+        /// Lines are missing at the beginning or between two files.
+        Gap = "audit-gap",
+        /// A copy has lines that its source no longer has.
+        Rollback = "audit-rollback",
+        /// A line names a checkpoint with another hash than the vault, or one that was made after it.
+        Contradicts = "audit-contradicts",
+        /// The last line was not written to its end; no fault of anybody.
+        Torn = "audit-torn",
+        /// Lines of this user that were written on another ref; what is checked out lacks them.
+        Elsewhere = "audit-elsewhere",
+        /// The system refuses to read the file, as one of another user.
+        Unreadable = "file-unreadable",
+    }
 }
 
 impl FaultKind {
-    /// Its code.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Malformed => "audit-malformed",
-            Self::Mismatch => "audit-chain-mismatch",
-            Self::Gap => "audit-gap",
-            Self::Rollback => "audit-rollback",
-            Self::Contradicts => "audit-contradicts",
-            Self::Torn => "audit-torn",
-            Self::Elsewhere => "audit-elsewhere",
-            Self::Unreadable => "file-unreadable",
-        }
-    }
-
     /// Whether the log can no longer be relied on.
     pub fn is_damage(self) -> bool {
         !matches!(self, Self::Torn | Self::Elsewhere)

@@ -62,7 +62,7 @@ pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
 pub use cut::{Cuts, Pruned, Pruning};
 pub(crate) use elsewhere::{Elsewhere, Shared, fault_at_ends};
-pub use event::{Access, Event, Listing, Output, Query, Refused, WithheldCount};
+pub use event::{Access, Event, EventKind, Listing, Output, Query, Refused, WithheldCount};
 pub(crate) use fault::Faults;
 pub use fault::{Fault, FaultKind};
 pub use filter::Filter;

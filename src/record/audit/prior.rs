@@ -54,7 +54,7 @@ impl Prior {
         Some(Self {
             trace: line.trace().to_string(),
             at: line.at.clone(),
-            event: line.event.as_str(),
+            event: line.event.kind().as_str(),
             texts,
             result,
             is_bound: line.writer == output.writer,

@@ -10,6 +10,7 @@ mod read;
 mod spelling;
 
 use crate::record::torn_tail;
+use crate::values::codes::serialize_as_words;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
@@ -87,6 +88,16 @@ pub enum TextStorage {
     DiffFile,
 }
 
+impl TextStorage {
+    /// Returns the word in reports.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Keyframe => "keyframe",
+            Self::Diff(_) | Self::DiffFile => "diff",
+        }
+    }
+}
+
 /// What an entry records of its version. It is decided once, when the entry is read (HIST-6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryState {
@@ -97,6 +108,8 @@ pub enum EntryState {
     /// Neither: the version was never published.
     Unpublished,
 }
+
+serialize_as_words!(EntryState, TextStorage);
 
 impl EntryState {
     /// The state that the two fields of an entry give; none if both are there.

@@ -7,6 +7,7 @@ use super::line::{Act, ActKind, Entry, LineKind};
 use super::name::StagedName;
 use crate::record::audit::Text;
 use crate::record::journal::WriterId;
+use crate::values::codes::words;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::principal::PrincipalKey;
@@ -78,6 +79,24 @@ pub struct JudgedAct<'a> {
     pub kind: ActKind,
     /// What it says.
     pub act: &'a Act,
+}
+
+words! {
+    /// What acts did to a staged entry.
+    pub enum EntryState {
+        /// No act counts.
+        Staged = "staged",
+        /// It is pinned.
+        Pinned = "pinned",
+        /// A document was made of it.
+        Promoted = "promoted",
+        /// A reviewer discarded it.
+        Discarded = "discarded",
+        /// Its retention is over, and it was collected.
+        Collected = "collected",
+        /// Its content was erased.
+        Erased = "erased",
+    }
 }
 
 /// Whether an act counts.
@@ -298,15 +317,15 @@ impl StagedEntry {
         }
     }
 
-    /// Its state, in a word.
-    pub fn state(&self) -> &'static str {
+    /// Returns its state.
+    pub fn state(&self) -> EntryState {
         match (&self.ended, self.is_promoted(), self.pinned) {
-            (Some(Ended { kind: ActKind::Erase, .. }), ..) => "erased",
-            (Some(Ended { kind: ActKind::Discard, .. }), ..) => "discarded",
-            (Some(_), ..) => "collected",
-            (None, true, _) => "promoted",
-            (None, false, true) => "pinned",
-            (None, false, false) => "staged",
+            (Some(Ended { kind: ActKind::Erase, .. }), ..) => EntryState::Erased,
+            (Some(Ended { kind: ActKind::Discard, .. }), ..) => EntryState::Discarded,
+            (Some(_), ..) => EntryState::Collected,
+            (None, true, _) => EntryState::Promoted,
+            (None, false, true) => EntryState::Pinned,
+            (None, false, false) => EntryState::Staged,
         }
     }
 

@@ -7,6 +7,7 @@ use crate::record::audit::{
     Change, Labels, LineFault, MemberFault, StagedStep, check_label, sound_members, spell,
 };
 use crate::record::journal::WriterId;
+use crate::values::codes::words;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
@@ -127,38 +128,28 @@ pub struct EntryRef {
     pub hash: String,
 }
 
-/// A kind of act.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ActKind {
-    /// See [`LineKind::Pin`].
-    Pin,
-    /// See [`LineKind::Unpin`].
-    Unpin,
-    /// See [`LineKind::Promote`].
-    Promote,
-    /// See [`LineKind::Discard`].
-    Discard,
-    /// See [`LineKind::Collect`].
-    Collect,
-    /// See [`LineKind::Erase`].
-    Erase,
+words! {
+    /// A kind of act.
+    #[derive(PartialOrd, Ord)]
+    pub enum ActKind {
+        /// See [`LineKind::Pin`].
+        Pin = "pin",
+        /// See [`LineKind::Unpin`].
+        Unpin = "unpin",
+        /// See [`LineKind::Promote`].
+        Promote = "promote",
+        /// See [`LineKind::Discard`].
+        Discard = "discard",
+        /// See [`LineKind::Collect`].
+        Collect = "collect",
+        /// See [`LineKind::Erase`].
+        Erase = "erase",
+    }
 }
 
 impl ActKind {
     const ALL: [Self; 6] =
         [Self::Pin, Self::Unpin, Self::Promote, Self::Discard, Self::Collect, Self::Erase];
-
-    /// Its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pin => "pin",
-            Self::Unpin => "unpin",
-            Self::Promote => "promote",
-            Self::Discard => "discard",
-            Self::Collect => "collect",
-            Self::Erase => "erase",
-        }
-    }
 
     /// The kind with this word.
     pub(crate) fn of_word(word: &str) -> Option<Self> {

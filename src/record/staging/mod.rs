@@ -34,7 +34,7 @@ pub(crate) use canonical::json;
 pub use chain::{Chain, Chains, StrayFile};
 pub(crate) use chain::{MAX_CHAIN, Owned, found as found_chains, go_on, path_of as chain_path};
 pub use collected::{
-    DisputedAct, Ended, JudgedAct, Promotion, Staged, StagedEntry, Standing, VoidAct,
+    DisputedAct, Ended, EntryState, JudgedAct, Promotion, Staged, StagedEntry, Standing, VoidAct,
 };
 pub(crate) use damage::{SeenChain, damaged_sources, share_names};
 pub use difference::{PartChange, changes};

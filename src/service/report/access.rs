@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::stewards::{ScopeKey, ScopeReport};
+use crate::policy::stewards::Role;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
@@ -42,7 +43,7 @@ pub struct RoleReport {
     #[serde(flatten)]
     pub scope: ScopeReport,
     /// `viewer`, `editor` or `reviewer`.
-    pub role: &'static str,
+    pub role: Role,
 }
 
 /// An approval that counts for nothing.
@@ -84,7 +85,7 @@ impl<'a> AccessReport<'a> {
             roles: one
                 .roles
                 .iter()
-                .map(|(scope, role)| RoleReport { scope: scope.into(), role: role.as_str() })
+                .map(|(scope, role)| RoleReport { scope: scope.into(), role: *role })
                 .collect(),
             last_at: one.last.as_ref().map(|(at, _)| at.as_str()),
             last_action: one.last.as_ref().map(|(_, action)| *action),

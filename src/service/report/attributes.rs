@@ -72,7 +72,7 @@ pub(super) fn of_line(line: &Line) -> Attributes {
     all.say("contextnest.trace", text(&line.trace().to_string()));
     all.maybe("contextnest.line.hash", line.hash.map(|hash| hash.to_string()).as_ref());
     all.say("contextnest.line.previous", text(&line.prev));
-    all.say("contextnest.event", text(line.event.as_str()));
+    all.say("contextnest.event", text(line.event.kind().as_str()));
     all.maybe("contextnest.cause", line.cause.as_ref());
     all.say("contextnest.verb", text(&request.verb));
     let args = &request.args;

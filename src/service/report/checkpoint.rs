@@ -12,6 +12,7 @@ use crate::prove::recover::{Replacement, Unapproved};
 use crate::read::snapshot::Snapshot;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::state::{Mark, PublishedSet};
+use crate::values::codes::words;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::write::publish::Outcome;
@@ -132,13 +133,25 @@ pub struct StateDiffReport<'d> {
     pub changes: Vec<ChangeReport<'d>>,
 }
 
+words! {
+    /// How two checkpoints differ in an artifact.
+    pub enum SealedChange {
+        /// Only the newer one has it.
+        New = "new",
+        /// Each has another version.
+        Changed = "changed",
+        /// Only the older one has it.
+        Removed = "removed",
+    }
+}
+
 /// An artifact that two checkpoints hold differently.
 #[derive(Debug, Serialize)]
 pub struct ChangeReport<'d> {
     /// The artifact.
     pub id: &'d DocumentId,
     /// `new`, `changed` or `removed`.
-    pub change: &'static str,
+    pub change: SealedChange,
     /// The version at the older checkpoint.
     pub from: Option<Version>,
     /// The version at the newer one.
@@ -160,10 +173,10 @@ impl<'d> StateDiffReport<'d> {
         let change = |id: &'d DocumentId| {
             let (old, new) = (before.get(id.as_str()), after.get(id.as_str()));
             let change = match (old, new) {
-                (None, _) => "new",
-                (_, None) => "removed",
+                (None, _) => SealedChange::New,
+                (_, None) => SealedChange::Removed,
                 (Some(old), Some(new)) if old == new => return None,
-                _ => "changed",
+                _ => SealedChange::Changed,
             };
             let version = |mark: Option<&Mark>| mark.and_then(|mark| mark.version);
             Some(ChangeReport { id, change, from: version(old), to: version(new) })
@@ -293,7 +306,7 @@ impl AdoptReport {
 #[derive(Debug, Serialize)]
 pub struct ConvertReport {
     dry_run: bool,
-    form: &'static str,
+    form: LogForm,
     converted: bool,
     checkpoints: u64,
     /// The checkpoint that seals the configuration.
@@ -318,7 +331,7 @@ impl ConvertReport {
         let number = |outcome: &Outcome| outcome.checkpoint.as_ref().map(|c| c.number);
         Self {
             dry_run,
-            form: form.as_str(),
+            form,
             converted: converted.bytes.is_some(),
             checkpoints: converted.checkpoints,
             sealed_by: converted.event.as_ref().and_then(number),

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Report;
+use crate::values::codes::words;
 
 /// The answer of `mcp config`.
 #[derive(Debug, Serialize)]
@@ -25,13 +26,25 @@ pub struct ClientReport<'c> {
     pub written: Option<WrittenReport<'c>>,
 }
 
+words! {
+    /// What became of a configuration.
+    pub enum ConfigChange {
+        /// The file is new.
+        Created = "created",
+        /// The file was changed.
+        Updated = "updated",
+        /// The file has the entry already.
+        Unchanged = "unchanged",
+    }
+}
+
 /// What became of the configuration of a client.
 #[derive(Debug, Serialize)]
 pub struct WrittenReport<'c> {
     /// The file.
     pub path: &'c str,
     /// `created`, `updated` or `unchanged`.
-    pub change: &'static str,
+    pub change: ConfigChange,
     /// Whether nothing was written.
     pub dry_run: bool,
     /// The unified diff; empty where nothing changes.

@@ -3,27 +3,41 @@
 use serde::Serialize;
 
 use super::Report;
+use crate::values::codes::words;
 
-/// How a check ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// All is well.
-    Ok,
-    /// It works, but not as its user may expect.
-    Warning,
-    /// It does not work.
-    Problem,
+words! {
+    /// How a check ended.
+    pub enum Outcome {
+        /// All is well.
+        Ok = "ok",
+        /// It works, but not as its user may expect.
+        Warning = "warning",
+        /// It does not work.
+        Problem = "problem",
+    }
 }
 
-impl Outcome {
-    /// Its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warning => "warning",
-            Self::Problem => "problem",
-        }
+words! {
+    /// What is checked.
+    pub enum Check {
+        /// The entry in the configuration of the client.
+        Config = "config",
+        /// The program that the client starts.
+        Program = "program",
+        /// The connection.
+        Connect = "connect",
+        /// The revision of the protocol.
+        Protocol = "protocol",
+        /// The version of the program.
+        Version = "version",
+        /// The tools.
+        Tools = "tools",
+        /// Who acts.
+        Principal = "principal",
+        /// A call of a tool.
+        Call = "call",
+        /// A call of `context_verify`.
+        Verify = "verify",
     }
 }
 
@@ -32,7 +46,7 @@ impl Outcome {
 pub struct Checked {
     /// What was checked: `config`, `program`, `connect`, `protocol`, `version`, `tools`, `principal`,
     /// `call` or `verify`.
-    pub check: &'static str,
+    pub check: Check,
     /// How it ended.
     pub outcome: Outcome,
     /// What was found.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Report;
+use crate::text::document::frontmatter::Status;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::write::publish::Draft;
@@ -16,7 +17,7 @@ pub struct DraftReport<'d> {
     /// Its file.
     pub path: &'d str,
     /// `draft`, or `published` where the file has the published text again.
-    pub status: &'static str,
+    pub status: Status,
     /// The hash of the bytes of the file, by which the next write names it.
     pub live_hash: String,
     /// The published version that it is an edit of.
@@ -30,7 +31,7 @@ impl<'d> DraftReport<'d> {
         Self {
             id,
             path: &draft.path,
-            status: if draft.is_published { "published" } else { "draft" },
+            status: if draft.is_published { Status::Published } else { Status::Draft },
             live_hash: draft.hash.to_string(),
             based_on: draft.based_on,
         }

@@ -9,12 +9,12 @@ use super::problem::{FileProblems, ProblemReport};
 use super::recover::RecoveredReport;
 use super::{Report, Spell};
 use crate::files::vault::config::FrontmatterMode;
-use crate::files::vault::left_out::LeftOut;
-use crate::read::working::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
+use crate::files::vault::left_out::{LeftOut, Reason};
+use crate::read::working::inbound::{Captured, FixedLinks, Inbound, InboundKind, RelativeLink};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
-use crate::write::commit::{Change, Item, Step, StepFailure};
+use crate::write::commit::{AfterCommit, Change, Item, Step, StepFailure};
 use crate::write::publish::{Outcome, Recased, Unapprovable};
 
 /// The result of an event of which the program of the user's configuration was told, if it is told of
@@ -121,7 +121,7 @@ pub(crate) fn why_id_stays(id: &DocumentId) -> String {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct VersionReport<'e> {
     id: &'e DocumentId,
-    change: &'static str,
+    change: Change,
     version: Version,
     chain_hash: String,
     warnings: Vec<ProblemReport>,
@@ -133,7 +133,7 @@ struct LeftOutReport<'e> {
     /// Null for a file that is not a document.
     id: Option<&'e DocumentId>,
     path: &'e str,
-    reason_code: &'static str,
+    reason_code: &'e Reason,
     reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
@@ -142,7 +142,7 @@ struct LeftOutReport<'e> {
 impl<'e> LeftOutReport<'e> {
     fn of(left: &'e LeftOut, spell: Spell) -> Self {
         let LeftOut { path, id, why } = left;
-        let (reason_code, reason) = (why.as_str(), why.to_string());
+        let (reason_code, reason) = (why, why.to_string());
         let hint = left.hint().map(|hint| hint.render(spell));
         Self { id: id.as_ref(), path, reason_code, reason, hint }
     }
@@ -153,7 +153,7 @@ impl<'e> LeftOutReport<'e> {
 struct InboundReport<'e> {
     path: &'e str,
     line: usize,
-    kind: &'static str,
+    kind: InboundKind,
     to: &'e DocumentId,
 }
 
@@ -187,7 +187,7 @@ struct NotUpdatedReport<'e> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct StepReport<'e> {
-    step: &'static str,
+    step: AfterCommit,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'e str>,
     reason: &'e str,
@@ -201,7 +201,7 @@ impl<'e> EventReport<'e> {
         let after = committed.map(|c| c.after.as_slice()).unwrap_or_default();
         let version = |item: &'e Item| VersionReport {
             id: &item.id,
-            change: change(item.change),
+            change: item.change,
             version: item.version,
             chain_hash: item.chain_hash.to_string(),
             warnings: ProblemReport::all(&item.warnings, spell),
@@ -369,21 +369,6 @@ impl<'e> From<&'e RelativeLink> for RelativeReport<'e> {
 
 fn reason(why: &crate::files::vault::files::FileError) -> String {
     why.to_string()
-}
-
-/// The name of a change: `new`, `changed`, `restored` or `retired`.
-pub fn change(change: Change) -> &'static str {
-    match change {
-        Change::New => "new",
-        Change::Changed => "changed",
-        Change::Restored => "restored",
-        Change::Retired => "retired",
-        Change::Step(Step::Submit) => "submitted",
-        Change::Step(Step::ApproveInPart) => "approved in part",
-        Change::Step(Step::Reject) => "rejected",
-        Change::Step(Step::Withdraw) => "withdrawn",
-        Change::Step(Step::Ratify) => "ratified",
-    }
 }
 
 /// The verbs that make an event; each has a schema of its own.

@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::Report;
 use super::failure::{Code, Failure};
 use crate::prove::evidence::bundle::export::{ExportError, Exported};
-use crate::prove::evidence::bundle::manifest::Gap;
+use crate::prove::evidence::bundle::manifest::{Gap, ScopeKind};
 use crate::prove::evidence::bundle::verify::{BundleFault, Item, Kind, Verdict, Verified};
-use crate::prove::evidence::publications::{Emergency, Publication};
+use crate::prove::evidence::publications::{Act, Emergency, Publication};
 use crate::read::snapshot::provenance::written;
 use crate::record::audit::HeadRef;
 
@@ -105,7 +105,7 @@ pub const TOOL: &str = env!("CARGO_PKG_VERSION");
 #[derive(Debug, Serialize)]
 pub struct EvidenceVerifyReport {
     /// `trace`, `session` or `document`.
-    pub scope: &'static str,
+    pub scope: ScopeKind,
     /// Which one.
     pub name: String,
     /// The version of the program that made the bundle, as it says.
@@ -130,11 +130,11 @@ pub struct EvidenceVerifyReport {
 #[derive(Debug, Serialize)]
 pub struct ItemRow {
     /// What kind.
-    pub kind: &'static str,
+    pub kind: Kind,
     /// Which one.
     pub name: String,
     /// `proved`, `not proved`, `contradicted`, or, of the head, `not anchored`.
-    pub verdict: &'static str,
+    pub verdict: Verdict,
     /// Whether the bundle should prove it, and does not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
@@ -146,9 +146,9 @@ pub struct ItemRow {
 impl From<Item> for ItemRow {
     fn from(item: Item) -> Self {
         Self {
-            kind: item.kind.as_str(),
+            kind: item.kind,
             name: item.name,
-            verdict: item.verdict.as_str(),
+            verdict: item.verdict,
             missing: item.verdict == Verdict::NotProved,
             why: item.why,
         }
@@ -212,7 +212,7 @@ pub struct PublicationRow {
     /// When it was made.
     pub at: String,
     /// `published`, `retired` or `removed`.
-    pub action: &'static str,
+    pub(crate) action: Act,
     /// The document or governance file.
     pub id: String,
     /// Its version.
@@ -271,7 +271,7 @@ impl From<Publication> for PublicationRow {
         Self {
             checkpoint: row.checkpoint.0,
             at: row.at.to_string(),
-            action: row.act.as_str(),
+            action: row.act,
             id: row.id.to_string(),
             version: row.version.map(|version| version.0),
             author: row.author,

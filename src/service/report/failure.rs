@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::problem::FileProblems;
 use super::{Report, Spell};
 use crate::read::working::gathered::REPEATED;
+use crate::text::document::validate::Severity;
 use crate::values::codes::codes;
 use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;
@@ -151,7 +152,7 @@ impl Failure {
     pub fn report(&self, spell: Spell) -> FailureReport<'_> {
         let refused = self.refused.iter();
         FailureReport {
-            code: self.code.as_str(),
+            code: self.code,
             reason: self.reason,
             message: &self.message,
             details: &self.details,
@@ -166,7 +167,7 @@ impl Failure {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct FailureReport<'f> {
     /// The stable code.
-    pub code: &'static str,
+    pub code: Code,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
     /// What happened.
@@ -185,19 +186,20 @@ pub struct FailureReport<'f> {
 /// The failure as text for people and agents: what is of others in it is made visible.
 impl fmt::Display for FailureReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error[{}]: {}", self.code, shown(self.message))?;
+        write!(f, "error[{}]: {}", self.code.as_str(), shown(self.message))?;
         for detail in self.details {
             write!(f, "\n  {}", shown(detail))?;
         }
         let all = self.documents.iter().flat_map(|document| &document.problems);
-        let warnings = all.filter(|problem| problem.severity == "warning");
+        let warnings = all.filter(|problem| problem.severity == Severity::Warning);
         let mut counts: BTreeMap<_, usize> = BTreeMap::new();
         warnings.for_each(|problem| *counts.entry(problem.pattern()).or_default() += 1);
         let mut seen = BTreeSet::new();
         for document in &self.documents {
             write!(f, "\n  {}", shown(&document.path))?;
             for problem in &document.problems {
-                let is_warning = |n: &&usize| problem.severity == "warning" && **n > REPEATED;
+                let is_warning =
+                    |n: &&usize| problem.severity == Severity::Warning && **n > REPEATED;
                 let times = match counts.get(&problem.pattern()).filter(is_warning) {
                     Some(_) if !seen.insert(problem.pattern()) => continue,
                     Some(n) => format!(" (and {} more of this warning)", n - 1),
@@ -205,7 +207,7 @@ impl fmt::Display for FailureReport<'_> {
                 };
                 let line = problem.line.map_or_else(String::new, |n| format!("line {n}: "));
                 let (message, hint) = (shown(&problem.message), shown(&problem.hint));
-                let (severity, code) = (problem.severity, problem.code);
+                let (severity, code) = (problem.severity.as_str(), problem.code);
                 write!(f, "\n    {severity}[{code}]: {line}{message} ({hint}){times}")?;
             }
         }

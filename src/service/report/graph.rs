@@ -11,7 +11,7 @@ use crate::read::graph::rank::Hub;
 use crate::read::graph::walk::Neighbor;
 use crate::read::graph::{self, Catalog as _, Edge};
 use crate::read::snapshot::{Around, Listed, Listing, Withheld};
-use crate::text::document::links::{LinkTarget, is_site_folder, site_targets};
+use crate::text::document::links::{LinkKind, LinkTarget, is_site_folder, site_targets};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 
@@ -21,12 +21,12 @@ use crate::values::model::number::CheckpointNumber;
 pub struct EdgeReport<'g> {
     from: &'g str,
     to: &'g str,
-    kind: &'static str,
+    kind: LinkKind,
 }
 
 impl<'g> From<&'g Edge> for EdgeReport<'g> {
     fn from(edge: &'g Edge) -> Self {
-        Self { from: edge.from.as_str(), to: edge.to.as_str(), kind: edge.kind.as_str() }
+        Self { from: edge.from.as_str(), to: edge.to.as_str(), kind: edge.kind }
     }
 }
 
@@ -56,7 +56,7 @@ struct NodeReport<'g> {
 struct UnresolvedReport {
     from: DocumentId,
     to: String,
-    kind: &'static str,
+    kind: LinkKind,
 }
 
 impl Report for GraphReport<'_> {
@@ -109,7 +109,7 @@ fn unresolved(graph: &Memory) -> Vec<UnresolvedReport> {
                         None => continue,
                     },
                 };
-                let kind = mention.kind.as_str();
+                let kind = mention.kind;
                 found.push(UnresolvedReport { from: from.clone(), to, kind });
             }
         }

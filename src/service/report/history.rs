@@ -12,6 +12,7 @@ use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, EntryState, History, TextStorage};
 use crate::record::chain::walk::Walk;
 use crate::record::checkpoint::chronicle::Chronicle;
+use crate::values::codes::words;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 
@@ -34,11 +35,11 @@ pub struct VersionReport<'h> {
     /// Its number.
     pub version: Version,
     /// `published`, `retired` or `unpublished`.
-    pub state: &'static str,
+    pub state: EntryState,
     /// What it is to the reviews of the artifact: `submitted`, `approved in part`, `rejected`,
     /// `withdrawn`, `ratified`, or `approved` of one that an approval published or retired.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub review: Option<&'static str>,
+    pub review: Option<ReviewedAs>,
     /// Who submitted what was approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub submitted_by: Option<String>,
@@ -51,7 +52,7 @@ pub struct VersionReport<'h> {
     /// The first checkpoint that seals it, or that its retirement takes effect at.
     pub checkpoint: Option<CheckpointNumber>,
     /// `keyframe` or `diff`.
-    pub stored: &'static str,
+    pub stored: &'h TextStorage,
     /// Who made it.
     pub edited_by: &'h str,
     /// When.
@@ -134,23 +135,27 @@ impl<'h> VersionReport<'h> {
                 found.map(|reviewed| {
                     self.submitted_by = Some(reviewed.submitted_by);
                     self.approved_by = reviewed.approved_by;
-                    "approved"
+                    ReviewedAs::Approved
                 })
             }
-            step => Some(step.as_str()),
+            StepKind::Submitted => Some(ReviewedAs::Submitted),
+            StepKind::ApprovedInPart => Some(ReviewedAs::ApprovedInPart),
+            StepKind::Rejected => Some(ReviewedAs::Rejected),
+            StepKind::Withdrawn => Some(ReviewedAs::Withdrawn),
+            StepKind::Ratified => Some(ReviewedAs::Ratified),
         };
     }
 
     fn new(entry: &'h Entry, seals: &Seals, wrong: &[ChainError]) -> Self {
         Self {
             version: entry.version,
-            state: entry.state.as_str(),
+            state: entry.state,
             review: None,
             submitted_by: None,
             approved_by: Vec::new(),
             reason: None,
             checkpoint: seals.get(&entry.version).copied(),
-            stored: if entry.stored == TextStorage::Keyframe { "keyframe" } else { "diff" },
+            stored: &entry.stored,
             edited_by: &entry.edited_by,
             edited_at: entry.edited_at.to_string(),
             published_at: entry.published_at().map(|t| t.to_string()),
@@ -172,6 +177,32 @@ pub struct LatestReport<'h> {
     pub versions: Vec<LatestVersion<'h>>,
 }
 
+words! {
+    /// What a version is to the reviews of its artifact.
+    pub enum ReviewedAs {
+        /// An approval published or retired it.
+        Approved = "approved",
+        /// It was submitted.
+        Submitted = "submitted",
+        /// It approves a submission that waits for more approvals.
+        ApprovedInPart = "approved in part",
+        /// It rejects a submission.
+        Rejected = "rejected",
+        /// It withdraws a submission.
+        Withdrawn = "withdrawn",
+        /// It ratifies a retirement in an emergency.
+        Ratified = "ratified",
+    }
+
+    /// What a checkpoint does to an artifact.
+    pub enum SealedState {
+        /// It seals a version.
+        Published = "published",
+        /// It removes the artifact.
+        Retired = "retired",
+    }
+}
+
 /// One version as a checkpoint seals it, or the removal of an artifact.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
@@ -183,7 +214,7 @@ pub struct LatestVersion<'h> {
     /// The artifact.
     pub id: &'h DocumentId,
     /// `published` or `retired`.
-    pub state: &'static str,
+    pub state: SealedState,
     /// Absent of a removal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
@@ -203,8 +234,9 @@ impl<'h> LatestReport<'h> {
     ) -> (Self, usize) {
         let (mut versions, mut omitted) = (Vec::new(), 0);
         for checkpoint in chronicle.checkpoints().iter().rev() {
-            let set = checkpoint.set.iter().map(|(id, mark)| (id, "published", mark.version));
-            let removed = checkpoint.removed.iter().map(|id| (id, "retired", None));
+            let set =
+                checkpoint.set.iter().map(|(id, mark)| (id, SealedState::Published, mark.version));
+            let removed = checkpoint.removed.iter().map(|id| (id, SealedState::Retired, None));
             for (id, state, version) in set.chain(removed).filter(|(id, ..)| is_listed(id)) {
                 if versions.len() == limit {
                     omitted += 1;

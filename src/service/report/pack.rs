@@ -36,7 +36,7 @@ pub struct PackReport<'l> {
     /// The version of the file.
     pub version: Version,
     /// Absent where the pack names what cannot be resolved.
-    pub class: Option<&'static str>,
+    pub class: Option<Class>,
     /// Absent also where the pack names a search, which is not asked for a list.
     pub documents: Option<usize>,
 }
@@ -90,7 +90,7 @@ impl<'l> PackReport<'l> {
             label: sealed.pack.label.as_deref(),
             path: sealed.file.as_str(),
             version: sealed.version,
-            class: class.map(Class::as_str),
+            class,
             documents,
         })
     }
@@ -107,7 +107,7 @@ pub struct PackShowReport<'s> {
     description: Option<&'s str>,
     path: &'s str,
     version: Version,
-    class: &'static str,
+    class: Class,
     #[serde(skip_serializing_if = "Option::is_none")]
     backend: Option<&'s str>,
     checkpoint: CheckpointNumber,
@@ -141,7 +141,7 @@ impl<'s> PackShowReport<'s> {
             description: pack.description.as_deref(),
             path: sealed.file.as_str(),
             version: sealed.version,
-            class: plan.class().as_str(),
+            class: plan.class(),
             backend: plan.backend.as_deref(),
             checkpoint,
             query: pack.query.as_ref().map(|query| query.value.to_string()),

@@ -17,7 +17,7 @@ pub struct ProblemReport {
     /// The stable code.
     pub code: &'static str,
     /// `error` or `warning`.
-    pub severity: &'static str,
+    pub severity: Severity,
     /// The line of the file, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
@@ -32,7 +32,7 @@ impl ProblemReport {
     pub(crate) fn new(problem: &Problem, spell: Spell) -> Self {
         Self {
             code: problem.code,
-            severity: severity(problem.severity),
+            severity: problem.severity,
             line: problem.line,
             message: problem.message.clone(),
             hint: problem.hint.render(spell),
@@ -68,13 +68,6 @@ impl FileProblems {
     }
 }
 
-fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    }
-}
-
 /// The answer of `validate`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
@@ -102,7 +95,7 @@ pub struct ProblemGroup {
     /// The stable code.
     pub code: &'static str,
     /// `error` or `warning`.
-    pub severity: &'static str,
+    pub severity: Severity,
     /// What is wrong, with `…` for what differs.
     pub message: String,
     /// How many there are.
@@ -168,7 +161,7 @@ impl ProblemGroup {
         };
         Self {
             code: key.0,
-            severity: severity(group.severity),
+            severity: group.severity,
             message: group.message(key),
             count: group.count,
             files: group.files,
@@ -212,7 +205,7 @@ pub struct PackProblemReport {
     /// The stable code.
     pub code: &'static str,
     /// `error` if the pack cannot be used, else `warning`.
-    pub severity: &'static str,
+    pub severity: Severity,
     /// The line, from 1.
     pub line: usize,
     /// The column, from 1.
@@ -235,7 +228,7 @@ impl PackCheckReport {
     pub(crate) fn new(files: &[PackFile], spell: Spell) -> Self {
         let problem = |problem: &PackProblem| PackProblemReport {
             code: problem.code(),
-            severity: if problem.is_fatal() { "error" } else { "warning" },
+            severity: if problem.is_fatal() { Severity::Error } else { Severity::Warning },
             line: problem.line,
             column: problem.column,
             message: problem.kind.to_string(),

@@ -57,7 +57,7 @@ pub struct UncommittedReport<'r> {
     /// Path in the vault.
     pub path: &'r str,
     /// What it is.
-    pub kind: &'static str,
+    pub kind: UncommittedKind,
     /// The first byte.
     pub from: u64,
     /// How many bytes.
@@ -170,24 +170,11 @@ impl<'r> From<&'r UncommittedFile> for UncommittedReport<'r> {
         let UncommittedFile { path, remains, from, bytes, .. } = file;
         let events = recorded_by(file).into_iter();
         let events = events.map(|key| EventReport { at: key.at.to_string(), by: &key.by });
-        let kind = kind(*remains);
-        Self { path, kind, from: *from, bytes: *bytes, events: events.collect() }
+        Self { path, kind: *remains, from: *from, bytes: *bytes, events: events.collect() }
     }
 }
 
 /// The events that recorded uncommitted bytes, as far as they can be read.
 pub fn recorded_by(file: &UncommittedFile) -> BTreeSet<&EventKey> {
     file.events.iter().flatten().collect()
-}
-
-/// What uncommitted bytes are.
-pub fn kind(remains: UncommittedKind) -> &'static str {
-    match remains {
-        UncommittedKind::Temporary => "temporary file",
-        UncommittedKind::Text => "text without an entry",
-        UncommittedKind::History => "unsealed history",
-        UncommittedKind::Entries => "unsealed entries",
-        UncommittedKind::Log => "bytes after the last checkpoint",
-        UncommittedKind::Duplicate => "duplicate log",
-    }
 }

@@ -12,8 +12,10 @@ use super::staging::{StagedLeftOutReport, StagedReport};
 use crate::read::search::Snippet;
 use crate::read::snapshot::context::{Context, LeftOut, Reason};
 use crate::read::snapshot::portion::Portion;
+use crate::read::snapshot::tokens::Tokenizer;
 use crate::read::snapshot::{Cost, Explained, Page, QueryPlan, Resolution, Withheld};
 use crate::record::audit::Traced;
+use crate::text::uri::Class;
 use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The answer of `resolve`.
@@ -21,7 +23,7 @@ use crate::values::model::number::{CheckpointNumber, Version};
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ResolveReport<'r> {
     selector: String,
-    class: &'static str,
+    class: Class,
     #[serde(skip_serializing_if = "Option::is_none")]
     backend: Option<&'r str>,
     checkpoint: CheckpointNumber,
@@ -70,7 +72,7 @@ impl<'r> ResolveReport<'r> {
         let texts = instructions.chain(portions).map(Portion::recorded).collect();
         let report = Self {
             selector,
-            class: plan.class().as_str(),
+            class: plan.class(),
             backend: plan.backend.as_deref(),
             checkpoint,
             instructions: detail.instructions.then(|| {
@@ -137,7 +139,7 @@ impl<'r> InstructionsReport<'r> {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct ContextReport<'r> {
     budget: Option<u64>,
-    tokenizer: &'static str,
+    tokenizer: Tokenizer,
     tokens: u64,
     left_out: Vec<LeftOutReport<'r>>,
 }
@@ -150,7 +152,7 @@ struct LeftOutReport<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     anchor: Option<&'r str>,
     tokens: u64,
-    reason: &'static str,
+    reason: &'r Reason,
     #[serde(skip_serializing_if = "Option::is_none")]
     left: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,7 +164,7 @@ struct LeftOutReport<'r> {
 impl<'c> From<&'c Context<'_>> for ContextReport<'c> {
     fn from(context: &'c Context<'_>) -> Self {
         let left_out = context.left_out.iter().map(LeftOutReport::from).collect();
-        let tokenizer = context.tokenizer().as_str();
+        let tokenizer = context.tokenizer();
         Self { budget: context.budget, tokenizer, tokens: context.tokens(), left_out }
     }
 }
@@ -180,7 +182,7 @@ impl<'c> From<&'c LeftOut<'_>> for LeftOutReport<'c> {
             uri: out.portion.uri().map(|uri| uri.to_string()),
             anchor: out.portion.section.map(|section| section.anchor.as_str()),
             tokens: out.tokens,
-            reason: out.why.as_str(),
+            reason: &out.why,
             left,
             depends_on,
             duplicate_of,
@@ -193,7 +195,7 @@ impl<'c> From<&'c LeftOut<'_>> for LeftOutReport<'c> {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ExplainReport<'e> {
     selector: &'e str,
-    class: &'static str,
+    class: Class,
     #[serde(skip_serializing_if = "Option::is_none")]
     backend: Option<&'e str>,
     checkpoint: CheckpointNumber,
@@ -245,7 +247,7 @@ impl<'e> ExplainReport<'e> {
         let Cost { lookups, postings, documents } = *cost;
         Self {
             selector,
-            class: plan.class().as_str(),
+            class: plan.class(),
             backend: plan.backend.as_deref(),
             checkpoint,
             tree: NodeReport::from(tree),

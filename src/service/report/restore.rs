@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{Report, Spell};
+use crate::values::codes::words;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
@@ -16,6 +17,16 @@ pub struct RestoreReport<'r> {
     documents: Vec<RestoredReport<'r>>,
 }
 
+words! {
+    /// What became of a live file.
+    pub enum RestoreOutcome {
+        /// It has the text again.
+        Restored = "restored",
+        /// It has the text already.
+        Unchanged = "unchanged",
+    }
+}
+
 /// One live file.
 #[derive(Debug, Serialize)]
 pub struct RestoredReport<'r> {
@@ -25,9 +36,9 @@ pub struct RestoredReport<'r> {
     /// The version that its text is of.
     pub version: Version,
     /// `restored` or `unchanged`.
-    pub outcome: &'static str,
+    pub outcome: RestoreOutcome,
     /// Whether its text is the published one: `published`, `earlier` or `retired`.
-    state: &'static str,
+    state: Standing,
     /// What comes next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
@@ -49,14 +60,12 @@ impl<'r> RestoredReport<'r> {
     /// One file.
     pub(crate) fn new(file: &'r RestoredFile, spell: Spell) -> Self {
         let (id, version) = (&file.id, file.version);
-        let outcome = if matches!(file.live, Live::Keep) { "unchanged" } else { "restored" };
-        let state = match file.stands {
-            Standing::Published => "published",
-            Standing::Earlier | Standing::EarlierUntouched(_) => "earlier",
-            Standing::Retired => "retired",
+        let outcome = match file.live {
+            Live::Keep => RestoreOutcome::Unchanged,
+            _ => RestoreOutcome::Restored,
         };
         let hint = next(file).map(|hint| hint.render(spell));
-        Self { id, path: id.live_path(), version, outcome, state, hint }
+        Self { id, path: id.live_path(), version, outcome, state: file.stands, hint }
     }
 }
 

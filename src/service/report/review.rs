@@ -7,6 +7,8 @@ use super::advice::again::submitted_again;
 use crate::policy::rules::{Pending, Proposal};
 use crate::prove::evidence::submission::unstamped;
 use crate::record::chain::diff::change::{Change, Changes, Work};
+use crate::text::document::review::Action;
+use crate::values::codes::words;
 use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
@@ -38,6 +40,32 @@ pub struct IncompleteReport<'q> {
     pub version: Version,
 }
 
+words! {
+    /// What approving a submission does.
+    pub enum QueuedAction {
+        /// It publishes the text.
+        Publish = "publish",
+        /// It retires the artifact.
+        Retire = "retire",
+        /// It moves the document.
+        Move = "move",
+        /// It ratifies a retirement in an emergency.
+        Emergency = "emergency",
+        /// The text of the submission does not say it.
+        Unknown = "unknown",
+    }
+}
+
+impl From<&Action> for QueuedAction {
+    fn from(action: &Action) -> Self {
+        match action {
+            Action::Publish => Self::Publish,
+            Action::Retire => Self::Retire,
+            Action::Move(_) => Self::Move,
+        }
+    }
+}
+
 /// One artifact that awaits a decision.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
@@ -47,7 +75,7 @@ pub struct QueuedReport<'q> {
     /// The version that was submitted, or that retired it.
     pub version: Version,
     /// `publish`, `retire` or `move`; `emergency` for a retirement that awaits ratification.
-    pub action: &'static str,
+    pub action: QueuedAction,
     /// The id that it is moved to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<&'q DocumentId>,
@@ -134,7 +162,7 @@ impl<'q> QueuedReport<'q> {
         Self {
             id: waiting.track.id(),
             version: Version::NONE,
-            action: "emergency",
+            action: QueuedAction::Emergency,
             target: None,
             change: None,
             by: "",
@@ -160,7 +188,7 @@ impl<'q> QueuedReport<'q> {
         let action = pending.action.as_ref();
         Self {
             version: pending.version,
-            action: action.map_or("unknown", |action| action.as_str()),
+            action: action.map_or(QueuedAction::Unknown, QueuedAction::from),
             target: action.and_then(|action| action.target()),
             change: pending.change.as_deref(),
             by: &pending.by,

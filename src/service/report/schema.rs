@@ -25,6 +25,10 @@ macro_rules! written_as {
 }
 
 written_as! {
+    crate::record::staging::Canonical => "string";
+    crate::text::document::links::LinkKind => "string";
+    crate::values::model::stage::StagePolicy => "string";
+    crate::values::model::transport::Transport => "string";
     crate::values::model::id::DocumentId => "string";
     crate::values::model::tag::Tag => "string";
     crate::values::model::number::Version => "integer";

@@ -11,14 +11,14 @@ use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::tag::Tag;
 
 /// The class of every answer (paper, section 6.3).
-pub const CLASS: &str = Class::Delegated.as_str();
+pub const CLASS: Class = Class::Delegated;
 
 /// The answer of `search`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SearchReport<'s> {
     query: &'s str,
-    class: &'static str,
+    class: Class,
     backend: &'s str,
     checkpoint: CheckpointNumber,
     hits: Vec<HitReport<'s>>,
@@ -57,7 +57,7 @@ struct HitReport<'s> {
     valid_until: Option<&'s str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<&'s str>,
-    class: &'static str,
+    class: Class,
     score: f64,
     snippet: &'s Snippet,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -24,7 +24,7 @@ pub struct SkillFile<'s> {
     /// Path in the project.
     pub path: &'s str,
     /// `created`, `changed` or `unchanged`.
-    pub outcome: &'static str,
+    pub(crate) outcome: &'s Change,
     /// The text: of the whole file, or of its section.
     pub text: &'s str,
 }
@@ -38,7 +38,7 @@ impl<'s> SkillReport<'s> {
     pub(crate) fn new(project: &Path, files: &'s [(Taught, Change)], written: bool) -> Self {
         let file = |(one, change): &'s (Taught, Change)| SkillFile {
             path: &one.path,
-            outcome: change.as_str(),
+            outcome: change,
             text: &one.text,
         };
         let files = files.iter().map(file).collect();

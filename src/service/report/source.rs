@@ -6,10 +6,12 @@ use super::document::{DocumentReport, WithheldReport};
 use super::problem::{FileProblems, ProblemReport};
 use super::{Report, Spell};
 use crate::read::snapshot::{Resolution, Served, Withheld};
-use crate::read::source::{HydrationPlan, MissingDependency, PlannedSource, SourceCall};
+use crate::read::source::fresh::Stale;
+use crate::read::source::{HydrationPlan, Lack, MissingDependency, PlannedSource, SourceCall};
 use crate::record::audit::{Hydration, Traced};
-use crate::record::staging::PartChange;
+use crate::record::staging::{ActKind, PartChange};
 use crate::text::document::validate::{Problem, Severity};
+use crate::values::codes::words;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::stage::StagePolicy;
@@ -20,7 +22,7 @@ use crate::values::model::transport::Transport;
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CallReport<'c> {
     /// The protocol.
-    pub transport: Option<&'static str>,
+    pub transport: Option<Transport>,
     /// The server.
     pub server: Option<&'c str>,
     /// The tools.
@@ -30,7 +32,7 @@ pub struct CallReport<'c> {
     /// Seconds for which a result may be used again.
     pub cache_ttl: Option<u64>,
     /// Whether results are kept.
-    pub stage: Option<&'static str>,
+    pub stage: Option<StagePolicy>,
     /// For how many days, as in `30d`.
     pub retention: Option<String>,
 }
@@ -41,12 +43,12 @@ impl<'c> CallReport<'c> {
         let call = SourceCall::of(served)?;
         let block = call.block;
         Some(Self {
-            transport: block.transport.map(Transport::as_str),
+            transport: block.transport,
             server: block.server.as_deref(),
             tools: &block.tools,
             depends_on: call.needed().iter().map(ToString::to_string).collect(),
             cache_ttl: block.cache_ttl,
-            stage: block.stage.map(StagePolicy::as_str),
+            stage: block.stage,
             retention: block.retention.map(|days| format!("{days}d")),
         })
     }
@@ -95,7 +97,7 @@ pub struct SourceOrderReport<'o> {
     checkpoint: CheckpointNumber,
     complete: bool,
     sources: Vec<PlannedReport<'o>>,
-    missing: Vec<MissingReport>,
+    missing: Vec<MissingReport<'o>>,
     cycles: Vec<Vec<String>>,
     withheld: Vec<WithheldReport>,
     notes: &'o [String],
@@ -111,10 +113,10 @@ struct PlannedReport<'o> {
 
 /// A dependency that cannot be used.
 #[derive(Debug, Serialize)]
-struct MissingReport {
+struct MissingReport<'o> {
     id: String,
     needed_by: Vec<String>,
-    reason: &'static str,
+    reason: &'o Lack,
     message: String,
 }
 
@@ -134,10 +136,10 @@ impl<'o> SourceOrderReport<'o> {
             document: DocumentReport::named(&source.served),
             selected: source.is_selected,
         };
-        let missing = |lack: &MissingDependency| MissingReport {
+        let missing = |lack: &'o MissingDependency| MissingReport {
             id: lack.id.to_string(),
             needed_by: lack.needed_by.iter().map(ToString::to_string).collect(),
-            reason: lack.why.as_str(),
+            reason: &lack.why,
             message: lack.why.sentence(),
         };
         let group = |ids: &std::collections::BTreeSet<DocumentId>| {
@@ -258,7 +260,7 @@ pub struct SourceFreshReport<'f> {
     /// Why not: `unrecorded`, `no-ttl`, `failed`, `other-version`, `later`, `expired`, `discarded` or
     /// `erased`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<&'static str>,
+    pub(crate) reason: Option<Stale>,
     /// The line of the result, or of the last one that may not be used.
     pub trace: Option<&'f str>,
     /// When it was recorded.
@@ -272,7 +274,7 @@ pub struct SourceFreshReport<'f> {
     pub staged: Option<String>,
     /// What ended the staged result: `discard`, `collect` or `erase`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ended: Option<&'static str>,
+    pub ended: Option<ActKind>,
     /// The result, where it was staged and is text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<&'f str>,
@@ -283,6 +285,18 @@ pub struct SourceFreshReport<'f> {
 
 impl Report for SourceFreshReport<'_> {
     const SCHEMA: &'static str = "source.fresh";
+}
+
+words! {
+    /// What two contents are compared by.
+    pub enum ComparedAs {
+        /// Their JSON values.
+        Json = "json",
+        /// Their lines.
+        Text = "text",
+        /// Their bytes.
+        Bytes = "bytes",
+    }
 }
 
 /// The answer of `source diff`.
@@ -299,7 +313,7 @@ pub struct SourceDiffReport<'d> {
     /// Whether both have the same content.
     pub equal: bool,
     /// What they are compared by: `json`, `text` or `bytes`.
-    pub form: &'static str,
+    pub form: ComparedAs,
     /// Of JSON the parts that changed, each with its JSON Pointer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<&'d [PartChange]>,

@@ -6,7 +6,7 @@ use super::Report;
 use super::event::EventReport;
 use crate::read::snapshot::portion::staged_block;
 use crate::record::audit::Labels;
-use crate::record::staging::{StagedEntry, payload_text};
+use crate::record::staging::{ActKind, Canonical, EntryState, StagedEntry, payload_text};
 
 /// A staged entry.
 #[derive(Debug, Serialize)]
@@ -15,7 +15,7 @@ pub struct StagedReport {
     /// Its URI.
     pub uri: String,
     /// `staged`, `pinned`, `promoted`, `discarded`, `collected` or `erased`.
-    pub state: &'static str,
+    pub state: EntryState,
     /// The id of its source.
     pub source: String,
     /// The URI of the source at the checkpoint that was consumed.
@@ -40,7 +40,7 @@ pub struct StagedReport {
     /// How many bytes were received.
     pub bytes: u64,
     /// What `content_hash` is of: `jcs` or `raw`.
-    pub canonical: &'static str,
+    pub canonical: Canonical,
     /// The hash of the content.
     pub content_hash: String,
     /// The hash of the bytes.
@@ -112,7 +112,7 @@ pub struct PromotionReport {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EndedReport {
     /// `discard`, `collect` or `erase`.
-    pub act: &'static str,
+    pub act: ActKind,
     /// Who did it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -133,7 +133,7 @@ impl StagedReport {
             at: promotion.at.clone(),
         });
         let ended = entry.ended.as_ref().map(|ended| EndedReport {
-            act: ended.kind.as_str(),
+            act: ended.kind,
             by: ended.by.clone(),
             at: ended.at.clone(),
             reason: ended.reason.clone(),
@@ -152,7 +152,7 @@ impl StagedReport {
             own,
             media_type: recorded.media_type,
             bytes: recorded.bytes,
-            canonical: recorded.canonical.as_str(),
+            canonical: recorded.canonical,
             content_hash: recorded.content_hash,
             raw_hash: recorded.raw_hash,
             chain_hash: entry.hash.to_string(),
@@ -292,7 +292,7 @@ impl Report for StagedDiffReport {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedActReport {
     /// What was done.
-    pub act: &'static str,
+    pub act: ActKind,
     /// The entry.
     pub uri: String,
     /// Whether it was so already.

@@ -9,9 +9,10 @@ use super::event::EventReport;
 use crate::policy::stewards::basis::StewardsAt;
 use crate::policy::stewards::codeowners::{Imported, Mapped, Skipped};
 use crate::policy::stewards::{
-    Assignment, Basis, Holder, PassedOver, Resolution, ReviewSettings, Role, Scope,
+    Assignment, Basis, Holder, PassedOver, Resolution, ReviewSettings, Role, Scope, ScopeKind,
     StewardsProblem, Stewardship, Who, Why,
 };
+use crate::values::codes::words;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::principal::Principal;
@@ -21,26 +22,26 @@ use crate::values::model::tag::Tag;
 #[derive(Debug, Serialize)]
 pub struct ScopeReport {
     /// `document`, `folder`, `tag` or `vault`.
-    pub scope: &'static str,
+    pub scope: ScopeKind,
     /// The id, the folder with a final `/`, or the tag; absent of the vault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 /// A scope as it is compared: its kind and its name.
-pub(crate) type ScopeKey = (&'static str, Option<String>);
+pub(crate) type ScopeKey = (ScopeKind, Option<String>);
 
 impl From<&Scope> for ScopeReport {
     fn from(scope: &Scope) -> Self {
-        Self { scope: scope.kind().as_str(), name: scope.name() }
+        Self { scope: scope.kind(), name: scope.name() }
     }
 }
 
 /// What stewards are read from.
 #[derive(Debug, Serialize)]
-pub struct BasisReport {
+pub struct BasisReport<'s> {
     /// `sealed`, `never`, `retired`, `invalid` or `unreadable`.
-    pub state: &'static str,
+    pub state: &'s Basis,
     /// The version of `stewards.yaml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
@@ -63,35 +64,27 @@ struct PlacedProblem {
     message: String,
 }
 
-impl BasisReport {
-    fn new(basis: &Basis, live_differs: bool) -> Self {
-        let of = |state| Self {
-            state,
-            version: None,
-            since: None,
-            problems: Vec::new(),
-            reason: None,
-            live_differs,
-        };
+impl<'s> BasisReport<'s> {
+    fn new(state: &'s Basis, live_differs: bool) -> Self {
+        let (mut version, mut since, mut problems, mut reason) = (None, None, Vec::new(), None);
         let problem = |problem: &StewardsProblem| PlacedProblem {
             code: problem.code(),
             line: problem.line,
             column: problem.column,
             message: problem.kind.to_string(),
         };
-        match basis {
-            Basis::Never => of("never"),
-            Basis::Retired => of("retired"),
-            Basis::Sealed { version, since } => {
-                Self { version: Some(*version), since: Some(*since), ..of("sealed") }
+        match state {
+            Basis::Never | Basis::Retired => {}
+            Basis::Sealed { version: of, since: from } => {
+                (version, since) = (Some(*of), Some(*from));
             }
-            Basis::Invalid { version, problems } => Self {
-                version: Some(*version),
-                problems: problems.iter().map(problem).collect(),
-                ..of("invalid")
-            },
-            Basis::Unreadable(why) => Self { reason: Some(why.to_string()), ..of("unreadable") },
+            Basis::Invalid { version: of, problems: found } => {
+                version = Some(*of);
+                problems.extend(found.iter().map(problem));
+            }
+            Basis::Unreadable(why) => reason = Some(why.to_string()),
         }
+        Self { state, version, since, problems, reason, live_differs }
     }
 }
 
@@ -99,7 +92,7 @@ impl BasisReport {
 #[derive(Debug, Serialize)]
 pub struct StewardsReport<'s> {
     checkpoint: CheckpointNumber,
-    basis: BasisReport,
+    basis: BasisReport<'s>,
     /// In the order of the scopes: documents, folders, tags, the vault.
     pub assignments: Vec<AssignmentReport<'s>>,
     /// The groups by name.
@@ -143,7 +136,7 @@ pub struct AssignmentReport<'s> {
     #[serde(flatten)]
     pub scope: ScopeReport,
     /// The role.
-    pub role: &'static str,
+    pub role: Role,
     /// Of an assignment to a principal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal: Option<&'s str>,
@@ -215,8 +208,18 @@ impl<'s> AssignmentReport<'s> {
             Who::Principal(principal) => (Some(principal.as_str()), None),
             Who::Group(name) => (None, Some(name.as_str())),
         };
-        let (role, line) = (one.role.as_str(), one.line);
+        let (role, line) = (one.role, one.line);
         Self { scope: scope.into(), role, principal, group, line }
+    }
+}
+
+words! {
+    /// The text whose tags count.
+    enum TextBasis {
+        /// That of the live file.
+        Live = "live",
+        /// The published one.
+        Published = "published",
     }
 }
 
@@ -225,9 +228,9 @@ impl<'s> AssignmentReport<'s> {
 pub struct WhoReport<'s> {
     id: &'s DocumentId,
     checkpoint: CheckpointNumber,
-    basis: BasisReport,
+    basis: BasisReport<'s>,
     /// `live` or `published`: the text whose tags count.
-    text: &'static str,
+    text: TextBasis,
     tags: &'s [Tag],
     /// Null where not even the vault has a steward.
     matched: Option<ScopeReport>,
@@ -251,7 +254,7 @@ struct HolderReport<'s> {
 struct PassedOverReport {
     #[serde(flatten)]
     scope: ScopeReport,
-    reason: &'static str,
+    reason: Why,
 }
 
 #[derive(Debug, Serialize)]
@@ -260,24 +263,9 @@ struct ReviewReport {
     max_age_days: Option<u64>,
 }
 
-impl Serialize for Role {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
 impl From<ReviewSettings> for ReviewReport {
     fn from(settings: ReviewSettings) -> Self {
         Self { required: settings.required, max_age_days: settings.max_age }
-    }
-}
-
-/// Why a scope does not decide, in a word.
-pub fn reason(why: Why) -> &'static str {
-    match why {
-        Why::Unassigned => "unassigned",
-        Why::Later => "later",
-        Why::VaultOnly => "vault-only",
     }
 }
 
@@ -309,13 +297,13 @@ impl<'s> WhoReport<'s> {
         };
         let passed_over = |passed: &PassedOver| PassedOverReport {
             scope: (&passed.scope).into(),
-            reason: reason(passed.why),
+            reason: passed.why,
         };
         Self {
             id: asked.id,
             checkpoint: asked.found.checkpoint,
             basis: BasisReport::new(&asked.found.in_force.basis, asked.found.is_edited),
-            text: if asked.is_live { "live" } else { "published" },
+            text: if asked.is_live { TextBasis::Live } else { TextBasis::Published },
             tags: asked.tags,
             matched: found.matched.map(|matched| (&matched.scope).into()),
             stewards: found.holders().into_iter().map(holder).collect(),

@@ -11,6 +11,7 @@ use crate::policy::rules::{EmergencyRetirement, StepKind, SubmissionEnd};
 use crate::prove::evidence::blame::Blame;
 use crate::prove::evidence::comparison::{Compared, Hunk, Piece, compare};
 use crate::prove::evidence::submission::{FieldChange, Remark, Submitted, Texts};
+use crate::values::codes::words;
 use crate::values::model::hint::{Call, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
@@ -88,13 +89,41 @@ pub struct EmergencyReport<'s> {
     pub reason: &'s str,
 }
 
+words! {
+    /// A way in which a submission ends.
+    pub enum Ending {
+        /// An approval published or retired it.
+        Approved = "approved",
+        /// A reviewer rejected it.
+        Rejected = "rejected",
+        /// Its submitter withdrew it.
+        Withdrawn = "withdrawn",
+        /// A later submission replaced it.
+        Replaced = "replaced",
+        /// A retirement in an emergency, or a version of another program, came after it.
+        Ended = "ended",
+    }
+
+    /// What becomes of a line, or of a part of it.
+    pub enum LineChange {
+        /// It stays.
+        Kept = "kept",
+        /// It goes.
+        Removed = "removed",
+        /// It is new.
+        Added = "added",
+        /// Parts of it go or are new.
+        Changed = "changed",
+    }
+}
+
 /// How a submission ended.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EndReport<'s> {
     /// `approved`, `rejected`, `withdrawn`, `replaced` by a later submission, or `ended`, by a
     /// retirement in an emergency or a version of another program.
-    pub how: &'static str,
+    pub how: Ending,
     /// The version that ended it.
     pub version: Version,
     /// Who made it.
@@ -151,7 +180,7 @@ pub struct ReplacedReport<'s> {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ChangedLine<'s> {
     /// `kept`, `removed`, `added` or `changed`.
-    pub change: &'static str,
+    pub change: LineChange,
     /// Of a removed or changed line, the version that added it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
@@ -164,7 +193,7 @@ pub struct ChangedLine<'s> {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PartReport<'s> {
     /// `kept`, `removed` or `added`.
-    pub change: &'static str,
+    pub change: LineChange,
     /// Its text.
     pub text: &'s str,
 }
@@ -233,11 +262,11 @@ impl<'s> From<&'s EmergencyRetirement> for EmergencyReport<'s> {
 impl<'s> From<&'s SubmissionEnd> for EndReport<'s> {
     fn from(end: &'s SubmissionEnd) -> Self {
         let how = match end.kind {
-            StepKind::Event if end.is_approval => "approved",
-            StepKind::Rejected => "rejected",
-            StepKind::Withdrawn => "withdrawn",
-            StepKind::Submitted => "replaced",
-            _ => "ended",
+            StepKind::Event if end.is_approval => Ending::Approved,
+            StepKind::Rejected => Ending::Rejected,
+            StepKind::Withdrawn => Ending::Withdrawn,
+            StepKind::Submitted => Ending::Replaced,
+            _ => Ending::Ended,
         };
         let (by, at, reason) = (&end.by, end.at.to_string(), end.reason.as_deref());
         Self { how, version: end.version, by, at, reason }
@@ -306,16 +335,16 @@ fn changed<'s>(line: Compared<'s>, origin: &dyn Fn(usize) -> Option<Version>) ->
         parts: vec![PartReport { change, text }],
     };
     match line {
-        Compared::Kept(text) => whole("kept", None, text),
-        Compared::Removed(at, text) => whole("removed", origin(at), text),
-        Compared::Added(text) => whole("added", None, text),
+        Compared::Kept(text) => whole(LineChange::Kept, None, text),
+        Compared::Removed(at, text) => whole(LineChange::Removed, origin(at), text),
+        Compared::Added(text) => whole(LineChange::Added, None, text),
         Compared::Changed(at, pieces) => {
             let parts = pieces.into_iter().map(|piece| match piece {
-                Piece::Kept(text) => PartReport { change: "kept", text },
-                Piece::Removed(text) => PartReport { change: "removed", text },
-                Piece::Added(text) => PartReport { change: "added", text },
+                Piece::Kept(text) => PartReport { change: LineChange::Kept, text },
+                Piece::Removed(text) => PartReport { change: LineChange::Removed, text },
+                Piece::Added(text) => PartReport { change: LineChange::Added, text },
             });
-            ChangedLine { change: "changed", version: origin(at), parts: parts.collect() }
+            ChangedLine { change: LineChange::Changed, version: origin(at), parts: parts.collect() }
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::prove::evidence::replay::{Outcome, Replayed};
 use crate::prove::evidence::staged::{NOT_STAGED, UNSEEN};
 use crate::prove::verify::{Class, Finding};
 use crate::record::audit::{
-    Change, Collected, Elsewhere, Event, Fault, FileOutcome, Line, Output, Part, Prior, Produced,
-    Reading,
+    Change, Collected, Elsewhere, Event, EventKind, Fault, FileOutcome, Line, Output, Part, Prior,
+    Produced, Reading,
 };
 
 /// The answer of `trace list`: accesses, listings, refusals and changes in the order of their times.
@@ -49,7 +49,7 @@ pub struct TraceRow {
     /// When.
     pub at: String,
     /// `access`, `listing`, `refused`, `output`, `hydration` or `change`.
-    pub event: &'static str,
+    pub event: EventKind,
     /// The command.
     pub verb: String,
     /// Who asked.
@@ -120,7 +120,7 @@ impl From<&Line> for TraceRow {
         Self {
             trace: line.trace().to_string(),
             at: line.at.clone(),
-            event: line.event.as_str(),
+            event: line.event.kind(),
             verb: request.verb.clone(),
             principal: request.principal.clone(),
             agent: request.labels.agent.clone(),
@@ -168,7 +168,7 @@ pub struct ImpactRow {
     /// When.
     pub at: String,
     /// `access` or `hydration`.
-    pub event: &'static str,
+    pub event: EventKind,
     /// The command.
     pub verb: String,
     /// Who asked.
@@ -186,7 +186,7 @@ pub struct ImpactRow {
     pub anchor: Option<String>,
     /// What was made of the version's text, where it is no piece of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub part: Option<&'static str>,
+    pub part: Option<Part>,
     /// Its version.
     pub version: u64,
     /// The checkpoint that was answered.
@@ -223,7 +223,7 @@ impl ImpactRow {
             session_implicit: row.session_implicit,
             uri: reading.uri,
             anchor: reading.anchor,
-            part: reading.part.map(Part::as_str),
+            part: reading.part,
             version: reading.version,
             checkpoint: reading.checkpoint,
             sha256: reading.sha256,
@@ -266,7 +266,7 @@ pub struct ReplayedRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// `same`, `different` or `cannot tell`.
-    pub outcome: &'static str,
+    pub(crate) outcome: Outcome,
     /// What differs or is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -293,8 +293,8 @@ impl ReplayReport {
                 result: one.is_result,
                 version: is_seen.then_some(one.version),
                 sha256: has_hash.then_some(one.sha256),
-                outcome: one.outcome.as_str(),
                 why: one.outcome.why().map(str::to_owned),
+                outcome: one.outcome,
                 unapproved: one.finding.filter(|_| is_seen),
             }
         };
@@ -333,7 +333,7 @@ pub struct ReplayedOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// `same`, `different` or `cannot tell`.
-    pub outcome: &'static str,
+    pub(crate) outcome: Outcome,
     /// What differs or is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -341,14 +341,14 @@ pub struct ReplayedOutput {
 
 impl ReplayedOutput {
     /// The output of a line.
-    pub(crate) fn new(line: &Line, recorded: Option<&Output>, outcome: &Outcome) -> Self {
+    pub(crate) fn new(line: &Line, recorded: Option<&Output>, outcome: Outcome) -> Self {
         Self {
             trace: line.trace().to_string(),
             verb: line.request.verb.clone(),
             bytes: recorded.map(|output| output.bytes),
             sha256: recorded.map(|output| output.sha256.clone()),
-            outcome: outcome.as_str(),
             why: outcome.why().map(str::to_owned),
+            outcome,
         }
     }
 }
@@ -356,8 +356,10 @@ impl ReplayedOutput {
 impl ReplayOutputReport {
     /// The outputs of lines.
     pub(crate) fn new(outputs: Vec<ReplayedOutput>) -> Self {
-        let count = |word: &str| outputs.iter().filter(|output| output.outcome == word).count();
-        let (same, different) = (count("same"), count("different"));
+        let outcomes = || outputs.iter().map(|output| &output.outcome);
+        let same = outcomes().filter(|outcome| matches!(outcome, Outcome::Same)).count();
+        let different =
+            outcomes().filter(|outcome| matches!(outcome, Outcome::Different(_))).count();
         Self { same, different, cannot_tell: outputs.len() - same - different, outputs }
     }
 }
@@ -493,7 +495,7 @@ pub struct CollectedRow {
     /// The file.
     pub file: String,
     /// `new`, `extended`, `unchanged` or `refused`.
-    pub outcome: &'static str,
+    pub outcome: FileOutcome,
     /// Why nothing of its writer was copied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<FaultReport>,
@@ -502,11 +504,10 @@ pub struct CollectedRow {
 impl CollectedRow {
     /// A file of a source.
     pub(crate) fn new(source: &Path, collected: &Collected) -> Self {
-        let (outcome, fault) = match &collected.outcome {
-            FileOutcome::New => ("new", None),
-            FileOutcome::Extended => ("extended", None),
-            FileOutcome::Unchanged => ("unchanged", None),
-            FileOutcome::Refused(fault) => ("refused", Some(FaultReport::from(fault))),
+        let outcome = collected.outcome.clone();
+        let fault = match &outcome {
+            FileOutcome::Refused(fault) => Some(FaultReport::from(fault)),
+            _ => None,
         };
         let source = source.display().to_string();
         Self { source, file: collected.file.clone(), outcome, fault }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::problem::ProblemReport;
 use super::review::QueuedReport;
 use super::{Report, Spell};
+use crate::files::vault::config::Layout;
 use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::policy::stewards::Stuck;
 use crate::read::derived::{Derived, Outcome};
@@ -24,7 +25,7 @@ pub struct InitReport {
     /// Its name.
     pub name: String,
     /// `structured` or `obsidian`.
-    pub layout: &'static str,
+    pub layout: Layout,
     /// The files that were written.
     pub created: Vec<String>,
     /// How many documents there are to publish.
@@ -122,7 +123,7 @@ impl From<&Stuck> for StuckReport {
 #[derive(Debug, Serialize)]
 struct LeftOutReport<'s> {
     path: &'s str,
-    reason: &'static str,
+    reason: &'s Reason,
     /// Of a file that git ignores.
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<RuleReport<'s>>,
@@ -138,14 +139,14 @@ struct RuleReport<'s> {
 struct RowReport<'s> {
     path: &'s str,
     id: Option<&'s str>,
-    state: &'static str,
+    state: DocumentState,
     version: Option<Version>,
     /// Whether the end of validity of the published text has passed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     expired: bool,
     /// Why an event that does not name the document leaves the live file out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason_code: Option<&'static str>,
+    reason_code: Option<&'s Reason>,
     problems: Vec<ProblemReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     withheld: Option<String>,
@@ -163,7 +164,7 @@ struct RowReport<'s> {
 #[derive(Debug, Serialize)]
 struct GovernanceReport<'s> {
     id: &'s str,
-    state: &'static str,
+    state: GovernanceState,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hints: Vec<String>,
 }
@@ -183,10 +184,10 @@ impl<'s> StatusReport<'s> {
         let row = |row: &'s Row| RowReport {
             path: &row.path,
             id: row.id.as_ref().map(DocumentId::as_str),
-            state: row.state.as_str(),
+            state: row.state,
             version: row.version,
             expired: row.is_expired(now),
-            reason_code: row.left_out.as_ref().map(Reason::as_str),
+            reason_code: row.left_out.as_ref(),
             problems: ProblemReport::all(&row.problems, spell),
             withheld: row.withheld.as_ref().map(|withheld| withheld.why.to_string()),
             moved_to: row.moved.as_ref().filter(|_| is_old(row)),
@@ -195,7 +196,7 @@ impl<'s> StatusReport<'s> {
         };
         let governance = |(id, state): &'s (DocumentId, GovernanceState)| GovernanceReport {
             id: id.as_str(),
-            state: state.as_str(),
+            state: *state,
             hints: state.hints(id).iter().map(|hint| hint.render(spell)).collect(),
         };
         Self {
@@ -242,7 +243,7 @@ impl<'s> StatusReport<'s> {
         };
         let file = |file: &'s LeftOut| LeftOutReport {
             path: &file.path,
-            reason: file.why.as_str(),
+            reason: &file.why,
             rule: rule(&file.why),
         };
         self.ignored = Some(files.iter().map(file).collect());
@@ -259,7 +260,7 @@ pub struct IndexReport<'i> {
 #[derive(Debug, Serialize)]
 struct DerivedReport<'i> {
     path: &'i str,
-    outcome: &'static str,
+    outcome: &'i Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -270,10 +271,10 @@ impl Report for IndexReport<'_> {
 
 impl<'i> IndexReport<'i> {
     /// What became of each derived file, or would.
-    pub(crate) fn new(files: &'i [Derived], outcomes: &[Outcome]) -> Self {
-        let file = |(file, outcome): (&'i Derived, &Outcome)| DerivedReport {
+    pub(crate) fn new(files: &'i [Derived], outcomes: &'i [Outcome]) -> Self {
+        let file = |(file, outcome): (&'i Derived, &'i Outcome)| DerivedReport {
             path: &file.path,
-            outcome: outcome.as_str(),
+            outcome,
             reason: outcome.reason(),
         };
         Self { files: files.iter().zip(outcomes).map(file).collect() }

@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::prove::verify::{self, AnchorResult, AnchorSource, Finding};
+use crate::prove::verify::{self, AnchorResult, AnchorSource, Class, Code, Finding};
 use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The answer of `verify`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct VerifyReport {
-    verdict: &'static str,
+    verdict: verify::Verdict,
     /// Whether the whole vault was checked, not only what was asked for.
     whole: bool,
     anchors: Vec<AnchorReport>,
@@ -44,7 +44,7 @@ pub struct VerifyReport {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct AnchorReport {
-    source: &'static str,
+    source: AnchorSource,
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,24 +61,22 @@ struct AnchorReport {
 impl From<&AnchorResult> for AnchorReport {
     fn from(held: &AnchorResult) -> Self {
         let (mut since, mut revision, mut commit, mut behind) = (None, None, None, None);
-        let source = match &held.source {
-            AnchorSource::Expected => "expected",
+        match &held.source {
+            AnchorSource::Expected => {}
             AnchorSource::Trusted { since: at } => {
                 since = Some(at.to_string());
-                "trusted-head"
             }
             AnchorSource::Revision { name, commit: of } => {
                 revision = Some(name.clone());
                 commit = Some(of.clone());
-                "revision"
             }
             AnchorSource::MergeBase { name, commit: of, behind: beyond } => {
                 revision = Some(name.clone());
                 commit = Some(of.clone());
                 behind = Some(*beyond);
-                "merge-base"
             }
-        };
+        }
+        let source = held.source.clone();
         let checkpoint_hash = held.hash.map(|hash| hash.to_string());
         let checkpoint = held.checkpoint;
         Self { source, since, revision, commit, behind, checkpoint, checkpoint_hash }
@@ -88,8 +86,8 @@ impl From<&AnchorResult> for AnchorReport {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub(super) struct FindingReport {
-    code: &'static str,
-    class: &'static str,
+    code: Code,
+    class: Class,
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
@@ -104,8 +102,8 @@ pub(super) struct FindingReport {
 impl From<&Finding> for FindingReport {
     fn from(finding: &Finding) -> Self {
         Self {
-            code: finding.code.as_str(),
-            class: finding.code.class().as_str(),
+            code: finding.code,
+            class: finding.code.class(),
             path: finding.path.clone(),
             line: finding.line,
             id: finding.id.as_ref().map(ToString::to_string),
@@ -154,7 +152,7 @@ impl VerifyReport {
     /// What a verifier found; `whole` says whether it looked at everything.
     pub(crate) fn new(report: &verify::Report, whole: bool) -> Self {
         Self {
-            verdict: report.verdict.as_str(),
+            verdict: report.verdict,
             whole,
             anchors: report.anchors.iter().map(AnchorReport::from).collect(),
             checkpoints: report.checkpoints,

@@ -113,7 +113,7 @@ impl Workspace<'_> {
             working::all(&vault).iter().filter(|file| is_published(&vault, file)).count();
         let folder = vault.root().display().to_string();
         let formatters = formatters::used(vault.root());
-        let layout = form.as_str();
+        let layout = form;
         let report = InitReport { folder, name, layout, created, documents, formatters };
         Ok((report, notes))
     }
@@ -131,8 +131,7 @@ impl Workspace<'_> {
         let documents = vault.documents().documents.len();
         let formatters = formatters::used(vault.root());
         let folder = vault.root().display().to_string();
-        let (name, layout) =
-            (vault.config().name.clone().unwrap_or_default(), vault.layout().as_str());
+        let (name, layout) = (vault.config().name.clone().unwrap_or_default(), vault.layout());
         let created = Vec::new();
         Ok(Some(InitReport { folder, name, layout, created, documents, formatters }))
     }

@@ -6,7 +6,6 @@ use serde::Serialize;
 use super::Workspace;
 use crate::files::process::configured;
 use crate::files::vault::Vault;
-use crate::service::report::event::change;
 use crate::service::workspace::submission::reviewers;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
@@ -75,7 +74,7 @@ impl Workspace<'_> {
             id: &item.id,
             version: item.version,
             change: item.set.as_deref(),
-            outcome: change(item.change),
+            outcome: item.change.as_str(),
             reviewers: match waits(item.change) || matches!(outcome.act, Act::Emergency(_)) {
                 true => who(&item.id).unwrap_or_default(),
                 false => Vec::new(),

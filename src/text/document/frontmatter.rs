@@ -12,6 +12,7 @@ use super::not_for_use;
 use super::obsidian::Markup;
 use super::validity::{Validity, is_one_of};
 use crate::files::vault::audit;
+use crate::values::codes::serialize_as_words;
 use crate::values::model::name::is_name;
 use crate::values::model::number::Version;
 use crate::values::model::stage::StagePolicy;
@@ -88,6 +89,8 @@ pub enum Status {
     /// A word of another system, not eligible.
     Foreign(String),
 }
+
+serialize_as_words!(Status);
 
 impl Status {
     /// Reads a status word. The reference implementation's words for published are read in any

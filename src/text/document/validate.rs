@@ -2,6 +2,7 @@
 //!
 //! Errors keep a document from being published; warnings say how a value is understood.
 
+use crate::values::codes::words;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::timestamp::Timestamp;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -29,13 +30,15 @@ pub const MAX_TITLE: usize = 200;
 /// The longest description, in characters.
 pub const MAX_DESCRIPTION: usize = 500;
 
-/// Whether a problem keeps a document from being published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// It cannot be published.
-    Error,
-    /// It can, and this is how it is understood.
-    Warning,
+words! {
+    /// Whether a problem keeps a document from being published.
+    #[derive(PartialOrd, Ord)]
+    pub enum Severity {
+        /// It cannot be published.
+        Error = "error",
+        /// It can, and this is how it is understood.
+        Warning = "warning",
+    }
 }
 
 /// A rule that a document breaks.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a source says of keeping its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum StagePolicy {
     /// No result is kept, whatever the vault says.
     Never,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a source node fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// Tools of an MCP server.
     Mcp,

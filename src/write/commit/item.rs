@@ -5,6 +5,8 @@ use std::sync::Arc;
 use crate::files::vault::replace::Fingerprint;
 use crate::text::document::dependent::Dependent;
 use crate::text::document::validate::Problem;
+use crate::values::codes::serialize_as_words;
+use crate::values::codes::words;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
@@ -24,33 +26,43 @@ pub enum Change {
     Step(Step),
 }
 
-/// What a step of a review does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
-    /// It submits a text.
-    Submit,
-    /// It approves a submission that waits for more approvals.
-    ApproveInPart,
-    /// It rejects a submission.
-    Reject,
-    /// It withdraws a submission.
-    Withdraw,
-    /// It ratifies an emergency retirement.
-    Ratify,
+serialize_as_words!(Change);
+
+impl Change {
+    /// Returns the word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Restored => "restored",
+            Self::Retired => "retired",
+            Self::Step(Step::Submit) => "submitted",
+            Self::Step(Step::ApproveInPart) => "approved in part",
+            Self::Step(Step::Reject) => "rejected",
+            Self::Step(Step::Withdraw) => "withdrawn",
+            Self::Step(Step::Ratify) => "ratified",
+        }
+    }
+}
+
+words! {
+    /// What a step of a review does.
+    #[derive(PartialOrd, Ord)]
+    pub enum Step {
+        /// It submits a text.
+        Submit = "submit",
+        /// It approves a submission that waits for more approvals.
+        ApproveInPart = "approve-in-part",
+        /// It rejects a submission.
+        Reject = "reject",
+        /// It withdraws a submission.
+        Withdraw = "withdraw",
+        /// It ratifies an emergency retirement.
+        Ratify = "ratify",
+    }
 }
 
 impl Step {
-    /// The word in reports and in the change log.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Submit => "submit",
-            Self::ApproveInPart => "approve-in-part",
-            Self::Reject => "reject",
-            Self::Withdraw => "withdraw",
-            Self::Ratify => "ratify",
-        }
-    }
-
     /// What it decides about a governance file, whose text cannot say it; none of a submission.
     pub(crate) fn decision(self) -> Option<&'static str> {
         match self {

@@ -20,7 +20,7 @@ pub(crate) mod stale;
 pub(crate) mod uncommitted;
 
 pub use item::{Change, Item, Live, Step};
-pub use point::{Committed, StepFailure};
+pub use point::{AfterCommit, Committed, StepFailure};
 pub use settle::{CleanupPlan, Recovered, Scope, SettleError, carry_out, plan};
 pub use uncommitted::{Uncleared, UncommittedFile, UncommittedKind};
 

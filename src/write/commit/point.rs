@@ -17,6 +17,7 @@ use crate::files::vault::progress::Phase;
 use crate::files::vault::replace::{Prepared, Replacement};
 use crate::files::vault::write::Written;
 use crate::record::checkpoint::chronicle::Append;
+use crate::values::codes::words;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
@@ -30,11 +31,25 @@ pub struct Committed {
     pub after: Vec<StepFailure>,
 }
 
+words! {
+    /// A step after a commit.
+    pub enum AfterCommit {
+        /// The change log.
+        ChangeLog = "change-log",
+        /// The trusted head.
+        TrustedHead = "trusted-head",
+        /// The index.
+        Index = "index",
+        /// The derived files.
+        Derived = "derived",
+    }
+}
+
 /// What a step after a commit could not do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepFailure {
     /// The name of the step.
-    pub step: &'static str,
+    pub step: AfterCommit,
     /// The file in the vault that it could not write, if it is about one.
     pub path: Option<String>,
     /// Why.

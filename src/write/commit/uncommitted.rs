@@ -16,25 +16,27 @@ use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::log::Log;
 use crate::record::checkpoint::sealed::sealed_text;
 use crate::record::trusted_head::EventKey;
+use crate::values::codes::words;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::Version;
 
-/// What something is that a writer left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UncommittedKind {
-    /// A file that never got its name.
-    Temporary,
-    /// A full text, or a diff, that no entry of a history has.
-    Text,
-    /// A history of which nothing is sealed.
-    History,
-    /// Entries at the end of a history, whole or torn.
-    Entries,
-    /// The end of the log, after its last whole entry.
-    Log,
-    /// The log in the form that it was converted from.
-    Duplicate,
+words! {
+    /// What something is that a writer left.
+    pub enum UncommittedKind {
+        /// A file that never got its name.
+        Temporary = "temporary file",
+        /// A full text, or a diff, that no entry of a history has.
+        Text = "text without an entry",
+        /// A history of which nothing is sealed.
+        History = "unsealed history",
+        /// Entries at the end of a history, whole or torn.
+        Entries = "unsealed entries",
+        /// The end of the log, after its last whole entry.
+        Log = "bytes after the last checkpoint",
+        /// The log in the form that it was converted from.
+        Duplicate = "duplicate log",
+    }
 }
 
 impl UncommittedKind {

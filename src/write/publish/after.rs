@@ -15,7 +15,7 @@ use crate::record::checkpoint::record::Searched;
 use crate::record::trusted_head::{self, Head};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
-use crate::write::commit::StepFailure;
+use crate::write::commit::{AfterCommit, StepFailure};
 
 /// A commit that its steps follow.
 pub(super) struct Commit<'c> {
@@ -58,9 +58,6 @@ pub(super) fn run(commit: &Commit<'_>) -> Vec<StepFailure> {
     STEPS.iter().flat_map(|step| step(commit)).collect()
 }
 
-/// The name of the step that records the event: without it the vault is incomplete.
-pub(crate) const RECORD_CHANGE: &str = "change-log";
-
 /// Records the event in the change log, where changes are recorded.
 fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
     let Commit { vault, before, checkpoint, in_force, author, .. } = *commit;
@@ -75,7 +72,11 @@ fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
         .try_for_each(|change| changes::other(vault, Some(&head), &recorder, now, change))
         .and_then(|()| changes::sealed((vault, before), checkpoint, &recorder, now));
     let path = Some(layout::AUDIT_DIR.to_owned());
-    recorded.err().map(|why| failure(RECORD_CHANGE, path, why.to_string())).into_iter().collect()
+    recorded
+        .err()
+        .map(|why| failure(AfterCommit::ChangeLog, path, why.to_string()))
+        .into_iter()
+        .collect()
 }
 
 /// Makes the new head the trusted one.
@@ -89,7 +90,7 @@ fn trust_head(commit: &Commit<'_>) -> Vec<StepFailure> {
     trusted_head::withdraw(commit.vault, |intent| {
         intent.upon == upon && intent.event.at == commit.checkpoint.at
     });
-    vec![failure("trusted-head", None, why.to_string())]
+    vec![failure(AfterCommit::TrustedHead, None, why.to_string())]
 }
 
 /// Brings the posting index up to the new checkpoint.
@@ -97,7 +98,11 @@ fn follow_index(commit: &Commit<'_>) -> Vec<StepFailure> {
     let Some(dir) = commit.vault.cache() else { return Vec::new() };
     let judge = commit.judge();
     let followed = index::follow(dir, commit.vault, commit.before, commit.checkpoint, &judge);
-    followed.err().map(|why| failure("index", None, why.to_string())).into_iter().collect()
+    followed
+        .err()
+        .map(|why| failure(AfterCommit::Index, None, why.to_string()))
+        .into_iter()
+        .collect()
 }
 
 /// Writes the derived files again that follow an event (DERIV-9).
@@ -105,9 +110,13 @@ fn write_derived(commit: &Commit<'_>) -> Vec<StepFailure> {
     let removed: Vec<DocumentId> =
         commit.checkpoint.removed.iter().filter(|id| id.is_document()).cloned().collect();
     let followed = derived::follow(commit.vault, commit.documents, &removed, false);
-    followed.failed.into_iter().map(|(path, why)| failure("derived", Some(path), why)).collect()
+    followed
+        .failed
+        .into_iter()
+        .map(|(path, why)| failure(AfterCommit::Derived, Some(path), why))
+        .collect()
 }
 
-fn failure(step: &'static str, path: Option<String>, why: String) -> StepFailure {
+fn failure(step: AfterCommit, path: Option<String>, why: String) -> StepFailure {
     StepFailure { step, path, why }
 }

@@ -27,7 +27,6 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-pub(crate) use after::RECORD_CHANGE;
 pub(crate) use before_event::{RulesUpon, head_named};
 pub use draft::{Draft, DraftRequest, Upon, draft};
 pub(crate) use governance::{adopt, sealed_config};
@@ -54,7 +53,9 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::text_util::count;
 use crate::write::commit::expect::{self, ExpectError};
-use crate::write::commit::{self, Committed, Item, Live, Recovered, SettleError, hint, point};
+use crate::write::commit::{
+    self, AfterCommit, Committed, Item, Live, Recovered, SettleError, hint, point,
+};
 
 use after::Commit;
 use before_event::BeforeEvent;
@@ -375,7 +376,7 @@ fn write(
             if named.is_ok() && committed.left_alone.iter().all(|(_, why)| why.is_changed()) {
                 hint::remove(vault.files());
                 // Without the line the event is not complete: the next writer adds it.
-                if committed.after.iter().all(|failure| failure.step != RECORD_CHANGE) {
+                if committed.after.iter().all(|failure| failure.step != AfterCommit::ChangeLog) {
                     trusted_head::complete(vault, |intent| intent.makes == Some(checkpoint.hash));
                 }
             }

@@ -22,6 +22,7 @@ use crate::text::document::live_form::LiveForm;
 use crate::text::document::stamp::left_behind;
 use crate::text::document::text::normalise;
 use crate::text::document::{Document, utf8};
+use crate::values::codes::serialize_as_words;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
@@ -69,6 +70,19 @@ pub enum Standing {
     EarlierUntouched(Version),
     /// Nothing is published under the id.
     Retired,
+}
+
+serialize_as_words!(Standing);
+
+impl Standing {
+    /// Returns the word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Earlier | Self::EarlierUntouched(_) => "earlier",
+            Self::Retired => "retired",
+        }
+    }
 }
 
 /// Why nothing was restored.

@@ -5,9 +5,7 @@ use super::transaction::Transaction;
 use super::{Event, Outcome, PublishError, intend, taken_back};
 use crate::record::audit::changes;
 use crate::record::trusted_head::{self, Head};
-use crate::write::commit::{StepFailure, hint, point};
-
-use super::after::RECORD_CHANGE;
+use crate::write::commit::{AfterCommit, StepFailure, hint, point};
 
 /// Writes the versions of a step, unless it is refused or nothing but a trial.
 pub(super) fn write(
@@ -48,7 +46,7 @@ pub(super) fn write(
             }
         }
         Err(why) => committed.after.push(StepFailure {
-            step: RECORD_CHANGE,
+            step: AfterCommit::ChangeLog,
             path: None,
             why: why.to_string(),
         }),

@@ -33,7 +33,7 @@ fn cells(row: &PublicationRow) -> [String; COLUMNS.len()] {
     [
         row.checkpoint.to_string(),
         row.at.clone(),
-        row.action.to_owned(),
+        row.action.to_string(),
         row.id.clone(),
         row.version.map_or(String::new(), |version| version.to_string()),
         text(&row.author),

@@ -6,7 +6,7 @@ use crate::front::cli::Answer;
 use crate::front::cli::color::Paint;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::prove::evidence::bundle::verify::verify;
+use crate::prove::evidence::bundle::verify::{Verdict, verify};
 use crate::service::report::evidence::{EvidenceVerifyReport, LIMITS, TOOL};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::bundle;
@@ -72,14 +72,14 @@ fn hash_of_file(text: &str) -> Result<Digest, Failure> {
 fn print(session: &mut Session<'_>, report: &EvidenceVerifyReport) {
     let ui = &mut session.ui;
     ui.painted(Paint::Heading, &format!("{} {}", report.scope, shown(&report.name)));
-    for item in report.items.iter().filter(|item| item.verdict != "proved") {
+    for item in report.items.iter().filter(|item| item.verdict != Verdict::Proved) {
         let paint = match item.verdict {
-            "contradicted" => Paint::Bad,
+            Verdict::Contradicted => Paint::Bad,
             _ => Paint::Doubtful,
         };
         let why = item.why.as_deref().unwrap_or_default();
         let (name, why) = (shown(&item.name), shown(why));
-        let name = if item.kind == name { String::new() } else { format!(" {name}") };
+        let name = if item.kind.as_str() == name { String::new() } else { format!(" {name}") };
         ui.painted(paint, &format!("{}: {}{name}: {why}", item.verdict, item.kind));
     }
     if let Some(head) = &report.head {

@@ -12,7 +12,7 @@ use crate::front::mcp::clients::place::{Place, Whereabouts};
 use crate::front::mcp::clients::{program, write};
 use crate::front::mcp::{Client, Started};
 use crate::record::chain::diff::print_between;
-use crate::service::report::client::{ClientReport, WrittenReport};
+use crate::service::report::client::{ClientReport, ConfigChange, WrittenReport};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::{Options, Workspace};
 use crate::values::text_util::argument;
@@ -211,9 +211,9 @@ fn print(
         }
         (false, Some(WrittenReport { path, change, dry_run, diff })) => {
             session.ui.diff(diff);
-            let would = if dry_run && change != "unchanged" { "would be " } else { "" };
+            let would = if dry_run && change != ConfigChange::Unchanged { "would be " } else { "" };
             session.ui.table(&[vec![shown(path).into_owned(), format!("{would}{change}")]]);
-            if !dry_run && change != "unchanged" {
+            if !dry_run && change != ConfigChange::Unchanged {
                 session.ui.note("note: start the client again, so that it reads the file");
             }
         }
@@ -234,9 +234,13 @@ fn put(
     let path = place.path.to_string_lossy().into_owned();
     let name = shown(&path).into_owned();
     let (change, diff) = match (&edit.before, &edit.after) {
-        (_, None) => ("unchanged", String::new()),
-        (None, Some(after)) => ("created", print_between("", after, "/dev/null", &name)),
-        (Some(before), Some(after)) => ("updated", print_between(before, after, &name, &name)),
+        (_, None) => (ConfigChange::Unchanged, String::new()),
+        (None, Some(after)) => {
+            (ConfigChange::Created, print_between("", after, "/dev/null", &name))
+        }
+        (Some(before), Some(after)) => {
+            (ConfigChange::Updated, print_between(before, after, &name, &name))
+        }
     };
     let written = WrittenReport { path: &path, change, dry_run: args.dry_run, diff: &diff };
     print((client, started), Some(written), session);

@@ -15,7 +15,7 @@ use crate::front::cli::ui::shown;
 use crate::front::mcp::Client;
 use crate::front::mcp::clients::{edit, program, write};
 use crate::front::mcp::doctor::{self, Carrier, Diagnosis, Started, Url};
-use crate::service::report::doctor::{Checked, DoctorReport, Outcome};
+use crate::service::report::doctor::{Check, Checked, DoctorReport, Outcome};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::{Options, Workspace};
 use crate::values::text_util::argument;
@@ -156,13 +156,13 @@ fn of_client(
     let place = args.at.place(client, session)?;
     let path = place.path.display();
     let problem = |found: &mut Diagnosis, message: String, hint: &str| {
-        found.add("config", Outcome::Problem, message);
+        found.add(Check::Config, Outcome::Problem, message);
         found.hint(hint);
         Ok(None)
     };
     let entries = match write::entries(client, &place) {
         Err(why) => {
-            found.add("config", Outcome::Problem, why.message);
+            found.add(Check::Config, Outcome::Problem, why.message);
             return Ok(None);
         }
         Ok(None) => {
@@ -180,12 +180,12 @@ fn of_client(
         let hint = "examine the server at its address with `--url`";
         return problem(found, format!("`{name}` in `{path}` starts no program"), hint);
     };
-    found.add("config", Outcome::Ok, format!("`{name}` in `{path}`"));
+    found.add(Check::Config, Outcome::Ok, format!("`{name}` in `{path}`"));
     let program = argv.first().map_or("", String::as_str);
     let advice = with_path((client, args), (&name, &entries[&name]), &argv);
     if !program.contains('/') && program::not_found(program, program::EVERYWHERE).is_some() {
         let message = format!("`{program}` is in no folder in which a client of the desktop looks");
-        found.add("program", Outcome::Warning, message);
+        found.add(Check::Program, Outcome::Warning, message);
         found.hint(&*advice);
     }
     let started = Started { advice: Some(advice), ..started(argv, added, args, session) };

@@ -7,6 +7,7 @@ use crate::front::cli::ui::shown;
 use crate::read::working::packs;
 use crate::service::report::failure::Failure;
 use crate::service::report::problem::{PackCheckReport, PackProblemReport};
+use crate::text::document::validate::Severity;
 use crate::values::text_util::count;
 
 /// Find invalid packs and dangling references
@@ -34,7 +35,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Answer, Failure> {
 
 fn print(session: &mut Session<'_>, path: &str, problem: &PackProblemReport) {
     let PackProblemReport { code, severity, line, column, message, caret, hint } = problem;
-    let paint = if *severity == "error" { Paint::Bad } else { Paint::Doubtful };
+    let paint = if *severity == Severity::Error { Paint::Bad } else { Paint::Doubtful };
     let (path, message) = (shown(path), shown(message));
     session.ui.painted(paint, &format!("{severity}[{code}]: {path}:{line}:{column}: {message}"));
     for line in caret.iter().flat_map(|caret| caret.lines()) {

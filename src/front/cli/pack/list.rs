@@ -9,6 +9,7 @@ use crate::read::snapshot::packs::Unusable;
 use crate::service::report::failure::Failure;
 use crate::service::report::pack::{PackReport, PacksReport};
 use crate::service::workspace::call::packs;
+use crate::text::uri::Class;
 use crate::values::text_util::count;
 
 /// List the sealed packs with the number of their documents
@@ -53,7 +54,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
 fn row(pack: &PackReport<'_>) -> Vec<String> {
     let documents = match (pack.documents, pack.class) {
         (Some(n), _) => count(n, "document"),
-        (None, class) => class.unwrap_or("?").to_owned(),
+        (None, class) => class.map_or("?", Class::as_str).to_owned(),
     };
     vec![
         shown(pack.id).into_owned(),

@@ -58,7 +58,7 @@ pub(super) fn replay(
             Err(outcome) => outcome,
         },
     };
-    ReplayedOutput::new(line, recorded(line).map(|recorded| recorded.output), &outcome)
+    ReplayedOutput::new(line, recorded(line).map(|recorded| recorded.output), outcome)
 }
 
 fn recorded(line: &Line) -> Option<Recorded<'_>> {

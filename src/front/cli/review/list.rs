@@ -35,7 +35,7 @@ pub(super) fn run(
         let row = [
             one.id.to_string(),
             format!("v{}", one.version),
-            one.action.to_owned(),
+            one.action.to_string(),
             one.at.to_string(),
             one.by.to_owned(),
             size,

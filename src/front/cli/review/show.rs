@@ -5,8 +5,9 @@ use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
 use crate::front::cli::{Acting, Answer};
 use crate::service::report::failure::Failure;
+use crate::service::report::review::QueuedAction;
 use crate::service::report::submission::{
-    ChangedLine, EmergencyReport, EndReport, HunkReport, SubmissionReport,
+    ChangedLine, EmergencyReport, EndReport, HunkReport, LineChange, SubmissionReport,
 };
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::number::Version;
@@ -60,16 +61,18 @@ fn head(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
     let one = &report.submission;
     let is = if report.ended.is_some() { "was" } else { "is" };
     let what = match (one.action, one.target) {
-        ("emergency", _) => "was retired in an emergency".to_owned(),
-        ("retire", _) => format!("{is} to be retired"),
-        ("move", Some(target)) => format!("{is} to be moved to {}", shown(target.as_str())),
+        (QueuedAction::Emergency, _) => "was retired in an emergency".to_owned(),
+        (QueuedAction::Retire, _) => format!("{is} to be retired"),
+        (QueuedAction::Move, Some(target)) => {
+            format!("{is} to be moved to {}", shown(target.as_str()))
+        }
         _ => format!("{is} to be published"),
     };
     let title = format!("{} v{} {what}", shown(one.id.as_str()), one.version);
     session.ui.painted(Paint::Heading, &title);
-    let by = if one.action == "emergency" { "retired by" } else { "submitted by" };
+    let by = if one.action == QueuedAction::Emergency { "retired by" } else { "submitted by" };
     let base = match one.base.0 {
-        0 if one.action == "emergency" => String::new(),
+        0 if one.action == QueuedAction::Emergency => String::new(),
         0 => match report.former {
             Some(former) => format!(", upon the retirement of v{former}"),
             None => ", the first version".to_owned(),
@@ -116,9 +119,10 @@ fn head(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
 }
 
 fn changes(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
-    let is_text = report.submission.action == "publish" || !report.submission.id.is_document();
+    let is_text =
+        report.submission.action == QueuedAction::Publish || !report.submission.id.is_document();
     if !is_text {
-        if report.submission.action != "emergency" {
+        if report.submission.action != QueuedAction::Emergency {
             session.ui.line("The text stays as it is published.");
         }
         return;
@@ -170,22 +174,26 @@ fn hunk(session: &mut Session<'_>, hunk: &HunkReport<'_>) {
 
 fn line(session: &mut Session<'_>, line: &ChangedLine<'_>) {
     let sign = match line.change {
-        "removed" => "-",
-        "added" => "+",
-        "changed" => "~",
+        LineChange::Removed => "-",
+        LineChange::Added => "+",
+        LineChange::Changed => "~",
         _ => " ",
     };
     let paint = |change| match change {
-        "removed" => Paint::Bad,
-        "added" => Paint::Good,
+        LineChange::Removed => Paint::Bad,
+        LineChange::Added => Paint::Good,
         _ => Paint::Plain,
     };
     let mut pieces = vec![(paint(line.change), sign.to_owned())];
     let is_colored = session.ui.is_colored();
     for part in &line.parts {
         let text = match (line.change, part.change) {
-            ("changed", "removed") if !is_colored => format!("[-{}-]", part.text),
-            ("changed", "added") if !is_colored => format!("{{+{}+}}", part.text),
+            (LineChange::Changed, LineChange::Removed) if !is_colored => {
+                format!("[-{}-]", part.text)
+            }
+            (LineChange::Changed, LineChange::Added) if !is_colored => {
+                format!("{{+{}+}}", part.text)
+            }
             _ => part.text.to_owned(),
         };
         pieces.push((paint(part.change), text));
@@ -194,7 +202,7 @@ fn line(session: &mut Session<'_>, line: &ChangedLine<'_>) {
 }
 
 fn foot(session: &mut Session<'_>, report: &SubmissionReport<'_>, me: &str) {
-    let is_emergency = report.submission.action == "emergency";
+    let is_emergency = report.submission.action == QueuedAction::Emergency;
     let decide = if is_emergency { "ratify" } else { "approve" };
     let who: Vec<_> = report.reviewers.iter().map(|name| shown(name)).collect();
     let change = report.submission.change.filter(|_| report.waits_for_others);

@@ -8,6 +8,7 @@ use crate::service::report::failure::Failure;
 use crate::service::report::problem::ProblemReport;
 use crate::service::workspace::ask::Asked;
 use crate::service::workspace::source::ALL;
+use crate::text::document::validate::Severity;
 use crate::values::text_util::count;
 
 /// Find what is wrong with sources, live and published
@@ -49,7 +50,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Answer, Failure> {
 
 fn print(session: &mut Session<'_>, name: &str, problem: &ProblemReport) {
     let ProblemReport { code, severity, line, message, hint } = problem;
-    let paint = if *severity == "error" { Paint::Bad } else { Paint::Doubtful };
+    let paint = if *severity == Severity::Error { Paint::Bad } else { Paint::Doubtful };
     let line = line.map_or_else(String::new, |line| format!(":{line}"));
     let (name, message) = (shown(name), shown(message));
     session.ui.painted(paint, &format!("{severity}[{code}]: {name}{line}: {message}"));

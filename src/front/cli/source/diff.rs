@@ -95,7 +95,7 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
             new.name()
         ));
     } else {
-        session.ui.harmless(&difference_block((old, new), difference.form(), &lines));
+        session.ui.harmless(&difference_block((old, new), difference.form().as_str(), &lines));
     }
     promoted.iter().for_each(|one| session.ui.line(&sentence(one)));
     limit::note(omitted).iter().for_each(|note| session.ui.note(note));

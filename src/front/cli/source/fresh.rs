@@ -67,13 +67,13 @@ pub(super) fn run(args: &Fresh, session: &mut Session<'_>) -> Result<Answer, Fai
         session.ui.report(&SourceFreshReport {
             source: id.to_string(),
             fresh: found.stale.is_none(),
-            reason: found.stale.map(Stale::as_str),
+            reason: found.stale,
             trace: last.map(|of| of.trace.as_str()),
             at: last.map(|of| of.at.to_string()),
             until: last.and_then(|of| of.until).map(|until| until.to_string()),
             result_hash: last.map(|of| of.hydration.result_hash.as_str()),
             staged: kept.as_ref().map(|(entry, _)| entry.name().to_string()),
-            ended: ended.map(ActKind::as_str),
+            ended: ended,
             result: text,
             result_hex: bytes.filter(|_| text.is_none()).map(hex),
         });

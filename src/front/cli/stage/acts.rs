@@ -67,7 +67,7 @@ fn act(args: &One, kind: ActKind, session: &mut Session<'_>) -> Result<Answer, F
     let uri = acted.entry.name().to_string();
     if session.ui.json {
         let unchanged = acted.unchanged;
-        session.ui.report(&StagedActReport { act: kind.as_str(), uri, unchanged });
+        session.ui.report(&StagedActReport { act: kind, uri, unchanged });
         return Ok(Answer::Yes);
     }
     let done = match (kind, acted.unchanged) {

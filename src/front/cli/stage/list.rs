@@ -61,7 +61,7 @@ pub(in crate::front::cli) fn row(staged: &StagedReport) -> Vec<String> {
     let text = |text: &str| shown(text).into_owned();
     vec![
         text(&staged.uri),
-        staged.state.to_owned(),
+        staged.state.to_string(),
         text(&staged.at),
         text(staged.principal.as_deref().unwrap_or("-")),
         text(staged.session.as_deref().unwrap_or("-")),

@@ -68,7 +68,7 @@ fn facts(session: &mut Session<'_>, report: &StagedReport) {
     };
     let text = |text: &'_ str| Some(Cow::Owned(text.to_owned()));
     field("uri", text(&report.uri));
-    field("state", text(report.state));
+    field("state", text(report.state.as_str()));
     field("source", text(&report.source_uri));
     field("source version", Some(report.source_version.to_string().into()));
     field("at", text(&report.at));
@@ -76,7 +76,10 @@ fn facts(session: &mut Session<'_>, report: &StagedReport) {
     field("session", report.session.as_deref().map(Cow::from));
     field("media type", report.media_type.as_deref().map(Cow::from));
     field("bytes", Some(report.bytes.to_string().into()));
-    field("content hash", Some(format!("{} ({})", report.content_hash, report.canonical).into()));
+    field(
+        "content hash",
+        Some(format!("{} ({})", report.content_hash, report.canonical.as_str()).into()),
+    );
     field("raw hash", text(&report.raw_hash));
     field("chain hash", text(&report.chain_hash));
     field("tools", (!report.tools.is_empty()).then(|| report.tools.join(", ").into()));

@@ -64,7 +64,7 @@ fn scope(scope: &ScopeReport) -> String {
 fn assignment(one: &AssignmentReport<'_>) -> Vec<String> {
     let group = one.group.map(|group| format!("group {}", shown(group)));
     let who = one.principal.map(|principal| shown(principal).into_owned()).or(group);
-    vec![scope(&one.scope), one.role.to_owned(), who.unwrap_or_default()]
+    vec![scope(&one.scope), one.role.to_string(), who.unwrap_or_default()]
 }
 
 fn setting(entry: &ReviewEntryReport) -> String {

@@ -96,7 +96,8 @@ fn print(report: &TraceCollectReport, session: &mut Session<'_>) {
         let place = format!("{source}/{file}:{}", fault.line);
         session.ui.painted(Paint::Bad, &format!("{}: {place}: {message}", fault.code));
     }
-    let of = |outcome: &str| report.files.iter().filter(|file| file.outcome == outcome).count();
+    let of =
+        |outcome: &str| report.files.iter().filter(|file| file.outcome.as_str() == outcome).count();
     let files = count(report.files.len(), "file");
     let outcomes = ["new", "extended", "unchanged", "refused"]
         .map(|outcome| format!("{} {outcome}", of(outcome)));

@@ -82,7 +82,7 @@ fn text(
 ) {
     let ui = &mut session.ui;
     let request = &first.request;
-    ui.painted(Paint::Heading, &format!("{} {}", first.trace(), first.event.as_str()));
+    ui.painted(Paint::Heading, &format!("{} {}", first.trace(), first.event.kind()));
     let mut field = |name: &str, value: Option<&str>| {
         if let Some(value) = value {
             ui.line(&format!("  {name:<10} {}", shown(value)));

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use carrier::Broken;
 pub(crate) use carrier::{Carrier, Started, Url, started};
 
-use crate::service::report::doctor::{Checked, Outcome};
+use crate::service::report::doctor::{Check, Checked, Outcome};
 
 /// The revision in which each request says of itself what it is, and the one before it.
 const STATELESS: &str = "2026-07-28";
@@ -32,12 +32,7 @@ pub(crate) struct Diagnosis {
 
 impl Diagnosis {
     /// Adds a check.
-    pub(crate) fn add(
-        &mut self,
-        check: &'static str,
-        outcome: Outcome,
-        message: impl Into<String>,
-    ) {
+    pub(crate) fn add(&mut self, check: Check, outcome: Outcome, message: impl Into<String>) {
         self.checks.push(Checked { check, outcome, message: message.into(), hint: None });
     }
 
@@ -61,17 +56,17 @@ pub(crate) fn examine(carrier: &Carrier, found: &mut Diagnosis) {
         Ok(answers) => answers,
         Err(broken) => return broken_off(&broken, found),
     };
-    found.add("connect", Outcome::Ok, "the server answers");
+    found.add(Check::Connect, Outcome::Ok, "the server answers");
     let Some(about) = result(&answers, 1) else {
         let why = error(&answers, 1);
-        found.add("protocol", Outcome::Problem, format!("`server/discover` fails: {why}"));
+        found.add(Check::Protocol, Outcome::Problem, format!("`server/discover` fails: {why}"));
         return found.hint("the server speaks an older revision, or is not `ctx mcp`");
     };
     protocol(carrier, about, found);
     version(about, found);
     let Some(tools) = result(&answers, 2).and_then(|list| list["tools"].as_array()) else {
         let why = error(&answers, 2);
-        return found.add("tools", Outcome::Problem, format!("`tools/list` fails: {why}"));
+        return found.add(Check::Tools, Outcome::Problem, format!("`tools/list` fails: {why}"));
     };
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
     let profile = match names.as_slice() {
@@ -83,8 +78,8 @@ pub(crate) fn examine(carrier: &Carrier, found: &mut Diagnosis) {
     };
     let many = format!("{} tools, of the profile `{profile}`", names.len());
     match names.is_empty() {
-        true => found.add("tools", Outcome::Problem, "the server offers no tools"),
-        false => found.add("tools", Outcome::Ok, many),
+        true => found.add(Check::Tools, Outcome::Problem, "the server offers no tools"),
+        false => found.add(Check::Tools, Outcome::Ok, many),
     }
     if let Carrier::Started(started) = carrier
         && profile != "reader"
@@ -108,11 +103,11 @@ fn protocol(carrier: &Carrier, about: &Value, found: &mut Diagnosis) {
     match (is_newer, agreed) {
         (true, Some(WITH_SESSIONS)) => {
             let message = format!("revisions {WITH_SESSIONS} and {STATELESS}");
-            found.add("protocol", Outcome::Ok, message);
+            found.add(Check::Protocol, Outcome::Ok, message);
         }
         _ => {
             let message = format!("not both of the revisions {WITH_SESSIONS} and {STATELESS}");
-            found.add("protocol", Outcome::Warning, message);
+            found.add(Check::Protocol, Outcome::Warning, message);
         }
     }
 }
@@ -124,14 +119,14 @@ fn version(about: &Value, found: &mut Diagnosis) {
     let (name, version) = (text("name"), text("version"));
     let own = env!("CARGO_PKG_VERSION");
     if name != "contextnest" {
-        found.add("version", Outcome::Problem, format!("the server is `{name}`, not ctx"));
+        found.add(Check::Version, Outcome::Problem, format!("the server is `{name}`, not ctx"));
         found.hint("correct the command of the entry: `ctx mcp config CLIENT` prints it");
     } else if version != own {
         let message = format!("the server is ctx {version}, but this is ctx {own}");
-        found.add("version", Outcome::Warning, message);
+        found.add(Check::Version, Outcome::Warning, message);
         found.hint("install one version, or name the program with `--program`");
     } else {
-        found.add("version", Outcome::Ok, format!("ctx {version}"));
+        found.add(Check::Version, Outcome::Ok, format!("ctx {version}"));
     }
 }
 
@@ -139,11 +134,11 @@ fn version(about: &Value, found: &mut Diagnosis) {
 fn principal(started: &Started, found: &mut Diagnosis) {
     let is_named = started.argv.iter().any(|arg| arg == "--as" || arg.starts_with("--as="));
     if is_named || started.added.contains_key("CTX_PRINCIPAL") {
-        found.add("principal", Outcome::Ok, "the entry names a principal");
+        found.add(Check::Principal, Outcome::Ok, "the entry names a principal");
         return;
     }
     let message = "the entry names no principal: writes are those of the user of the client";
-    found.add("principal", Outcome::Warning, message);
+    found.add(Check::Principal, Outcome::Warning, message);
     found.hint("give the agent a name: `ctx mcp config CLIENT --profile author --as NAME`");
 }
 
@@ -172,7 +167,7 @@ fn calls(carrier: &Carrier, tools: &[Value], found: &mut Diagnosis) {
 
 /// What a call answered.
 fn called(name: &str, of: &str, answers: &[Value], found: &mut Diagnosis) {
-    let check = if name == "context_verify" { "verify" } else { "call" };
+    let check = if name == "context_verify" { Check::Verify } else { Check::Call };
     let Some(result) = result(answers, 1) else {
         let why = error(answers, 1);
         return found.add(check, Outcome::Problem, format!("`{name}`{of} fails: {why}"));
@@ -184,7 +179,7 @@ fn called(name: &str, of: &str, answers: &[Value], found: &mut Diagnosis) {
         found.add(check, Outcome::Problem, format!("`{name}`{of} fails: {code}: {why}"));
         return found.hint(format!("`ctx help {code}` says what it means"));
     }
-    if check == "call" {
+    if check == Check::Call {
         return found.add(check, Outcome::Ok, format!("`{name}`{of} answers"));
     }
     let verdict = quoted(report["verdict"].as_str().unwrap_or("no verdict"));
@@ -200,7 +195,7 @@ fn called(name: &str, of: &str, answers: &[Value], found: &mut Diagnosis) {
 fn broken_off(broken: &Broken, found: &mut Diagnosis) {
     let (check, message, hint) = match broken {
         Broken::NotFound(program, advice) => {
-            ("program", format!("`{}` is not found", quoted(program)), advice.as_deref())
+            (Check::Program, format!("`{}` is not found", quoted(program)), advice.as_deref())
         }
         Broken::Ended { why, said } => {
             let hint = match said {
@@ -215,15 +210,15 @@ fn broken_off(broken: &Broken, found: &mut Diagnosis) {
             } else {
                 format!("; it says: {}", quoted(said))
             };
-            ("connect", format!("the server {}{said}", quoted(why)), hint)
+            (Check::Connect, format!("the server {}{said}", quoted(why)), hint)
         }
         Broken::Unreachable(why) => (
-            "connect",
+            Check::Connect,
             format!("the server cannot be reached: {why}"),
             Some("start it: `ctx mcp --http 127.0.0.1:8080 --tokens FILE`"),
         ),
         Broken::Status(401) => (
-            "connect",
+            Check::Connect,
             "the server refuses the token, or asks for one (401)".to_owned(),
             Some(
                 "`ctx mcp token list --tokens FILE` says which are expired; pass the token with \
@@ -231,15 +226,15 @@ fn broken_off(broken: &Broken, found: &mut Diagnosis) {
             ),
         ),
         Broken::Status(421) => (
-            "connect",
+            Check::Connect,
             "the server does not serve this host (421)".to_owned(),
             Some("name the host with `--allow-host` where the server is started"),
         ),
         Broken::Status(status) => {
-            ("connect", format!("the server answers with status {status}"), None)
+            (Check::Connect, format!("the server answers with status {status}"), None)
         }
         Broken::Malformed(why) => (
-            "connect",
+            Check::Connect,
             format!("the answer is not that of a server of tools: {}", quoted(why)),
             None,
         ),

@@ -12,6 +12,7 @@ use crate::front::mcp::consent::quoted;
 use crate::front::mcp::spelling;
 use crate::service::report::event::Approved;
 use crate::service::report::failure::Failure;
+use crate::service::report::review::QueuedAction;
 use crate::service::report::spelling::command_line;
 use crate::service::report::submission::SubmissionReport;
 use crate::service::workspace::call::Call;
@@ -96,9 +97,9 @@ pub(super) fn asking(
     let report = SubmissionReport::new(&submitted, spelling::of(Profile::Reviewer));
     let one = &report.submission;
     let what = match (one.action, one.target) {
-        ("emergency", _) => "the emergency retirement of".to_owned(),
-        ("retire", _) => "the retirement of".to_owned(),
-        ("move", Some(target)) => format!("the move to {} of", quoted(target.as_str())),
+        (QueuedAction::Emergency, _) => "the emergency retirement of".to_owned(),
+        (QueuedAction::Retire, _) => "the retirement of".to_owned(),
+        (QueuedAction::Move, Some(target)) => format!("the move to {} of", quoted(target.as_str())),
         _ => format!("the changes (+{} -{} lines) of", one.lines_added, one.lines_removed),
     };
     let (me, by) = (submitted.principal.as_str(), quoted(one.by));
@@ -113,7 +114,9 @@ pub(super) fn asking(
             };
             format!("With this approval it takes effect, for {}{more}.", named.join(", "))
         }
-        None if one.action == "emergency" => "It is ratified, and stays retired.".to_owned(),
+        None if one.action == QueuedAction::Emergency => {
+            "It is ratified, and stays retired.".to_owned()
+        }
         None => "It takes effect after further approvals.".to_owned(),
     };
     let id = quoted(one.id.as_str());

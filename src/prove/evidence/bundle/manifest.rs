@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::record::audit::{FaultKind, HeadRef, Line};
+use crate::values::codes::words;
 use crate::values::model::digest::Digest;
 
 /// The version of the form of a bundle.
@@ -75,6 +76,18 @@ pub(crate) struct Manifest {
     pub(crate) files: BTreeMap<String, FileRef>,
 }
 
+words! {
+    /// Which of the three a bundle is of.
+    pub enum ScopeKind {
+        /// See [`Scope::Trace`].
+        Trace = "trace",
+        /// See [`Scope::Session`].
+        Session = "session",
+        /// See [`Scope::Document`].
+        Document = "document",
+    }
+}
+
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -89,11 +102,11 @@ pub(crate) enum Scope {
 
 impl Scope {
     /// Its word, and what it names.
-    pub(crate) fn parts(&self) -> (&'static str, &str) {
+    pub(crate) fn parts(&self) -> (ScopeKind, &str) {
         match self {
-            Self::Trace(name) => ("trace", name),
-            Self::Session(name) => ("session", name),
-            Self::Document(name) => ("document", name),
+            Self::Trace(name) => (ScopeKind::Trace, name),
+            Self::Session(name) => (ScopeKind::Session, name),
+            Self::Document(name) => (ScopeKind::Document, name),
         }
     }
 

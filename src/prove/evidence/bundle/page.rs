@@ -239,7 +239,7 @@ fn access(line: &Line) -> Vec<String> {
         text(request.labels.agent.as_ref()),
         text(session),
         request.head.as_ref().map_or(String::new(), |head| head.checkpoint.to_string()),
-        line.event.as_str().to_owned(),
+        line.event.kind().as_str().to_owned(),
         text(query),
     ]
 }

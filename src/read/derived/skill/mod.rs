@@ -8,6 +8,7 @@
 mod text;
 
 use crate::files::vault::files::{FileError, Files};
+use crate::values::codes::serialize_as_words;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::limit;
 
@@ -41,6 +42,8 @@ pub(crate) enum Change {
     /// What is there was edited by hand, or is of another program.
     Edited(&'static str),
 }
+
+serialize_as_words!(Change);
 
 impl Change {
     /// The name in output.

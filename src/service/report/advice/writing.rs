@@ -1,7 +1,7 @@
 //! The failures of writers: publication, conversion, recovery and what they expected to find.
 
 use super::super::failure::{Code, Compared, Failure};
-use super::super::recover::{kind, recorded_by};
+use super::super::recover::recorded_by;
 use super::again::submitted_again;
 use super::{dry_run, verify_all};
 use crate::exchange::convert::ConvertError;
@@ -416,7 +416,7 @@ impl Failure {
         let all = count(uncommitted.len(), "uncommitted file");
         let message = format!("no intent record on this machine explains {all}");
         let line = |left: &UncommittedFile| {
-            let mut line = format!("{}: {}, {} bytes", left.path, kind(left.remains), left.bytes);
+            let mut line = format!("{}: {}, {} bytes", left.path, left.remains, left.bytes);
             if let Some(key) = recorded_by(left).into_iter().next() {
                 line.push_str(&format!(", {key}"));
             }

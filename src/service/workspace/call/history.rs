@@ -7,9 +7,9 @@ use crate::files::vault::Vault;
 use crate::read::snapshot::seals::Seals;
 use crate::read::snapshot::{Need, Snapshot};
 use crate::record::chain::error::ChainError;
-#[cfg(feature = "mcp")]
-use crate::record::chain::history::Entry;
 use crate::record::chain::history::History;
+#[cfg(feature = "mcp")]
+use crate::record::chain::history::{Entry, EntryState};
 use crate::record::chain::replay;
 use crate::record::chain::walk::Walk;
 use crate::service::report::failure::Failure;
@@ -96,7 +96,7 @@ impl Call<'_> {
             return Ok(());
         }
         report.versions.retain(|row| {
-            row.state != "unpublished" || me == Some(PrincipalKey::of(row.edited_by))
+            row.state != EntryState::Unpublished || me == Some(PrincipalKey::of(row.edited_by))
         });
         Ok(())
     }

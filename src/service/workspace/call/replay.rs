@@ -54,7 +54,7 @@ pub(crate) fn lines(
                     .unwrap_or_else(|| unknown_trace(std::slice::from_ref(logs), name)));
             };
             if made == Made::Texts && !lines.iter().any(has_texts) {
-                return Err(no_texts(name, first.event.as_str()));
+                return Err(no_texts(name, first.event.kind().as_str()));
             }
             Ok((lines, Vec::new()))
         }
@@ -76,7 +76,7 @@ pub(crate) fn lines(
 fn is_change(vault: &Vault, logs: &Logs, name: &TraceId) -> Option<Failure> {
     let changes = Logs::of_changes(vault).ok()?.seen_by(logs.sight().clone());
     let found = changes.find(name).ok()?;
-    found.first().map(|line| no_texts(name, line.event.as_str()))
+    found.first().map(|line| no_texts(name, line.event.kind().as_str()))
 }
 
 /// That a line says of no text that it was handed out.

@@ -6,6 +6,7 @@ use crate::read::snapshot::{CheckpointSource, Snapshot};
 use crate::record::chain::diff::print_between;
 use crate::record::staging::{Canonical, PartChange, StagedEntry, changes, json};
 use crate::service::report::failure::{Code, Failure};
+use crate::service::report::source::ComparedAs;
 use crate::service::workspace::Workspace;
 use crate::text::document::Document;
 use crate::values::model::id::DocumentId;
@@ -42,11 +43,11 @@ impl Difference {
     }
 
     /// Its word.
-    pub(crate) fn form(&self) -> &'static str {
+    pub(crate) fn form(&self) -> ComparedAs {
         match self {
-            Self::Json(_) => "json",
-            Self::Text(_) => "text",
-            Self::Bytes => "bytes",
+            Self::Json(_) => ComparedAs::Json,
+            Self::Text(_) => ComparedAs::Text,
+            Self::Bytes => ComparedAs::Bytes,
         }
     }
 

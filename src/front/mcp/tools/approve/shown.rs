@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::front::mcp::consent::quoted;
-use crate::service::report::submission::{ChangedLine, SubmissionReport};
+use crate::service::report::submission::{ChangedLine, LineChange, SubmissionReport};
 use crate::values::text_util::{beginning, count};
 use crate::values::yaml::{self, Dialect, Value};
 
@@ -71,21 +71,19 @@ fn add<'t>(
     blank: &mut [usize; 2],
     items: &mut Vec<Item>,
 ) {
-    let is_changed = |change: &str| matches!(change, "removed" | "added");
+    let is_changed = |change| matches!(change, LineChange::Removed | LineChange::Added);
     let is_blank = |text: &str| text.trim().is_empty();
     let mut changed = line.parts.iter().filter(|part| is_changed(part.change)).peekable();
     if changed.peek().is_none() {
         return run.push(None);
     }
     if !changed.all(|part| is_blank(part.text)) {
-        return run.extend(
-            line.parts
-                .iter()
-                .map(|part| is_changed(part.change).then_some((part.change == "added", part.text))),
-        );
+        return run.extend(line.parts.iter().map(|part| {
+            is_changed(part.change).then_some((part.change == LineChange::Added, part.text))
+        }));
     }
     if line.parts.iter().all(|part| is_blank(part.text)) {
-        let added = line.parts.iter().any(|part| part.change == "added");
+        let added = line.parts.iter().any(|part| part.change == LineChange::Added);
         blank[usize::from(added)] += 1;
         return;
     }
@@ -93,8 +91,8 @@ fn add<'t>(
     flush(run, items);
     let mut text = String::new();
     let mut places = Vec::new();
-    for part in line.parts.iter().filter(|part| part.change != "removed") {
-        if part.change == "added" {
+    for part in line.parts.iter().filter(|part| part.change != LineChange::Removed) {
+        if part.change == LineChange::Added {
             places.push(text.len()..text.len() + part.text.len());
         }
         text.push_str(part.text);

@@ -19,10 +19,11 @@ mod versions;
 use std::collections::BTreeMap;
 
 use super::manifest::{
-    FileRef, Gap, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope, what_is,
+    FileRef, Gap, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope, ScopeKind, what_is,
 };
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::record::audit::{HeadRef, Line};
+use crate::values::codes::words;
 use crate::values::model::digest::Digest;
 use approvals::Approvals;
 use lines::Lines;
@@ -60,79 +61,71 @@ pub enum BundleFault {
     Unlisted(String),
 }
 
-/// What a verifier says of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Every hash that it depends on is recomputed and equal.
-    Proved,
-    /// It holds, and nothing outside of the bundle was compared with it.
-    NotAnchored,
-    /// What would prove it is missing, or does not hold.
-    NotProved,
-    /// No bundle could prove it.
-    Unprovable,
-    /// The bundle says two things that cannot both be.
-    Contradicted,
+words! {
+    /// What a verifier says of an item.
+    pub enum Verdict {
+        /// Every hash that it depends on is recomputed and equal.
+        Proved = "proved",
+        /// It holds, and nothing outside of the bundle was compared with it.
+        NotAnchored = "not anchored",
+        /// What would prove it is missing, or does not hold.
+        NotProved = "not proved",
+        /// No bundle could prove it.
+        Unprovable = "not proved",
+        /// The bundle says two things that cannot both be.
+        Contradicted = "contradicted",
+    }
 }
 
 impl Verdict {
-    /// Its words.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Proved => "proved",
-            Self::NotAnchored => "not anchored",
-            Self::NotProved | Self::Unprovable => "not proved",
-            Self::Contradicted => "contradicted",
-        }
-    }
-
     /// Whether the bundle does not prove what it should.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::NotProved | Self::Contradicted)
     }
 }
 
-/// What is verified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The file itself, where its hash was noted elsewhere.
-    Bundle,
-    /// That the bundle has what its name says.
-    Scope,
-    /// A place where the log was not whole from which the bundle was exported, as it says.
-    Gap,
-    /// A file of the bundle.
-    File,
-    /// A checkpoint.
-    Checkpoint,
-    /// The last checkpoint.
-    Head,
-    /// A line of the access log.
-    Line,
-    /// A version of a document.
-    Version,
-    /// A version in the maps of a checkpoint.
-    Sealed,
-    /// That no version of a document was published before the checkpoints of the bundle.
-    History,
-    /// That a valid approval published a version.
-    Approval,
-    /// A text that was handed out.
-    Text,
-    /// Who decided about it, and when its approval was due again.
-    Steward,
-    /// The source of a hydration.
-    Hydration,
-    /// A line of a staging chain.
-    Staged,
-    /// The content of a staged entry.
-    Content,
-    /// That the principal who ended an entry without a content had the role.
-    Role,
-    /// The result of a hydration, which was staged.
-    Result,
-    /// That the body of a version is the content that it was promoted from.
-    Promotion,
+words! {
+    /// What is verified.
+    pub enum Kind {
+        /// The file itself, where its hash was noted elsewhere.
+        Bundle = "bundle",
+        /// That the bundle has what its name says.
+        Scope = "scope",
+        /// A place where the log was not whole from which the bundle was exported, as it says.
+        Gap = "gap",
+        /// A file of the bundle.
+        File = "file",
+        /// A checkpoint.
+        Checkpoint = "checkpoint",
+        /// The last checkpoint.
+        Head = "head",
+        /// A line of the access log.
+        Line = "line",
+        /// A version of a document.
+        Version = "version",
+        /// A version in the maps of a checkpoint.
+        Sealed = "sealed",
+        /// That no version of a document was published before the checkpoints of the bundle.
+        History = "history",
+        /// That a valid approval published a version.
+        Approval = "approval",
+        /// A text that was handed out.
+        Text = "text",
+        /// Who decided about it, and when its approval was due again.
+        Steward = "steward",
+        /// The source of a hydration.
+        Hydration = "hydration",
+        /// A line of a staging chain.
+        Staged = "staged",
+        /// The content of a staged entry.
+        Content = "content",
+        /// That the principal who ended an entry without a content had the role.
+        Role = "role",
+        /// The result of a hydration, which was staged.
+        Result = "result",
+        /// That the body of a version is the content that it was promoted from.
+        Promotion = "promotion",
+    }
 }
 
 impl Kind {
@@ -158,31 +151,6 @@ impl Kind {
         Self::Result,
         Self::Promotion,
     ];
-
-    /// Its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Bundle => "bundle",
-            Self::Scope => "scope",
-            Self::Gap => "gap",
-            Self::File => "file",
-            Self::Checkpoint => "checkpoint",
-            Self::Head => "head",
-            Self::Line => "line",
-            Self::Version => "version",
-            Self::Sealed => "sealed",
-            Self::History => "history",
-            Self::Approval => "approval",
-            Self::Text => "text",
-            Self::Steward => "steward",
-            Self::Hydration => "hydration",
-            Self::Staged => "staged",
-            Self::Content => "content",
-            Self::Role => "role",
-            Self::Result => "result",
-            Self::Promotion => "promotion",
-        }
-    }
 }
 
 /// One thing that a bundle proves, or not.
@@ -228,7 +196,7 @@ impl Item {
 #[derive(Debug)]
 pub struct Verified {
     /// `trace`, `session` or `document`, and what it names.
-    pub scope: (&'static str, String),
+    pub scope: (ScopeKind, String),
     /// The version of the program that made the bundle, as it says.
     pub tool: String,
     /// The head that the bundle was exported at.
