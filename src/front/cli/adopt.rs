@@ -37,10 +37,9 @@ pub(super) fn run(args: &Adopt, session: &mut Session<'_>) -> Result<Answer, Fai
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let request = Request { author, form: LogForm::Delta, adopts: true, mode };
     let converted = progress::watch(session, &vault, || convert(&vault, &request))?;
-    match session.ui.json {
-        true => session.ui.report(&AdoptReport::new(&converted, args.dry_run)),
-        false => print(args, session, &converted),
-    }
+    session.print(&AdoptReport::new(&converted, args.dry_run), |session, _| {
+        print(args, session, &converted);
+    });
     finish(session, &vault, &converted)
 }
 

@@ -112,13 +112,11 @@ fn acknowledge(args: &Acknowledge, session: &mut Session<'_>) -> Result<Answer, 
     let reason = reason(&args.reason)?;
     let done = !args.dry_run;
     let report = session.workspace.acknowledge(&vault, args.checkpoint, reason, done)?;
-    if session.ui.json {
-        session.ui.report(&report);
-        return Ok(Answer::Yes);
-    }
-    let verb = if args.dry_run { "would acknowledge" } else { "acknowledged" };
-    let number = report.checkpoint;
-    session.ui.line(&format!("{verb}: no change log has the event of checkpoint {number}"));
+    session.print(&report, |session, _| {
+        let verb = if args.dry_run { "would acknowledge" } else { "acknowledged" };
+        let number = report.checkpoint;
+        session.ui.line(&format!("{verb}: no change log has the event of checkpoint {number}"));
+    });
     Ok(Answer::Yes)
 }
 
@@ -128,24 +126,26 @@ fn dismiss(args: &Dismiss, session: &mut Session<'_>) -> Result<Answer, Failure>
     let id = session.workspace.named(&vault, &args.id)?;
     let done = !args.dry_run;
     let report = session.workspace.dismiss(&vault, &id, reason.unwrap_or_default(), done)?;
-    if session.ui.json {
-        session.ui.report(&report);
-        return Ok(Answer::Yes);
-    }
-    let verb = if args.dry_run { "would dismiss" } else { "dismissed" };
-    for one in &report.dismissed {
-        let VersionRef { id, version, .. } = &one.version;
-        let (by, at) = (&one.submitter, &one.at);
-        session.ui.line(&format!("{verb}: version {version} of {id}, submitted by {by} at {at}"));
-    }
-    if report.own > 0 {
-        let own = count(report.own, "submission");
-        session.ui.note(&format!("{own} of your own may only be dismissed by another reviewer"));
-    }
-    if report.hidden > 0 {
-        let hidden = count(report.hidden, "submission");
-        session.ui.note(&format!("{hidden} of documents that you may not read stay lost"));
-    }
+    session.print(&report, |session, _| {
+        let verb = if args.dry_run { "would dismiss" } else { "dismissed" };
+        for one in &report.dismissed {
+            let VersionRef { id, version, .. } = &one.version;
+            let (by, at) = (&one.submitter, &one.at);
+            session
+                .ui
+                .line(&format!("{verb}: version {version} of {id}, submitted by {by} at {at}"));
+        }
+        if report.own > 0 {
+            let own = count(report.own, "submission");
+            session
+                .ui
+                .note(&format!("{own} of your own may only be dismissed by another reviewer"));
+        }
+        if report.hidden > 0 {
+            let hidden = count(report.hidden, "submission");
+            session.ui.note(&format!("{hidden} of documents that you may not read stay lost"));
+        }
+    });
     Ok(Answer::Yes)
 }
 

@@ -49,10 +49,7 @@ pub(super) fn run(args: &BlameArgs, session: &mut Session<'_>) -> Result<Answer,
     let is_whole = !session.ui.json;
     let report =
         session.call.blame_lines(&attributed, (args.lines.as_deref(), usize::MAX), is_whole)?;
-    match session.ui.json {
-        true => session.ui.report(&report),
-        false => text(session, &report),
-    }
+    session.print(&report, |session, _| text(session, &report));
     Ok(Answer::Yes)
 }
 
@@ -88,23 +85,23 @@ fn text(session: &mut Session<'_>, report: &BlameReport<'_>) {
 }
 
 fn sections(session: &mut Session<'_>, report: &BlameSectionsReport<'_>) {
-    if session.ui.json {
-        session.ui.report(report);
-        return;
-    }
-    let row =
-        |origin: &OriginReport<'_>| [columns(origin), vec![count(origin.count, "line")]].concat();
-    let rows: Vec<_> = report.sections.iter().flat_map(|s| s.versions.iter().map(row)).collect();
-    let mut rows = table(&rows).into_iter();
-    for section in &report.sections {
-        let name = match section.anchor.as_str() {
-            "" => "before the first section".to_owned(),
-            anchor => format!("#{}", shown(anchor)),
+    session.print(report, |session, _| {
+        let row = |origin: &OriginReport<'_>| {
+            [columns(origin), vec![count(origin.count, "line")]].concat()
         };
-        let lines = count(section.count, "line");
-        session.ui.painted(Paint::Heading, &format!("{name}: {lines}"));
-        for row in rows.by_ref().take(section.versions.len()) {
-            session.ui.line(&format!("  {row}"));
+        let rows: Vec<_> =
+            report.sections.iter().flat_map(|s| s.versions.iter().map(row)).collect();
+        let mut rows = table(&rows).into_iter();
+        for section in &report.sections {
+            let name = match section.anchor.as_str() {
+                "" => "before the first section".to_owned(),
+                anchor => format!("#{}", shown(anchor)),
+            };
+            let lines = count(section.count, "line");
+            session.ui.painted(Paint::Heading, &format!("{name}: {lines}"));
+            for row in rows.by_ref().take(section.versions.len()) {
+                session.ui.line(&format!("  {row}"));
+            }
         }
-    }
+    });
 }

@@ -29,13 +29,10 @@ pub(super) fn run(args: &Check, session: &mut Session<'_>) -> Result<Answer, Fai
     let report = session.call.check((&vault, &source), &args.uris)?.judged(now);
     session.tell();
     let answer = if report.is_current() { Answer::Yes } else { Answer::No };
-    match session.ui.json {
-        true => session.ui.report(&report),
-        false => {
-            session.ui.table(&report.uris.iter().map(row).collect::<Vec<_>>());
-            report.uris.iter().for_each(|one| warn(session, one));
-        }
-    }
+    session.print(&report, |session, _| {
+        session.ui.table(&report.uris.iter().map(row).collect::<Vec<_>>());
+        report.uris.iter().for_each(|one| warn(session, one));
+    });
     Ok(answer)
 }
 

@@ -37,12 +37,10 @@ pub(super) fn run(args: &Checkout, session: &mut Session<'_>) -> Result<Answer, 
     let (checkpoint, folder) = (args.number, args.dir.display().to_string());
     let artifacts = checkout.len();
     session.note_unreadable(&snapshot)?;
-    if session.ui.json {
-        session.ui.report(&CheckoutReport { checkpoint, folder, artifacts });
-    } else {
-        let (what, folder) = (count(artifacts, "file"), shown(&folder));
+    session.print(&CheckoutReport { checkpoint, folder, artifacts }, |session, report| {
+        let (what, folder) = (count(artifacts, "file"), shown(&report.folder));
         session.ui.line(&format!("wrote checkpoint {checkpoint} to {folder}: {what}"));
-    }
+    });
     session.record(None)?;
     checkout.write().inspect_err(|_| session.ui.discard())?;
     Ok(Answer::Yes)

@@ -44,10 +44,9 @@ pub(super) fn run(args: &Convert, session: &mut Session<'_>) -> Result<Answer, F
     let author = session.workspace.author(&vault, None, None)?;
     let request = Request { author, form, adopts: false, mode };
     let converted = progress::watch(session, &vault, || convert(&vault, &request))?;
-    match session.ui.json {
-        true => session.ui.report(&ConvertReport::new(&converted, form, args.dry_run)),
-        false => print(args, session, &converted),
-    }
+    session.print(&ConvertReport::new(&converted, form, args.dry_run), |session, _| {
+        print(args, session, &converted);
+    });
     finish(session, &vault, &converted)
 }
 

@@ -122,9 +122,6 @@ pub(super) fn comment(args: &Comment, session: &mut Session<'_>) -> Result<Answe
     let author = session.workspace.author(&vault, None, None)?;
     let id = session.workspace.named(&vault, &args.id)?;
     review::comment(&vault, &id, &author, &args.text)?;
-    match session.ui.json {
-        true => session.ui.report(&CommentReport { id: &id }),
-        false => session.ui.line("recorded"),
-    }
+    session.print(&CommentReport { id: &id }, |session, _| session.ui.line("recorded"));
     Ok(Answer::Yes)
 }

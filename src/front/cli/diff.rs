@@ -54,9 +54,7 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
     let [id] = places.ids() else { return changed(args, session, (&vault, &head), &places) };
     let (ground, sides) = ((&vault, &chronicle, &head), (args.v1.as_deref(), args.v2.as_deref()));
     let difference = session.ask(|call, _| call.diff(ground, id, sides))?;
-    if session.ui.json {
-        session.ui.report(&difference.report());
-    } else {
+    session.print(&difference.report(), |session, _| {
         session.ui.diff(&difference.diff);
         if difference.equal {
             let (from, to) = (&difference.from, &difference.to);
@@ -65,7 +63,7 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
         for finding in &difference.findings {
             session.ui.note(&format!("note: {finding}"));
         }
-    }
+    });
     Ok(Answer::Yes)
 }
 

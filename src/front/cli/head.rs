@@ -96,20 +96,18 @@ fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
         let (to, lost) = (HeadRef::of(&end), lost.clone());
         session.changed(&vault, Some(Change::HeadTrust { from, to, lost }));
     }
-    if session.ui.json {
-        session.ui.report(&TrustReport::new(before, &end, lost, dry_run));
-        return Ok(Answer::Yes);
-    }
-    let before = before.map_or_else(|| "no trusted head".to_owned(), |head| named(&head.head));
-    session.ui.line(&format!("before: {before}"));
-    let now = if dry_run { "would be" } else { "now" };
-    session.ui.line(&format!("{now}: {}", named(&end)));
-    for lost in given_up.iter() {
-        session.ui.line(&format!("{now} given up: {}", lost.named()));
-    }
-    if !dry_run {
-        session.ui.note("next: `ctx verify` recomputes everything up to it");
-    }
+    session.print(&TrustReport::new(before, &end, lost, dry_run), |session, _| {
+        let before = before.map_or_else(|| "no trusted head".to_owned(), |head| named(&head.head));
+        session.ui.line(&format!("before: {before}"));
+        let now = if dry_run { "would be" } else { "now" };
+        session.ui.line(&format!("{now}: {}", named(&end)));
+        for lost in given_up.iter() {
+            session.ui.line(&format!("{now} given up: {}", lost.named()));
+        }
+        if !dry_run {
+            session.ui.note("next: `ctx verify` recomputes everything up to it");
+        }
+    });
     Ok(Answer::Yes)
 }
 
@@ -145,19 +143,17 @@ fn list(session: &mut Session<'_>) -> Result<Answer, Failure> {
     for why in &unreadable {
         session.ui.note(&format!("warning: {why}"));
     }
-    if session.ui.json {
-        session.ui.report(&HeadsReport::new(&heads));
-        return Ok(Answer::Yes);
-    }
-    let row = |head: &TrustedHead| {
-        vec![
-            shown(&head.path.display().to_string()).into_owned(),
-            head.branch.as_deref().map_or_else(|| "-".to_owned(), |b| shown(b).into_owned()),
-            named(&head.head),
-            head.at.to_string(),
-        ]
-    };
-    session.ui.table(&heads.iter().map(row).collect::<Vec<_>>());
+    session.print(&HeadsReport::new(&heads), |session, _| {
+        let row = |head: &TrustedHead| {
+            vec![
+                shown(&head.path.display().to_string()).into_owned(),
+                head.branch.as_deref().map_or_else(|| "-".to_owned(), |b| shown(b).into_owned()),
+                named(&head.head),
+                head.at.to_string(),
+            ]
+        };
+        session.ui.table(&heads.iter().map(row).collect::<Vec<_>>());
+    });
     Ok(Answer::Yes)
 }
 

@@ -116,20 +116,18 @@ fn explain(words: &[String], session: &mut Session<'_>) -> Result<Answer, Failur
     if codes.is_empty() {
         return Err(unknown(words));
     }
-    if session.ui.json {
-        session.ui.report(&HelpReport { codes, ..HelpReport::default() });
-        return Ok(Answer::Yes);
-    }
-    for (n, CodeReport { code, is, text }) in codes.iter().enumerate() {
-        if n > 0 {
-            session.ui.line("");
+    session.print(&HelpReport { codes, ..HelpReport::default() }, |session, report| {
+        for (n, CodeReport { code, is, text }) in report.codes.iter().enumerate() {
+            if n > 0 {
+                session.ui.line("");
+            }
+            session.ui.line(&format!("{code}: {is}"));
+            for text in text {
+                session.ui.line("");
+                session.ui.line(text);
+            }
         }
-        session.ui.line(&format!("{code}: {is}"));
-        for text in text {
-            session.ui.line("");
-            session.ui.line(text);
-        }
-    }
+    });
     Ok(Answer::Yes)
 }
 

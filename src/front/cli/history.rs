@@ -109,23 +109,20 @@ fn all(session: &mut Session<'_>, vault: &Vault, limit: Limit) -> Result<Answer,
     let limit = limit.entries().unwrap_or(LATEST);
     let (report, omitted) = LatestReport::new(&chronicle, |id| head.may_name(id), limit);
     session.recording.listed = Some(report.versions.len());
-    if session.ui.json {
-        session.ui.report(&limit::report(report, omitted));
-        return Ok(Answer::Yes);
-    }
-    let row = |v: &crate::service::report::history::LatestVersion<'_>| {
-        vec![
-            format!("@{}", v.checkpoint),
-            v.at.clone(),
-            v.state.to_string(),
-            shown(v.id.as_str()).into_owned(),
-            v.version.map_or_else(String::new, |n| format!("v{n}")),
-        ]
-    };
-    session.ui.table(&report.versions.iter().map(row).collect::<Vec<_>>());
-    if report.versions.is_empty() && omitted == 0 {
-        session.ui.note("hint: nothing is published; `ctx status` shows what can be");
-    }
-    limit::note(omitted).iter().for_each(|note| session.ui.note(note));
+    limit::print(session, report, omitted, |session, report| {
+        let row = |v: &crate::service::report::history::LatestVersion<'_>| {
+            vec![
+                format!("@{}", v.checkpoint),
+                v.at.clone(),
+                v.state.to_string(),
+                shown(v.id.as_str()).into_owned(),
+                v.version.map_or_else(String::new, |n| format!("v{n}")),
+            ]
+        };
+        session.ui.table(&report.versions.iter().map(row).collect::<Vec<_>>());
+        if report.versions.is_empty() && omitted == 0 {
+            session.ui.note("hint: nothing is published; `ctx status` shows what can be");
+        }
+    });
     Ok(Answer::Yes)
 }

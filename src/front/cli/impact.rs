@@ -93,18 +93,15 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
     let former_id = report.former_id.clone();
     let is_empty = report.accesses.is_empty();
     let omitted = args.limit.last(&mut report.accesses);
-    if session.ui.json {
-        session.ui.report(&limit::report(report, omitted));
-    } else {
+    limit::print(session, report, omitted, |session, report| {
         session.ui.table(&report.accesses.iter().map(row).collect::<Vec<_>>());
-        limit::note(omitted).iter().for_each(|note| session.ui.note(note));
         if is_empty {
             let which = if logs.sight().is_limited() { " that you may read" } else { "" };
             session.ui.note(&format!(
                 "note: the access log of this vault's path has no such access{which}"
             ));
         }
-    }
+    });
     if let Some(former) = former_id {
         let former = argument(&former);
         session.ui.note(&format!(

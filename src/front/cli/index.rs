@@ -42,15 +42,13 @@ pub(super) fn run(args: &Index, session: &mut Session<'_>) -> Result<Answer, Fai
     create::check(&vault, &[], args.expect.read()?)?;
     let files = derived::files(&vault, Which::Asked, &[])?;
     let outcomes = derived::write(&vault, &files, looks);
-    if session.ui.json {
-        session.ui.report(&IndexReport::new(&files, &outcomes));
-    } else {
+    session.print(&IndexReport::new(&files, &outcomes), |session, _| {
         let row = |(file, outcome): (&Derived, &Outcome)| {
             let would = if looks && outcome.is_stale() { "would be " } else { "" };
             vec![shown(&file.path).into_owned(), format!("{would}{}", outcome.as_str())]
         };
         session.ui.table(&files.iter().zip(&outcomes).map(row).collect::<Vec<_>>());
-    }
+    });
     if files.is_empty() {
         session.ui.note("note: nothing is published, so there is nothing to list");
     }

@@ -1,6 +1,7 @@
 //! `-n`, of every verb that prints a list.
 
-use crate::service::report::Limited;
+use super::session::Session;
+use crate::service::report::{Limited, Report};
 
 /// How many entries of a list are printed.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -39,6 +40,19 @@ impl Limit {
 /// What is said of a list that was cut.
 pub(super) fn note(omitted: usize) -> Option<String> {
     (omitted > 0).then(|| format!("note: {omitted} more; `-n N` prints more of them"))
+}
+
+/// Prints a report of a list that was cut: as JSON, or as the text that `text` prints and a note.
+pub(super) fn print<R: Report>(
+    session: &mut Session<'_>,
+    report: R,
+    omitted: usize,
+    text: impl FnOnce(&mut Session<'_>, &R),
+) {
+    session.print(&self::report(report, omitted), |session, limited| {
+        text(session, &limited.report);
+        note(omitted).iter().for_each(|note| session.ui.note(note));
+    });
 }
 
 /// A report of a list that was cut.

@@ -58,13 +58,11 @@ pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer,
     let linked = session.ask(|call, _| call.neighbors(places, asked, (&args.walk(), 0)))?;
     let around = &linked.around;
     let found = &around.found;
-    if session.ui.json {
-        session.ui.report(&linked.report());
-    } else {
+    session.print(&linked.report(), |session, _| {
         let title = |id: &DocumentId| around.titles.get(id).map(String::as_str).unwrap_or_default();
         let rows = found.neighbors.iter().map(|n| row(n, title(&n.id)));
         session.ui.table(&rows.collect::<Vec<_>>());
-    }
+    });
     if found.neighbors.is_empty() {
         session.ui.note("note: no document is linked with it in this way");
     }

@@ -70,9 +70,7 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
     let (undedicated, unowned) = (report.undedicated.len(), report.unowned.len());
     let omitted = limit.first(&mut report.undedicated) + limit.first(&mut report.unowned);
     session.note_unreadable(&snapshot)?;
-    if session.ui.json {
-        session.ui.report(&limit::report(report, omitted));
-    } else {
+    limit::print(session, report, omitted, |session, report| {
         session.ui.line(&format!("{} published", count(report.documents, "document")));
         session.ui.table(&report.scopes.iter().map(owned).collect::<Vec<_>>());
         list(session, "without a dedicated steward", undedicated, &report.undedicated);
@@ -81,8 +79,7 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
             session.ui.line("Load by reviewer");
             session.ui.table(&report.reviewers.iter().map(load).collect::<Vec<_>>());
         }
-        limit::note(omitted).iter().for_each(|note| session.ui.note(note));
-    }
+    });
     note_hidden(session, hidden);
     let answer = steward::note_basis(session, &found);
     let withheld = session.answer(&listing.withheld);
@@ -108,28 +105,26 @@ fn access_review(
     }
     session.recording.listed = Some(lapsed.len());
     note_hidden(session, hidden);
-    if session.ui.json {
-        session.ui.report(&report);
-        return Ok(Answer::Yes);
-    }
-    let row = |one: &PrincipalReport<'_>| {
-        let role = |role: &RoleReport| {
-            let name = role.scope.name.as_deref().map(|name| format!(" {}", shown(name)));
-            format!("{} of {}{}", role.role, role.scope.scope, name.unwrap_or_default())
+    session.print(&report, |session, _| {
+        let row = |one: &PrincipalReport<'_>| {
+            let role = |role: &RoleReport| {
+                let name = role.scope.name.as_deref().map(|name| format!(" {}", shown(name)));
+                format!("{} of {}{}", role.role, role.scope.scope, name.unwrap_or_default())
+            };
+            let roles: Vec<String> = one.roles.iter().map(role).collect();
+            let roles = if roles.is_empty() { "no role".to_owned() } else { roles.join(", ") };
+            let last = match (one.last_action, one.last_at) {
+                (Some(action), Some(at)) => format!("{action} at {}", shown(at)),
+                _ => "no recorded act".to_owned(),
+            };
+            vec![shown(one.principal).into_owned(), last, roles]
         };
-        let roles: Vec<String> = one.roles.iter().map(role).collect();
-        let roles = if roles.is_empty() { "no role".to_owned() } else { roles.join(", ") };
-        let last = match (one.last_action, one.last_at) {
-            (Some(action), Some(at)) => format!("{action} at {}", shown(at)),
-            _ => "no recorded act".to_owned(),
-        };
-        vec![shown(one.principal).into_owned(), last, roles]
-    };
-    session.ui.table(&report.principals.iter().map(row).collect::<Vec<_>>());
-    for lapse in &report.lapsed_approvals {
-        let (why, id) = (shown(lapse.why), shown(lapse.id.as_str()));
-        session.ui.line(&format!("lapsed: v{} of {id}: {why}", lapse.version));
-    }
+        session.ui.table(&report.principals.iter().map(row).collect::<Vec<_>>());
+        for lapse in &report.lapsed_approvals {
+            let (why, id) = (shown(lapse.why), shown(lapse.id.as_str()));
+            session.ui.line(&format!("lapsed: v{} of {id}: {why}", lapse.version));
+        }
+    });
     Ok(Answer::Yes)
 }
 

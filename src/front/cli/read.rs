@@ -61,20 +61,18 @@ fn sealed(session: &mut Session<'_>, Reading { served, section }: &Reading) {
 /// The sections of a document, or those inside one of them.
 fn outline(session: &mut Session<'_>, reading: &Reading) {
     let sections = session.outline(reading);
-    if session.ui.json {
-        session.ui.report(&reading.outlined(&sections));
-        return;
-    }
-    let row = |section: &Section| {
-        let indent = "  ".repeat(usize::from(section.level) - 1);
-        vec![
-            format!("{indent}#{}", shown(&section.anchor)),
-            format!("{} bytes", section.range.len()),
-            shown(&section.title).into_owned(),
-        ]
-    };
-    session.ui.table(&sections.iter().map(row).collect::<Vec<_>>());
-    if sections.is_empty() {
-        session.ui.note("note: the document has no headings");
-    }
+    session.print(&reading.outlined(&sections), |session, _| {
+        let row = |section: &Section| {
+            let indent = "  ".repeat(usize::from(section.level) - 1);
+            vec![
+                format!("{indent}#{}", shown(&section.anchor)),
+                format!("{} bytes", section.range.len()),
+                shown(&section.title).into_owned(),
+            ]
+        };
+        session.ui.table(&sections.iter().map(row).collect::<Vec<_>>());
+        if sections.is_empty() {
+            session.ui.note("note: the document has no headings");
+        }
+    });
 }

@@ -52,10 +52,9 @@ pub(super) fn run(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, F
         expect: args.expect.read()?,
     };
     let replacement = rebuild_log(&vault, &request)?;
-    match session.ui.json {
-        true => session.ui.report(&RebuildReport::new(&replacement, args.dry_run)),
-        false => print(args, session, &replacement),
-    }
+    session.print(&RebuildReport::new(&replacement, args.dry_run), |session, _| {
+        print(args, session, &replacement);
+    });
     if replacement.kept.is_some() {
         session.changed(&vault, Some(Change::ReplaceLog { to: HeadRef::of(&replacement.head) }));
     }

@@ -65,9 +65,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
             session.workspace.settle_staged(&vault, recovery.acts.as_ref(), !args.dry_run)?;
     }
     let (recovered, broken, lost) = (&recovery.recovered, &recovery.broken, &recovery.lost);
-    if session.ui.json {
-        session.ui.report(&RecoverReport::new(&recovery, args.dry_run));
-    } else {
+    session.print(&RecoverReport::new(&recovery, args.dry_run), |session, _| {
         let is_empty = recovery.is_empty();
         if recovery.unreliable.is_none() && (broken.is_empty() || !is_empty) {
             print(session, &recovery, args.dry_run);
@@ -80,7 +78,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
                 .ui
                 .note(&format!("warning: nothing was moved beside the history of {id}: {why}"));
         }
-    }
+    });
     note_left_alone(session, recovered);
     for (path, why) in &recovery.derived.failed {
         let (path, why) = (shown(path), shown(why));

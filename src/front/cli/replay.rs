@@ -94,16 +94,14 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     }
     let source = session.source(&vault, Need::Versions)?;
     let report = session.call.replay((&vault, &source), &lines)?;
-    if session.ui.json {
-        session.ui.report(&report);
-    } else {
+    session.print(&report, |session, _| {
         report.texts.iter().for_each(|row| print(session, row));
         let texts = count(report.texts.len(), "text");
         let (same, different, cannot_tell) = (report.same, report.different, report.cannot_tell);
         session.ui.line(&format!(
             "{texts}: {same} same, {different} different, {cannot_tell} cannot tell"
         ));
-    }
+    });
     Ok(if report.same == report.texts.len() { whole } else { Answer::No })
 }
 
@@ -112,9 +110,7 @@ fn outputs(session: &mut Session<'_>, read: (&Vault, &CheckpointSource), lines: 
     let is_first = |line: &&Line| line.cause.is_none() || lines.len() == 1;
     let outputs = lines.iter().filter(is_first).map(|line| output::replay(session, read, line));
     let report = ReplayOutputReport::new(outputs.collect());
-    if session.ui.json {
-        session.ui.report(&report);
-    } else {
+    session.print(&report, |session, _| {
         for row in &report.outputs {
             let what = format!("{}  {}", row.trace, shown(&row.verb));
             verdict(session, &what, &row.outcome);
@@ -124,7 +120,7 @@ fn outputs(session: &mut Session<'_>, read: (&Vault, &CheckpointSource), lines: 
         session.ui.line(&format!(
             "{outputs}: {same} same, {different} different, {cannot_tell} cannot tell"
         ));
-    }
+    });
     if report.same == report.outputs.len() { Answer::Yes } else { Answer::No }
 }
 

@@ -46,10 +46,9 @@ pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Fa
     let found = session.ask(|call, on_slow| call.search(places, asked, on_slow))?;
     let report = session.release(found.report(args.explain));
     let Found { backend, answer, checkpoint: at, .. } = &found;
-    match session.ui.json {
-        true => session.ui.report(&report),
-        false => answer.hits.iter().for_each(|hit| print(&mut session.ui, hit, args.explain)),
-    }
+    session.print(&report, |session, _| {
+        answer.hits.iter().for_each(|hit| print(&mut session.ui, hit, args.explain));
+    });
     let backend = shown(backend);
     let note = match (found.hash, answer.hits.len()) {
         (None, _) => "hint: nothing is published; `ctx status` shows what can be".to_owned(),

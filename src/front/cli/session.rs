@@ -12,6 +12,7 @@ use crate::files::vault::left_out::Reason;
 use crate::read::snapshot::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::record::audit::Change;
 use crate::record::checkpoint::log::Log;
+use crate::service::report::Report;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::Workspace;
 use crate::service::workspace::call::{Call, NO_INSTRUCTIONS, Note};
@@ -285,5 +286,13 @@ impl<'w> Session<'w> {
         ask: impl FnOnce(&Workspace<'_>, OnSlow<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         self.ask(|call, on_slow| ask(&call.workspace, on_slow))
+    }
+
+    /// Prints a report: as JSON, or as the text that `text` prints.
+    pub(super) fn print<R: Report>(&mut self, report: &R, text: impl FnOnce(&mut Self, &R)) {
+        match self.ui.json {
+            true => self.ui.report(report),
+            false => text(self, report),
+        }
     }
 }

@@ -31,10 +31,9 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     session.recording.class = Some(Class::Direct);
     let recorded = recorded((vault.files(), &chronicle), &id, (version, &history), (&text, &text));
     let text = session.release(Traced::new(text, recorded.into_iter().collect()));
-    match session.ui.json {
-        true => session.ui.report(&ShowReport { id: &id, version, checkpoint, text: &text }),
-        false => session.ui.harmless(&text),
-    }
+    session.print(&ShowReport { id: &id, version, checkpoint, text: &text }, |session, _| {
+        session.ui.harmless(&text);
+    });
     if checkpoint.is_none() {
         session.ui.note(&format!("note: no checkpoint seals version {version}"));
     }

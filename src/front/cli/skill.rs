@@ -71,10 +71,9 @@ pub(super) fn run(args: &Skill, session: &mut Session<'_>) -> Result<Answer, Fai
     if is_written {
         project.bring(&plan)?;
     }
-    match session.ui.json {
-        true => session.ui.report(&SkillReport::new(&project.folder, &plan.files, is_written)),
-        false => text(session, (&project, &plan.files), args, is_written),
-    }
+    session.print(&SkillReport::new(&project.folder, &plan.files, is_written), |session, _| {
+        text(session, (&project, &plan.files), args, is_written);
+    });
     let is_whole = plan.files.iter().all(|(_, change)| *change == Change::Unchanged);
     Ok(if args.check && !is_whole { Answer::No } else { Answer::Yes })
 }

@@ -53,10 +53,7 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         verified = verified.compared_with(&bytes, &whole);
     }
     let report = EvidenceVerifyReport::from(verified);
-    match session.ui.json {
-        true => session.ui.report(&report),
-        false => print(session, &report),
-    }
+    session.print(&report, |session, _| print(session, &report));
     Ok(if report.holds() { Answer::Yes } else { Answer::No })
 }
 

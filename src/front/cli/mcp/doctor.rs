@@ -82,10 +82,7 @@ pub(super) fn run(args: &Doctor, session: &mut Session<'_>) -> Result<Answer, Fa
         None => (Vec::new(), None),
     };
     let report = DoctorReport { started, url, works, checks: found.checks };
-    match session.ui.json {
-        true => session.ui.report(&report),
-        false => text(&report, session),
-    }
+    session.print(&report, |session, _| text(&report, session));
     Ok(if works { Answer::Yes } else { Answer::No })
 }
 

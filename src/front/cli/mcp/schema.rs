@@ -19,9 +19,6 @@ pub(super) struct SchemaArgs {
 
 pub(super) fn run(args: &SchemaArgs, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let report = mcp::schemas(args.tool.as_deref())?;
-    match session.ui.json {
-        true => session.ui.report(&report),
-        false => session.ui.line(&report.text()),
-    }
+    session.print(&report, |session, _| session.ui.line(&report.text()));
     Ok(Answer::Yes)
 }

@@ -100,16 +100,14 @@ fn add(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let path = args.file.path(session);
     let whose = (principal, args.label.clone());
     let (token, secret) = tokens::add(&path, random, whose, (now, days))?;
-    if session.ui.json {
-        session.ui.report(&TokenAdded { row: row(&token, now), token: secret });
-        return Ok(Answer::Yes);
-    }
-    session.ui.line(&secret);
-    let Token { id, principal, expires_at, .. } = &token;
-    session.ui.note(&format!(
-        "note: token {id} stands for {} until {expires_at}; it is printed this once",
-        shown(principal.as_str())
-    ));
+    session.print(&TokenAdded { row: row(&token, now), token: secret }, |session, added| {
+        session.ui.line(&added.token);
+        let Token { id, principal, expires_at, .. } = &token;
+        session.ui.note(&format!(
+            "note: token {id} stands for {} until {expires_at}; it is printed this once",
+            shown(principal.as_str())
+        ));
+    });
     Ok(Answer::Yes)
 }
 
@@ -140,12 +138,10 @@ fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
 fn revoke(args: &Revoke, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let now = session.workspace.now()?;
     let token = tokens::revoke(&args.file.path(session), &args.token_id)?;
-    if session.ui.json {
-        session.ui.report(&TokenRevoked(row(&token, now)));
-    } else {
+    session.print(&TokenRevoked(row(&token, now)), |session, _| {
         let principal = shown(token.principal.as_str()).into_owned();
         session.ui.line(&format!("revoked token {} of {principal}", token.id));
-    }
+    });
     Ok(Answer::Yes)
 }
 

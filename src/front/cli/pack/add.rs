@@ -65,16 +65,14 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     let pack = definition(args, authorities, session)?;
     session.workspace.create_pack(&vault, (&file, &pack), args.expect.read()?)?;
     let path = file.live_path();
-    if session.ui.json {
-        session.ui.report(&PackAddReport { id: &pack.id, path: &path });
-    } else {
+    session.print(&PackAddReport { id: &pack.id, path: &path }, |session, _| {
         session.ui.line(&format!("created {}", shown(&path)));
         let next = match session.ui.is_governed() {
             true => "`ctx submit --changed` submits it",
             false => "`ctx publish --changed` seals it",
         };
         session.ui.note(&format!("next: `ctx pack check` checks it, {next}"));
-    }
+    });
     Ok(Answer::Yes)
 }
 

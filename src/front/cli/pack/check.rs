@@ -20,16 +20,14 @@ pub(super) struct Check {}
 pub(super) fn run(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let report = PackCheckReport::new(&packs::check(&vault), session.ui.spell());
-    if session.ui.json {
-        session.ui.report(&report);
-    } else {
+    session.print(&report, |session, _| {
         for file in &report.files {
             file.problems.iter().for_each(|problem| print(session, &file.path, problem));
         }
         let (checked, problems) =
             (count(report.checked, "pack"), count(report.problems, "problem"));
         session.ui.line(&format!("{checked} checked: {problems}"));
-    }
+    });
     Ok(if report.problems == 0 { Answer::Yes } else { Answer::No })
 }
 

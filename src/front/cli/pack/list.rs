@@ -33,13 +33,9 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let mut report = PacksReport::new(&snapshot, &packs)?;
     let omitted = args.limit.first(&mut report.packs);
     session.recording.listed = Some(report.packs.len());
-    match session.ui.json {
-        true => session.ui.report(&limit::report(report, omitted)),
-        false => {
-            session.ui.table(&report.packs.iter().map(row).collect::<Vec<_>>());
-            limit::note(omitted).iter().for_each(|note| session.ui.note(note));
-        }
-    }
+    limit::print(session, report, omitted, |session, report| {
+        session.ui.table(&report.packs.iter().map(row).collect::<Vec<_>>());
+    });
     for Unusable { file, why, .. } in &packs.unusable {
         let (file, message) = (shown(file.as_str()), why.kind.to_string());
         let (line, code) = (why.line, why.code());

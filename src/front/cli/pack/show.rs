@@ -51,9 +51,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
             vec![Text { part: Some(Part::Instructions), ..file.origin().text(text) }],
         ));
     }
-    if session.ui.json {
-        session.ui.report(&PackShowReport::new(checkpoint, sealed, &plan, &resolution));
-    } else {
+    session.print(&PackShowReport::new(checkpoint, sealed, &plan, &resolution), |session, _| {
         let (file, version) = (shown(sealed.file.as_str()), sealed.version);
         session.ui.line(&format!("# {file} v{version} at checkpoint {checkpoint}"));
         for line in pack::write(&sealed.pack).lines() {
@@ -61,7 +59,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
         }
         session.ui.line(&format!("\n# {}", count(resolution.documents.len(), "document")));
         session.ui.table(&document::rows(&resolution.portions()));
-    }
+    });
     document::note(session, plan.backend.as_deref(), &plan.notes);
     Ok(session.answer(&resolution.withheld))
 }

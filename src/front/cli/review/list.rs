@@ -19,10 +19,7 @@ pub(super) fn run(
     let source = session.source(&vault, review::NEED)?;
     let queued = session.call.queue((&vault, &source), all)?;
     let report = queued.report();
-    if session.ui.json {
-        session.ui.report(&report);
-        return Ok(Answer::Yes);
-    }
+    session.print(&report, |session, _| {
     let (others, incomplete) = (report.others, report.incomplete.len());
     let ui = &mut session.ui;
     if report.waiting.is_empty() {
@@ -77,5 +74,6 @@ pub(super) fn run(
     if let Some(more) = incomplete.checked_sub(MOST_INCOMPLETE).filter(|more| *more > 0) {
         ui.note(&format!("note: {} more; `--json` lists them", count(more, "such version")));
     }
+    });
     Ok(Answer::Yes)
 }

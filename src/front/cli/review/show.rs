@@ -41,19 +41,18 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let submitted = session.call.submission(&vault, &args.id, args.version)?;
     session.tell();
     let report = SubmissionReport::new(&submitted, session.ui.spell());
-    if session.ui.json {
-        session.ui.report(&report);
-        return Ok(Answer::Yes);
-    }
-    head(session, &report);
-    changes(session, &report);
-    for remark in &report.comments {
-        let about = format!("{} of v{}, {}: ", shown(remark.by), remark.version, shown(remark.at));
-        session.ui.line(&format!("comment by {about}{}", shown(remark.text)));
-    }
-    if report.ended.is_none() {
-        foot(session, &report, submitted.principal.as_str());
-    }
+    session.print(&report, |session, _| {
+        head(session, &report);
+        changes(session, &report);
+        for remark in &report.comments {
+            let about =
+                format!("{} of v{}, {}: ", shown(remark.by), remark.version, shown(remark.at));
+            session.ui.line(&format!("comment by {about}{}", shown(remark.text)));
+        }
+        if report.ended.is_none() {
+            foot(session, &report, submitted.principal.as_str());
+        }
+    });
     Ok(Answer::Yes)
 }
 

@@ -26,9 +26,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let source = session.source(&vault, Asked::need(ALL))?;
     let (report, withheld) =
         session.workspace.check_sources((&vault, &source), session.ui.spell())?;
-    if session.ui.json {
-        session.ui.report(&report);
-    } else {
+    session.print(&report, |session, _| {
         for file in &report.live {
             file.problems.iter().for_each(|problem| print(session, &file.path, problem));
         }
@@ -43,7 +41,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Answer, Failure> {
             count(report.errors, "error"),
             count(report.warnings, "warning")
         ));
-    }
+    });
     let answer = session.answer(&withheld);
     Ok(if report.errors == 0 { answer } else { Answer::No })
 }

@@ -36,15 +36,13 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     all.documents.sort_by(|a, b| a.id.cmp(&b.id));
     let omitted = args.limit.first(&mut all.documents);
     session.recording.listed = Some(all.documents.len());
-    if session.ui.json {
-        session.ui.report(&limit::report(SourcesReport::new(checkpoint, &all), omitted));
-    } else {
+    session.print(&limit::report(SourcesReport::new(checkpoint, &all), omitted), |session, _| {
         session.ui.table(&all.documents.iter().filter_map(row).collect::<Vec<_>>());
         limit::note(omitted).iter().for_each(|note| session.ui.note(note));
         if all.documents.is_empty() && all.withheld.is_empty() {
             session.ui.note(&format!("note: checkpoint {checkpoint} publishes no source"));
         }
-    }
+    });
     Ok(session.answer(&all.withheld))
 }
 

@@ -81,20 +81,18 @@ pub(super) fn erase(args: &Erase, session: &mut Session<'_>) -> Result<Answer, F
     let reason = crate::front::cli::trace::reason(&args.reason)?;
     let erased = session.workspace.erase_staged(&vault, &name, (&reason, !args.dry_run))?;
     let uris: Vec<String> = erased.entries.iter().map(|one| one.name().to_string()).collect();
-    if session.ui.json {
-        session.ui.report(&StagedEraseReport {
-            dry_run: args.dry_run,
-            erased: uris,
-            everywhere: erased.is_everywhere,
-            commits: erased.commits,
-            more_commits: erased.more,
-            git: erased.unknown,
-        });
-        return Ok(Answer::Yes);
-    }
+    let report = StagedEraseReport {
+        dry_run: args.dry_run,
+        erased: uris,
+        everywhere: erased.is_everywhere,
+        commits: erased.commits,
+        more_commits: erased.more,
+        git: erased.unknown,
+    };
+    session.print(&report, |session, report| {
     let verb = if args.dry_run { "would be erased" } else { "erased" };
-    uris.iter().for_each(|uri| session.ui.line(&format!("{verb}: {uri}")));
-    if uris.is_empty() {
+    report.erased.iter().for_each(|uri| session.ui.line(&format!("{verb}: {uri}")));
+    if report.erased.is_empty() {
         session.ui.line(&format!("is erased already: {name}"));
     }
     if !erased.is_everywhere {
@@ -110,15 +108,16 @@ pub(super) fn erase(args: &Erase, session: &mut Session<'_>) -> Result<Answer, F
             ));
         }
     }
-    if let Some(why) = &erased.unknown {
+    if let Some(why) = &report.git {
         let why = shown(why).into_owned();
         session.ui.note(&format!("warning: it is not known whether git holds the content: {why}"));
     }
-    for commit in &erased.commits {
+    for commit in &report.commits {
         session.ui.note(&format!("warning: the git commit {commit} holds the content"));
     }
     if erased.more {
         session.ui.note("warning: further commits hold it");
     }
+    });
     Ok(Answer::Yes)
 }

@@ -35,10 +35,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let answer = warn_of_damage(session, view.damaged().filter(|source| **source == entry.source));
     let report = StagedReport::of(entry, view.is_own(entry));
     if entry.ended.is_some() && !args.raw {
-        match session.ui.json {
-            true => session.ui.report(&StagedShowReport(report)),
-            false => facts(session, &report),
-        }
+        session.print(&StagedShowReport(report), |session, report| facts(session, &report.0));
         session.ui.note("note: its content is gone");
         return Ok(Answer::No);
     }

@@ -36,9 +36,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let mut report = StewardsReport::new(&found);
     let hidden = own.map_or(0, |own| report.keep(&own));
     session.recording.listed = Some(report.assignments.len());
-    if session.ui.json {
-        session.ui.report(&report);
-    } else {
+    session.print(&report, |session, _| {
         session.ui.table(&report.assignments.iter().map(assignment).collect::<Vec<_>>());
         for group in &report.groups {
             let members: Vec<_> = group.members.iter().map(|member| shown(member)).collect();
@@ -48,7 +46,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
         for entry in &report.review {
             session.ui.line(&setting(entry));
         }
-    }
+    });
     if hidden > 0 {
         let what = count(hidden, "scope");
         session.ui.note(&format!("note: {what} at which you have no role may not be read by you"));

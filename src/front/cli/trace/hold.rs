@@ -104,10 +104,8 @@ fn place(args: &Place, session: &mut Session<'_>) -> Result<Answer, Failure> {
         ));
     }
     let placed = session.workspace.place_hold(&vault, hold)?;
-    match session.ui.json {
-        true => session.ui.report(&HoldPlaced(HoldRow::from(&placed))),
-        false => session.ui.line(&placed.hold.id),
-    }
+    session
+        .print(&HoldPlaced(HoldRow::from(&placed)), |session, _| session.ui.line(&placed.hold.id));
     Ok(Answer::Yes)
 }
 
@@ -116,14 +114,12 @@ fn list(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let holds = session.workspace.shown_holds(&vault)?;
     let holds: Vec<HoldRow> = holds.iter().map(HoldRow::from).collect();
     super::name_lost_rules(session, &vault);
-    if session.ui.json {
-        session.ui.report(&HoldsReport { holds });
-        return Ok(Answer::Yes);
-    }
-    if holds.is_empty() {
-        session.ui.note("note: no hold is in force");
-    }
-    session.ui.table(&holds.iter().map(row).collect::<Vec<_>>());
+    session.print(&HoldsReport { holds }, |session, HoldsReport { holds }| {
+        if holds.is_empty() {
+            session.ui.note("note: no hold is in force");
+        }
+        session.ui.table(&holds.iter().map(row).collect::<Vec<_>>());
+    });
     Ok(Answer::Yes)
 }
 
@@ -145,10 +141,9 @@ pub(super) fn what(hold: &Hold) -> String {
 fn lift(args: &Lift, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
     let lifted = session.workspace.lift_hold(&vault, &args.hold, reason(&args.reason)?)?;
-    match session.ui.json {
-        true => session.ui.report(&HoldLifted(HoldRow::from(&lifted))),
-        false => session.ui.line(&format!("lifted {}: {}", lifted.hold.id, what(&lifted.hold))),
-    }
+    session.print(&HoldLifted(HoldRow::from(&lifted)), |session, _| {
+        session.ui.line(&format!("lifted {}: {}", lifted.hold.id, what(&lifted.hold)))
+    });
     Ok(Answer::Yes)
 }
 

@@ -48,10 +48,9 @@ pub(super) fn run(args: &OutputArgs, session: &mut Session<'_>) -> Result<Answer
     let trace = recorded
         .map_err(|why| Failure::new(Code::Io, format!("the output was not recorded: {why}")))?
         .to_string();
-    match session.ui.json {
-        true => session.ui.report(&OutputReport { trace, session: named, produced }),
-        false => session.ui.line(&trace),
-    }
+    session.print(&OutputReport { trace, session: named, produced }, |session, report| {
+        session.ui.line(&report.trace);
+    });
     Ok(Answer::Yes)
 }
 

@@ -45,10 +45,7 @@ pub(super) fn run(args: &Prune, session: &mut Session<'_>) -> Result<Answer, Fai
     let folder = outcome.folder.display().to_string();
     let limits = (outcome.retention, outcome.before);
     let report = PruneReport::new((folder, args.dry_run), limits, &outcome.plan, &outcome.holds);
-    match session.ui.json {
-        true => session.ui.report(&report),
-        false => print(&report, session),
-    }
+    session.print(&report, |session, _| print(&report, session));
     Ok(if report.damaged.is_empty() { Answer::Yes } else { Answer::No })
 }
 

@@ -62,9 +62,7 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
     };
     let changes = report.changes.as_ref();
     let is_changed = changes.is_some_and(|changes| changes.faults.iter().any(|f| f.is_damage));
-    if session.ui.json {
-        session.ui.report(&report);
-    } else {
+    session.print(&report, |session, _| {
         let of_logs = changes.iter().flat_map(|changes| &changes.faults);
         for fault in report.faults.iter().chain(of_logs) {
             let paint = if fault.is_damage { Paint::Bad } else { Paint::Doubtful };
@@ -92,7 +90,7 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
             };
             session.ui.line(&format!("{verdict}: {what}"));
         }
-    }
+    });
     if !is_damaged && !is_changed && !session.ui.json {
         session.ui.note(match (place.is_named(), logs.is_all_in_vault()) {
             (false, true) => "note: that a log of another user was truncated cannot be detected",
