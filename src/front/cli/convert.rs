@@ -1,5 +1,6 @@
 //! `ctx checkpoint convert`.
 
+use super::choice::choice;
 use super::expect::ExpectHead;
 use super::session::Session;
 use super::{Acting, Answer, event, progress, recover};
@@ -26,8 +27,8 @@ use crate::write::publish::Mode;
 ctx checkpoint convert --to full")]
 pub(super) struct Convert {
     /// The new form
-    #[arg(long, value_name = "FORM", value_parser = ["delta", "full"])]
-    to: String,
+    #[arg(long, value_name = "FORM", value_parser = choice([LogForm::Delta, LogForm::Full].map(|form| (form.as_str(), form))))]
+    to: LogForm,
     /// Show what would be converted; write nothing
     #[arg(long)]
     dry_run: bool,
@@ -39,7 +40,7 @@ pub(super) struct Convert {
 
 pub(super) fn run(args: &Convert, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
-    let form = if args.to == LogForm::Full.as_str() { LogForm::Full } else { LogForm::Delta };
+    let form = args.to;
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let author = session.workspace.author(&vault, None, None)?;
     let request = Request { author, form, adopts: false, mode };

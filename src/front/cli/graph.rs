@@ -20,8 +20,8 @@ use crate::service::report::graph::{GraphReport, HubsReport};
 ctx graph --format json --at 3\n  ctx graph --hubs 10")]
 pub(super) struct Graph {
     /// `dot` or `json`
-    #[arg(long, default_value = "dot", value_parser = ["dot", "json"])]
-    format: String,
+    #[arg(long, default_value = "dot")]
+    format: Format,
     /// List the N documents with the most inbound references instead
     #[arg(long, value_name = "N", conflicts_with = "format")]
     hubs: Option<usize>,
@@ -29,8 +29,15 @@ pub(super) struct Graph {
     at: AsOf,
 }
 
+/// How the graph is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Dot,
+    Json,
+}
+
 pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    session.ui.json |= args.format == "json";
+    session.ui.json |= args.format == Format::Json;
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
     let at = args.at.checkpoint(session, &vault, &source)?;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::choice::choice;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Locking};
@@ -39,37 +40,38 @@ pub(super) struct Init {
     name: Option<String>,
     /// Where documents are: `structured` (nodes/, sources/, root files with frontmatter) or
     /// `obsidian` (every Markdown file); default: by the content of the folder
-    #[arg(long, value_parser = ["structured", "obsidian"])]
-    layout: Option<String>,
+    #[arg(long, value_parser = choice([Layout::Structured, Layout::Obsidian].map(|one| (one.as_str(), one))))]
+    layout: Option<Layout>,
     /// Whether publishing writes into the frontmatter of live files: `untouched` leaves them as they
     /// are, for the pages of a site that another program builds; default: `untouched` for a bundle of
     /// the Open Knowledge Format, otherwise `managed`
-    #[arg(long, value_parser = ["managed", "untouched"])]
-    frontmatter: Option<String>,
+    #[arg(long, value_parser = choice(FRONTMATTER))]
+    frontmatter: Option<FrontmatterMode>,
     /// Add documents: `policy` (a procurement team's policies, glossary, pack and source)
-    #[arg(long, value_parser = ["policy"])]
-    starter: Option<String>,
+    #[arg(long, value_parser = choice([("policy", Starter::Policy)]))]
+    starter: Option<Starter>,
     /// Whether to add lines to the ignore files of formatters: `write` adds them, `print` shows them;
     /// default: ask on a terminal, otherwise `print`
-    #[arg(long, value_parser = ["write", "print"])]
-    formatters: Option<String>,
+    #[arg(long)]
+    formatters: Option<Formatters>,
     #[command(flatten)]
     locking: Locking,
 }
 
+const FRONTMATTER: [(&str, FrontmatterMode); 2] =
+    [("managed", FrontmatterMode::Managed), ("untouched", FrontmatterMode::Untouched)];
+
+/// What is done about formatters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Formatters {
+    Write,
+    Print,
+}
+
 pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failure> {
     session.workspace.options.lock_timeout = args.locking.lock_timeout;
-    let layout = args.layout.map(|layout| match layout.as_str() {
-        "obsidian" => Layout::Obsidian,
-        _ => Layout::Structured,
-    });
-    let starter = args.starter.map(|_| Starter::Policy);
-    let frontmatter = match args.frontmatter.as_deref() {
-        Some("untouched") => Some(FrontmatterMode::Untouched),
-        Some(_) => Some(FrontmatterMode::Managed),
-        None => None,
-    };
-    let request = InitRequest { dir: args.dir, name: args.name, layout, frontmatter, starter };
+    let Init { dir, name, layout, frontmatter, starter, .. } = args;
+    let request = InitRequest { dir, name, layout, frontmatter, starter };
     let is_plain = request.name.is_none()
         && request.layout.is_none()
         && request.frontmatter.is_none()
@@ -84,7 +86,7 @@ pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failu
         None => session.workspace.init(&request)?,
     };
     notes.iter().for_each(|note| session.ui.note(note));
-    if args.formatters.as_deref() == Some("write") {
+    if args.formatters == Some(Formatters::Write) {
         write(session, &mut report.formatters);
     }
     if session.ui.json {

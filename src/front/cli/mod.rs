@@ -11,6 +11,7 @@ mod blame;
 mod check;
 mod checkout;
 mod checkpoint;
+mod choice;
 mod color;
 mod context;
 mod convert;

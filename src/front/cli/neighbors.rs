@@ -1,6 +1,7 @@
 //! `ctx neighbors`.
 
 use super::as_of::AsOf;
+use super::choice::choice;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, document};
@@ -27,11 +28,11 @@ pub(super) struct Neighbors {
     #[arg(long, value_name = "N", default_value_t = 1)]
     hops: usize,
     /// `in`: documents that refer to it; `out`: documents that it refers to
-    #[arg(long, default_value = "both", value_parser = ["in", "out", "both"])]
-    direction: String,
+    #[arg(long, default_value = "both", value_parser = choice(DIRECTIONS))]
+    direction: Direction,
     /// Follow links of this kind only
-    #[arg(long, value_parser = LinkKind::ALL.map(|(word, _)| word))]
-    kind: Option<String>,
+    #[arg(long, value_parser = choice(LinkKind::ALL))]
+    kind: Option<LinkKind>,
     /// List at most this many documents
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: usize,
@@ -39,15 +40,13 @@ pub(super) struct Neighbors {
     at: AsOf,
 }
 
+const DIRECTIONS: [(&str, Direction); 3] =
+    [("in", Direction::In), ("out", Direction::Out), ("both", Direction::Both)];
+
 impl Neighbors {
     fn walk(&self) -> Walk {
-        let direction = match self.direction.as_str() {
-            "in" => Direction::In,
-            "out" => Direction::Out,
-            _ => Direction::Both,
-        };
-        let kind = self.kind.as_deref().and_then(LinkKind::from_word);
-        Walk { hops: self.hops, direction, kind, limit: self.limit }
+        let Self { hops, direction, kind, limit, .. } = *self;
+        Walk { hops, direction, kind, limit }
     }
 }
 
