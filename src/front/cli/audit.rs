@@ -24,11 +24,11 @@ use crate::write::publish::Mode;
 #[command(after_help = "Examples:\n  ctx audit begin --dry-run\n  ctx audit begin")]
 pub(super) struct Audit {
     #[command(subcommand)]
-    part: Part,
+    action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     /// Put `audit:` into .context/config.yaml and publish it
     ///
     /// From this event on each event needs its line. No later configuration takes that back.
@@ -100,10 +100,10 @@ struct Begin {
 }
 
 pub(super) fn run(args: &Audit, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
-        Part::Begin(args) => begin(args, session),
-        Part::Acknowledge(args) => acknowledge(args, session),
-        Part::Dismiss(args) => dismiss(args, session),
+    match &args.action {
+        Action::Begin(args) => begin(args, session),
+        Action::Acknowledge(args) => acknowledge(args, session),
+        Action::Dismiss(args) => dismiss(args, session),
     }
 }
 

@@ -25,11 +25,11 @@ use crate::values::text_util::count;
 )]
 pub(super) struct Checkpoint {
     #[command(subcommand)]
-    part: Part,
+    action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     /// List checkpoints with what they published or retired, the newest last
     List {
         #[command(flatten)]
@@ -56,14 +56,14 @@ enum Part {
 }
 
 pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
-        Part::Rebuild(args) => return rebuild::run(args, session),
-        Part::Convert(args) => return convert::run(args, session),
-        Part::Adopt(args) => return adopt::run(args, session),
+    match &args.action {
+        Action::Rebuild(args) => return rebuild::run(args, session),
+        Action::Convert(args) => return convert::run(args, session),
+        Action::Adopt(args) => return adopt::run(args, session),
         _ => {}
     }
     let vault = session.vault()?;
-    if let (Part::List { limit }, false) = (&args.part, session.ui.json) {
+    if let (Action::List { limit }, false) = (&args.action, session.ui.json) {
         let source = session.source(&vault, Need::Versions)?;
         let head = Snapshot::of(&vault, &source, None)?;
         head.check_rules()?;
@@ -81,15 +81,15 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
     let chronicle = log.sound()?;
     let head = Snapshot::at(&vault, &chronicle, None)?;
     head.check_rules()?;
-    match &args.part {
-        Part::Rebuild(_) | Part::Convert(_) | Part::Adopt(_) => {}
-        Part::List { limit } => {
+    match &args.action {
+        Action::Rebuild(_) | Action::Convert(_) | Action::Adopt(_) => {}
+        Action::List { limit } => {
             let mut checkpoints = chronicle.checkpoints().to_vec();
             let omitted = limit.last(&mut checkpoints);
             session.recording.listed = Some(checkpoints.len());
             session.ui.report(&limit::report(CheckpointsReport::new(&checkpoints, &head), omitted));
         }
-        Part::Show { number } => {
+        Action::Show { number } => {
             let entry = chronicle.checkpoint(*number)?;
             let at = Snapshot::at(&vault, &chronicle, Some(*number))?;
             let state = at.state()?;
@@ -97,7 +97,7 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
             session.note_unreadable(&at)?;
             show(session, entry, state, &head);
         }
-        Part::Diff { older, newer } => {
+        Action::Diff { older, newer } => {
             let (before, after) = match head.is_limited() {
                 true => {
                     let at = |number: CheckpointNumber| -> Result<PublishedSet, Failure> {

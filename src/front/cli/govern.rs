@@ -18,11 +18,11 @@ use crate::write::publish::Mode;
 #[command(after_help = "Examples:\n  ctx govern on --dry-run\n  ctx govern off")]
 pub(super) struct Govern {
     #[command(subcommand)]
-    part: Part,
+    action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     /// Make the vault governed
     ///
     /// Writes `governance: governed` into the configuration and publishes it with stewards.yaml,
@@ -61,13 +61,13 @@ struct How {
 }
 
 pub(super) fn run(args: &Govern, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let (Part::On { how, .. } | Part::Off { how }) = &args.part;
+    let (Action::On { how, .. } | Action::Off { how }) = &args.action;
     let vault = session.acting(&how.acting)?;
     let mode = Mode { dry_run: how.dry_run, ..Mode::default() };
     let workspace = &session.call.workspace;
     let note = how.note.as_deref();
-    match &args.part {
-        Part::On { alone, .. } => {
+    match &args.action {
+        Action::On { alone, .. } => {
             let outcome = workspace.begin_governance(&vault, note, *alone, mode)?;
             let outcome = session.acted(&vault, outcome);
             let answer = event::print(session, &outcome, how.dry_run, GovernOn);
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Govern, session: &mut Session<'_>) -> Result<Answer, Fa
             }
             Ok(answer)
         }
-        Part::Off { .. } => {
+        Action::Off { .. } => {
             let outcome = workspace.end_governance(&vault, note, mode)?;
             let outcome = session.acted(&vault, outcome);
             Ok(event::print(session, &outcome, how.dry_run, GovernOff))

@@ -24,14 +24,14 @@ use crate::service::workspace::head;
 ctx head list\n  ctx head forget /srv/vaults/old\n  ctx verify --expect-head \"$(ctx head)\"")]
 pub(super) struct Head {
     #[command(subcommand)]
-    part: Option<Part>,
+    action: Option<Action>,
 }
 
 /// A line of the change log names so many writers of lines that are given up.
 const MOST_LOST: usize = 1000;
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     /// Trust the log as it is, whatever head was trusted before
     ///
     /// Lines that this machine wrote to logs in the vault, and that these lack, are given up: the
@@ -51,12 +51,12 @@ enum Part {
 }
 
 pub(super) fn run(args: &Head, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
+    match &args.action {
         None => print(session),
-        Some(Part::Trust { dry_run }) => trust(session, *dry_run),
-        Some(Part::Forget { folder: None }) => forget(session),
-        Some(Part::Forget { folder: Some(folder) }) => forget_folder(session, folder),
-        Some(Part::List) => list(session),
+        Some(Action::Trust { dry_run }) => trust(session, *dry_run),
+        Some(Action::Forget { folder: None }) => forget(session),
+        Some(Action::Forget { folder: Some(folder) }) => forget_folder(session, folder),
+        Some(Action::List) => list(session),
     }
 }
 

@@ -14,11 +14,11 @@ use crate::service::workspace::skill::Project;
 #[command(after_help = "Examples:\n  ctx skill install --dry-run\n  ctx skill install --check")]
 pub(super) struct Skill {
     #[command(subcommand)]
-    part: Part,
+    action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     Install(Install),
 }
 
@@ -52,7 +52,7 @@ struct Install {
 }
 
 pub(super) fn run(args: &Skill, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let Part::Install(args) = &args.part;
+    let Action::Install(args) = &args.action;
     let vault = session.vault()?;
     let project = session.workspace.project(&vault, args.project.as_deref(), &args.skills)?;
     let source = session.source(&vault, map::NEED)?;

@@ -55,11 +55,11 @@ ctx trace grep refund --verb search\n  ctx trace show 0a1b2c3d-17\n  \
 ctx trace output --session s-42 --model small-1 answer.md\n  ctx trace verify")]
 pub(super) struct Trace {
     #[command(subcommand)]
-    part: Part,
+    action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     /// List accesses and changes, the newest last
     ///
     /// Reads only the lines that it needs: a line that was overwritten may be missing without a word.
@@ -188,16 +188,16 @@ struct Followed {
 }
 
 pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
-        Part::List(args) => list::list(args, session),
-        Part::Grep(args) => list::grep(args, session),
-        Part::Follow(args) => follow::run(args, session),
-        Part::Show { trace, format, place } => show::show(trace, (*format, place), session),
-        Part::Verify { place } => verify::run(place, session),
-        Part::Output(args) => output::run(args, session),
-        Part::Collect(args) => collect::run(args, session),
-        Part::Hold(args) => hold::run(args, session),
-        Part::Prune(args) => prune::run(args, session),
+    match &args.action {
+        Action::List(args) => list::list(args, session),
+        Action::Grep(args) => list::grep(args, session),
+        Action::Follow(args) => follow::run(args, session),
+        Action::Show { trace, format, place } => show::show(trace, (*format, place), session),
+        Action::Verify { place } => verify::run(place, session),
+        Action::Output(args) => output::run(args, session),
+        Action::Collect(args) => collect::run(args, session),
+        Action::Hold(args) => hold::run(args, session),
+        Action::Prune(args) => prune::run(args, session),
     }
 }
 

@@ -20,20 +20,20 @@ ctx evidence export --session s-42 -o session.tar\n  ctx evidence verify session
 ctx evidence report --from 2026-10-01T00:00:00Z --to 2027-01-01T00:00:00Z")]
 pub(super) struct Evidence {
     #[command(subcommand)]
-    part: Part,
+    action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     Export(export::Export),
     Verify(verify::Verify),
     Report(report::Report),
 }
 
 pub(super) fn run(args: &Evidence, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
-        Part::Export(args) => export::run(args, session),
-        Part::Verify(args) => verify::run(args, session),
-        Part::Report(args) => report::run(args, session),
+    match &args.action {
+        Action::Export(args) => export::run(args, session),
+        Action::Verify(args) => verify::run(args, session),
+        Action::Report(args) => report::run(args, session),
     }
 }

@@ -58,13 +58,13 @@ A client starts the command itself, as with this entry of its configuration:\n  
 {\"command\": \"ctx\", \"args\": [\"mcp\", \"--vault\", \"/home/ana/policies\"]}")]
 pub(super) struct Mcp {
     #[command(subcommand)]
-    part: Option<Part>,
+    action: Option<Action>,
     #[command(flatten)]
     serving: Serving,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     Config(config::Config),
     Doctor(doctor::Doctor),
     Schema(schema::SchemaArgs),
@@ -160,11 +160,11 @@ struct OverHttp {
 }
 
 pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
-        Some(Part::Config(args)) => return config::run(args, session),
-        Some(Part::Doctor(args)) => return doctor::run(args, session),
-        Some(Part::Schema(args)) => return schema::run(args, session),
-        Some(Part::Token(args)) => return token::run(args, session),
+    match &args.action {
+        Some(Action::Config(args)) => return config::run(args, session),
+        Some(Action::Doctor(args)) => return doctor::run(args, session),
+        Some(Action::Schema(args)) => return schema::run(args, session),
+        Some(Action::Token(args)) => return token::run(args, session),
         None => {}
     }
     let GivenLabels { agent, session: id, thread, task, node } = &session.workspace.options.labels;

@@ -22,11 +22,11 @@ ctx mcp token add bo@example.com --expires 90d --tokens tokens.json\n  \
 ctx mcp token list --tokens tokens.json\n  ctx mcp token revoke 0a1b2c3d4e5f --tokens tokens.json")]
 pub(super) struct TokenArgs {
     #[command(subcommand)]
-    part: Part,
+    action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     /// Make a token for a principal and print it, once
     ///
     /// The file is made if it is not there, so that only its user may read it.
@@ -80,10 +80,10 @@ impl File {
 }
 
 pub(super) fn run(args: &TokenArgs, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
-        Part::Add(args) => add(args, session),
-        Part::List(args) => list(args, session),
-        Part::Revoke(args) => revoke(args, session),
+    match &args.action {
+        Action::Add(args) => add(args, session),
+        Action::List(args) => list(args, session),
+        Action::Revoke(args) => revoke(args, session),
     }
 }
 

@@ -20,11 +20,11 @@ ctx pack add returns --label Returns --query '#policy + #retail' --include conte
 ctx pack check")]
 pub(super) struct Pack {
     #[command(subcommand)]
-    part: Part,
+    action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     List(list::List),
     Show(show::Show),
     Add(Box<add::Add>),
@@ -32,10 +32,10 @@ enum Part {
 }
 
 pub(super) fn run(args: &Pack, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
-        Part::List(args) => list::run(args, session),
-        Part::Show(args) => show::run(args, session),
-        Part::Add(args) => add::run(args, session),
-        Part::Check(_) => check::run(session),
+    match &args.action {
+        Action::List(args) => list::run(args, session),
+        Action::Show(args) => show::run(args, session),
+        Action::Add(args) => add::run(args, session),
+        Action::Check(_) => check::run(session),
     }
 }

@@ -17,7 +17,7 @@ use crate::service::report::failure::Failure;
 ctx review show nodes/policies/returns")]
 pub(super) struct Review {
     #[command(subcommand)]
-    part: Option<Part>,
+    action: Option<Action>,
     /// List every submission, also those that you may not approve
     #[arg(long)]
     all: bool,
@@ -26,13 +26,13 @@ pub(super) struct Review {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     Show(show::Show),
 }
 
 pub(super) fn run(args: &Review, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
-        Some(Part::Show(show)) => show::run(show, session),
+    match &args.action {
+        Some(Action::Show(show)) => show::run(show, session),
         None => list::run((args.all, &args.acting), session),
     }
 }

@@ -28,11 +28,11 @@ ctx source record sources/vendor-tickets --session s-42 --tools jira_search --se
 ctx source check")]
 pub(super) struct Source {
     #[command(subcommand)]
-    part: Part,
+    action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     List(list::List),
     Show(show::Show),
     Order(order::Order),
@@ -44,15 +44,15 @@ enum Part {
 }
 
 pub(super) fn run(args: &Source, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
-        Part::List(args) => list::run(args, session),
-        Part::Show(args) => show::run(args, session),
-        Part::Order(args) => order::run(args, session),
-        Part::Check(_) => check::run(session),
-        Part::Record(args) => record::run(args, session),
-        Part::Fresh(args) => fresh::run(args, session),
-        Part::Diff(args) => diff::run(args, session),
-        Part::Run(args) => run::run(args, session),
+    match &args.action {
+        Action::List(args) => list::run(args, session),
+        Action::Show(args) => show::run(args, session),
+        Action::Order(args) => order::run(args, session),
+        Action::Check(_) => check::run(session),
+        Action::Record(args) => record::run(args, session),
+        Action::Fresh(args) => fresh::run(args, session),
+        Action::Diff(args) => diff::run(args, session),
+        Action::Run(args) => run::run(args, session),
     }
 }
 

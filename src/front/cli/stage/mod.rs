@@ -32,11 +32,11 @@ ctx stage show 0a1b2c3d-17\n  ctx stage promote 0a1b2c3d-17 --to nodes/prices/20
 ctx stage gc --dry-run")]
 pub(super) struct Stage {
     #[command(subcommand)]
-    part: Part,
+    action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     List(list::List),
     Show(show::Show),
     Diff(diff::Diff),
@@ -49,16 +49,16 @@ enum Part {
 }
 
 pub(super) fn run(args: &Stage, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
-        Part::List(args) => list::run(args, session),
-        Part::Show(args) => show::run(args, session),
-        Part::Diff(args) => diff::run(args, session),
-        Part::Pin(args) => acts::pin(args, session),
-        Part::Unpin(args) => acts::unpin(args, session),
-        Part::Promote(args) => promote::run(args, session),
-        Part::Discard(args) => acts::discard(args, session),
-        Part::Gc(args) => ending::gc(args, session),
-        Part::Erase(args) => ending::erase(args, session),
+    match &args.action {
+        Action::List(args) => list::run(args, session),
+        Action::Show(args) => show::run(args, session),
+        Action::Diff(args) => diff::run(args, session),
+        Action::Pin(args) => acts::pin(args, session),
+        Action::Unpin(args) => acts::unpin(args, session),
+        Action::Promote(args) => promote::run(args, session),
+        Action::Discard(args) => acts::discard(args, session),
+        Action::Gc(args) => ending::gc(args, session),
+        Action::Erase(args) => ending::erase(args, session),
     }
 }
 

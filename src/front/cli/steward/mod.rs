@@ -26,11 +26,11 @@ ctx steward assign ana@example.com reviewer --whole-vault\n  \
 ctx steward export --codeowners > CODEOWNERS")]
 pub(super) struct Steward {
     #[command(subcommand)]
-    part: Part,
+    action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     List(list::List),
     Who(who::WhoArgs),
     Assign(assign::Assign),
@@ -40,13 +40,13 @@ enum Part {
 }
 
 pub(super) fn run(args: &Steward, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
-        Part::List(args) => list::run(args, session),
-        Part::Who(args) => who::run(args, session),
-        Part::Assign(args) => assign::assign(args, session),
-        Part::Remove(args) => assign::remove(args, session),
-        Part::Export(args) => codeowners::export(args, session),
-        Part::Import(args) => codeowners::import(args, session),
+    match &args.action {
+        Action::List(args) => list::run(args, session),
+        Action::Who(args) => who::run(args, session),
+        Action::Assign(args) => assign::assign(args, session),
+        Action::Remove(args) => assign::remove(args, session),
+        Action::Export(args) => codeowners::export(args, session),
+        Action::Import(args) => codeowners::import(args, session),
     }
 }
 

@@ -22,16 +22,16 @@ ctx trace hold place --session s-42 --reason 'case 2026-117'\n  ctx trace hold l
 ctx trace hold lift 0a1b2c3d --reason 'case closed'")]
 pub(super) struct HoldArgs {
     #[command(subcommand)]
-    part: Part,
+    action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Part {
+enum Action {
     /// Place a hold and print its name
     ///
     /// With several options it holds the accesses that have all of them. `--session` and `--agent`
     /// name the accesses that are held; the hold itself is recorded with CTX_SESSION and CTX_AGENT.
-    Place(Place),
+    Place(PlaceHold),
     /// List the holds that are in force
     List,
     /// End a hold on this machine
@@ -42,7 +42,7 @@ enum Part {
 }
 
 #[derive(Debug, clap::Args)]
-struct Place {
+struct PlaceHold {
     /// Why the accesses are held
     #[arg(long, value_name = "TEXT")]
     reason: String,
@@ -74,14 +74,14 @@ struct Lift {
 const MOST_REASON: usize = 4096;
 
 pub(super) fn run(args: &HoldArgs, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    match &args.part {
-        Part::Place(args) => place(args, session),
-        Part::List => list(session),
-        Part::Lift(args) => lift(args, session),
+    match &args.action {
+        Action::Place(args) => place(args, session),
+        Action::List => list(session),
+        Action::Lift(args) => lift(args, session),
     }
 }
 
-fn place(args: &Place, session: &mut Session<'_>) -> Result<Answer, Failure> {
+fn place(args: &PlaceHold, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
     // They say what is held, and not who holds it.
     let labels = &mut session.workspace.options.labels;
