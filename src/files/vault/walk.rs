@@ -61,7 +61,8 @@ pub struct Folder {
 impl Vault {
     /// Lists the files that the layout makes documents and git does not ignore, in byte order.
     pub fn documents(&self) -> WalkedFiles {
-        let enters = |place: &Place| !place.is_ignored && self.is_document_folder(&place.path);
+        let enters =
+            |place: &WalkedFolder| !place.is_ignored && self.is_document_folder(&place.path);
         self.look_through(enters).found
     }
 
@@ -72,11 +73,11 @@ impl Vault {
     }
 
     /// Level by level: folders of one level are listed in parallel, and no depth is too deep.
-    fn look_through(&self, enters: impl Fn(&Place) -> bool) -> Survey {
+    fn look_through(&self, enters: impl Fn(&WalkedFolder) -> bool) -> Survey {
         let mut survey = Survey::default();
         let mut ignoring = Ignoring::new(self);
         let (path, rules) = (String::new(), ignoring.above());
-        let mut folders = vec![Place { path, rules, is_ignored: false }];
+        let mut folders = vec![WalkedFolder { path, rules, is_ignored: false }];
         while !folders.is_empty() {
             let listed: Vec<(Listing, HashMap<String, String>)> =
                 folders.par_iter().map(|place| self.listed(place)).collect();
@@ -95,7 +96,7 @@ impl Vault {
 
     /// What a folder holds, and the recorded names of those documents whose files have them in
     /// another case, by the names of the files.
-    fn listed(&self, place: &Place) -> (Listing, HashMap<String, String>) {
+    fn listed(&self, place: &WalkedFolder) -> (Listing, HashMap<String, String>) {
         let listing = list(self.root(), &place.path);
         let mut recorded = HashMap::new();
         if !place.is_ignored && !listing.is_vault && self.is_document_folder(&place.path) {
@@ -176,7 +177,7 @@ impl Vault {
 }
 
 /// A folder that is looked through.
-struct Place {
+struct WalkedFolder {
     path: String,
     /// The rules of what git ignores that hold above it, until it is entered.
     rules: Rules,
@@ -256,12 +257,12 @@ impl Survey {
     fn take(
         &mut self,
         vault: &Vault,
-        place: Place,
+        place: WalkedFolder,
         (listing, recorded): (Listing, HashMap<String, String>),
         ignoring: &mut Ignoring<'_>,
-        next: &mut Vec<Place>,
+        next: &mut Vec<WalkedFolder>,
     ) {
-        let Place { path, mut rules, is_ignored } = place;
+        let WalkedFolder { path, mut rules, is_ignored } = place;
         let has_documents = !is_ignored && vault.is_document_folder(&path);
         if listing.is_vault {
             if has_documents {
@@ -287,7 +288,7 @@ impl Survey {
             match kind {
                 Kind::Folder if name == ".git" || name == "node_modules" => {}
                 Kind::Folder if *is_text => {
-                    next.push(Place { path: entry, rules: rules.clone(), is_ignored });
+                    next.push(WalkedFolder { path: entry, rules: rules.clone(), is_ignored });
                 }
                 Kind::Link if is_versions || is_governed_place(&entry) => self.links.push(entry),
                 Kind::File if is_versions && name == layout::GITATTRIBUTES => {}

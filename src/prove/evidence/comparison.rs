@@ -61,12 +61,12 @@ pub(crate) fn compare<'t>(old: &'t str, new: &'t str, is_markdown: bool) -> Vec<
     let mut work = Work::default();
     let sides = Sides { old: Side::new(old, is_markdown), new: Side::new(new, is_markdown) };
     let changes = Changes::of_pieces(&sides.old.lines, &sides.new.lines, &mut work);
-    let mut groups: Vec<Vec<Place>> = Vec::new();
+    let mut groups: Vec<Vec<ReplacedLines>> = Vec::new();
     let (mut from, mut to) = (0, 0);
     for change in &changes.0 {
         let (start, begin) = (from + change.kept, to + change.kept);
         (from, to) = (start + change.removed, begin + change.added);
-        let place = Place { old: start..from, new: begin..to };
+        let place = ReplacedLines { old: start..from, new: begin..to };
         if place.old.is_empty() && place.new.is_empty() {
             continue;
         }
@@ -81,12 +81,12 @@ pub(crate) fn compare<'t>(old: &'t str, new: &'t str, is_markdown: bool) -> Vec<
 }
 
 /// Where lines are replaced.
-struct Place {
+struct ReplacedLines {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-impl Place {
+impl ReplacedLines {
     fn is_near(&self, next: &Self) -> bool {
         next.old.start - self.old.end <= 2 * CONTEXT
     }
@@ -127,7 +127,7 @@ struct Sides<'t> {
 }
 
 impl<'t> Sides<'t> {
-    fn hunk(&self, places: &[Place], work: &mut Work) -> Option<Hunk<'t>> {
+    fn hunk(&self, places: &[ReplacedLines], work: &mut Work) -> Option<Hunk<'t>> {
         let (first, last) = (places.first()?, places.last()?);
         let before = first.old.start.min(CONTEXT);
         let after = (self.old.lines.len() - last.old.end).min(CONTEXT);
@@ -155,7 +155,7 @@ impl<'t> Sides<'t> {
         lines.extend(self.old.lines[range].iter().map(|line| Compared::Kept(line_of(line))));
     }
 
-    fn replace(&self, place: &Place, work: &mut Work, lines: &mut Vec<Compared<'t>>) {
+    fn replace(&self, place: &ReplacedLines, work: &mut Work, lines: &mut Vec<Compared<'t>>) {
         let (old, new) = (&self.old.lines[place.old.clone()], &self.new.lines[place.new.clone()]);
         // Lines that are not alike: removed ones stand before added ones.
         let (mut removed, mut added) = (Vec::new(), Vec::new());

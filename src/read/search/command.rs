@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::files::process::{Failed, Program};
 use crate::values::model::number::CheckpointNumber;
 
-use super::{Backend, MAX_HITS, Part, Proposals, Query, RawHit, SearchError};
+use super::{Backend, HitPart, MAX_HITS, Proposals, Query, RawHit, SearchError};
 
 /// The number of the protocol.
 const PROTOCOL: u32 = 1;
@@ -91,7 +91,7 @@ impl Backend for Command {
         let goes_on = reply.hits.len() >= limit;
         let hits = reply.hits.into_iter().map(|hit| RawHit {
             id: hit.id,
-            part: hit.anchor.map_or(Part::Whole, Part::Anchor),
+            part: hit.anchor.map_or(HitPart::Whole, HitPart::Anchor),
             score: hit.score,
             reasons: Vec::new(),
         });
@@ -117,8 +117,11 @@ mod tests {
                && echo '{"hits":[{"id":"a","score":1},{"id":"b","anchor":"c","score":0.5,"x":1}],"y":2}'"#,
         );
         let hits = found.unwrap().hits;
-        assert_eq!((hits[0].id.as_str(), &hits[0].part, hits[0].score), ("a", &Part::Whole, 1.0));
-        assert_eq!((&hits[1].part, hits[1].score), (&Part::Anchor("c".to_owned()), 0.5));
+        assert_eq!(
+            (hits[0].id.as_str(), &hits[0].part, hits[0].score),
+            ("a", &HitPart::Whole, 1.0)
+        );
+        assert_eq!((&hits[1].part, hits[1].score), (&HitPart::Anchor("c".to_owned()), 0.5));
     }
 
     #[test]

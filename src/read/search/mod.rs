@@ -89,7 +89,7 @@ pub(crate) struct RawHit {
     /// What it says is the id of a document.
     pub(crate) id: String,
     /// Which part of it is meant.
-    pub(crate) part: Part,
+    pub(crate) part: HitPart,
     /// The larger, the better; a finite number.
     pub(crate) score: f64,
     /// How the score came about, where the back-end says.
@@ -98,7 +98,7 @@ pub(crate) struct RawHit {
 
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Part {
+pub(crate) enum HitPart {
     /// All of it.
     Whole,
     /// The section of this name.
@@ -405,14 +405,14 @@ impl Document {
 
     /// What a part is of the document: the section that it is in, and its bytes of the text; `None`
     /// if there is no such part.
-    fn part(&self, part: &Part) -> Option<(Cut, Option<&Section>, Range<usize>)> {
+    fn part(&self, part: &HitPart) -> Option<(Cut, Option<&Section>, Range<usize>)> {
         match part {
-            Part::Whole => Some((Cut::Whole, None, self.body())),
-            Part::Anchor(anchor) => {
+            HitPart::Whole => Some((Cut::Whole, None, self.body())),
+            HitPart::Anchor(anchor) => {
                 let section = self.section(anchor)?;
                 Some((Cut::Section(anchor.clone()), Some(section), section.range.clone()))
             }
-            Part::Unit(n) => {
+            HitPart::Unit(n) => {
                 let unit = self.units.get(*n)?;
                 let section = unit.anchor.as_deref().and_then(|anchor| self.section(anchor));
                 let cut = match &unit.anchor {

@@ -6,7 +6,7 @@ use std::fmt;
 
 use roaring::RoaringBitmap;
 
-use super::plan::{Leaf, Part, QueryPlan};
+use super::plan::{Leaf, PlanPart, QueryPlan};
 use crate::text::selector::{Atom, Expr, Node, Term, Universe, eval};
 use crate::text::uri::Class;
 use crate::values::model::id::DocumentId;
@@ -65,7 +65,7 @@ fn of_leaves<U: Universe>(expr: &Expr<Leaf>, universe: &U) -> Result<Explained, 
     operator(expr, documents, |operand| of_leaves(operand, universe))
 }
 
-fn of_parts<U: Universe>(expr: &Expr<Part>, universe: &U) -> Result<Explained, U::Error> {
+fn of_parts<U: Universe>(expr: &Expr<PlanPart>, universe: &U) -> Result<Explained, U::Error> {
     let documents = eval(&expr.atoms(), universe)?.len();
     operator(expr, documents, |operand| of_parts(operand, universe))
 }

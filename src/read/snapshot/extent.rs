@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Served;
-use super::plan::{Cut, Part};
+use super::plan::{Cut, PlanPart};
 use crate::text::document::sections::{Section, UnknownAnchor};
 use crate::text::selector::documents::matches;
 use crate::text::selector::{Atom, Expr, Node};
@@ -34,12 +34,12 @@ enum Extent<'p> {
 /// The documents that are narrowed, each with its sections in the order of its text. A section is
 /// left out where another one holds it.
 pub(super) fn sections(
-    parts: &Expr<Part>,
+    parts: &Expr<PlanPart>,
     documents: &[Served],
 ) -> Result<BTreeMap<DocumentId, Vec<Section>>, UnknownSection> {
     let mut named: BTreeMap<&DocumentId, BTreeSet<&Cut>> = BTreeMap::new();
     for (part, _) in parts.leaves() {
-        if let Part { atom: Atom::Document(id), cut } = part
+        if let PlanPart { atom: Atom::Document(id), cut } = part
             && *cut != Cut::Whole
         {
             named.entry(id).or_default().insert(cut);
@@ -93,9 +93,9 @@ fn sections_of<'c>(
 }
 
 /// What an expression names of a document; nothing, if the document is not in its set.
-fn extent<'p>(expr: &'p Expr<Part>, served: &Served) -> Option<Extent<'p>> {
+fn extent<'p>(expr: &'p Expr<PlanPart>, served: &Served) -> Option<Extent<'p>> {
     match &expr.node {
-        Node::Atom(Part { atom, cut }) => {
+        Node::Atom(PlanPart { atom, cut }) => {
             let is_in = matches(atom, &served.id, || Some(&served.fields));
             is_in.then(|| match cut {
                 Cut::Whole => Extent::Whole,

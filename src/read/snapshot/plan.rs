@@ -25,7 +25,7 @@ pub const MAX_SEARCHES: usize = 16;
 
 /// A set that a universe holds, and what is put out of its documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct PlanPart {
     /// The set.
     pub atom: Atom,
     /// What is put out; not the whole for one document only.
@@ -53,7 +53,7 @@ pub struct Leaf {
     /// The pack that the term names.
     pub pack: Option<SealedPack>,
     /// What it comes to.
-    pub stands_for: Expr<Part>,
+    pub stands_for: Expr<PlanPart>,
 }
 
 /// A selector that can be evaluated.
@@ -62,7 +62,7 @@ pub struct QueryPlan {
     /// The selector's terms, each with what stands for it.
     pub expr: Expr<Leaf>,
     /// What stands for the whole.
-    pub parts: Expr<Part>,
+    pub parts: Expr<PlanPart>,
     /// What was looked at and may not be served: a pack file, which may have had an id that was
     /// asked for, or a document that a search found.
     pub withheld: Vec<Withheld>,
@@ -179,16 +179,16 @@ impl QueryPlan {
 
 impl Expr<Leaf> {
     /// What stands for the whole.
-    pub(super) fn parts(&self) -> Expr<Part> {
+    pub(super) fn parts(&self) -> Expr<PlanPart> {
         never(self.expand(&mut |leaf: &Leaf, _: &_| Ok(leaf.stands_for.clone())))
     }
 }
 
-impl Expr<Part> {
+impl Expr<PlanPart> {
     /// What a universe evaluates.
     pub(super) fn atoms(&self) -> Expr {
         let atom =
-            |part: &Part, span: &Range<usize>| Ok(Expr::atom(part.atom.clone(), span.clone()));
+            |part: &PlanPart, span: &Range<usize>| Ok(Expr::atom(part.atom.clone(), span.clone()));
         never(self.expand(&mut { atom }))
     }
 }
@@ -199,7 +199,7 @@ impl fmt::Display for Leaf {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for PlanPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.atom, &self.cut) {
             (Atom::Document(id), Cut::Section(anchor) | Cut::Own(anchor)) => {
@@ -282,7 +282,7 @@ impl<'p, 'v, E> Planner<'p, 'v, E> {
     }
 
     /// What stands for a term that is no pack.
-    fn part(&mut self, term: &Term) -> Result<Expr<Part>, PlanFault<E>> {
+    fn part(&mut self, term: &Term) -> Result<Expr<PlanPart>, PlanFault<E>> {
         if let Term::Uri(uri) = term
             && let Target::Search(query) = uri.local()?
         {
@@ -319,12 +319,12 @@ impl<'p, 'v, E> Planner<'p, 'v, E> {
         Ok(by_id(&self.searched.entry(query.to_owned()).or_insert(searched).found))
     }
 
-    fn one(&mut self, atom: Atom, cut: Cut) -> Result<Expr<Part>, PlanFault<E>> {
+    fn one(&mut self, atom: Atom, cut: Cut) -> Result<Expr<PlanPart>, PlanFault<E>> {
         self.parts += 1;
         if self.parts > MAX_PARTS {
             return Err(PlanFault::TooLarge);
         }
-        Ok(Expr::atom(Part { atom, cut }, 0..0))
+        Ok(Expr::atom(PlanPart { atom, cut }, 0..0))
     }
 }
 

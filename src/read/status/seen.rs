@@ -54,11 +54,11 @@ struct Setting {
 pub(crate) struct Seen {
     known: HashMap<String, Comparison>,
     /// None where nothing can be recorded.
-    place: Option<Place>,
+    place: Option<RecordedIn>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct RecordedIn {
     cache: Cache,
     setting: Setting,
     /// Files that were touched at this time of the file system or later are not recorded.
@@ -95,7 +95,7 @@ impl Seen {
             _ => Vec::new(),
         };
         let known = known.into_iter().map(|seen| (seen.path.clone(), seen)).collect();
-        Some(Self { known, place: Some(Place { cache, setting, settled }) })
+        Some(Self { known, place: Some(RecordedIn { cache, setting, settled }) })
     }
 
     /// Whether nothing is recorded.

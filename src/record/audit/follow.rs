@@ -20,7 +20,7 @@ use crate::record::journal::{WriterId, last_line};
 #[derive(Debug)]
 pub struct Follower {
     folder: Folder,
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, FileProgress>,
     /// The files that cannot be read, which were told of.
     unread: BTreeSet<String>,
     /// What of its lines may be seen.
@@ -29,7 +29,7 @@ pub struct Follower {
 
 /// What was read of a file.
 #[derive(Debug, Default)]
-struct Place {
+struct FileProgress {
     /// Which file it was: pruning puts another one in its place.
     identity: (u64, u64),
     /// How many bytes.
@@ -38,7 +38,7 @@ struct Place {
     last: u64,
 }
 
-impl Place {
+impl FileProgress {
     fn at_end(file: &LogFile, writer: &WriterId) -> io::Result<Self> {
         let end = file.end_of_lines()?;
         let (line, _) = last_line(end, |from, length| file.part(from, length))?;
@@ -109,7 +109,7 @@ impl Follower {
                 let name = writer.file(first);
                 // One that cannot be read is told of when it is looked at.
                 let Ok(file) = folder.open(&name) else { continue };
-                places.insert(name, Place::at_end(&file, &writer)?);
+                places.insert(name, FileProgress::at_end(&file, &writer)?);
             }
         }
         Ok(Self { folder, places, unread: BTreeSet::new(), sight: Sight::default() })

@@ -115,7 +115,7 @@ pub(super) fn is_true(value: &Node) -> bool {
 /// block, and properties at the beginning of the body.
 pub(crate) fn said(text: &str, document: &Document) -> Vec<Said> {
     // A frontmatter begins on the second line of its document.
-    let mut found = of_fields(&document.frontmatter, Place::Frontmatter, 1);
+    let mut found = of_fields(&document.frontmatter, FieldPlace::Frontmatter, 1);
     let (before, body) = text.split_at(document.parts.body);
     let above = before.matches('\n').count();
     let block = second_block(body);
@@ -129,13 +129,13 @@ pub(crate) fn said(text: &str, document: &Document) -> Vec<Said> {
 
 /// Where fields are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum FieldPlace {
     Frontmatter,
     /// In the body: none of them is the field `status` of ctx.
     Body,
 }
 
-fn of_fields(fields: &Frontmatter, place: Place, above: usize) -> Vec<Said> {
+fn of_fields(fields: &Frontmatter, place: FieldPlace, above: usize) -> Vec<Said> {
     let mut found = Vec::new();
     for (key, value) in fields.root.as_ref().and_then(Node::entries).unwrap_or_default() {
         let Some(name) = key.text() else { continue };
@@ -164,7 +164,7 @@ fn of_block(body: &str, block: &SecondBlock, above: usize) -> Vec<Said> {
     let fields = &body[block.fields.clone()];
     let mark = if block.is_toml { "+++" } else { "---" };
     match Document::of_live(&format!("{mark}\n{fields}{mark}\n")) {
-        Ok(document) => of_fields(&document.frontmatter, Place::Body, above),
+        Ok(document) => of_fields(&document.frontmatter, FieldPlace::Body, above),
         Err(_) => lines(fields, if block.is_toml { "=" } else { ":" }, above),
     }
 }
@@ -185,14 +185,14 @@ fn lines(text: &str, separator: &str, above: usize) -> Vec<Said> {
         let (key, value) = line.split_once(separator)?;
         let name = key.trim().trim_start_matches(['-', '*', '[', '(', ' ']).trim_end();
         let value = value.trim().trim_matches(['"', '\'', ']', ')']);
-        is_said(name, value, Place::Body)
+        is_said(name, value, FieldPlace::Body)
             .then(|| Said { says: format!("{name}{separator} {value}"), line: above + n + 1 })
     });
     said.collect()
 }
 
 /// What a field says, if that is that the text is not for use. Obsidian writes lists.
-fn said_by(name: &str, value: &Node, place: Place) -> Option<String> {
+fn said_by(name: &str, value: &Node, place: FieldPlace) -> Option<String> {
     // `deprecated: {since: 1.2}` says so, too.
     if value.entries().is_some_and(|entries| !entries.is_empty()) {
         return is_mark(name, MARKS).then(|| format!("{name}: {}", shown(value)));
@@ -202,10 +202,10 @@ fn said_by(name: &str, value: &Node, place: Place) -> Option<String> {
     Some(format!("{name}: {text}"))
 }
 
-fn is_said(name: &str, text: &str, place: Place) -> bool {
+fn is_said(name: &str, text: &str, place: FieldPlace) -> bool {
     if is_one_of(name, STATUS) {
         // `draft` alone is a status of its own in the field of ctx only.
-        let is_own = place == Place::Frontmatter && name.eq_ignore_ascii_case("status");
+        let is_own = place == FieldPlace::Frontmatter && name.eq_ignore_ascii_case("status");
         let is_draft = !is_own && text.trim().eq_ignore_ascii_case("draft");
         return is_draft || is_not_for_use(text);
     }

@@ -13,7 +13,7 @@ use super::article::{Fields, SEARCHED};
 use super::near::{Near, WEIGHT};
 use super::segment::{Segment, Totals};
 use crate::read::search::query::{Clause, Query};
-use crate::read::search::{Part, RawHit, Reason};
+use crate::read::search::{HitPart, RawHit, Reason};
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
@@ -156,7 +156,7 @@ pub(super) fn best(
             let unit = segment.unit()?.get_val(candidate.doc);
             hits.push(RawHit {
                 id,
-                part: Part::Unit(usize::try_from(unit).unwrap_or(usize::MAX)),
+                part: HitPart::Unit(usize::try_from(unit).unwrap_or(usize::MAX)),
                 score: candidate.score,
                 reasons: reasons(segment, n, &candidate, &evidence)?,
             });
@@ -372,7 +372,7 @@ mod tests {
     }
 
     /// The same ranking, from the texts alone, document by document.
-    fn naive(vault: &Vault, query: &Query, limit: usize) -> Vec<(String, Part, f64)> {
+    fn naive(vault: &Vault, query: &Query, limit: usize) -> Vec<(String, HitPart, f64)> {
         let mut sums: BTreeMap<(String, usize), (f64, BTreeSet<usize>, bool)> = BTreeMap::new();
         for (n, clause) in query.clauses().iter().enumerate() {
             let near = naive_near(vault, query, n);
@@ -419,12 +419,12 @@ mod tests {
         }
         let required: BTreeSet<usize> =
             (0..query.clauses().len()).filter(|n| query.clauses()[*n].required).collect();
-        let mut hits: Vec<(String, Part, f64)> = sums
+        let mut hits: Vec<(String, HitPart, f64)> = sums
             .into_iter()
             .filter(|(_, (_, found, own))| *own && found.is_superset(&required))
             .map(|((id, unit), (score, found, _))| {
                 let share = found.len() as f64 / query.clauses().len() as f64;
-                (id, Part::Unit(unit), (score * share * 1e6).round() / 1e6)
+                (id, HitPart::Unit(unit), (score * share * 1e6).round() / 1e6)
             })
             .collect();
         hits.sort_by(|a, b| b.2.total_cmp(&a.2).then((&a.0, &a.1).cmp(&(&b.0, &b.1))));
@@ -524,7 +524,7 @@ mod tests {
             for (query, limit) in asked {
                 let answer = extended.ask(&query, limit);
                 prop_assert_eq!(&answer, &rebuilt.ask(&query, limit));
-                let found: Vec<(String, Part, f64)> =
+                let found: Vec<(String, HitPart, f64)> =
                     answer.1.into_iter().map(|hit| (hit.id, hit.part, hit.score)).collect();
                 prop_assert_eq!(found, naive(&extended.vault, &query, limit));
             }
@@ -574,8 +574,8 @@ mod tests {
             let hits = index.ask(&Query::parse(text).unwrap(), 9).1;
             hits.into_iter().map(|hit| (hit.part, hit.reasons.len())).collect::<Vec<_>>()
         };
-        assert_eq!(places("fee"), [(Part::Unit(0), 1)], "not each of its sections");
-        assert_eq!(places("late fee"), [(Part::Unit(1), 2), (Part::Unit(0), 1)]);
+        assert_eq!(places("fee"), [(HitPart::Unit(0), 1)], "not each of its sections");
+        assert_eq!(places("late fee"), [(HitPart::Unit(1), 2), (HitPart::Unit(0), 1)]);
         let segments = segments(&index.index).unwrap();
         assert_eq!(segments[0].documents().unwrap(), [("a".to_owned(), [1, 2])]);
     }

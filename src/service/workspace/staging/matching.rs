@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::view::StagedView;
 use crate::files::vault::Vault;
 use crate::read::snapshot::Snapshot;
-use crate::read::snapshot::plan::Part;
+use crate::read::snapshot::plan::PlanPart;
 use crate::record::audit::Labels;
 use crate::record::staging::StagedEntry;
 use crate::record::trusted_head;
@@ -68,7 +68,7 @@ impl Workspace<'_> {
                 })
             });
             let fields = fields.as_ref();
-            if asked.plan.parts.holds(&|part: &Part| is_in(&part.atom, entry, fields)) {
+            if asked.plan.parts.holds(&|part: &PlanPart| is_in(&part.atom, entry, fields)) {
                 found.push(entry.clone());
             }
         }

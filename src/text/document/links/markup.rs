@@ -11,7 +11,7 @@ use crate::values::text_util::beginning;
 
 /// Where a link is written.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct LinkPlace {
     /// The bytes of the text that hold it.
     pub(super) span: Range<usize>,
     /// What it names, as the reader of the markup gives it.
@@ -34,7 +34,7 @@ pub(super) enum Spelling {
     Plain,
 }
 
-impl Place {
+impl LinkPlace {
     /// The place of the target of a link or an image, of which `range` is the place. `start` is
     /// that of the body.
     pub(super) fn of(link: &MarkedLink<'_>, definitions: &RefDefs<'_>, start: usize) -> Self {

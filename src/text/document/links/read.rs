@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::bare::{schemes, starts_with_scheme, uris};
-use super::markup::{Embed, Lines, Place, Spelling, bounded, markdown, marked};
+use super::markup::{Embed, Lines, LinkPlace, Spelling, bounded, markdown, marked};
 use super::{
     Broken, Image, Link, LinkKind, LinkTarget, Links, MAX_LINKS, OwnSection, Unusable, folder,
     is_other_file, last_segment,
@@ -40,10 +40,14 @@ pub fn dependencies(id: &DocumentId, fields: &Frontmatter) -> Vec<Link> {
 }
 
 /// The links of a document, each with the place where it is written.
-pub(super) fn placed(id: &DocumentId, text: &str, document: &Document) -> (Vec<Link>, Vec<Place>) {
+pub(super) fn placed(
+    id: &DocumentId,
+    text: &str,
+    document: &Document,
+) -> (Vec<Link>, Vec<LinkPlace>) {
     let mut reader = Reader::new(id);
     let start = document.parts.frontmatter.as_ref().map_or(0, |block| block.start);
-    reader.places = Some((start, Place::default(), Vec::new()));
+    reader.places = Some((start, LinkPlace::default(), Vec::new()));
     reader.origins(&document.frontmatter);
     reader.dependencies(&document.frontmatter);
     reader.body(text, document.parts.body);
@@ -56,7 +60,7 @@ struct Reader<'d> {
     found: Links,
     /// Where they are wanted: the start of the frontmatter, the place of the next link, and those of
     /// the links that were found.
-    places: Option<(usize, Place, Vec<Place>)>,
+    places: Option<(usize, LinkPlace, Vec<LinkPlace>)>,
 }
 
 impl<'d> Reader<'d> {
@@ -64,17 +68,17 @@ impl<'d> Reader<'d> {
         Self { id, found: Links::default(), places: None }
     }
 
-    fn at(&mut self, place: impl FnOnce(usize) -> Place) {
+    fn at(&mut self, place: impl FnOnce(usize) -> LinkPlace) {
         if let Some((start, next, _)) = &mut self.places {
             *next = place(*start);
         }
     }
 
     fn at_node(&mut self, node: &Node) {
-        self.at(|start| Place {
+        self.at(|start| LinkPlace {
             span: start + node.span.start..start + node.span.end,
             dest: node.text().unwrap_or_default().to_owned(),
-            ..Place::default()
+            ..LinkPlace::default()
         });
     }
 
@@ -132,7 +136,7 @@ impl<'d> Reader<'d> {
             self.run(&mut run, &mut lines);
             if let Some((link, embed)) = marked(&event, range) {
                 closed += 1;
-                self.at(|_| Place::of(&link, events.reference_definitions(), start));
+                self.at(|_| LinkPlace::of(&link, events.reference_definitions(), start));
                 let line = lines.line_of(at);
                 self.link(link.link_type, link.dest, embed, line);
                 if matches!(link.link_type, LinkType::WikiLink { .. }) {
@@ -163,7 +167,7 @@ impl<'d> Reader<'d> {
     /// The URIs in a piece of plain text.
     fn run(&mut self, run: &mut Run, lines: &mut Lines<'_>) {
         for range in uris(&run.text) {
-            self.at(|_| Place {
+            self.at(|_| LinkPlace {
                 span: run.at..run.end,
                 dest: run.text[range.clone()].to_owned(),
                 spelling: Spelling::Plain,

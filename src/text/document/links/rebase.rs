@@ -10,7 +10,7 @@ use pulldown_cmark::LinkType;
 
 use super::MAX_LINKS;
 use super::bare::starts_with_scheme;
-use super::markup::{Lines, Place, Spelling, bounded, markdown, marked};
+use super::markup::{Lines, LinkPlace, Spelling, bounded, markdown, marked};
 use super::read::{decode, has_scheme, start_of};
 use super::retarget::{IN_PATH, path_of, written};
 use super::splice::{Edit, applied};
@@ -86,7 +86,7 @@ pub fn rebase(text: &str, old: &DocumentId, new: &DocumentId) -> Rebased {
 
 /// A link or an image of a body.
 struct Destination {
-    place: Place,
+    place: LinkPlace,
     line: usize,
 }
 
@@ -101,7 +101,7 @@ fn destinations(text: &str) -> Vec<Destination> {
         if let Some((link, _)) = marked(&event, range)
             && link.link_type != LinkType::Email
         {
-            let place = Place::of(&link, events.reference_definitions(), start);
+            let place = LinkPlace::of(&link, events.reference_definitions(), start);
             found.push(Destination { place, line });
         }
     }
@@ -124,7 +124,7 @@ enum Named<'d> {
     Fixed(&'d str),
 }
 
-fn named<'d>(from: &str, place: &'d Place) -> Named<'d> {
+fn named<'d>(from: &str, place: &'d LinkPlace) -> Named<'d> {
     let dest = place.dest.as_str();
     let path = path_of(dest);
     let is_relative = match place.spelling {

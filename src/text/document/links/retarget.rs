@@ -9,7 +9,7 @@ use std::ops::Range;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::bare::starts_with_scheme;
-use super::markup::{Place, Spelling};
+use super::markup::{LinkPlace, Spelling};
 use super::read::{placed, start_of};
 use super::rebase::Written;
 use super::site::moved_paths;
@@ -131,7 +131,7 @@ fn led(
     id: &DocumentId,
     (goal, new): (&Goal<'_>, &DocumentId),
     link: &Link,
-    (old, place): (&str, &Place),
+    (old, place): (&str, &LinkPlace),
 ) -> Option<(String, LinkTarget)> {
     let sites = goal.sites;
     let names_it = |target: &LinkTarget| (goal.names)(target, new);
@@ -163,7 +163,7 @@ struct Change {
 }
 
 /// Where the target of a link is written: the URI, or the path or name without its anchor.
-pub(super) fn written(text: &str, place: &Place, from: usize) -> Option<Range<usize>> {
+pub(super) fn written(text: &str, place: &LinkPlace, from: usize) -> Option<Range<usize>> {
     let span = match place.spelling {
         Spelling::Plain => place.span.start.max(from)..place.span.end,
         _ => place.span.clone(),
@@ -204,7 +204,7 @@ pub(super) fn path_of(dest: &str) -> &str {
 fn rewritten(
     from: &DocumentId,
     old: &str,
-    place: &Place,
+    place: &LinkPlace,
     (new, from_root): (&DocumentId, Option<&str>),
 ) -> Option<String> {
     if starts_with_scheme(old) {
