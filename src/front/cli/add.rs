@@ -2,7 +2,7 @@
 
 use super::expect::ExpectArgs;
 use super::session::Session;
-use super::{Acting, Answer, editor, event};
+use super::{Answer, Locking, editor, event};
 use crate::files::vault::Vault;
 use crate::read::working;
 use crate::service::report::draft::DraftReport;
@@ -48,11 +48,11 @@ pub(super) struct Add {
     #[command(flatten)]
     expect: ExpectArgs,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let id: DocumentId = session.workspace.new_id(&vault, &args.id)?;
     DocumentId::of_document_file(&id.live_path())?;
     let mut body = text_or_input(args.body.as_deref(), session.stdin)?;

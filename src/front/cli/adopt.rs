@@ -4,7 +4,7 @@ use super::convert::finish;
 use super::expect::ExpectHead;
 use super::session::Session;
 use super::ui::shown;
-use super::{Acting, Answer, event, progress};
+use super::{Answer, Locking, event, progress};
 use crate::exchange::convert::{Converted, Request, convert};
 use crate::files::vault::config::LogForm;
 use crate::service::report::checkpoint::AdoptReport;
@@ -28,11 +28,11 @@ pub(super) struct Adopt {
     #[command(flatten)]
     expect: ExpectHead,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn run(args: &Adopt, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let author = session.workspace.author(&vault, None, None)?;
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let request = Request { author, form: LogForm::Delta, adopts: true, mode };

@@ -3,7 +3,7 @@
 use super::expect::ExpectHead;
 use super::session::Session;
 use super::trace::reason;
-use super::{Acting, Answer, event};
+use super::{Answer, Locking, event};
 use crate::record::audit::VersionRef;
 use crate::service::report::event::AuditBegun;
 use crate::service::report::failure::Failure;
@@ -59,7 +59,7 @@ struct Acknowledge {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 /// Let principals approve again whose submissions were lost in a merge
@@ -85,7 +85,7 @@ struct Dismiss {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 #[derive(Debug, clap::Args)]
@@ -96,7 +96,7 @@ struct Begin {
     #[command(flatten)]
     expect: ExpectHead,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn run(args: &Audit, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -108,7 +108,7 @@ pub(super) fn run(args: &Audit, session: &mut Session<'_>) -> Result<Answer, Fai
 }
 
 fn acknowledge(args: &Acknowledge, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let reason = reason(&args.reason)?;
     let done = !args.dry_run;
     let report = session.workspace.acknowledge(&vault, args.checkpoint, reason, done)?;
@@ -121,7 +121,7 @@ fn acknowledge(args: &Acknowledge, session: &mut Session<'_>) -> Result<Answer, 
 }
 
 fn dismiss(args: &Dismiss, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let reason = args.reason.as_deref().map(reason).transpose()?;
     let id = session.workspace.named(&vault, &args.id)?;
     let done = !args.dry_run;
@@ -150,7 +150,7 @@ fn dismiss(args: &Dismiss, session: &mut Session<'_>) -> Result<Answer, Failure>
 }
 
 fn begin(args: &Begin, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let outcome = session.workspace.begin_audit(&vault, mode)?;
     let outcome = session.acted(&vault, outcome);

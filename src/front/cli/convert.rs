@@ -3,7 +3,7 @@
 use super::choice::choice;
 use super::expect::ExpectHead;
 use super::session::Session;
-use super::{Acting, Answer, event, progress, recover};
+use super::{Answer, Locking, event, progress, recover};
 use crate::exchange::convert::{Converted, Request, convert};
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
@@ -35,11 +35,11 @@ pub(super) struct Convert {
     #[command(flatten)]
     expect: ExpectHead,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn run(args: &Convert, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let form = args.to;
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let author = session.workspace.author(&vault, None, None)?;

@@ -1,7 +1,7 @@
 //! `ctx approve`, `ctx reject`, `ctx withdraw` and `ctx comment`.
 
 use super::session::Session;
-use super::{Acting, Answer, event};
+use super::{Answer, Locking, event};
 use crate::service::report::event::{Acted, Approved, Rejected, Withdrawn};
 use crate::service::report::failure::Failure;
 use crate::service::report::review::CommentReport;
@@ -28,7 +28,7 @@ struct About {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 /// Approve submissions, which publishes them
@@ -83,7 +83,7 @@ pub(super) struct Comment {
     /// The remark
     text: String,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn approve(args: &Approve, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -106,7 +106,7 @@ fn decided(
     session: &mut Session<'_>,
     deciding: Deciding<'_>,
 ) -> Result<Acted, Failure> {
-    let vault = session.acting(&about.acting)?;
+    let vault = session.locking(&about.locking)?;
     let decided = Decided {
         ids: &about.ids,
         change: about.change.as_deref(),
@@ -118,7 +118,7 @@ fn decided(
 }
 
 pub(super) fn comment(args: &Comment, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let author = session.workspace.author(&vault, None, None)?;
     let id = session.workspace.named(&vault, &args.id)?;
     review::comment(&vault, &id, &author, &args.text)?;

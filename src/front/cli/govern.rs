@@ -1,7 +1,7 @@
 //! `ctx govern`.
 
 use super::session::Session;
-use super::{Acting, Answer, event};
+use super::{Answer, Locking, event};
 use crate::service::report::event::{GovernOff, GovernOn};
 use crate::service::report::failure::Failure;
 use crate::service::workspace::governance::is_shared;
@@ -57,12 +57,12 @@ struct How {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn run(args: &Govern, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let (Action::On { how, .. } | Action::Off { how }) = &args.action;
-    let vault = session.acting(&how.acting)?;
+    let vault = session.locking(&how.locking)?;
     let mode = Mode { dry_run: how.dry_run, ..Mode::default() };
     let workspace = &session.call.workspace;
     let note = how.note.as_deref();

@@ -157,13 +157,6 @@ struct Global {
     now: Option<String>,
 }
 
-/// Options of verbs that record who acts.
-#[derive(Clone, Debug, Default, Args)]
-struct Acting {
-    #[command(flatten)]
-    lock: Locking,
-}
-
 /// Options of verbs that take the write lock.
 #[derive(Clone, Debug, Default, Args)]
 struct Locking {

@@ -2,7 +2,7 @@
 
 use super::expect::ExpectArgs;
 use super::session::Session;
-use super::{Acting, Answer, event};
+use super::{Answer, Locking, event};
 use crate::service::report::event::Moved;
 use crate::service::report::failure::Failure;
 use crate::values::model::id::DocumentId;
@@ -47,11 +47,11 @@ pub(super) struct Mv {
     #[command(flatten)]
     expect: ExpectArgs,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let workspace = &session.call.workspace;
     let mode = Mode { fix_links: args.fix_links, ..args.expect.mode(args.dry_run)? };
     let author = workspace.author(&vault, args.note.as_deref(), None)?;

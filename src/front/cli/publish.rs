@@ -2,7 +2,7 @@
 
 use super::expect::ExpectArgs;
 use super::session::Session;
-use super::{Acting, Answer, event, progress};
+use super::{Answer, Locking, event, progress};
 use crate::files::vault::Vault;
 use crate::service::report::event::Published;
 use crate::service::report::failure::{Code, Failure};
@@ -58,11 +58,11 @@ pub(super) struct Publish {
     #[command(flatten)]
     expect: ExpectArgs,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let vault = if args.no_sync { vault.without_sync() } else { vault };
     let workspace = &session.call.workspace;
     let author = workspace.author(&vault, args.note.as_deref(), args.author.as_deref())?;

@@ -2,7 +2,7 @@
 
 use super::expect::ExpectArgs;
 use super::session::Session;
-use super::{Acting, Answer, event};
+use super::{Answer, Locking, event};
 use crate::service::report::event::Retired;
 use crate::service::report::failure::Failure;
 use crate::write::publish::{PublishError, review};
@@ -41,11 +41,11 @@ pub(super) struct Retire {
     #[command(flatten)]
     expect: ExpectArgs,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn run(args: &Retire, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let workspace = &session.call.workspace;
     let mode = args.expect.mode(args.dry_run)?;
     let author = workspace.author(&vault, args.note.as_deref(), None)?;

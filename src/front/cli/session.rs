@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 
 use super::ui::{Ui, shown};
-use super::{Acting, Answer, Locking, document};
+use super::{Answer, Locking, document};
 use crate::files::vault::Vault;
 use crate::files::vault::left_out::Reason;
 use crate::read::snapshot::{CheckpointSource, Need, Snapshot, Withheld};
@@ -212,11 +212,6 @@ impl<'w> Session<'w> {
                 "note: {files} {are} not in nodes/ or sources/: `ctx status --ignored` lists {them}"
             ));
         }
-    }
-
-    /// The vault of a verb that records who acts.
-    pub(super) fn acting(&mut self, acting: &Acting) -> Result<Vault, Failure> {
-        self.locking(&acting.lock)
     }
 
     /// The vault of a verb that takes the write lock.

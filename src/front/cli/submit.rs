@@ -2,7 +2,7 @@
 
 use super::expect::ExpectArgs;
 use super::session::Session;
-use super::{Acting, Answer, event, progress};
+use super::{Answer, Locking, event, progress};
 use crate::service::report::event::Submitted;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::argument::file_or_input;
@@ -52,11 +52,11 @@ pub(super) struct Submit {
     #[command(flatten)]
     expect: ExpectArgs,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let cwd = &session.workspace.environment.cwd;
     let from = args.from.as_deref();
     let from = from.map(|from| file_or_input(from, cwd, session.stdin)).transpose()?;

@@ -2,7 +2,7 @@
 
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::front::cli::{Acting, Answer};
+use crate::front::cli::{Answer, Locking};
 use crate::service::report::failure::Failure;
 use crate::service::report::review::QueuedReport;
 use crate::service::workspace::call::review;
@@ -12,10 +12,10 @@ use crate::values::text_util::count;
 const MOST_INCOMPLETE: usize = 10;
 
 pub(super) fn run(
-    (all, acting): (bool, &Acting),
+    (all, locking): (bool, &Locking),
     session: &mut Session<'_>,
 ) -> Result<Answer, Failure> {
-    let vault = session.acting(acting)?;
+    let vault = session.locking(locking)?;
     let source = session.source(&vault, review::NEED)?;
     let queued = session.call.queue((&vault, &source), all)?;
     let report = queued.report();

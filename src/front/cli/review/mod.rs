@@ -4,7 +4,7 @@ mod list;
 mod show;
 
 use super::session::Session;
-use super::{Acting, Answer};
+use super::{Answer, Locking};
 use crate::service::report::failure::Failure;
 
 /// List what awaits a decision, or show one submission
@@ -22,7 +22,7 @@ pub(super) struct Review {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -33,6 +33,6 @@ enum Action {
 pub(super) fn run(args: &Review, session: &mut Session<'_>) -> Result<Answer, Failure> {
     match &args.action {
         Some(Action::Show(show)) => show::run(show, session),
-        None => list::run((args.all, &args.acting), session),
+        None => list::run((args.all, &args.locking), session),
     }
 }

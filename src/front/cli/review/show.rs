@@ -3,7 +3,7 @@
 use crate::front::cli::color::Paint;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::front::cli::{Acting, Answer};
+use crate::front::cli::{Answer, Locking};
 use crate::service::report::failure::Failure;
 use crate::service::report::review::QueuedAction;
 use crate::service::report::submission::{
@@ -33,11 +33,11 @@ pub(super) struct Show {
     #[arg(long, value_name = "N")]
     version: Option<Version>,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let submitted = session.call.submission(&vault, &args.id, args.version)?;
     session.tell();
     let report = SubmissionReport::new(&submitted, session.ui.spell());

@@ -2,7 +2,7 @@
 
 use super::name;
 use crate::front::cli::session::Session;
-use crate::front::cli::{Acting, Answer};
+use crate::front::cli::{Answer, Locking};
 use crate::record::staging::ActKind;
 use crate::service::report::failure::Failure;
 use crate::service::report::staging::StagedActReport;
@@ -45,7 +45,7 @@ struct One {
     #[arg(value_name = "ENTRY")]
     entry: String,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn pin(args: &Pin, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -61,7 +61,7 @@ pub(super) fn discard(args: &Discard, session: &mut Session<'_>) -> Result<Answe
 }
 
 fn act(args: &One, kind: ActKind, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let name = name(&args.entry)?;
     let acted = session.workspace.act_on_staged(&vault, &name, kind)?;
     let uri = acted.entry.name().to_string();

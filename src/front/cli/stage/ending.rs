@@ -3,7 +3,7 @@
 use super::name;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::front::cli::{Acting, Answer};
+use crate::front::cli::{Answer, Locking};
 use crate::service::report::failure::Failure;
 use crate::service::report::staging::{StagedEraseReport, StagedGcReport};
 use crate::values::text_util::count;
@@ -23,7 +23,7 @@ pub(super) struct Gc {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 /// Remove a staged content at once, as personal data may require
@@ -47,11 +47,11 @@ pub(super) struct Erase {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn gc(args: &Gc, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let collected = session.workspace.collect_staged(&vault, (args.unclaimed, !args.dry_run))?;
     let uris: Vec<String> = collected.entries.iter().map(|one| one.name().to_string()).collect();
     if session.ui.json {
@@ -76,7 +76,7 @@ pub(super) fn gc(args: &Gc, session: &mut Session<'_>) -> Result<Answer, Failure
 }
 
 pub(super) fn erase(args: &Erase, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let name = name(&args.entry)?;
     let reason = crate::front::cli::trace::reason(&args.reason)?;
     let erased = session.workspace.erase_staged(&vault, &name, (&reason, !args.dry_run))?;

@@ -1,7 +1,7 @@
 //! `ctx stage promote`.
 
 use crate::front::cli::session::Session;
-use crate::front::cli::{Acting, Answer, event};
+use crate::front::cli::{Answer, Locking, event};
 use crate::service::report::event::{Added, Submitted};
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::stage::Promoting;
@@ -35,11 +35,11 @@ pub(super) struct Promote {
     #[arg(short = 'm', long = "message", value_name = "NOTE")]
     note: Option<String>,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn run(args: &Promote, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let promoting = Promoting {
         entry: &args.entry,
         to: &args.to,

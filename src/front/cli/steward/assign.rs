@@ -3,7 +3,7 @@
 use crate::files::vault::Vault;
 use crate::front::cli::expect::ExpectHead;
 use crate::front::cli::session::Session;
-use crate::front::cli::{Acting, Answer, event};
+use crate::front::cli::{Answer, Locking, event};
 use crate::policy::stewards::Scope;
 use crate::service::report::event::{StewardAssigned, StewardRemoved};
 use crate::service::report::failure::Failure;
@@ -44,7 +44,7 @@ struct Change {
     #[command(flatten)]
     expect: ExpectHead,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 /// Give a principal a role at a scope, and publish stewards.yaml
@@ -97,7 +97,7 @@ fn run(
     assigning: Assigning,
     session: &mut Session<'_>,
 ) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let who = stewards::holder(name, args.group)?;
     let scope = scope(args, &vault, session)?;
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };

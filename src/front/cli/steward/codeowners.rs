@@ -8,7 +8,7 @@ use crate::front::cli::as_of::AsOf;
 use crate::front::cli::expect::ExpectHead;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::front::cli::{Acting, Answer, event};
+use crate::front::cli::{Answer, Locking, event};
 use crate::policy::stewards::codeowners::{self, Imported};
 use crate::read::snapshot::Need;
 use crate::service::report::event::EventReport;
@@ -83,11 +83,11 @@ pub(super) struct Import {
     #[command(flatten)]
     expect: ExpectHead,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn import(args: &Import, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let imported = codeowners::read(&text_of(args, session)?, &handles(&args.owners)?);
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let has_edits = super::has_edits(session, &vault)?;

@@ -2,7 +2,7 @@
 
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::front::cli::{Acting, Answer};
+use crate::front::cli::{Answer, Locking};
 use crate::record::audit::Hold;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::retention::{HoldLifted, HoldPlaced, HoldRow, HoldsReport};
@@ -56,7 +56,7 @@ struct PlaceHold {
     #[arg(long, value_name = "TRACE")]
     trace: Option<String>,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 #[derive(Debug, clap::Args)]
@@ -67,7 +67,7 @@ struct Lift {
     #[arg(long, value_name = "TEXT")]
     reason: String,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 /// More bytes than a reason needs.
@@ -82,7 +82,7 @@ pub(super) fn run(args: &HoldArgs, session: &mut Session<'_>) -> Result<Answer, 
 }
 
 fn place(args: &PlaceHold, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     // They say what is held, and not who holds it.
     let labels = &mut session.workspace.options.labels;
     let (held_session, held_agent) = (labels.session.take(), labels.agent.take());
@@ -139,7 +139,7 @@ pub(super) fn what(hold: &Hold) -> String {
 }
 
 fn lift(args: &Lift, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let lifted = session.workspace.lift_hold(&vault, &args.hold, reason(&args.reason)?)?;
     session.print(&HoldLifted(HoldRow::from(&lifted)), |session, _| {
         session.ui.line(&format!("lifted {}: {}", lifted.hold.id, what(&lifted.hold)))

@@ -5,7 +5,7 @@ use super::time;
 use crate::front::cli::color::Paint;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::front::cli::{Acting, Answer};
+use crate::front::cli::{Answer, Locking};
 use crate::service::report::failure::Failure;
 use crate::service::report::retention::{Keeping, PruneReport, PrunedWriter};
 use crate::values::text_util::count;
@@ -34,13 +34,13 @@ pub(super) struct Prune {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    acting: Acting,
+    locking: Locking,
 }
 
 pub(super) fn run(args: &Prune, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let now = session.workspace.now()?;
     let before = args.before.as_deref().map(|text| time(text, now)).transpose()?;
-    let vault = session.acting(&args.acting)?;
+    let vault = session.locking(&args.locking)?;
     let outcome = session.workspace.prune(&vault, before, !args.dry_run)?;
     let folder = outcome.folder.display().to_string();
     let limits = (outcome.retention, outcome.before);
