@@ -30,6 +30,7 @@ mod concurrent;
 mod converted;
 mod delegated;
 mod demo;
+mod disclosed;
 mod disk;
 mod edges;
 mod everyday;

@@ -215,3 +215,23 @@ fn every_source_file_is_compiled() {
     }
     assert!(left_over.is_empty(), "no module declares these files: {left_over:?}");
 }
+
+#[test]
+fn a_front_end_opens_a_text_only_through_its_call() {
+    let mut files = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/front"), &mut files);
+    let mut opened = 0;
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (before, _) in code.match_indices(".release(").map(|(at, _)| code.split_at(at)) {
+            let is_of_call = ["session", "call"].iter().any(|name| before.ends_with(name));
+            assert!(is_of_call, "{}: {}", path.display(), before.lines().last().unwrap());
+            opened += 1;
+        }
+        for other in ["recording.texts", "Recording::begin"] {
+            assert!(!code.contains(other), "{}: {other}", path.display());
+        }
+    }
+    assert!(opened > 10, "{opened}");
+}
