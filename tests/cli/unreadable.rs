@@ -247,9 +247,53 @@ fn stewards_whose_own_approval_cannot_be_judged_are_named() {
     whole.ctx("submit stewards.yaml --as ana@x.com").ok();
     whole.ctx("approve stewards.yaml --as bo@x.com").ok();
     // The text in force can be read; the one that says who approved it cannot.
-    for line in ["read nodes/b", "list", "review", "owners", "submit nodes/b"] {
-        let said = after_damage(&whole, STEWARDS, &format!("{line} --as bo@x.com"), false);
-        names(&said, "`stewards.yaml`");
-        assert!(said.stderr.contains("its approval cannot be judged"), "{line}: {}", said.whole());
+    let export = "evidence export --session s --output bundle.tar";
+    for line in
+        ["read nodes/b", "list", "review", "review --json", "owners", "submit nodes/b", export]
+    {
+        for is_indexed in [false, true] {
+            let said = after_damage(&whole, STEWARDS, &format!("{line} --as bo@x.com"), is_indexed);
+            names(&said, "`stewards.yaml`");
+            let is_why = said.stderr.contains("its approval cannot be judged");
+            assert!(is_why, "{line}: {}", said.whole());
+        }
+    }
+}
+
+#[test]
+fn review_names_a_document_whose_history_cannot_be_read() {
+    for config in ["", "reads: stewards\n"] {
+        let whole = place_with(config);
+        let history = "nodes/.versions/a/history.yaml";
+        let damages: [&dyn Fn(&Place); 4] = [
+            &|place| place.write("nodes/.versions/a/v1.md", "altered"),
+            &|place| {
+                place.write(history, place.read(history).replace("chain_hash: ", "chain_hash: 0"))
+            },
+            &|place| place.write(history, ""),
+            &|place| place.remove(history),
+        ];
+        for damage in damages {
+            for is_indexed in [false, true] {
+                let place = whole.duplicate();
+                let blocked = place.home().join("file/caches").display().to_string();
+                let said = |line: &str| match is_indexed {
+                    true => place.typed(line).run(),
+                    false => place.typed(line).var("XDG_CACHE_HOME", &blocked).run(),
+                };
+                said("list --as bo@x.com").ok();
+                damage(&place);
+                for line in ["review", "review --json", "review --all", "review show nodes/a"] {
+                    let said = said(&format!("{line} --as bo@x.com"));
+                    names(&said, "nodes/a");
+                    assert!(!said.stdout.contains("nothing awaits"), "{line}: {}", said.whole());
+                }
+                let json = said("review --json --as bo@x.com").stdout;
+                assert!(json.contains("\"withheld\""), "{json}");
+                // Who knows what awaits may end the mode; nobody else knows it either.
+                let ended = said("govern off --as bo@x.com");
+                assert!(ended.exit != 0, "{}", ended.whole());
+            }
+        }
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn note(session: &mut Session<'_>, backend: Option<&str>, notes: &[St
 }
 
 /// Notes which documents were withheld.
-pub(super) fn note_withheld(session: &mut Session<'_>, withheld: &[Withheld]) {
+pub(in crate::front::cli) fn note_withheld(session: &mut Session<'_>, withheld: &[Withheld]) {
     if !withheld.is_empty() {
         let report = Failure::withheld(withheld);
         let text = report.report(session.ui.spell()).to_string();

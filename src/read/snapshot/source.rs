@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use super::{SealedConfig, Snapshot};
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
-use crate::policy::in_force::InForce;
+use crate::policy::in_force::{InForce, LostRules};
 use crate::policy::viewer::Viewer;
 use crate::read::index::{self, At, Damaged, Index, Life};
 use crate::record::checkpoint::event::Event;
@@ -95,6 +95,14 @@ impl CheckpointSource {
         }
         let found = self.find_viewer(vault)?;
         Ok(self.viewer.get_or_init(|| found).clone())
+    }
+
+    /// The files of the rules that cannot be read, as far as an index says it: `None` of them without one.
+    pub(crate) fn lost_rules(&self, vault: &Vault) -> Vec<LostRules> {
+        let at_head = self.rules_recorded().zip(self.head(vault));
+        at_head.map_or_else(Vec::new, |(records, (head, ..))| {
+            InForce::of(vault.files(), &records).lost_at(head)
+        })
     }
 
     fn find_viewer(&self, vault: &Vault) -> Result<Option<Viewer>, LogError> {

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::advice::again::submitted_again;
+use super::document::WithheldReport;
 use crate::policy::rules::{Pending, Proposal};
 use crate::prove::evidence::submission::unstamped;
 use crate::record::chain::diff::change::{Change, Changes, Work};
@@ -28,6 +29,9 @@ pub struct QueueReport<'q> {
     /// Steps that may be parts of interrupted ones: nothing is decided about these artifacts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<IncompleteReport<'q>>,
+    /// Artifacts whose history cannot be read, so that what awaits of them is unknown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<WithheldReport>,
 }
 
 /// A step that no line of the change log names.
@@ -129,6 +133,7 @@ impl<'q> QueueReport<'q> {
             waiting,
             others: others.len(),
             incomplete,
+            withheld: WithheldReport::all(&queue.withheld),
         }
     }
 }

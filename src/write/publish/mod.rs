@@ -43,6 +43,7 @@ use crate::files::vault::left_out::LeftOut;
 use crate::files::vault::lock::LockError;
 use crate::files::vault::progress::Phase;
 use crate::files::vault::{OpenError, Vault};
+use crate::read::snapshot::Withheld;
 use crate::record::audit::{ChangeError, changes};
 use crate::record::checkpoint::chronicle::{Append, Chronicle};
 use crate::record::checkpoint::event::Checkpoint;
@@ -149,6 +150,9 @@ pub enum PublishError {
         "`frontmatter: untouched` is not possible in a vault that the reference implementation shares"
     )]
     SharedUntouched,
+    /// The history of what awaits a decision cannot be read.
+    #[error("`{}` is withheld: {}", .0.id, .0.why)]
+    Withheld(Withheld),
     /// The governance files of the last checkpoint cannot be read.
     #[error("`{id}` of the last checkpoint cannot be read: {why}")]
     Policy {

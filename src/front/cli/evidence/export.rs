@@ -75,6 +75,7 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
     let head = Snapshot::at(&vault, &chronicle, None)?;
+    head.check_rules()?;
     if head.hides_anything() {
         let message =
             "a bundle names every artifact of the vault, and you may not read all of them";

@@ -1,5 +1,6 @@
 //! `ctx review` without a submission.
 
+use crate::front::cli::document::note_withheld;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
 use crate::front::cli::{Answer, Locking};
@@ -22,7 +23,7 @@ pub(super) fn run(
     session.print(&report, |session, _| {
     let (others, incomplete) = (report.others, report.incomplete.len());
     let ui = &mut session.ui;
-    if report.waiting.is_empty() {
+    if report.waiting.is_empty() && report.withheld.is_empty() {
         ui.line(if all { "nothing awaits a decision" } else { "nothing awaits your decision" });
     }
     let row = |one: &QueuedReport<'_>| {
@@ -75,5 +76,6 @@ pub(super) fn run(
         ui.note(&format!("note: {} more; `--json` lists them", count(more, "such version")));
     }
     });
-    Ok(Answer::Yes)
+    note_withheld(session, queued.withheld());
+    Ok(Answer::of(queued.withheld()))
 }

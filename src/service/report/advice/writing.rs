@@ -81,6 +81,7 @@ impl From<PublishError> for Failure {
                     "or remove it, give the log the form that only ctx writes with {}, and set it again",
                     Call::new(Verb::CheckpointConvert).word("--to").word("delta"),
                 )),
+            PublishError::Withheld(withheld) => withheld.into(),
             PublishError::Policy { .. } => {
                 Self::new(Code::Withheld, message).hint(verify_all())
             }

@@ -3,7 +3,7 @@
 use super::{Call, Places};
 use crate::files::vault::Vault;
 use crate::prove::evidence::submission::Submitted;
-use crate::read::snapshot::Need;
+use crate::read::snapshot::{Need, Withheld};
 use crate::service::report::failure::Failure;
 use crate::service::report::review::QueueReport;
 use crate::text::uri::Class;
@@ -42,6 +42,7 @@ impl Call<'_> {
         let queue = review::queue(vault, source, principal.as_ref())?;
         let queued = Queued { queue, principal, all };
         self.recording.listed = Some(queued.report().waiting.len());
+        self.withholds(&queued.queue.withheld);
         Ok(queued)
     }
 
@@ -106,6 +107,11 @@ impl Call<'_> {
 }
 
 impl Queued {
+    /// What is withheld because its history cannot be read.
+    pub(crate) fn withheld(&self) -> &[Withheld] {
+        &self.queue.withheld
+    }
+
     /// The report.
     pub(crate) fn report(&self) -> QueueReport<'_> {
         QueueReport::new(&self.queue, self.principal.as_ref(), self.all)

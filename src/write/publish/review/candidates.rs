@@ -110,11 +110,11 @@ pub(super) fn unlisted(
     vault.history_folders().into_par_iter().filter_map(track).collect()
 }
 
-/// Every artifact whose history does not end with a published version.
+/// Every artifact whose history does not end with a published version, or cannot be read.
 fn unfinished(vault: &Vault) -> Vec<DocumentId> {
     let is_unfinished = |id: &DocumentId| {
-        let history = replay::load(vault.files(), id).ok();
-        let last = history.and_then(|history| Some(history.entries().next_back()?.state));
+        let Ok(history) = replay::load(vault.files(), id) else { return true };
+        let last = history.entries().next_back().map(|entry| entry.state);
         last.is_some_and(|state| !matches!(state, EntryState::Published(_)))
     };
     let folders = vault.history_folders();

@@ -11,6 +11,7 @@ use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::policy::rules::Track;
 use crate::record::audit::{Change, Event, HeadRef, Line, Logs};
+use crate::record::chain::error::ChainError;
 use crate::record::chain::replay;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
@@ -183,17 +184,20 @@ impl StepLines {
         }
     }
 
-    /// The reviews of an artifact; none where the chain does not vouch for each version.
+    /// The reviews of an artifact.
+    ///
+    /// # Errors
+    /// The chain does not vouch for each version.
     pub(super) fn track_of(
         &self,
         vault: &Vault,
         maps: &Maps<'_>,
         id: &DocumentId,
-    ) -> Option<Track> {
-        let history = replay::load(vault.files(), id).ok()?;
-        let mut track = maps.track(vault, id, &history).ok()?;
+    ) -> Result<Track, ChainError> {
+        let history = replay::load(vault.files(), id)?;
+        let mut track = maps.track(vault, id, &history)?;
         self.bar_lost((vault, maps), Some(&history), &mut track);
-        Some(track)
+        Ok(track)
     }
 
     /// The set that the last submission of an artifact belonged to, as its line says.

@@ -73,7 +73,8 @@ pub fn begin(
 pub fn may_end(vault: &Vault) -> Result<(), PublishError> {
     let queue = whole_queue(vault, None)?;
     let waiting = queue.waiting.iter().map(|waiting| waiting.track.id());
-    let all = waiting.chain(queue.incomplete.iter().map(|(id, _)| id));
+    let unknown = queue.withheld.iter().map(|withheld| &withheld.id);
+    let all = waiting.chain(queue.incomplete.iter().map(|(id, _)| id)).chain(unknown);
     let others = all.filter(|id| **id != DocumentId::config()).count();
     match others {
         0 => Ok(()),

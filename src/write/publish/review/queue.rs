@@ -14,7 +14,8 @@ use crate::policy::in_force;
 use crate::policy::rules::{EmergencyRetirement, PastSubmission, Rules, SubmissionEnd, Track};
 use crate::policy::stewards::Role;
 use crate::policy::viewer::Viewer;
-use crate::read::snapshot::{CheckpointSource, Need, Snapshot};
+use crate::read::snapshot::{CheckpointSource, Need, Snapshot, Withheld};
+use crate::record::chain::error::ChainError;
 use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::trusted_head;
@@ -54,6 +55,8 @@ pub struct Queue {
     pub waiting: Vec<Waiting>,
     /// The artifacts whose last step may be a part of an interrupted one (REV-10), with its version.
     pub incomplete: Vec<(DocumentId, Version)>,
+    /// The artifacts whose history cannot be read, so that what awaits of them is unknown.
+    pub withheld: Vec<Withheld>,
 }
 
 /// One artifact that awaits a decision.
@@ -85,7 +88,7 @@ pub fn queue(
     who: Option<&Principal>,
 ) -> Result<Queue, PublishError> {
     let (rules, waits, viewer) = found(vault, source)?;
-    Ok(Queue::of(rules, waits, who, |track| may_read(viewer.as_ref(), track)))
+    Ok(Queue::of((rules, waits), vault, who, viewer.as_ref()))
 }
 
 /// The same for every reader: the mode ends only if nothing awaits a decision.
@@ -95,7 +98,7 @@ pub fn queue(
 pub(super) fn whole_queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishError> {
     let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
     let (rules, waits, _) = found(vault, &source)?;
-    Ok(Queue::of(rules, waits, who, |_| true))
+    Ok(Queue::of((rules, waits), vault, who, None))
 }
 
 /// The rules in force, what awaits a decision, and who may read it.
@@ -111,20 +114,27 @@ fn found(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishError
 impl Queue {
     /// What of it awaits a decision, as far as it may be read.
     fn of(
-        rules: Rules,
-        waits: Waits,
+        (rules, waits): (Rules, Waits),
+        vault: &Vault,
         who: Option<&Principal>,
-        is_read: impl Fn(&Track) -> bool + Sync,
+        viewer: Option<&Viewer>,
     ) -> Self {
         let Waits { waiting, incomplete, .. } = waits;
-        let waiting = waiting.into_par_iter().filter(|(_, track)| is_read(track));
+        let waiting = waiting.into_par_iter().filter(|(_, track)| may_read(viewer, track));
         let waiting = waiting.map(|(_, track)| Waiting::of(track, &rules, who)).collect();
-        let incomplete = incomplete.into_iter().filter_map(|one| {
-            let (track, version) = one.step?;
-            is_read(&track).then_some((one.id, version))
-        });
-        let incomplete = incomplete.collect();
-        Self { rules, waiting, incomplete }
+        let mut queue = Self { rules, waiting, incomplete: Vec::new(), withheld: Vec::new() };
+        for one in incomplete {
+            match one.step {
+                Ok((track, version)) if may_read(viewer, &track) => {
+                    queue.incomplete.push((one.id, version));
+                }
+                Err(why) if viewer.is_none_or(|viewer| viewer.may_know(&one.id)) => {
+                    queue.withheld.push(Withheld::new(vault, &one.id, why));
+                }
+                _ => {}
+            }
+        }
+        queue
     }
 }
 
@@ -137,6 +147,10 @@ fn of_index(vault: &Vault, source: &CheckpointSource) -> Result<Option<Found>, P
     let Some((is_governed, rules)) = BeforeEvent::held(&head) else { return Ok(None) };
     if !is_governed {
         return Err(PublishError::Ungoverned);
+    }
+    if let Some(lost) = source.lost_rules(vault).into_iter().next() {
+        let why = lost.fault(vault.files());
+        return Err(PublishError::Policy { id: lost.id, why });
     }
     let found = waiting_in(vault, &Maps::Index { source, head: &head })?;
     Ok(Some((rules, found, source.viewer(vault)?)))
@@ -220,7 +234,14 @@ impl<'a, 'l> AtHead<'a, 'l> {
         let in_force = &self.in_force;
         let maps = Maps::Log { chronicle: self.chronicle, state: &state, in_force };
         let waits = waiting_in(self.vault, &maps)?;
-        let track = waits.lines.track_of(self.vault, &maps, id).filter(is_waiting);
+        let track = match waits.lines.track_of(self.vault, &maps, id) {
+            Ok(track) => Some(track).filter(is_waiting),
+            Err(ChainError::HistoryMissing) if !replay::has_files(self.vault.files(), id) => None,
+            Err(why) if self.viewer.as_ref().is_none_or(|viewer| viewer.may_know(id)) => {
+                return Err(PublishError::Withheld(Withheld::new(self.vault, id, why)));
+            }
+            Err(_) => None,
+        };
         let track = track.filter(|track| self.may_read(track));
         let track = track.ok_or_else(|| self.not_submitted(&waits, id))?;
         let rules = &self.rules;
@@ -277,8 +298,12 @@ impl<'a, 'l> AtHead<'a, 'l> {
         let is_known =
             self.viewer.as_ref().is_none_or(|viewer| is_readable(self.vault, viewer, id));
         let files = self.vault.files();
-        let history = replay::load(files, id).ok().filter(|_| is_known).ok_or_else(none)?;
-        let past = PastSubmission::of(files, id, &history, version).ok().flatten();
+        if !is_known || !replay::has_files(files, id) {
+            return Err(none().into());
+        }
+        let withheld = |why| PublishError::Withheld(Withheld::new(self.vault, id, why));
+        let history = replay::load(files, id).map_err(withheld)?;
+        let past = PastSubmission::of(files, id, &history, version).map_err(withheld)?;
         let past = past.filter(|past| self.may_read(&past.track)).ok_or_else(none)?;
         let PastSubmission { track, end } = past;
         if end.is_none() {
@@ -409,8 +434,8 @@ pub(super) struct Incomplete {
     pub(super) id: DocumentId,
     /// The set that its last submission belonged to.
     pub(super) set: Option<String>,
-    /// Its reviews with the first step that no line names; none where its history cannot be read.
-    pub(super) step: Option<(Track, Version)>,
+    /// Its reviews with the first step that no line names, or why its history cannot be read.
+    pub(super) step: Result<(Track, Version), ChainError>,
 }
 
 impl Waits {
@@ -443,7 +468,7 @@ impl Waits {
 
     /// The submissions that await a decision, whether or not they are whole.
     pub(super) fn tracks(&self) -> impl Iterator<Item = &Track> {
-        let incomplete = self.incomplete.iter().filter_map(|one| Some(&one.step.as_ref()?.0));
+        let incomplete = self.incomplete.iter().filter_map(|one| Some(&one.step.as_ref().ok()?.0));
         self.waiting.iter().map(|(_, track)| track).chain(incomplete.filter(|t| is_waiting(t)))
     }
 
@@ -460,16 +485,18 @@ pub(super) fn waiting_in(vault: &Vault, maps: &Maps<'_>) -> Result<Waits, Publis
         let track = lines.track_of(vault, maps, &id);
         (id, track)
     });
-    let looked: Vec<(DocumentId, Option<Track>)> = looked.collect();
+    let looked: Vec<(DocumentId, Result<Track, ChainError>)> = looked.collect();
     let (mut waiting, mut incomplete) = (Vec::new(), Vec::new());
     for (id, track) in looked {
         let set = lines.set_of(&id).map(str::to_owned);
         match track {
-            None => incomplete.push(Incomplete { id, set, step: None }),
-            Some(track) => match lines.first_unnamed(&track) {
+            // A merge keeps the lines of submissions whose histories it does not keep (REV-28).
+            Err(ChainError::HistoryMissing) if !replay::has_files(vault.files(), &id) => {}
+            Err(why) => incomplete.push(Incomplete { id, set, step: Err(why) }),
+            Ok(track) => match lines.first_unnamed(&track) {
                 Some(version) => {
                     let set = track.tail.change.clone().or(set);
-                    incomplete.push(Incomplete { id, set, step: Some((track, version)) });
+                    incomplete.push(Incomplete { id, set, step: Ok((track, version)) });
                 }
                 None if is_waiting(&track) => waiting.push((id, track)),
                 None => {}
