@@ -268,7 +268,7 @@ fn review_names_a_document_whose_history_cannot_be_read() {
         let damages: [&dyn Fn(&Place); 4] = [
             &|place| place.write("nodes/.versions/a/v1.md", "altered"),
             &|place| {
-                place.write(history, place.read(history).replace("chain_hash: ", "chain_hash: 0"))
+                place.write(history, place.read(history).replace("chain_hash: ", "chain_hash: 0"));
             },
             &|place| place.write(history, ""),
             &|place| place.remove(history),

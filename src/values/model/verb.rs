@@ -293,6 +293,7 @@ impl Verb {
     ///
     /// # Panics
     /// No row has the tool. It is called when the program is compiled, which fails then.
+    #[allow(clippy::panic, reason = "it is evaluated when the program is compiled")]
     pub const fn declared(tool: &str) -> (Self, &'static VerbTool) {
         let mut n = 0;
         while n < ROWS.len() {

@@ -73,7 +73,7 @@ pub(super) fn run(args: &Fresh, session: &mut Session<'_>) -> Result<Answer, Fai
             until: last.and_then(|of| of.until).map(|until| until.to_string()),
             result_hash: last.map(|of| of.hydration.result_hash.as_str()),
             staged: kept.as_ref().map(|(entry, _)| entry.name().to_string()),
-            ended: ended,
+            ended,
             result: text,
             result_hex: bytes.filter(|_| text.is_none()).map(hex),
         });

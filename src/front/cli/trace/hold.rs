@@ -142,7 +142,7 @@ fn lift(args: &Lift, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.locking(&args.locking)?;
     let lifted = session.workspace.lift_hold(&vault, &args.hold, reason(&args.reason)?)?;
     session.print(&HoldLifted(HoldRow::from(&lifted)), |session, _| {
-        session.ui.line(&format!("lifted {}: {}", lifted.hold.id, what(&lifted.hold)))
+        session.ui.line(&format!("lifted {}: {}", lifted.hold.id, what(&lifted.hold)));
     });
     Ok(Answer::Yes)
 }
