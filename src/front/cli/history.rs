@@ -42,6 +42,9 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
     for line in &report.unreadable {
         session.ui.note(&format!("error: the entry on line {line} is malformed"));
     }
+    for lost in &report.lost {
+        session.ui.note(&format!("error: {}", lost.finding));
+    }
     if session.ui.json {
         session.ui.report(&limit::report(report, omitted));
     }

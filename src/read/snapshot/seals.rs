@@ -1,13 +1,13 @@
 //! Which checkpoint sealed each version of an artifact first, from the index or from the log.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::CheckpointSource;
 use crate::files::vault::Vault;
-use crate::read::index::Life;
-use crate::record::chain::history::History;
+use crate::record::chain::history::{Entry, History};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::record::{Record, Records};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
@@ -27,50 +27,64 @@ impl CheckpointSource {
         id: &DocumentId,
         history: &History,
     ) -> Result<Seals, LogError> {
-        match self.lives(id) {
-            Some(lives) => Ok(of_lives(&lives, history)),
+        match self.recorded(id) {
+            Some(record) => Ok(of_record(&record, history)),
             None => Ok(of_log(&self.log(vault)?.sound()?, id, history)),
         }
     }
+
+    /// Returns what checkpoints seal of an artifact and its history lacks, each with the checkpoint
+    /// that seals it first: a version, or `None` for a retirement. A verifier reports the same.
+    ///
+    /// # Errors
+    /// The log cannot be relied on.
+    pub(crate) fn lacking(
+        &self,
+        vault: &Vault,
+        id: &DocumentId,
+        history: &History,
+    ) -> Result<Vec<(CheckpointNumber, Option<Version>)>, LogError> {
+        let is_whole = |record: &Record| lacking(record, history).is_empty();
+        if self.recorded(id).as_ref().is_some_and(is_whole) {
+            return Ok(Vec::new());
+        }
+        let log = self.log(vault)?;
+        let chronicle = log.sound()?;
+        Ok(lacking(&chronicle.own_record(id, history), history))
+    }
 }
 
-/// The versions of a history that retire its artifact, by their instants.
-fn retirements(history: &History) -> HashMap<Timestamp, Version> {
-    history.entries().filter_map(|e| Some((e.retired_at()?, e.version))).collect()
+fn lacking(record: &Record, history: &History) -> Vec<(CheckpointNumber, Option<Version>)> {
+    // A malformed entry is reported as such.
+    let mut known: HashSet<Version> =
+        history.slots.iter().filter_map(|slot| slot.version).collect();
+    let retired: HashSet<Timestamp> = history.entries().filter_map(Entry::retired_at).collect();
+    let mut lacking = Vec::new();
+    for seal in &record.seals {
+        let version = seal.mark.version.filter(|version| known.insert(*version));
+        lacking.extend(version.map(|version| (seal.checkpoint, Some(version))));
+    }
+    let removals = record.removals.iter().filter(|removal| !retired.contains(&removal.at));
+    lacking.extend(removals.map(|removal| (removal.checkpoint, None)));
+    lacking.sort_unstable();
+    lacking
 }
 
 /// The same from the log alone.
 pub(crate) fn of_log(chronicle: &Chronicle<'_>, id: &DocumentId, history: &History) -> Seals {
-    let retired = retirements(history);
-    let mut seals = Seals::new();
-    for checkpoint in chronicle.checkpoints() {
-        if checkpoint.removed.contains(id)
-            && let Some(version) = retired.get(&checkpoint.at)
-        {
-            seals.entry(*version).or_insert(checkpoint.number);
-        }
-        if let Some(version) = checkpoint.mark_of(id).and_then(|mark| mark.version) {
-            seals.entry(version).or_insert(checkpoint.number);
-        }
-    }
-    seals
+    of_record(&chronicle.record(id), history)
 }
 
-fn of_lives(lives: &[Life], history: &History) -> Seals {
-    let retired = retirements(history);
+fn of_record(record: &Record, history: &History) -> Seals {
+    let retired: HashMap<Timestamp, Version> =
+        history.entries().filter_map(|e| Some((e.retired_at()?, e.version))).collect();
+    let sealed = record.seals.iter().filter_map(|seal| Some((seal.mark.version?, seal.checkpoint)));
+    let removed = record.removals.iter();
+    let removed = removed.filter_map(|one| Some((*retired.get(&one.at)?, one.checkpoint)));
     let mut seals = Seals::new();
-    let mut seal = |version: Version, checkpoint: CheckpointNumber| {
+    for (version, checkpoint) in sealed.chain(removed) {
         let first = seals.entry(version).or_insert(checkpoint);
         *first = checkpoint.min(*first);
-    };
-    for life in lives {
-        seal(life.version, life.born);
-        let Some((ended, at)) = life.ended else { continue };
-        // Where the next version takes its place, the artifact was not removed.
-        let is_followed = lives.iter().any(|other| other.born == ended);
-        if let Some(version) = retired.get(&at).filter(|_| !is_followed) {
-            seal(*version, ended);
-        }
     }
     seals
 }

@@ -157,28 +157,31 @@ impl CheckpointSource {
         index.lives(id.as_str()).inspect_err(|Damaged| index.discard()).ok()
     }
 
+    /// Returns what the checkpoints record of an artifact; `None` if the log must be asked.
+    pub(super) fn recorded(&self, id: &DocumentId) -> Option<Record> {
+        let index = self.index.as_ref()?;
+        let mut record = Record::default();
+        let mut lives = self.lives(id)?;
+        lives.sort_unstable_by_key(|life| life.born);
+        for (n, life) in lives.iter().enumerate() {
+            let (at, _) = index.made(life.born)?;
+            let mark = Mark::new(life.version, life.chain_hash);
+            record.seals.push(Seal { checkpoint: life.born, at, mark });
+            // A checkpoint that sets the file does not remove it.
+            let is_followed =
+                |(ended, _): &(_, _)| lives.get(n + 1).is_some_and(|next| next.born == *ended);
+            let removed = life.ended.filter(|ended| !is_followed(ended));
+            let removal = removed.map(|(checkpoint, at)| Removal { checkpoint, at });
+            record.removals.extend(removal);
+        }
+        Some(record)
+    }
+
     /// What the checkpoints record of the configuration and of `stewards.yaml`; `None` where the log must
     /// be asked.
     pub(super) fn rules_recorded(&self) -> Option<HashMap<DocumentId, Record>> {
-        let index = self.index.as_ref()?;
-        let record = |id: &DocumentId| {
-            let mut record = Record::default();
-            let mut lives = self.lives(id)?;
-            lives.sort_unstable_by_key(|life| life.born);
-            for (n, life) in lives.iter().enumerate() {
-                let (at, _) = index.made(life.born)?;
-                let mark = Mark::new(life.version, life.chain_hash);
-                record.seals.push(Seal { checkpoint: life.born, at, mark });
-                // A checkpoint that sets the file does not remove it.
-                let is_followed =
-                    |(ended, _): &(_, _)| lives.get(n + 1).is_some_and(|next| next.born == *ended);
-                let removed = life.ended.filter(|ended| !is_followed(ended));
-                let removal = removed.map(|(checkpoint, at)| Removal { checkpoint, at });
-                record.removals.extend(removal);
-            }
-            Some(record)
-        };
-        DocumentId::rules().into_iter().map(|id| record(&id).map(|record| (id, record))).collect()
+        let ids = DocumentId::rules().into_iter();
+        ids.map(|id| self.recorded(&id).map(|record| (id, record))).collect()
     }
 
     /// What each checkpoint did, in numbers.

@@ -26,6 +26,38 @@ pub struct HistoryReport<'h> {
     /// The lines of entries that cannot be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<usize>,
+    /// What checkpoints seal and the history lacks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LostSeal>,
+}
+
+/// A version or a retirement that a checkpoint seals and the history lacks.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+pub struct LostSeal {
+    /// The first checkpoint that seals it.
+    pub checkpoint: CheckpointNumber,
+    /// Its number; absent for a retirement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// The finding of `ctx verify`.
+    pub finding: String,
+}
+
+impl LostSeal {
+    /// Puts what the history lacks into the words of a verifier.
+    pub(crate) fn new(checkpoint: CheckpointNumber, version: Option<Version>) -> Self {
+        let finding = match version {
+            Some(version) => format!(
+                "[checkpoint-version-unknown] checkpoint {checkpoint}: the history has no version {version}"
+            ),
+            None => format!(
+                "[unrecorded-removal] checkpoint {checkpoint}: the checkpoint removes it, but its \
+                 history does not record a retirement"
+            ),
+        };
+        Self { checkpoint, version, finding }
+    }
 }
 
 /// One version.
@@ -88,7 +120,8 @@ impl<'h> HistoryReport<'h> {
     ) -> Self {
         let mut walk = Walk::new(files, id, history);
         let has_steps = history.entries().any(|entry| entry.state == EntryState::Unpublished);
-        let mut report = Self { id, versions: Vec::new(), unreadable: Vec::new() };
+        let (versions, unreadable, lost) = Default::default();
+        let mut report = Self { id, versions, unreadable, lost };
         while let Some(step) = walk.next() {
             let Ok(mut version) = step.version else {
                 report.unreadable.push(step.slot.line);
@@ -118,7 +151,9 @@ impl<'h> HistoryReport<'h> {
 
     /// Whether nothing is wrong.
     pub(crate) fn is_sound(&self) -> bool {
-        self.unreadable.is_empty() && self.versions.iter().all(|v| v.problems.is_empty())
+        self.unreadable.is_empty()
+            && self.lost.is_empty()
+            && self.versions.iter().all(|v| v.problems.is_empty())
     }
 }
 

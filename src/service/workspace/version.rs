@@ -118,6 +118,9 @@ pub(crate) fn any_text_of(
 ) -> Result<(String, History), Failure> {
     let failed = |why| failed(vault, id, version, why);
     let history = replay::load(vault.files(), id).map_err(failed)?;
+    if history.entry(version).is_none() {
+        return Err(no_entry((vault, chronicle), id, version, &history));
+    }
     let text = vouched::vouched(vault.files(), id, &history, version).map_err(failed)?;
     let found = history.entry(version).map(|entry| entry.chain_hash);
     let sealed = chronicle.checkpoints().iter().flat_map(|c| &c.set);
@@ -142,6 +145,26 @@ pub(crate) fn failed(vault: &Vault, id: &DocumentId, version: Version, why: Chai
         why => Failure::new(Code::Withheld, format!("version {version} of `{id}`: {why}"))
             .hint(Hint::call("run {} for a full report", Verb::Verify)),
     }
+}
+
+/// Why a history has no entry of a version: a checkpoint may seal it.
+fn no_entry(
+    (vault, chronicle): (&Vault, &Chronicle<'_>),
+    id: &DocumentId,
+    version: Version,
+    history: &History,
+) -> Failure {
+    let record = chronicle.own_record(id, history);
+    let seal = record.seals.iter().find(|seal| seal.mark.version == Some(version));
+    let Some(seal) = seal else {
+        return failed(vault, id, version, ChainError::VersionMissing(version));
+    };
+    let (missing, at) = (ChainError::VersionMissing(version), seal.checkpoint);
+    Failure::new(
+        Code::Withheld,
+        format!("`{id}` is withheld: {missing}, but checkpoint {at} seals it"),
+    )
+    .hint(Hint::call("run {} for a full report", Verb::Verify))
 }
 
 /// A version that an artifact does not have.

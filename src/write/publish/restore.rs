@@ -284,7 +284,10 @@ impl<'r> Recorded<'r> {
             Ok(entry) if is_reviewed && entry.state == EntryState::Unpublished => None,
             _ => slot.version,
         });
-        let last = last.ok_or_else(|| RestoreError::NeverPublished(id.clone()))?;
+        let last = last.ok_or_else(|| match known {
+            Version::NONE => RestoreError::NeverPublished(id.clone()),
+            _ => RestoreError::History { id: id.clone(), why: ChainError::VersionMissing(known) },
+        })?;
         let published = mark.and_then(|mark| mark.version);
         Ok(Self { vault, id, history, accepted, marks, published, last, is_reviewed })
     }

@@ -13,12 +13,10 @@ use crate::record::chain::history::{Entry, EntryState};
 use crate::record::chain::replay;
 use crate::record::chain::walk::Walk;
 use crate::service::report::failure::Failure;
-use crate::service::report::history::HistoryReport;
+use crate::service::report::history::{HistoryReport, LostSeal};
 use crate::service::workspace::version::{check_name, check_text};
 use crate::values::model::id::DocumentId;
-#[cfg(feature = "mcp")]
-use crate::values::model::number::CheckpointNumber;
-use crate::values::model::number::Version;
+use crate::values::model::number::{CheckpointNumber, Version};
 #[cfg(feature = "mcp")]
 use crate::values::model::principal::PrincipalKey;
 
@@ -34,6 +32,8 @@ pub(crate) struct Versions {
     hidden: BTreeSet<Version>,
     /// What is wrong with the approvals of the others.
     unapproved: BTreeMap<Version, ChainError>,
+    /// What checkpoints seal and the history lacks.
+    lacking: Vec<(CheckpointNumber, Option<Version>)>,
 }
 
 impl Call<'_> {
@@ -53,7 +53,10 @@ impl Call<'_> {
         let seals = source.seals(vault, &id, &history)?;
         let hidden = hidden(&head, vault, (&id, &history));
         let unapproved = head.unapproved_events(&id, &history);
-        Ok(Versions { id, history, seals, hidden, unapproved })
+        let mut lacking = source.lacking(vault, &id, &history)?;
+        // A lost text has no tags.
+        lacking.retain(|(_, version)| version.is_none() || head.may_read(&id, "", false));
+        Ok(Versions { id, history, seals, hidden, unapproved, lacking })
     }
 
     /// Cuts a report to its last versions, or to the last ones before a place of the history. Gives
@@ -118,6 +121,8 @@ impl Versions {
         for row in &mut report.versions {
             row.problems.extend(self.unapproved.get(&row.version).map(ToString::to_string));
         }
+        let lost = self.lacking.iter();
+        report.lost.extend(lost.map(|(checkpoint, version)| LostSeal::new(*checkpoint, *version)));
         report
     }
 }
