@@ -94,14 +94,22 @@ impl Shared {
             (None, _) => return Ok(cut(Vec::new())),
         };
         let said = said(what.verb(), "completion/complete", words(params));
+        let mut is_damaged = false;
         let found = self.on_behalf((asker, said), Vaults::arguments(place), |call, _| {
-            let result = what.values(call, &typed)?;
+            let result = what.values(call, &typed);
+            if result.as_ref().map_or(true, |result| result.completion.values.is_empty()) {
+                let vault = call.vault()?;
+                let checked = call.workspace.check_rules(&vault);
+                is_damaged = checked.is_err();
+                checked?;
+            }
+            let result = result?;
             call.recording.listed = Some(result.completion.values.len());
             call.record(&bytes(&json!({"completion": result.completion})), None)?;
             Ok(result)
         });
         // What is not there, or is not for the principal to decide, is completed to nothing.
-        found.or_else(|failure| match NOTHING.contains(&failure.code) {
+        found.or_else(|failure| match NOTHING.contains(&failure.code) && !is_damaged {
             true => Ok(cut(Vec::new())),
             false => Err(failure),
         })

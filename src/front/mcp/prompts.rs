@@ -250,6 +250,7 @@ fn listed(
 ) -> Result<(Vec<Prompt>, Found), Failure> {
     let (vault, source) = places(call, packs::NEED)?;
     let (snapshot, packs) = call.packs((&vault, &source), start.pinned())?;
+    snapshot.check_rules()?;
     call.count_unreadable(&snapshot)?;
     let checkpoint = snapshot.checkpoint();
     // Two packs with one id are no pack.

@@ -125,6 +125,7 @@ impl Workspace<'_> {
                     return Err(unknown(&head, id.as_str())?);
                 }
                 Err(why @ LogError::NoReader) => return Err(why.into()),
+                Err(why) if is_limited_at_last(vault) => return Err(why.into()),
                 _ => {}
             }
         }
@@ -162,22 +163,24 @@ impl Workspace<'_> {
     }
 
     /// The same id, if the reader may know of it. Otherwise it is as unknown as one that is not there
-    /// (REV-23), and so is every id where the log cannot be relied on, and the last configuration that
-    /// the chain vouches for limits readers.
+    /// (REV-23).
     ///
     /// # Errors
-    /// The reader may not know of it.
+    /// The reader may not know of it; or the log cannot be relied on, and the last configuration that
+    /// the chain vouches for limits readers.
     pub(crate) fn nameable(&self, vault: &Vault, id: DocumentId) -> Result<DocumentId, Failure> {
-        let source = versions_of(vault);
-        let head = source.as_ref().ok().map(|source| Snapshot::of(vault, source, None));
-        match head {
-            Some(Ok(head)) => check_name(&head, &id)?,
-            Some(Err(why @ LogError::NoReader)) => return Err(why.into()),
-            _ if is_limited_at_last(vault) => {
-                return Err(Failure::unknown_id(id.as_str(), None));
-            }
-            // What reads the log says what is wrong with it.
-            _ => {}
+        // What reads the log says what is wrong with it. If it hides every name, so does this.
+        let failed = |why: LogError| match why {
+            LogError::NoReader => Err(Failure::from(why)),
+            why if is_limited_at_last(vault) => Err(why.into()),
+            _ => Ok(()),
+        };
+        match versions_of(vault) {
+            Ok(source) => match Snapshot::of(vault, &source, None) {
+                Ok(head) => check_name(&head, &id)?,
+                Err(why) => failed(why)?,
+            },
+            Err(why) => failed(why)?,
         }
         Ok(id)
     }

@@ -24,15 +24,20 @@ use crate::values::model::principal::PrincipalKey;
 const MOST_KEPT: usize = 100_000;
 
 impl Workspace<'_> {
-    /// Refuses a question whose answer damage to a file of the rules empties (REV-21).
+    /// Refuses a question whose answer damage to a file of the rules, or to the log, empties (REV-21,
+    /// REV-26).
     ///
     /// # Errors
     /// The first of the files.
     pub(crate) fn check_rules(&self, vault: &Vault) -> Result<(), Failure> {
         let checked = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())
             .and_then(|source| Ok(Snapshot::of(vault, &source, None)?.check_rules()));
-        // What reads the log says what is wrong with it.
-        Ok(checked.unwrap_or(Ok(()))?)
+        match checked {
+            Ok(checked) => Ok(checked?),
+            Err(why) if is_limited_at_last(vault) => Err(why.into()),
+            // Everybody may read, so that the answer is not emptied.
+            Err(_) => Ok(()),
+        }
     }
 
     /// What may be seen of the logs of a vault. Of changes a reader who may not read everything sees

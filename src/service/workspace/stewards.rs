@@ -138,7 +138,7 @@ impl Workspace<'_> {
     /// `stewards.yaml` itself; none where all scopes are shown.
     ///
     /// # Errors
-    /// No principal is configured, or the log cannot be relied on.
+    /// No principal is configured, the log cannot be relied on, or a file of the rules cannot be read.
     pub(crate) fn own_scopes(
         &self,
         vault: &Vault,
@@ -146,6 +146,9 @@ impl Workspace<'_> {
         found: &StewardsAt,
     ) -> Result<Option<BTreeSet<ScopeKey>>, Failure> {
         let Some(viewer) = Viewer::of_log(vault, &log.sound()?)? else { return Ok(None) };
+        if let Some(lost) = viewer.lost.first() {
+            return Err(Withheld::of_rules(vault, lost).into());
+        }
         let own = viewer.own_scopes(&found.in_force.stewards);
         Ok(own.map(|own| own.iter().map(scope_key).collect()))
     }

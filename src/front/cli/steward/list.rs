@@ -25,6 +25,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let at = args.at.checkpoint(session, &vault, &source)?;
     let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
     let known = session.workspace.check_stewards(&vault, source.log(&vault)?, at);
+    let is_known = known.is_ok();
     if let Err(why) = known {
         // What `stewards.yaml` says is no role if the configuration cannot be read.
         if !found.in_force.stewards.is_empty() {
@@ -32,7 +33,10 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
         }
         session.ui.withhold(&why);
     }
-    let own = session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?;
+    let own = match is_known {
+        true => session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?,
+        false => None,
+    };
     let mut report = StewardsReport::new(&found);
     let hidden = own.map_or(0, |own| report.keep(&own));
     session.recording.listed = Some(report.assignments.len());

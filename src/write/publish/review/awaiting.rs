@@ -42,6 +42,8 @@ impl Awaiting {
         now: Timestamp,
         status: &mut Status,
     ) -> Result<Self, PublishError> {
+        // Damage is named even without a principal.
+        super::queue::rules_in_force(vault, chronicle)?;
         let viewer = Viewer::of_log(vault, chronicle)?;
         let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
         let queue = queue(vault, &source, None)?;
