@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::approvals::{Approvals, Around};
 use super::timeline::InForce;
-use crate::policy::rules::{Fault, FaultKind, MovedText, Rules, Track, fields_of};
+use crate::policy::rules::{Fault, FaultKind, MovedText, Reviewed, Rules, Track, fields_of};
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::replay::Histories;
@@ -24,8 +24,17 @@ pub(crate) struct Moves {
     found: Mutex<HashMap<CheckpointNumber, Once>>,
 }
 
-/// What the moves of one checkpoint publish, by its id.
-type Once = Arc<OnceLock<HashMap<DocumentId, Moved>>>;
+/// What the moves of one checkpoint publish.
+type Once = Arc<OnceLock<Made>>;
+
+/// What the moves of one checkpoint publish, as far as their sources can be read.
+#[derive(Debug, Default)]
+struct Made {
+    /// By the id of the target.
+    moved: HashMap<DocumentId, Moved>,
+    /// Why a source that the checkpoint removes cannot be read.
+    unread: HashMap<DocumentId, String>,
+}
 
 /// The first version of the target of a move.
 #[derive(Clone, Debug)]
@@ -87,10 +96,16 @@ impl Moves {
         moved.next()
     }
 
-    fn read(&self, checkpoint: CheckpointNumber, judge: &Judge<'_>) -> HashMap<DocumentId, Moved> {
-        let removed = self.removed(checkpoint, judge).iter();
-        let moved = removed.filter_map(|(source, at)| judge.moved_away(source, *at, checkpoint));
-        moved.map(|moved| (moved.made.target.clone(), moved)).collect()
+    fn read(&self, checkpoint: CheckpointNumber, judge: &Judge<'_>) -> Made {
+        let mut made = Made::default();
+        for (source, at) in self.removed(checkpoint, judge) {
+            match judge.moved_away(source, *at, checkpoint) {
+                Ok(None) => {}
+                Ok(Some(moved)) => _ = made.moved.insert(moved.made.target.clone(), moved),
+                Err(why) => _ = made.unread.insert(source.clone(), why),
+            }
+        }
+        made
     }
 }
 
@@ -125,29 +140,39 @@ impl Judge<'_> {
     }
 
     /// What the retirement of a document at an instant publishes under another id.
+    ///
+    /// # Errors
+    /// Why the source cannot be read.
     fn moved_away(
         &self,
         source: &DocumentId,
         at: Timestamp,
         checkpoint: CheckpointNumber,
-    ) -> Option<Moved> {
-        let rules = self.rules_before(checkpoint)?;
-        let history = self.files.history(source).ok()?;
+    ) -> Result<Option<Moved>, String> {
+        let Some(rules) = self.rules_before(checkpoint) else { return Ok(None) };
+        let history = self.files.history(source);
+        let history = history.map_err(|why| format!("`{source}` cannot be read: {why}"))?;
         let record = self.records.record(source);
         let mut approvals = Approvals::new(source);
         let mut walk = Walk::new(self.files, source, &history);
         while let Some(step) = walk.next() {
-            let (entry, text, fields) = step.vouched().ok()??;
+            let slot = step.slot;
+            let vouched = step.vouched().map_err(|why| match slot.version {
+                Some(version) => format!("version {version} of `{source}` cannot be read: {why}"),
+                None => format!("`{source}` cannot be read: {why}"),
+            });
+            let Some((entry, text, fields)) = vouched? else { return Ok(None) };
             let event = record.event_of(entry);
             if entry.retired_at() != Some(at) {
                 // What comes before the retirement was sealed before it.
                 if event.is_some_and(|number| number >= checkpoint) {
-                    return None;
+                    return Ok(None);
                 }
                 approvals.take_described((entry, text, Some(fields.as_deref())), event, self);
                 continue;
             }
-            let made = approvals.track.moved((entry, text), rules, checkpoint.previous())?;
+            let made = approvals.track.moved((entry, text), rules, checkpoint.previous());
+            let Some(made) = made else { return Ok(None) };
             let is_approved = approvals.track.published.as_ref().is_some_and(|p| p.is_approved);
             let taken = approvals.take((entry, text), event, self);
             let mut faults: Vec<Fault> = taken.faults.into_iter().map(|(_, fault)| fault).collect();
@@ -158,9 +183,9 @@ impl Judge<'_> {
                 let message = "the text that was moved was published without a valid approval";
                 faults.push(Fault::new(FaultKind::Missing, message));
             }
-            return Some(Moved { made, faults });
+            return Ok(Some(Moved { made, faults }));
         }
-        None
+        Err(format!("the history of `{source}` does not record the retirement"))
     }
 }
 
@@ -181,9 +206,17 @@ impl Around for Judge<'_> {
         text: &str,
         checkpoint: CheckpointNumber,
     ) -> Option<Vec<Fault>> {
-        fields_of(text).filter(|fields| fields.state == ReviewState::Approved)?;
+        let fields = fields_of(text).filter(|fields| fields.state == ReviewState::Approved)?;
         let moves = self.moves.of(checkpoint, self);
-        let moved = moves.get()?.get(id)?;
+        let made = moves.get()?;
+        if let Some(source) = Reviewed::moved_from(entry, &fields)
+            && let Some(why) = made.unread.get(source)
+        {
+            let message = format!("its move cannot be judged, because {why}");
+            let lost = Some(source.clone());
+            return Some(vec![Fault { lost, ..Fault::new(FaultKind::Missing, message) }]);
+        }
+        let moved = made.moved.get(id)?;
         let is_it = moved.made.text == text && moved.made.by == entry.edited_by;
         is_it.then(|| moved.faults.clone())
     }

@@ -18,7 +18,7 @@ use crate::record::checkpoint::state::Mark;
 use crate::values::model::digest::Digest;
 use crate::values::model::governance::GovernanceFile;
 use crate::values::model::id::DocumentId;
-use crate::values::model::number::CheckpointNumber;
+use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
 /// The rules in force at every checkpoint of a log.
@@ -79,8 +79,8 @@ pub(crate) struct LostRules {
     /// The file.
     pub(crate) id: DocumentId,
     sealed: Sealed,
-    /// The file that could not be read when this one was sealed.
-    before: Option<DocumentId>,
+    /// The versions in force that could not be read when this one was sealed, the latest first.
+    before: Vec<(DocumentId, Sealed)>,
 }
 
 /// A version of a governance file that a checkpoint sealed.
@@ -256,23 +256,38 @@ impl InForce {
     /// The files that say the rules after a checkpoint, and cannot be read: the chain does not vouch for
     /// their versions, or these cannot be parsed.
     pub(crate) fn lost_at(&self, checkpoint: CheckpointNumber) -> Vec<LostRules> {
+        let lost = self.sealed_and_lost(checkpoint);
+        lost.map(|(id, sealed)| LostRules { id, sealed, before: self.lost_before(sealed) })
+            .collect()
+    }
+
+    /// The same files, each with the version that was sealed last.
+    fn sealed_and_lost(
+        &self,
+        checkpoint: CheckpointNumber,
+    ) -> impl Iterator<Item = (DocumentId, Sealed)> {
         let config = self.config_at(checkpoint).and_then(File::lost);
         let stewards = self.stewards_at(checkpoint).and_then(File::lost);
         let lost = DocumentId::rules().into_iter().zip([config, stewards]);
-        let lost = lost.filter_map(|(id, sealed)| Some((id, sealed?)));
-        lost.map(|(id, sealed)| {
-            let before = CheckpointNumber(sealed.since.0.saturating_sub(1));
-            LostRules { id, sealed, before: self.first_lost(before) }
-        })
-        .collect()
+        lost.filter_map(|(id, sealed)| Some((id, sealed?)))
+    }
+
+    /// The versions in force that could not be read when a version was sealed, and when these were.
+    fn lost_before(&self, sealed: Sealed) -> Vec<(DocumentId, Sealed)> {
+        let mut before = Vec::new();
+        let mut since = sealed.since;
+        while let Some(found) =
+            self.sealed_and_lost(since.previous()).min_by_key(|(_, sealed)| sealed.since)
+        {
+            since = found.1.since;
+            before.push(found);
+        }
+        before
     }
 
     /// The first of these files.
     fn first_lost(&self, checkpoint: CheckpointNumber) -> Option<DocumentId> {
-        let is_config = self.config_at(checkpoint).and_then(File::lost).is_some();
-        let is_stewards = self.stewards_at(checkpoint).and_then(File::lost).is_some();
-        let stewards = is_stewards.then(DocumentId::stewards);
-        if is_config { Some(DocumentId::config()) } else { stewards }
+        self.sealed_and_lost(checkpoint).next().map(|(id, _)| id)
     }
 }
 
@@ -492,15 +507,16 @@ impl InForce {
                 Basis::Sealed { version: mark.version.unwrap_or_default(), since: *since }
             }
             Some(File::Invalid(sealed) | File::Lost(sealed)) => {
-                match sealed.text(files, &DocumentId::stewards()) {
-                    Ok(text) => {
-                        let problems = stewards::read(&text).problems;
-                        Basis::Invalid {
-                            version: sealed.mark.version.unwrap_or_default(),
-                            problems,
-                        }
+                let id = DocumentId::stewards();
+                let text = sealed.text(files, &id);
+                let problems = text.map(|text| stewards::read(&text).problems).unwrap_or_default();
+                let version = sealed.mark.version.unwrap_or_default();
+                match problems.is_empty() {
+                    false => Basis::Invalid { version, problems },
+                    true => {
+                        let before = self.lost_before(*sealed);
+                        Basis::Unreadable(LostRules { id, sealed: *sealed, before }.fault(files))
                     }
-                    Err(why) => Basis::Unreadable(why),
                 }
             }
         };
@@ -518,23 +534,62 @@ impl<T> File<T> {
 impl LostRules {
     /// Returns why nothing is known of what the file says.
     pub(crate) fn fault(&self, files: &Files) -> ChainError {
-        let text = match self.sealed.text(files, &self.id) {
-            Ok(text) => text,
-            Err(why) => return why,
+        let of_version = |why| {
+            let version = self.sealed.mark.version.unwrap_or_default();
+            ChainError::OfVersion(version, Box::new(why))
         };
-        let problem = match self.id.governance() {
-            Some(GovernanceFile::Config) => Config::parse(&text).err().map(|why| why.to_string()),
-            _ => stewards::read(&text).problems.first().map(ToString::to_string),
-        };
-        match (problem, &self.before) {
-            (Some(problem), _) => ChainError::Rules(problem),
-            (None, Some(file)) => ChainError::Unjudged(format!("`{file}` cannot be read")),
-            (None, None) => ChainError::Unjudged("an earlier version does not verify".to_owned()),
+        match self.sealed.parsed(files, &self.id) {
+            Ok(()) => {}
+            // These say which version it is, or that all of them are lost.
+            Err(
+                why @ (ChainError::VersionMissing(_)
+                | ChainError::HistoryMissing
+                | ChainError::HistoryUnreadable(_)
+                | ChainError::File(_)),
+            ) => return why,
+            Err(why) => return of_version(why),
         }
+        let before = self.before.iter().map(|(id, sealed)| (id, sealed));
+        let mut broken = std::iter::once((&self.id, &self.sealed))
+            .chain(before)
+            .filter_map(|(id, sealed)| Some((id, sealed.first_broken(files, id)?)));
+        of_version(ChainError::Unjudged(match broken.next() {
+            Some((id, version)) => format!("version {version} of `{id}` cannot be read"),
+            None => "an earlier version does not verify".to_owned(),
+        }))
     }
 }
 
 impl Sealed {
+    /// Reads what it says.
+    ///
+    /// # Errors
+    /// The chain does not vouch for it, or it cannot be parsed.
+    fn parsed(&self, files: &Files, id: &DocumentId) -> Result<(), ChainError> {
+        let text = self.text(files, id)?;
+        let problem = match id.governance() {
+            Some(GovernanceFile::Config) => Config::parse(&text).err().map(|why| why.to_string()),
+            _ => stewards::read(&text).problems.first().map(ToString::to_string),
+        };
+        problem.map_or(Ok(()), |problem| Err(ChainError::Rules(problem)))
+    }
+
+    /// The first version of its history, up to it, that cannot be read.
+    fn first_broken(&self, files: &Files, id: &DocumentId) -> Option<Version> {
+        let own = self.mark.version?;
+        if let Ok(history) = replay::load(files, id) {
+            let mut walk = Walk::new(files, id, &history);
+            while let Some(step) = walk.next() {
+                let version = step.slot.version.filter(|version| *version < own);
+                let is_broken = step.version.map_or(true, |version| !version.wrong.is_empty());
+                if is_broken && version.is_some() {
+                    return version;
+                }
+            }
+        }
+        self.parsed(files, id).is_err().then_some(own)
+    }
+
     /// Its text.
     ///
     /// # Errors

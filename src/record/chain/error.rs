@@ -136,6 +136,9 @@ pub enum ChainError {
     /// A governance file in force that cannot be parsed, and why.
     #[error("its text cannot be parsed: {0}")]
     Rules(String),
+    /// What is wrong with this version of a governance file in force.
+    #[error("version {0}: {1}")]
+    OfVersion(Version, Box<Self>),
     /// The log seals a version that was never published.
     #[error("version {0} was never published")]
     Unpublished(Version),
@@ -157,7 +160,11 @@ impl ChainError {
 
     /// Returns the same reason, or that git leaves out the file of the history that is missing.
     pub(crate) fn explained(self, vault: &Vault, id: &DocumentId) -> Self {
-        let is_left_out = match &self {
+        let why = match &self {
+            Self::OfVersion(_, why) => why,
+            why => why,
+        };
+        let is_left_out = match why {
             Self::HistoryMissing => vault.gone().has(&id.history_path()),
             Self::KeyframeMissing(_) | Self::DiffMissing(_) | Self::NoBase => {
                 vault.gone().has_within(&id.history_dir())
