@@ -165,6 +165,9 @@ fn answers_over_mcp_that_damage_to_the_rules_empties_name_the_file() {
         let requests = [
             ("resources/list", json!({})),
             ("resources/read", json!({"uri": "contextnest://nodes/a"})),
+            ("prompts/list", json!({})),
+            completing("nodes/"),
+            completing("none/"),
             call("context_history", json!({"id": "nodes/a"})),
             call("context_diff", json!({"id": "nodes/a", "v1": 1, "v2": 1})),
             call("context_read", json!({"id": "nodes/a"})),
@@ -174,6 +177,12 @@ fn answers_over_mcp_that_damage_to_the_rules_empties_name_the_file() {
             assert!(answer.contains("withheld") && answer.contains(id), "{answer}");
         }
     }
+}
+
+fn completing(beginning: &str) -> (&'static str, serde_json::Value) {
+    let template = json!({"type": "ref/resource", "uri": "contextnest://{+id}"});
+    let argument = json!({"name": "id", "value": beginning});
+    ("completion/complete", json!({"ref": template, "argument": argument}))
 }
 
 /// Commands that ask which roles there are.
@@ -209,8 +218,8 @@ fn status_names_the_unreadable_file_and_advises_nothing_that_is_refused() {
     let edited = whole.ctx("status --as bo@x.com").ok().stdout;
     assert!(edited.contains("Awaiting a decision"), "{edited}");
     for (file, id) in DAMAGES {
-        for line in ["status", "status --json"] {
-            let said = after_damage(&whole, file, &format!("{line} --as bo@x.com"), false);
+        for line in ["status --as bo@x.com", "status --json --as bo@x.com", "status"] {
+            let said = after_damage(&whole, file, line, false);
             names(&said, id);
             assert!(said.stdout.contains(path), "{}", said.whole());
             for refused in ["ctx submit", "ctx publish", "ctx approve"] {
@@ -295,5 +304,158 @@ fn review_names_a_document_whose_history_cannot_be_read() {
                 assert!(ended.exit != 0, "{}", ended.whole());
             }
         }
+    }
+}
+
+/// Cuts the last entries from a history.
+fn cut_history(place: &Place, dir: &str, entries: usize) {
+    let path = format!("{dir}/history.yaml");
+    let text = place.read(&path);
+    let starts: Vec<usize> = text.match_indices("  - version: ").map(|(at, _)| at).collect();
+    place.write(&path, &text[..starts[starts.len() - entries]]);
+}
+
+#[test]
+fn history_names_a_sealed_version_that_the_history_lacks() {
+    let whole = place_with("versions: {keyframe_interval: 1}\n");
+    whole.ctx("approve nodes/a --as bo@x.com").ok();
+    whole.write("stewards.yaml", whole.read("stewards.yaml") + "# Reviewed.\n");
+    whole.ctx("submit stewards.yaml --as ana@x.com").ok();
+    whole.ctx("approve stewards.yaml --as bo@x.com").ok();
+    whole.edit("nodes/b.md", "Third", "Two");
+    whole.ctx("retire nodes/b --as ana@x.com").ok();
+    whole.ctx("approve nodes/b --as bo@x.com").ok();
+    let lost = [
+        (
+            "nodes/a",
+            "nodes/.versions/a",
+            "the history has no version 3",
+            "checkpoint-version-unknown",
+        ),
+        (
+            "stewards.yaml",
+            ".versions/stewards.yaml",
+            "the history has no version 3",
+            "checkpoint-version-unknown",
+        ),
+        ("nodes/b", "nodes/.versions/b", "does not record a retirement", "unrecorded-removal"),
+    ];
+    for (id, dir, message, code) in lost {
+        for is_indexed in [false, true] {
+            let place = whole.duplicate();
+            if is_indexed {
+                place.ctx("index").ok();
+            }
+            cut_history(&place, dir, 1);
+            for line in [format!("history {id}"), format!("history {id} --json")] {
+                let said = place.ctx(&format!("{line} --as bo@x.com")).exits(1).whole();
+                assert!(said.contains(message) && said.contains(code), "{line}: {said}");
+                // A verifier says the same.
+                let verified = place.ctx("verify").exits(1).stdout;
+                assert!(verified.contains(message) && verified.contains(code), "{verified}");
+            }
+        }
+    }
+    let place = whole.duplicate();
+    cut_history(&place, "nodes/.versions/a", 1);
+    for line in ["show nodes/a 3", "diff nodes/a 1 3", "restore nodes/a --version 3"] {
+        let said = place.ctx(&format!("{line} --as bo@x.com")).exits(1).stderr;
+        assert!(
+            said.contains("error[withheld]") && said.contains("no version 3"),
+            "{line}: {said}"
+        );
+    }
+    let said = place.ctx("show nodes/a 9 --as bo@x.com").exits(1).stderr;
+    assert!(said.contains("error[unknown-version]"), "{said}");
+}
+
+/// Commands about the logs, whose answers are empty while nobody knows who may read.
+const OF_LOGS: [&str; 9] = [
+    "trace list",
+    "trace list --json",
+    "trace list --format otlp",
+    "trace grep publish",
+    "trace show 00000000-1",
+    "trace hold list",
+    "trace hold lift 0a1b2c3d --reason r",
+    "impact nodes/a",
+    "stage list --source nodes/a",
+];
+
+#[test]
+fn answers_that_damage_to_the_checkpoint_log_empties_name_the_log() {
+    let whole = place_with("reads: stewards\n");
+    whole.ctx("approve nodes/a --as bo@x.com").ok();
+    let log = ".versions/checkpoints.jsonl";
+    let text = whole.read(log);
+    let lines: Vec<&str> = text.lines().collect();
+    let damages = [
+        String::new(),
+        [&lines[..1], &lines[2..]].concat().join("\n") + "\n",
+        text.replacen(lines[1], "garbled", 1),
+    ];
+    for damaged in damages {
+        let place = whole.duplicate();
+        place.ctx("read nodes/b --as bo@x.com").ok();
+        place.write(log, &damaged);
+        for line in OF_LOGS {
+            let said = place.ctx(&format!("{line} --as bo@x.com")).exits(1);
+            assert!(said.stderr.contains("log-broken"), "{line}: {}", said.whole());
+        }
+        // What may be shown comes first.
+        let listed = place.ctx("trace list --as bo@x.com").exits(1).stdout;
+        assert!(listed.contains(" read "), "{listed}");
+    }
+}
+
+#[test]
+fn roles_at_a_checkpoint_are_not_told_with_an_index_either_after_damage() {
+    let whole = place_with("versions: {keyframe_interval: 1}\n");
+    whole.write("stewards.yaml", whole.read("stewards.yaml") + "# Reviewed.\n");
+    whole.ctx("submit stewards.yaml --as ana@x.com").ok();
+    whole.ctx("approve stewards.yaml --as bo@x.com").ok();
+    let config = ".context/config.yaml";
+    whole.write(config, whole.read(config) + "description: d\n");
+    whole.ctx("submit .context/config.yaml --as ana@x.com").ok();
+    whole.ctx("approve .context/config.yaml --as bo@x.com").ok();
+    let roots =
+        ["version 1 of `stewards.yaml` cannot be read", "version 1: the stored text has hash"];
+    for is_indexed in [false, true] {
+        for line in ["owners --at 2", "owners", "owners --access-review", "steward list"] {
+            let said = after_damage(&whole, STEWARDS, &format!("{line} --as bo@x.com"), is_indexed);
+            names(&said, "`stewards.yaml`");
+            assert!(!said.whole().contains("may not be read by you"), "{line}: {}", said.whole());
+            // The version that cannot be read is named, and what depends on it by its version.
+            assert!(
+                roots.iter().any(|root| said.stderr.contains(root)),
+                "{line}: {}",
+                said.whole()
+            );
+            assert!(!said.whole().contains("has problems"), "{line}: {}", said.whole());
+        }
+    }
+    let said = after_damage(&whole, CONFIG, "steward list --as bo@x.com", false);
+    names(&said, "`.context/config.yaml`");
+    let roots = ["version 1 of `.context/config.yaml`", "version 1: the stored text"];
+    assert!(roots.iter().any(|root| said.stderr.contains(root)), "{}", said.whole());
+    assert!(!said.whole().contains("has problems"), "{}", said.whole());
+}
+
+#[test]
+fn a_move_whose_source_is_damaged_names_the_damaged_version() {
+    let place = place();
+    place.edit("nodes/b.md", "Third", "Two");
+    place.ctx("mv nodes/b nodes/c --as ana@x.com").ok();
+    place.ctx("approve nodes/b --as bo@x.com").ok();
+    place.ctx("read nodes/c --as bo@x.com").ok();
+    place.write("nodes/.versions/b/v1.md", "# Altered\n");
+    let message = "its move cannot be judged, because version 1 of `nodes/b` cannot be read: the \
+                   stored text has hash";
+    for line in ["read nodes/c", "history nodes/c", "verify"] {
+        let blocked = place.home().join("file/caches").display().to_string();
+        let line = format!("{line} --as bo@x.com");
+        let said = place.typed(&line).var("XDG_CACHE_HOME", &blocked).run().exits(1).whole();
+        assert!(said.contains(message) && said.contains("approval-missing"), "{line}: {said}");
+        assert!(!said.contains("without a submission"), "{line}: {said}");
     }
 }
