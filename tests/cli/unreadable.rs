@@ -307,6 +307,47 @@ fn review_names_a_document_whose_history_cannot_be_read() {
     }
 }
 
+#[test]
+fn lists_of_staged_results_name_a_chain_that_lost_its_lines() {
+    let place = Place::vault();
+    let config = place.read(".context/config.yaml");
+    place.write(".context/config.yaml", format!("{config}staging: {{enabled: true}}\n"));
+    let (place, who) = (crate::stage::shop(place), "bo@example.com");
+    let record = "source record sources/prices --session s1 --tools list_prices --server shop \
+                  --as ana@example.com";
+    place.typed(record).stdin("a result").run().ok();
+    let listed = place.ctx(&format!("stage list --as {who}")).ok().stdout;
+    let uri = listed.split_whitespace().next().unwrap().to_owned();
+    let mut files = place.tree().into_keys();
+    let chain = files.find(|file| file.contains("staging/chains/")).unwrap();
+    let text = place.read(&chain);
+    for damaged in [String::new(), text.replace("sources", "sourcez")] {
+        place.write(&chain, &damaged);
+        for line in
+            ["stage list", "stage list --source sources/prices", &format!("stage show {uri}")]
+        {
+            let said = place.ctx(&format!("{line} --as {who}")).exits(1).stderr;
+            assert!(
+                said.contains("a staging chain of `sources/prices` is damaged"),
+                "{line}: {said}"
+            );
+        }
+    }
+    place.remove(&chain);
+    place.ctx(&format!("stage list --as {who}")).exits(1);
+    place.write(&chain, &text);
+    place.ctx(&format!("stage list --as {who}")).ok();
+}
+
+#[test]
+fn a_refusal_does_not_advise_a_command_about_a_hidden_id() {
+    let place = place_with("reads: stewards\n");
+    let said = place.ctx("submit nodes/b --as viv@x.com").exits(3).stderr;
+    assert!(!said.contains("steward who"), "{said}");
+    let said = place.ctx("submit nodes/b --as bo@x.com").whole();
+    assert!(!said.contains("no document has the id"), "{said}");
+}
+
 /// Cuts the last entries from a history.
 fn cut_history(place: &Place, dir: &str, entries: usize) {
     let path = format!("{dir}/history.yaml");

@@ -69,6 +69,11 @@ impl Missing {
         self.kind != FaultKind::Elsewhere || self.standing == Standing::Absent
     }
 
+    /// Whether it is damage. Lines of another ref are not lost.
+    pub(crate) fn is_damage(&self) -> bool {
+        self.kind.is_damage()
+    }
+
     fn is_unknown(&self) -> bool {
         self.kind == FaultKind::Elsewhere && self.standing == Standing::Absent
     }

@@ -6,12 +6,10 @@ use super::event::Checkpoint;
 use super::fault::{Duplicate, LogError};
 use super::foreign::Part;
 use super::log::Log;
-use super::record::{Record, Records};
 use super::state::{Bound, Mark, PublishedSet};
 use super::{codec, maps};
 use crate::files::vault::config::LogForm;
 use crate::files::vault::files::{Files, Stamp};
-use crate::record::chain::history::History;
 use crate::record::chain::replay;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
@@ -198,25 +196,6 @@ impl<'l> Chronicle<'l> {
             (id, self.log.foreign.last_of(files, id, last, &removals))
         });
         last.filter(|(_, version)| *version > Version::NONE).collect()
-    }
-
-    /// Returns what the log records of the history that an artifact has now, without what the
-    /// reference implementation may have recorded of an earlier one, or dropped (CKPT-41).
-    pub(crate) fn own_record(&self, id: &DocumentId, history: &History) -> Record {
-        let mut record = self.record(id).into_owned();
-        let foreign = &self.log.foreign;
-        if id.is_document() {
-            let seals = record.seals.iter().map(|seal| (seal.checkpoint, seal.mark));
-            let begin = foreign.begin_of_history(seals, &record.removed_by(), Some(history));
-            record.seals.drain(..begin);
-            record
-                .seals
-                .retain(|seal| seal.mark.sealed().is_some() || !foreign.covers(seal.checkpoint));
-            record.removals.retain(|removal| !foreign.covers_removal(removal.checkpoint));
-        } else if self.form().is_shared() {
-            record.removals.clear();
-        }
-        record
     }
 
     /// Which of its checkpoints are foreign.

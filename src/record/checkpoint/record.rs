@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::chronicle::Chronicle;
 use super::event::Checkpoint;
 use super::state::Mark;
-use crate::record::chain::history::{Entry, EntryState};
+use crate::record::chain::history::{Entry, EntryState, History};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
@@ -77,6 +77,27 @@ impl Records for Chronicle<'_> {
 
     fn removals(&self) -> Removals {
         removals(self.checkpoints())
+    }
+}
+
+impl Chronicle<'_> {
+    /// Returns what the log records of the history that an artifact has now, without what the
+    /// reference implementation may have recorded of an earlier one, or dropped (CKPT-41).
+    pub(crate) fn own_record(&self, id: &DocumentId, history: &History) -> Record {
+        let mut record = self.record(id).into_owned();
+        let foreign = &self.log.foreign;
+        if id.is_document() {
+            let seals = record.seals.iter().map(|seal| (seal.checkpoint, seal.mark));
+            let begin = foreign.begin_of_history(seals, &record.removed_by(), Some(history));
+            record.seals.drain(..begin);
+            record
+                .seals
+                .retain(|seal| seal.mark.sealed().is_some() || !foreign.covers(seal.checkpoint));
+            record.removals.retain(|removal| !foreign.covers_removal(removal.checkpoint));
+        } else if self.form().is_shared() {
+            record.removals.clear();
+        }
+        record
     }
 }
 

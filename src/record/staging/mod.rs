@@ -49,5 +49,5 @@ pub use policy::{days_kept, retention_until};
 pub(crate) use raw::raw_lines;
 pub use record::{Captured, Hydrated, stage};
 pub use tails::forget;
-pub(crate) use tails::{accept, given_up, lost};
+pub(crate) use tails::{accept, given_up, lost, lost_sources};
 pub(crate) use unfinished::{Acting, MOST_ACTS, Promoting, Unfinished};

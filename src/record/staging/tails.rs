@@ -99,6 +99,22 @@ pub(crate) fn lost(vault: &Vault, chains: &Chains) -> io::Result<Vec<Missing>> {
     missing::missing(vault, known, &|dir, writer, end| Ok(chains.standing(dir, writer, end)))
 }
 
+/// The sources of which a chain lacks lines of this user (STAGE-13).
+///
+/// # Errors
+/// The chains cannot be read.
+pub(crate) fn lost_sources(vault: &Vault) -> io::Result<BTreeSet<DocumentId>> {
+    if trusted_head::memories(vault).iter().all(|memory| all(&memory.dir).is_empty()) {
+        return Ok(BTreeSet::new());
+    }
+    let chains = Chains::read(vault.files()).map_err(io::Error::other)?;
+    let source = |missing: &Missing| {
+        let source = missing.dir.strip_prefix(STAGING_CHAINS)?.strip_prefix('/')?;
+        source.parse::<DocumentId>().ok().filter(|_| missing.is_damage())
+    };
+    Ok(lost(vault, &chains)?.iter().filter_map(source).collect())
+}
+
 /// The lines of this user that are given up where it is declared that the vault counts as it is.
 ///
 /// # Errors

@@ -12,8 +12,10 @@ use crate::values::model::layout;
 const COMMITS: &str = "50";
 
 impl Workspace<'_> {
-    /// A refusal because of the trusted head, with its cause where git put the log back.
-    pub(crate) fn explained(&self, failure: Failure) -> Failure {
+    /// A failure without hints that the principal cannot follow. If the trusted head is the cause, and
+    /// git put the log back, that is named.
+    pub(crate) fn explained(&self, mut failure: Failure) -> Failure {
+        failure.hints.retain(|hint| self.is_answerable(hint));
         if failure.code != Code::HeadRollback || !self.is_log_of_commit() {
             return failure;
         }

@@ -185,6 +185,18 @@ impl Workspace<'_> {
         Ok(id)
     }
 
+    /// Returns true unless the hint names a command that answers that the id is unknown.
+    pub(super) fn is_answerable(&self, hint: &Hint) -> bool {
+        let mut asked = hint.values_of(Verb::StewardWho).peekable();
+        if asked.peek().is_none() {
+            return true;
+        }
+        let Ok(vault) = self.vault() else { return true };
+        let is_known =
+            |id: &str| id.parse().is_ok_and(|id: DocumentId| self.nameable(&vault, id).is_ok());
+        asked.all(is_known)
+    }
+
     /// Reads how an argument names a document that is there now: an id, a URI, or the path of its
     /// file. An id stands for itself, whatever characters it holds.
     pub(crate) fn named(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {

@@ -94,6 +94,15 @@ impl Hint {
         Self { text: Cow::Owned(change(&self.text)), calls: self.calls }
     }
 
+    /// The values of its calls of an operation.
+    pub(crate) fn values_of(&self, verb: Verb) -> impl Iterator<Item = &str> {
+        let calls = self.calls.iter().filter(move |call| call.verb == verb);
+        calls.flat_map(|call| &call.arguments).filter_map(|argument| match argument {
+            Argument::Value(value) => Some(value.as_str()),
+            Argument::Word(_) => None,
+        })
+    }
+
     /// The advice with each call as `spell` spells it.
     pub fn render(&self, spell: impl Fn(&Call) -> String) -> String {
         if self.calls.is_empty() {

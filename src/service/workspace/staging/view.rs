@@ -18,8 +18,8 @@ use crate::record::chain::{replay, vouched};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::state::Mark;
 use crate::record::staging::{
-    Canonical, Chains, FoundPayload, Promotion, Staged, StagedEntry, StagedName, payload_text,
-    read_payload,
+    Canonical, Chains, FoundPayload, Promotion, Staged, StagedEntry, StagedName, lost_sources,
+    payload_text, read_payload,
 };
 use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
@@ -207,7 +207,14 @@ pub(super) fn judged(
     let chronicle = log.sound()?;
     let rules = rules_in_force(vault, &chronicle)?;
     let bounds = Bounds { is_governed: rules.is_some(), bound: chronicle.bound() };
-    let Answering { chains, counted, damaged } = find(&bounds)?;
+    let Answering { chains, counted, mut damaged } = find(&bounds)?;
+    if chains.chains.iter().all(|chain| chain.lines.is_empty()) {
+        // Chains that lost their lines look like chains that never had any.
+        let lost = lost_sources(vault);
+        damaged.extend(lost.map_err(|why| {
+            Failure::new(Code::Io, format!("the chains of staged results: {why}"))
+        })?);
+    }
     // A line that cannot be read, or is not there, may name a content.
     let is_damaged = !chains.strays.is_empty() || !damaged.is_empty();
     let judge = ActJudge::new(vault.files(), &chronicle);
@@ -469,7 +476,18 @@ impl StagedView {
     pub(crate) fn find(&self, name: &StagedName) -> Result<&StagedEntry, Failure> {
         let found = self.staged.find(name).filter(|entry| self.is_visible(entry));
         let is_visible = |entry: &StagedEntry| self.is_visible(entry);
-        found.ok_or_else(|| unknown_entry(&self.staged, name, &is_visible))
+        let is_of = |source: &&DocumentId| name.source.as_ref().is_none_or(|of| of == *source);
+        found.ok_or_else(|| {
+            let mut failure = unknown_entry(&self.staged, name, &is_visible);
+            let detail = |source: &DocumentId| {
+                format!("a staging chain of `{source}` is damaged: the entry may be missing")
+            };
+            failure.details.extend(self.damaged().filter(is_of).map(detail));
+            match failure.details.is_empty() {
+                true => failure,
+                false => failure.hint(Hint::call("run {} for a full report", Verb::Verify)),
+            }
+        })
     }
 
     /// The content of an entry, which is what was received.
