@@ -35,7 +35,7 @@
 //! write      commit  publish                          the transaction that writes, and what publishes
 //! read       graph  index  working  snapshot          what is served, found and compared
 //!            status  search  derived  source
-//! policy     stewards  rules  in_force                which rules count, and what they approve
+//! policy     stewards  rules  in_force  viewer        which rules count, and who may see what
 //! record     torn_tail  chain  checkpoint             what is recorded
 //!            trusted_head  journal  audit  staging
 //! text       uri  document  selector  pack            one document, and what may be asked for

@@ -4,8 +4,9 @@
 //! A writer makes new files beside the old ones, and then exchanges that file, the [`Current`]. So
 //! no process sees half of a cache, and an interrupted writer leaves only files that the next one
 //! clears away. A file of another program, or with a wrong checksum, counts as missing: every cache
-//! can be built again. The index of postings (`index`), the text index (`search`)
-//! and the files that `status` compared live so.
+//! can be built again. Four caches live so: the index of postings (`read/index`), that of staged results
+//! (`read/index/staged`), the text index (`read/search`), and the files that `read/status` compared. The
+//! last byte of a [`Current::magic`] is the number of the format: it rises with each change of a row.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};

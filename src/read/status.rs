@@ -1,9 +1,9 @@
 //! How live files differ from their published versions. An unchanged file that was compared
-//! before is not read again: see [`seen`].
+//! before is not read again: see [`cache`].
 
+pub(crate) mod cache;
 mod hints;
 pub(crate) mod moved;
-pub(crate) mod seen;
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "the tests make and alter vaults and caches")]
 mod tests;
@@ -35,7 +35,7 @@ use crate::values::model::timestamp::Timestamp;
 use crate::write::commit::expect::Expect;
 use crate::write::commit::stale;
 
-use seen::{Comparison, Seen, SeenFolder};
+use cache::{Comparison, Seen, SeenFolder};
 
 /// Files that are compared in one go, with one folder open.
 const RUN: usize = 512;
@@ -133,7 +133,7 @@ pub(crate) struct Status {
     pub(crate) governance: Vec<(DocumentId, GovernanceState)>,
 }
 
-/// Compares every working copy with the head. What `seen` knows to be unchanged is
+/// Compares every working copy with the head. What `cache` knows to be unchanged is
 /// not read again.
 ///
 /// # Errors

@@ -12,7 +12,7 @@ pub mod linked;
 pub mod packs;
 mod targets;
 
-use crate::values::model::governance::GovernanceFile;
+use crate::values::model::governance_file::GovernanceFile;
 use crate::values::model::hint::{Call, Hint, Verb};
 use rayon::prelude::*;
 

@@ -135,6 +135,23 @@ fn a_module_imports_from_lower_modules_only() {
 }
 
 #[test]
+fn the_library_shows_the_groups_and_modules_in_their_order() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs");
+    let text = fs::read_to_string(root).unwrap();
+    let shown = text.split("```text").nth(1).unwrap().split("```").next().unwrap();
+    let known: Vec<&str> =
+        GROUPS.iter().rev().flat_map(|(group, modules)| [&[*group], *modules].concat()).collect();
+    let words = shown.lines().flat_map(|line| {
+        // Names, and behind three spaces what they are.
+        let names = line.trim_start_matches("//! ");
+        let (first, rest) = names.split_at(names.len().min(11));
+        let rest = rest.split("   ").next().unwrap_or_default();
+        format!("{first} {rest}").split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    });
+    assert_eq!(words.filter(|word| word != "//!").collect::<Vec<_>>(), known);
+}
+
+#[test]
 fn files_of_a_module_import_each_other_in_no_new_circle() {
     let all = modules();
     let mut found = BTreeMap::new();

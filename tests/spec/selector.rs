@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use contextnest::files::vault::config::Config;
 use contextnest::text::document::Document;
 use contextnest::text::document::obsidian::Markup;
-use contextnest::text::selector::documents::matches;
+use contextnest::text::selector::matches::matches;
 use contextnest::text::selector::{self, ParseError, parse_in};
 use serde::Deserialize;
 use serde_json::Value;

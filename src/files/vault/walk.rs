@@ -12,7 +12,7 @@ use super::config::Layout;
 use super::ignored::{self, Ignoring, Rules};
 use super::recased::joined;
 use super::{Vault, is_vault};
-use crate::values::model::{governance, layout};
+use crate::values::model::{governance_file, layout};
 
 /// What a walk found, as `/`-separated paths in the vault.
 #[derive(Debug, Default)]
@@ -157,7 +157,7 @@ impl Vault {
 
     /// The governance files that exist, in byte order of their ids.
     pub fn governance_files(&self) -> Vec<String> {
-        let mut found: Vec<String> = governance::paths()
+        let mut found: Vec<String> = governance_file::paths()
             .filter(|path| self.files().exists(path))
             .map(str::to_owned)
             .collect();

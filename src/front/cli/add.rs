@@ -10,7 +10,7 @@ use crate::service::report::event::Added;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::argument::{node_type, tags, text_or_input};
 use crate::service::workspace::call::draft::Fields;
-use crate::service::workspace::governance::is_governed;
+use crate::service::workspace::governance_mode::is_governed;
 use crate::text::document::frontmatter::NodeType;
 use crate::values::model::id::DocumentId;
 use crate::values::text_util::argument;

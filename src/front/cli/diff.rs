@@ -5,7 +5,7 @@ use super::session::Session;
 use super::ui::shown;
 use crate::files::vault::Vault;
 use crate::read::snapshot::Snapshot;
-use crate::read::status::seen::Seen;
+use crate::read::status::cache::Seen;
 use crate::read::status::{self, DocumentState, GovernanceState, Row};
 use crate::record::chain::diff::print_between;
 use crate::service::report::failure::{Code, Failure};

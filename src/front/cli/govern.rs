@@ -4,7 +4,7 @@ use super::session::Session;
 use super::{Answer, Locking, event};
 use crate::service::report::event::{GovernOff, GovernOn};
 use crate::service::report::failure::Failure;
-use crate::service::workspace::governance::is_shared;
+use crate::service::workspace::governance_mode::is_shared;
 use crate::write::publish::Mode;
 
 /// Require a review of everything that is published, or stop to

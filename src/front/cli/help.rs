@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::failure::command as failure_command;
 use super::meant::{self, Meant};
 use super::session::Session;
-use super::{Answer, groups};
+use super::{Answer, help_groups};
 use crate::prove::verify;
 use crate::service::report::Spell;
 use crate::service::report::failure::{self, Failure};
@@ -26,7 +26,7 @@ pub(super) struct Help {
 }
 
 pub(super) fn run(args: &Help, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let mut root = groups::command();
+    let mut root = help_groups::command();
     root.build();
     let mut command = &mut root;
     for (n, word) in args.about.iter().enumerate() {

@@ -26,9 +26,9 @@ mod expect;
 mod failure;
 mod govern;
 mod graph;
-mod groups;
 mod head;
 mod help;
+mod help_groups;
 mod history;
 mod impact;
 mod index;
@@ -38,7 +38,7 @@ mod list;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod meant;
-mod moved;
+mod mv;
 mod neighbors;
 mod owners;
 mod pack;
@@ -79,7 +79,7 @@ use crate::service::workspace::recording::{Command, GivenLabels};
 use crate::service::workspace::{Environment, Options, Workspace};
 use crate::values::model::verb::{Discloses, Verb};
 
-pub use groups::reference;
+pub use help_groups::reference;
 use session::Session;
 use ui::{Terminal, Ui, harmless_lines};
 
@@ -176,7 +176,7 @@ enum Given {
     Publish(publish::Publish),
     Retire(retire::Retire),
     Restore(restore::Restore),
-    Mv(moved::Mv),
+    Mv(mv::Mv),
     Submit(submit::Submit),
     Review(review::Review),
     Approve(decide::Approve),
@@ -242,7 +242,7 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let words: Vec<String> =
         args.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let terminal = Terminal::of(world);
-    let (cli, words_of_verb) = match groups::parse(args) {
+    let (cli, words_of_verb) = match help_groups::parse(args) {
         Ok(parsed) => parsed,
         Err(why) => return usage(&why, &words, wants_json, (stdout, stderr)),
     };
@@ -319,7 +319,7 @@ fn dispatch(given: Given, session: &mut Session<'_>) -> Result<Answer, Failure> 
         Given::Publish(args) => publish::run(&args, session),
         Given::Retire(args) => retire::run(&args, session),
         Given::Restore(args) => restore::run(&args, session),
-        Given::Mv(args) => moved::run(&args, session),
+        Given::Mv(args) => mv::run(&args, session),
         Given::Submit(args) => submit::run(&args, session),
         Given::Review(args) => review::run(&args, session),
         Given::Approve(args) => decide::approve(&args, session),

@@ -4,7 +4,7 @@ use super::expect::ExpectHead;
 use super::session::Session;
 use super::ui::{first, shown, table};
 use super::{Answer, Locking};
-use crate::files::vault::history::NOT_SPARSE;
+use crate::files::vault::git_past::NOT_SPARSE;
 use crate::prove::recover::{Lost, Recovery, Request, recover};
 use crate::record::audit::Change;
 use crate::service::report::failure::Failure;

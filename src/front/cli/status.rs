@@ -10,7 +10,7 @@ use super::ui::{Ui, shown};
 use crate::files::vault::left_out::{LeftOut, Reason};
 use crate::policy::stewards::Scope;
 use crate::read::snapshot::Snapshot;
-use crate::read::status::seen::Seen;
+use crate::read::status::cache::Seen;
 use crate::read::status::{
     DocumentState, GovernanceState, Row, Status as Compared, left_out, status,
 };

@@ -15,7 +15,7 @@ use std::io;
 
 use super::session::Session;
 use super::ui::shown;
-use super::{Answer, groups};
+use super::{Answer, help_groups};
 use crate::files::vault::Vault;
 use crate::record::audit::{EventKind, Fault, Filter, Follower, Logs, Sight};
 use crate::service::report::failure::{Code, Failure};
@@ -244,7 +244,7 @@ pub(super) fn labelled(session: &Session<'_>) -> Filter {
 
 /// Refuses what is the name of no command: no line would have it.
 fn check_verb(verb: &str) -> Result<(), Failure> {
-    if groups::is_recorded(verb) {
+    if help_groups::is_recorded(verb) {
         return Ok(());
     }
     Err(Failure::new(Code::Usage, format!("`{}` is no command of ctx", shown(verb)))

@@ -15,7 +15,7 @@ use super::failure;
 use crate::files::vault::Vault;
 use crate::service::report::failure::Failure;
 use crate::service::report::{self, Report, Spell};
-use crate::service::workspace::governance::asks_for_reviews;
+use crate::service::workspace::governance_mode::asks_for_reviews;
 pub(super) use crate::values::model::visible::shown;
 use crate::values::model::visible::{escaped, is_plain, steers, steers_text};
 

@@ -2,12 +2,12 @@
 //! it, and for whom a token stands.
 //!
 //! `connections` are those of all clients, `guard` checks the host and the origin of a request,
-//! `owners` how much one token may ask for, `reply` is the body of an answer, and `patient` a stream
+//! `quotas` how much one token may ask for, `reply` is the body of an answer, and `patient` a stream
 //! that ends if the other side does not read. `tokens` are the bearer tokens of a server.
 
 pub(crate) mod connections;
 pub(crate) mod guard;
-pub(crate) mod owners;
 pub(crate) mod patient;
+pub(crate) mod quotas;
 pub(crate) mod reply;
 pub(crate) mod tokens;

@@ -26,7 +26,7 @@ use crate::files::vault::Vault;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::Call;
 use crate::service::workspace::call::work::Work;
-use crate::service::workspace::governance::is_governed;
+use crate::service::workspace::governance_mode::is_governed;
 use crate::service::workspace::recording::Command;
 use crate::service::workspace::{Environment, Options, Workspace};
 use crate::values::model::digest::Digest;

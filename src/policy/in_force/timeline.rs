@@ -16,7 +16,7 @@ use crate::record::chain::walk::Walk;
 use crate::record::checkpoint::record::{Record, Records};
 use crate::record::checkpoint::state::Mark;
 use crate::values::model::digest::Digest;
-use crate::values::model::governance::GovernanceFile;
+use crate::values::model::governance_file::GovernanceFile;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;

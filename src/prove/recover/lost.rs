@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use crate::files::vault::Vault;
-use crate::files::vault::history::Gone;
+use crate::files::vault::git_past::Gone;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::replay;
 use crate::record::chain::walk::Walk;

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use super::Known;
+use super::capped::{Gathered, OF_ARTIFACT};
 use super::finding::{Code, Finding};
-use super::gathered::{Gathered, OF_ARTIFACT};
 use super::log::View;
+use super::reformatted::{self, FORMATTER};
 use super::reviewed::{ChangePart, Reviews};
 use super::rules::Rules;
 use super::sealed::SealIndex;
-use super::spaces::{self, FORMATTER};
 use super::staged::PromotedText;
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
@@ -316,8 +316,9 @@ impl Pass<'_> {
             return;
         }
         let mut left = altered;
-        for (ignored, words) in spaces::KINDS {
-            let respaced = spaces::respaced((self.vault.files(), self.id), history, &left, ignored);
+        for (ignored, words) in reformatted::KINDS {
+            let respaced =
+                reformatted::respaced((self.vault.files(), self.id), history, &left, ignored);
             let is_respaced =
                 |found: &&mut Finding| found.version.is_some_and(|v| respaced.contains(&v));
             for finding in found.iter_mut().filter(lost).filter(is_respaced) {

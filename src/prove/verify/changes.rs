@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use super::bound::{BoundChains, Named};
+use super::bound_chains::{BoundChains, Named};
 use super::finding::{Code, Finding};
+use super::line_claims::{Changed, Compared, Told};
 use super::log::View;
+use super::review_steps::Steps;
 use super::rules::Rules;
-use super::steps::Steps;
-use super::told::{Changed, Compared, Told};
 use crate::files::vault::Vault;
 use crate::policy::rules;
 use crate::policy::stewards::Role;

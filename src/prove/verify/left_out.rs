@@ -3,7 +3,7 @@
 
 use super::finding::{Code, Finding};
 use crate::files::vault::Vault;
-use crate::files::vault::history::{Gone, NOT_SPARSE};
+use crate::files::vault::git_past::{Gone, NOT_SPARSE};
 use crate::record::checkpoint::codec::{FORMS, path_of};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;

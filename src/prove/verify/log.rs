@@ -5,10 +5,10 @@ use crate::values::model::number::{CheckpointNumber, Version};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
-use super::bound::BoundChains;
+use super::bound_chains::BoundChains;
+use super::capped::{Gathered, OF_VAULT};
 use super::changes::Binding;
 use super::finding::{Code, Finding};
-use super::gathered::{Gathered, OF_VAULT};
 use super::rules::Rules;
 use crate::files::vault::config::LogForm;
 use crate::files::vault::files::Files;

@@ -3,26 +3,26 @@
 //! [`verify`] reads everything, gathers every finding, never stops at the first, and never
 //! repairs. The passes: the log by itself (`log`), what the sealed configuration demands of it
 //! (`rules`), each artifact with its history (`artifact`), the log's word on it (`sealed`) and its
-//! live file (`working`), in parallel, the change logs (`changes`), staged results (`staged`) and what is bound of them (`bound`), and what the vault holds beside them. What is absent is a
+//! live file (`working`), in parallel, the change logs (`changes`), staged results (`staged`) and what is bound of them (`bound_chains`), steps of reviews (`review_steps`, `reviewed`), moves (`moved`), and what the vault holds beside them (`left_out`, `reformatted`). `line_claims` compares what lines say with the record, and `capped` bounds how many findings are kept. What is absent is a
 //! finding, never a skip. `anchor` compares the log with what is known of it from elsewhere.
 
 mod anchor;
 mod artifact;
-mod bound;
+mod bound_chains;
+mod capped;
 mod changes;
 pub mod finding;
-mod gathered;
 mod left_out;
+mod line_claims;
 mod log;
 mod moved;
+mod reformatted;
 mod remedy;
+mod review_steps;
 mod reviewed;
 mod rules;
 mod sealed;
-mod spaces;
 mod staged;
-mod steps;
-mod told;
 mod working;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,12 +31,12 @@ use std::io;
 use rayon::prelude::*;
 
 pub use anchor::{Anchor, AnchorResult, AnchorSource};
-pub use bound::BoundChains;
+pub use bound_chains::BoundChains;
 pub use changes::{Acknowledgers, Binding, Recorded, Unrecorded, compare as compare_changes};
 pub use finding::{Class, Code, Finding};
-pub(crate) use spaces::{FORMATTER, KINDS, solid};
-pub use steps::{NamedKind, Steps};
-pub use told::Compared;
+pub use line_claims::Compared;
+pub(crate) use reformatted::{FORMATTER, KINDS, solid};
+pub use review_steps::{NamedKind, Steps};
 
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
@@ -60,7 +60,7 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 use crate::write::commit;
 use artifact::Checked;
-use gathered::{Gathered, OF_VAULT};
+use capped::{Gathered, OF_VAULT};
 use rules::Rules;
 
 /// What is to be verified, and against what.
@@ -401,7 +401,7 @@ pub fn false_prunings(vault: &Vault, now: Timestamp) -> Result<Vec<Finding>, Fil
     }
     let (_, view, _) = look_at_log(vault, None, now)?;
     let (rules, _) = Rules::of(vault, &view);
-    Ok(told::false_prunings(&lines, view.now, rules.retention))
+    Ok(line_claims::false_prunings(&lines, view.now, rules.retention))
 }
 
 /// The log with what it says, and what is wrong with it.

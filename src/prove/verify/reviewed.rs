@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::artifact::Pass;
 use super::finding::{Code, Finding};
-use super::steps::{NamedKind, Steps};
+use super::review_steps::{NamedKind, Steps};
 use crate::policy::in_force::{Approvals, Contradiction, Decided, Judge, Taken, contradictions};
 use crate::policy::rules::{FaultKind, StepKind, fields_of};
 use crate::record::chain::history::{Entry, EntryState, History};

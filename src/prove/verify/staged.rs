@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rayon::prelude::*;
 
-use super::bound::BoundChains;
+use super::bound_chains::BoundChains;
 use super::finding::{Code, Finding};
-use super::steps::Steps;
+use super::review_steps::Steps;
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
 use crate::policy::in_force::ActJudge;

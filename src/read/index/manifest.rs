@@ -17,7 +17,8 @@ use crate::values::model::number::CheckpointNumber;
 
 /// How the name of a segment ends.
 pub(super) const SEGMENT: &str = ".segment";
-/// The file that names the segments.
+/// The file that names the segments. The last byte of the magic is the number of the format: raise it
+/// with each change of a row.
 const CURRENT: Current = Current { name: "index", magic: b"ctxman\x00\x0a", limit: 64 << 10 };
 
 /// The index in a vault's folder of the caches.

@@ -4,11 +4,11 @@
 //! read and checked like any others, and handed on as chains that lack what the question does not
 //! need, so that one set of rules says what became of an entry. An entry is never without the acts
 //! upon it, and a chain that is damaged is handed on as a whole. `row` is what is kept of a line,
-//! `kept` the cache, `chains` compares it with the files, and `chosen` selects.
+//! `cache` the cache, `chains` compares it with the files, and `chosen` selects.
 
+mod cache;
 mod chains;
 mod chosen;
-mod kept;
 mod row;
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "the tests damage chains and caches")]
@@ -27,9 +27,9 @@ use crate::record::staging::{Chains, SeenChain, StagedName, damaged_sources};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 
+use cache::{Kept, SETTLED};
 use chains::NotOpened;
 use chosen::Ledger;
-use kept::{Kept, SETTLED};
 use row::Key;
 
 /// What is known of an entry before its line is read.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::Served;
 use super::plan::{Cut, PlanPart};
 use crate::text::document::sections::{Section, UnknownAnchor};
-use crate::text::selector::documents::matches;
+use crate::text::selector::matches::matches;
 use crate::text::selector::{Atom, Expr, Node};
 use crate::values::model::id::DocumentId;
 

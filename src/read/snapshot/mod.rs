@@ -8,15 +8,15 @@
 mod approved;
 mod around;
 pub mod checkout;
+mod checkpoint_maps;
+mod checkpoint_source;
 pub mod context;
 mod explain;
 mod extent;
 mod hydration;
 pub mod instructions;
-mod limits;
 mod linked;
 pub mod listing;
-mod map;
 #[cfg(feature = "mcp")]
 mod named;
 pub(crate) mod overview;
@@ -24,17 +24,17 @@ pub mod packs;
 mod page;
 pub mod plan;
 pub mod portion;
-mod posted;
 pub(crate) mod provenance;
 pub(crate) mod ranges;
 mod ranking;
+mod readable;
 mod repeated;
 pub(crate) mod seals;
 mod served;
-mod source;
+mod sets_from_index;
+mod sets_from_log;
 pub mod tokens;
 pub(crate) mod traced;
-mod universe;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,7 +58,7 @@ use crate::record::checkpoint::state::PublishedSet;
 use crate::text::document::frontmatter::{Frontmatter, Status};
 use crate::text::document::obsidian::Markup;
 use crate::text::document::sections::Section;
-use crate::text::selector::documents::Drafts;
+use crate::text::selector::matches::Drafts;
 use crate::text::selector::{self, Atom};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
@@ -66,15 +66,16 @@ use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
 use approved::Approvals;
-use limits::Limits;
-use map::{Map, Recorded};
-use posted::Posted;
+use checkpoint_maps::{Map, Recorded};
 use provenance::{Provenance, Settings};
+use readable::Limits;
+use sets_from_index::Posted;
 
 use served::Visible;
-use universe::Sets;
+use sets_from_log::Sets;
 
 pub(crate) use around::Around;
+pub use checkpoint_source::{CheckpointSource, Need};
 pub use explain::{Cost, Explained};
 pub use extent::UnknownSection;
 pub(crate) use listing::{Listed, Listing};
@@ -82,7 +83,6 @@ pub(crate) use page::Page;
 pub use plan::{PlanError, QueryPlan};
 pub use ranking::Ranking;
 pub use served::Served;
-pub use source::{CheckpointSource, Need};
 
 /// A vault as it was at one checkpoint.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 
-use crate::files::vault::history::NOT_SPARSE;
+use crate::files::vault::git_past::NOT_SPARSE;
 use crate::files::vault::left_out::Reason;
 
 use super::{DocumentState, GovernanceState, Row};

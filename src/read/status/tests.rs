@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
-use super::seen::Seen;
+use super::cache::Seen;
 use super::status;
 use crate::files::vault::Vault;
 use crate::read::snapshot::Snapshot;

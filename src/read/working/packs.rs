@@ -12,7 +12,7 @@ use crate::text::document::obsidian::{Markup, TagSet};
 use crate::text::document::sections::anchors;
 use crate::text::document::utf8;
 use crate::text::pack::{self, Pack, PackProblem, Placed, ProblemKind, Reading};
-use crate::text::selector::documents::Drafts;
+use crate::text::selector::matches::Drafts;
 use crate::text::selector::{Atom, Expr, Node, Term, eval};
 use crate::text::uri::{Target, Uri};
 use crate::values::model::layout::limit;

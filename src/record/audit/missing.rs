@@ -13,7 +13,7 @@ use super::cut::Cuts;
 use super::fault::{Fault, FaultKind};
 use super::find::Standing;
 use crate::files::vault::Vault;
-use crate::files::vault::history::{Commits, History};
+use crate::files::vault::git_past::{Commits, History};
 use crate::files::vault::outside;
 use crate::record::journal::{End, Last, LastLines, Tails, WriterId};
 use crate::record::trusted_head::{self, Memory};

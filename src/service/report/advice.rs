@@ -7,7 +7,7 @@ mod writing;
 
 use super::failure::{Code, Failure};
 use crate::files::vault::files::FileError;
-use crate::files::vault::history::NOT_SPARSE;
+use crate::files::vault::git_past::NOT_SPARSE;
 use crate::files::vault::lock::LockError;
 use crate::files::vault::{OpenError, Vault};
 use crate::prove::evidence::blame::Unverified;

@@ -4,7 +4,7 @@
 //!
 //! `open` finds the vault and `identity` says who acts and when. `argument` reads what an argument
 //! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `lines` lines, `moment` checkpoints, `version` the texts of
-//! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
+//! versions, `head` what the user trusted, `revision` the log at a git revision, and `git_index` the
 //! vault that git would commit. `elsewhere` finds access logs of
 //! other paths. `recording` gathers what a command hands out, `answer` hands texts to
 //! a program that uses the library, `changes` what it changed, and `retention` and `holds` say how long that is
@@ -29,7 +29,7 @@ pub(crate) mod formatters;
 pub(crate) mod former;
 pub mod git;
 pub(crate) mod git_index;
-pub(crate) mod governance;
+pub(crate) mod governance_mode;
 pub(crate) mod head;
 mod holds;
 mod identity;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Workspace;
 use super::init::vault_below;
-use crate::files::vault::history::{History, NOT_SPARSE};
+use crate::files::vault::git_past::{History, NOT_SPARSE};
 use crate::files::vault::lock;
 use crate::files::vault::named;
 use crate::files::vault::outside::{self, StateFolder};

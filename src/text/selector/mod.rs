@@ -7,10 +7,10 @@
 //! [`Term`]s name them, and [`crate::read::snapshot::plan`] puts expressions of [`Atom`]s in their place.
 
 pub mod ast;
-pub mod documents;
 pub mod error;
 pub mod eval;
 pub mod excerpt;
+pub mod matches;
 pub mod parse;
 
 pub use ast::{Atom, Expr, Node, Selector, StatusFilter, Term};

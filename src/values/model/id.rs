@@ -11,7 +11,7 @@ use std::sync::Arc;
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 use crate::values::model::emoji::without_joiners;
-use crate::values::model::governance::GovernanceFile;
+use crate::values::model::governance_file::GovernanceFile;
 use crate::values::model::layout;
 use crate::values::model::number::Version;
 use crate::values::model::visible::{Invisible, without_invisible};

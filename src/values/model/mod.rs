@@ -5,7 +5,7 @@
 pub mod digest;
 pub(crate) mod emoji;
 pub mod filtered;
-pub mod governance;
+pub mod governance_file;
 pub mod hint;
 pub mod id;
 pub mod layout;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::governance::Governed;
+use super::governance_files::Governed;
 use super::transaction::Transaction;
 use super::{Refusal, Which};
 use crate::files::vault::files::FileError;
-use crate::files::vault::history::NOT_SPARSE;
+use crate::files::vault::git_past::NOT_SPARSE;
 use crate::files::vault::left_out::Reason;
 use crate::files::vault::replace::Fingerprint;
 use crate::read::working;

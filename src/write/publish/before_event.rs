@@ -1,7 +1,7 @@
 //! The rules in force before an event: the mode of the vault, its configuration, its stewards
 //! (`spec/review.md`, section 1).
 
-use super::governance::{Includes, config_in_force};
+use super::governance_files::{Includes, config_in_force};
 use super::{Author, Gate, PublishError};
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;

@@ -1,7 +1,7 @@
 //! Drafts: live files that say `status: draft`, written by a program for a principal who has no
 //! editor (`spec/mcp.md`, MCP-18). No version holds them, and a verifier takes them for no drift.
 
-use super::governance::Includes;
+use super::governance_files::Includes;
 use super::transaction::Transaction;
 use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, check_place, event};
 use crate::files::vault::Vault;

@@ -13,7 +13,7 @@ mod before_event;
 mod bound;
 mod cycles;
 mod draft;
-mod governance;
+mod governance_files;
 mod moved;
 mod outcome;
 mod request;
@@ -29,8 +29,8 @@ use rayon::prelude::*;
 
 pub(crate) use before_event::{RulesUpon, head_named};
 pub use draft::{Draft, DraftRequest, Upon, draft};
-pub(crate) use governance::{adopt, sealed_config};
-pub use governance::{propose_governance_file, set_governance_file};
+pub(crate) use governance_files::{adopt, sealed_config};
+pub use governance_files::{propose_governance_file, set_governance_file};
 pub use moved::move_document;
 pub use outcome::{Act, Outcome, Recased, Refusal, Unapprovable};
 pub use request::{Author, Mode, NewDocument, Request, Which};
@@ -61,7 +61,7 @@ use crate::write::commit::{
 use after::Commit;
 use before_event::BeforeEvent;
 use bound::Binds;
-use governance::Includes;
+use governance_files::Includes;
 use transaction::Transaction;
 
 /// Why nothing was published.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::artifact::{self, Base};
-use super::governance::Includes;
+use super::governance_files::Includes;
 use super::outcome::Recased;
 use super::transaction::Transaction;
 use super::{

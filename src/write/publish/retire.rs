@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::artifact::Base;
-use super::governance::Includes;
+use super::governance_files::Includes;
 use super::transaction::Transaction;
 use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use crate::files::vault::Vault;

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::before_event::BeforeEvent;
 use super::bound::Binds;
-use super::governance::Includes;
+use super::governance_files::Includes;
 use super::{Author, Event, NewDocument, Outcome, PublishError, Refusal, Which};
 use crate::files::vault::Vault;
 use crate::files::vault::config::FrontmatterMode;

@@ -8,7 +8,7 @@ use std::error::Error as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use self::words::{BESIDE, FORMS, NAMES, OPTIONS, PAIRS, PARTS, SHORT, WORDS};
-use super::groups;
+use super::help_groups;
 use crate::values::text_util::{argument, nearest};
 
 /// What is said of a command line that cannot be read.
@@ -21,7 +21,7 @@ pub(super) struct Meant {
 
 /// The message for an unknown command, part, option or a wrong value, and what was meant.
 pub(super) fn meant(why: &clap::Error, words: &[String]) -> Meant {
-    let mut root = groups::command();
+    let mut root = help_groups::command();
     root.build();
     let text = |kind| match why.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
@@ -85,7 +85,7 @@ pub(super) fn meant(why: &clap::Error, words: &[String]) -> Meant {
 
 /// What `ctx help` says of words that are not a command.
 pub(super) fn of_help(words: &[String]) -> Meant {
-    let mut root = groups::command();
+    let mut root = help_groups::command();
     root.build();
     let line = Line::read(&root, words, None);
     match (line.path.is_empty(), line.rest) {
@@ -400,7 +400,7 @@ mod tests {
 
     /// Every command that a hint names is one, with its options.
     fn check(hint: &str) {
-        let mut root = groups::command();
+        let mut root = help_groups::command();
         root.build();
         for code in hint.split('`').skip(1).step_by(2).filter(|code| code.starts_with("ctx ")) {
             let mut command = &root;
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn hints_name_commands_that_exist() {
-        let mut root = groups::command();
+        let mut root = help_groups::command();
         root.build();
         let of_words = WORDS.iter().map(|(_, hint)| *hint);
         let of_pairs = PAIRS.iter().map(|(_, _, hint)| *hint);
@@ -447,7 +447,7 @@ mod tests {
 
     #[test]
     fn an_option_that_a_hint_replaces_does_not_exist() {
-        let mut root = groups::command();
+        let mut root = help_groups::command();
         root.build();
         for (verbs, options, _) in OPTIONS {
             for verb in *verbs {
@@ -468,7 +468,7 @@ mod tests {
     fn words_of_other_programs_are_no_commands() {
         let mut words: Vec<&str> =
             WORDS.iter().flat_map(|(words, _)| words.iter().copied()).collect();
-        assert!(words.iter().all(|word| !groups::is_recorded(word)));
+        assert!(words.iter().all(|word| !help_groups::is_recorded(word)));
         let count = words.len();
         words.sort_unstable();
         words.dedup();

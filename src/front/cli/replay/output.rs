@@ -11,7 +11,7 @@ use std::path::{Component, Path};
 use crate::files::vault::Vault;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::{Terminal, Ui};
-use crate::front::cli::{Cli, Given, dispatch, groups};
+use crate::front::cli::{Cli, Given, dispatch, help_groups};
 use crate::prove::evidence::replay::{Outcome, may_know};
 use crate::read::snapshot::CheckpointSource;
 use crate::record::audit::{Event, Labels, Line, Output, Text, WithheldCount};
@@ -190,7 +190,7 @@ impl Printed {
 /// Reads the words of a line as a command that may be run again.
 fn parse(argv: &[String]) -> Result<Cli, Outcome> {
     let words = std::iter::once("ctx").chain(argv.iter().map(String::as_str));
-    let (cli, verb) = groups::parse(words.map(Into::into).collect())
+    let (cli, verb) = help_groups::parse(words.map(Into::into).collect())
         .map_err(|_| cannot_tell("its words are no command of this version"))?;
     let is_of_checkpoint = match &cli.verb {
         Given::Read(_)

@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use super::form::{Form, Streamed, Untaken};
 use super::sessions::Sessions;
 use crate::front::http::guard::{Guard, Unfit, check_direct, only};
-use crate::front::http::owners::{Exceeded, Owners};
+use crate::front::http::quotas::{Exceeded, Owners};
 use crate::front::http::reply::{Reply, Until};
 use crate::front::http::tokens::{Denied, Token, Tokens};
 use crate::front::mcp::message::{Refusal, respelled, understood, without_mark};

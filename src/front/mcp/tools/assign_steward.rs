@@ -11,7 +11,7 @@ use crate::policy::stewards::Scope;
 use crate::service::report::event::StewardAssigned;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::Call;
-use crate::service::workspace::governance::is_governed;
+use crate::service::workspace::governance_mode::is_governed;
 use crate::service::workspace::stewards::{self, Assigning};
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;

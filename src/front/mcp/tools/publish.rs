@@ -12,7 +12,7 @@ use crate::service::report::event::Published;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::submission::SubmissionReport;
 use crate::service::workspace::call::Call;
-use crate::service::workspace::governance::is_governed;
+use crate::service::workspace::governance_mode::is_governed;
 use crate::values::model::number::Version;
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::kept::{Kept, KeptChain, are_many};
+use super::cache::{Kept, KeptChain, are_many};
 use super::row::{ROW, Row};
 use crate::files::vault::files::{FileError, Files, Stamp};
 use crate::record::audit::WriterId;

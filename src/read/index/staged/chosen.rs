@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt as _;
 
 use rayon::prelude::*;
 
+use super::cache::Kept;
 use super::chains::{Lines, OpenChain};
-use super::kept::Kept;
 use super::row::{Key, ROW, Row, Says, writer_key};
 use super::{KnownEntry, Sharing, Wanted};
 use crate::files::vault::files::Files;

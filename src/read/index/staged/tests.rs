@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
+use super::cache::Kept;
 use super::chains::OpenChain;
-use super::kept::Kept;
 use super::{Answering, KnownEntry, Sharing, Wanted, answering_after, principal_key, session_key};
 use crate::files::vault::Vault;
 use crate::files::vault::outside::{self, StateFolder};

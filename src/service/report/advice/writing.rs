@@ -6,7 +6,7 @@ use super::again::submitted_again;
 use super::{dry_run, verify_all};
 use crate::exchange::convert::ConvertError;
 use crate::files::process::configured::ConfiguredError;
-use crate::files::vault::history::NOT_SPARSE;
+use crate::files::vault::git_past::NOT_SPARSE;
 use crate::policy::rules::Barred;
 use crate::prove::recover::{RebuildError, RecoverError, Refused, Unreliable};
 use crate::read::search::{QueryError, SearchError};

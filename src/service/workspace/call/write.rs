@@ -9,7 +9,7 @@ use crate::record::audit::Traced;
 use crate::record::chain::history::History;
 use crate::service::report::event::Acted;
 use crate::service::report::failure::{Code, Failure};
-use crate::service::workspace::governance::is_governed;
+use crate::service::workspace::governance_mode::is_governed;
 use crate::service::workspace::version::{published, recorded, text_of};
 use crate::text::document::edit::EditError;
 use crate::text::document::live_form::LiveForm;

@@ -15,7 +15,7 @@ use crate::service::workspace::ask::{Asked, names_staged};
 use crate::service::workspace::version::any_text_of;
 use crate::text::document::Document;
 use crate::text::document::frontmatter::Frontmatter;
-use crate::text::selector::documents::matches;
+use crate::text::selector::matches::matches;
 use crate::text::selector::{Atom, StatusFilter};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::STAGING_CHAINS;

@@ -15,7 +15,7 @@ use crate::record::staging::{ActKind, Promoting, StagedEntry, StagedName};
 use crate::record::trusted_head;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::Workspace;
-use crate::service::workspace::governance::is_governed;
+use crate::service::workspace::governance_mode::is_governed;
 use crate::text::document::Document;
 use crate::text::document::edit::Edit;
 use crate::text::document::frontmatter::NodeType;

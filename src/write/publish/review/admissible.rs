@@ -16,7 +16,7 @@ use crate::text::document::live_form::LiveForm;
 use crate::text::document::review::{Action, ReviewFields};
 use crate::text::document::stamp::is_submitted;
 use crate::text::document::{Document, utf8};
-use crate::values::model::governance::GovernanceFile;
+use crate::values::model::governance_file::GovernanceFile;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::principal::PrincipalKey;

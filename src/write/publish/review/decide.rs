@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::governance::Includes;
+use super::super::governance_files::Includes;
 use super::super::transaction::Transaction;
 use super::super::{Act, Author, Event, Gate, Mode, Outcome, PublishError, event};
 use super::approvals::{Approvals, Member};

@@ -1,7 +1,7 @@
 //! Retiring at once: one reviewer takes a document out of the maps, and another one looks at it
 //! afterwards.
 
-use super::super::governance::Includes;
+use super::super::governance_files::Includes;
 use super::super::{Act, Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use super::ReviewError;
 use super::decide::check_text;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::governance::{Governed, Includes};
+use super::super::governance_files::{Governed, Includes};
 use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, event};
 use super::ReviewError;
 use super::queue::whole_queue;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::governance::Includes;
+use super::super::governance_files::Includes;
 use super::super::transaction::Transaction;
 use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, check_place, event};
 use super::ReviewError;

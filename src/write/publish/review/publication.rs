@@ -21,7 +21,7 @@ use crate::text::document::review::{Action, ReviewEdit, changed_by_hand};
 use crate::text::document::stamp::{NextText, retired_live, submitted_live};
 use crate::text::document::text::normalise;
 use crate::text::document::{Document, utf8};
-use crate::values::model::governance::GovernanceFile;
+use crate::values::model::governance_file::GovernanceFile;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::write::commit::{Change, Item, Live};

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::governance::was_recorded;
+use super::super::governance_files::was_recorded;
 use crate::files::vault::Vault;
 use crate::policy::rules::{StepKind, Track, fields_of};
 use crate::record::audit::changes::{self, Beside};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::governance::{Governed, Includes};
+use super::super::governance_files::{Governed, Includes};
 use super::super::transaction::{Submits, Transaction};
 use super::super::{
     Act, Author, Event, Gate, Mode, NewDocument, Outcome, PublishError, Which, check_place, event,

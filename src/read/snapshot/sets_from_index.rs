@@ -8,10 +8,10 @@ use std::cell::RefCell;
 use rayon::prelude::*;
 use roaring::RoaringBitmap;
 
-use super::map::Recorded;
+use super::checkpoint_maps::Recorded;
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::read::index::{At, Damaged};
-use crate::text::selector::documents::matches;
+use crate::text::selector::matches::matches;
 use crate::text::selector::{Atom, Expr, StatusFilter, Universe};
 
 /// The documents of a snapshot as rows of the index.

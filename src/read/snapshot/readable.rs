@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-use super::map::{Map, Recorded};
+use super::checkpoint_maps::{Map, Recorded};
 use super::{Snapshot, Withheld};
 use crate::policy::viewer::{Nameable, Viewer};
 use crate::record::checkpoint::fault::LogError;

@@ -12,7 +12,7 @@ use roaring::RoaringBitmap;
 
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::record::checkpoint::fault::LogError;
-use crate::text::selector::documents::matches;
+use crate::text::selector::matches::matches;
 use crate::text::selector::{Atom, Universe};
 use crate::values::model::id::DocumentId;
 
