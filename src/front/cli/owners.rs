@@ -54,8 +54,8 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
     let at = args.at.checkpoint(session, &vault, &source)?;
     let snapshot = Snapshot::of(&vault, &source, at)?;
     let listing = snapshot.listing()?;
-    session.workspace.check_stewards(&vault, source.log(&vault)?, at)?;
-    let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
+    let (found, known) = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
+    known?;
     let stewards = &found.in_force.stewards;
     let own = session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?;
     if args.access_review {

@@ -33,6 +33,8 @@ pub struct CheckpointSource {
     pub(super) config: SealedConfig,
     /// Who may read, where not everybody may.
     viewer: OnceLock<Option<Viewer>>,
+    /// The head of the index, and the rules in force.
+    in_force: OnceLock<Option<(CheckpointNumber, InForce)>>,
 }
 
 /// What a command will ask.
@@ -97,12 +99,18 @@ impl CheckpointSource {
         Ok(self.viewer.get_or_init(|| found).clone())
     }
 
-    /// The files of the rules that cannot be read, as far as an index says it: `None` of them without one.
+    /// The files of the rules that cannot be read at the head, as an index says it; empty without one.
     pub(crate) fn lost_rules(&self, vault: &Vault) -> Vec<LostRules> {
-        let at_head = self.rules_recorded().zip(self.head(vault));
-        at_head.map_or_else(Vec::new, |(records, (head, ..))| {
-            InForce::of(vault.files(), &records).lost_at(head)
-        })
+        self.in_force(vault).map_or_else(Vec::new, |(head, in_force)| in_force.lost_at(*head))
+    }
+
+    /// The head of the index, with the rules in force at each of its checkpoints.
+    fn in_force(&self, vault: &Vault) -> Option<&(CheckpointNumber, InForce)> {
+        let find = || {
+            let (records, (head, ..)) = self.rules_recorded().zip(self.head(vault))?;
+            Some((head, InForce::of(vault.files(), &records)))
+        };
+        self.in_force.get_or_init(find).as_ref()
     }
 
     fn find_viewer(&self, vault: &Vault) -> Result<Option<Viewer>, LogError> {
@@ -114,10 +122,8 @@ impl CheckpointSource {
         if is_open {
             return Ok(None);
         }
-        if let Some(records) = self.rules_recorded()
-            && let Some((head, ..)) = self.head(vault)
-        {
-            return Viewer::upon(vault, head, &InForce::of(vault.files(), &records));
+        if let Some((head, in_force)) = self.in_force(vault) {
+            return Viewer::upon(vault, *head, in_force);
         }
         Viewer::of_log(vault, &self.log(vault)?.sound()?)
     }

@@ -91,7 +91,8 @@ pub(crate) fn scope(
 }
 
 impl Workspace<'_> {
-    /// The stewards in force at a checkpoint, or at the last one.
+    /// The stewards in force at a checkpoint, or at the last one; and a failure if no role is known there,
+    /// because a file of the rules cannot be read.
     ///
     /// # Errors
     /// There is no such checkpoint, or the log cannot be relied on.
@@ -100,7 +101,7 @@ impl Workspace<'_> {
         vault: &Vault,
         log: &Log,
         at: Option<CheckpointNumber>,
-    ) -> Result<StewardsAt, Failure> {
+    ) -> Result<(StewardsAt, Result<(), Failure>), Failure> {
         let chronicle = log.sound()?;
         let checkpoint = match at {
             Some(number) => chronicle.checkpoint(number)?.number,
@@ -109,29 +110,13 @@ impl Workspace<'_> {
         let rules = in_force::InForce::of(vault.files(), &chronicle);
         let in_force = rules.stewards(vault.files(), checkpoint);
         let is_edited = at.is_none() && is_edited(vault, &chronicle);
-        Ok(StewardsAt { checkpoint, in_force, is_edited })
-    }
-
-    /// Refuses a question about stewards if no role is known at a checkpoint, or at the last one,
-    /// because a file of the rules cannot be read.
-    ///
-    /// # Errors
-    /// The file; or the log cannot be relied on.
-    pub(crate) fn check_stewards(
-        &self,
-        vault: &Vault,
-        log: &Log,
-        at: Option<CheckpointNumber>,
-    ) -> Result<(), Failure> {
-        let chronicle = log.sound()?;
-        let at = at.unwrap_or_else(|| chronicle.head_number());
-        let rules = in_force::InForce::of(vault.files(), &chronicle);
-        let is_governed = rules.at(at).rules().is_some();
-        let mut lost = rules.lost_at(at).into_iter();
-        match lost.find(|lost| is_governed || lost.id == DocumentId::stewards()) {
+        let is_governed = rules.at(checkpoint).rules().is_some();
+        let mut lost = rules.lost_at(checkpoint).into_iter();
+        let known = match lost.find(|lost| is_governed || lost.id == DocumentId::stewards()) {
             Some(lost) => Err(Withheld::of_rules(vault, &lost).into()),
             None => Ok(()),
-        }
+        };
+        Ok((StewardsAt { checkpoint, in_force, is_edited }, known))
     }
 
     /// The scopes at which the reader has a role, by kind and name, where the reader may not read

@@ -37,8 +37,8 @@ pub(super) fn export(args: &Export, session: &mut Session<'_>) -> Result<Answer,
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
     let at = args.at.checkpoint(session, &vault, &source)?;
-    session.workspace.check_stewards(&vault, source.log(&vault)?, at)?;
-    let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
+    let (found, known) = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
+    known?;
     let own = session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?;
     if own.is_some() {
         // A file that left out scopes would give their documents other owners.

@@ -23,19 +23,15 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
     let at = args.at.checkpoint(session, &vault, &source)?;
-    let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
-    let known = session.workspace.check_stewards(&vault, source.log(&vault)?, at);
-    let is_known = known.is_ok();
-    if let Err(why) = known {
-        // What `stewards.yaml` says is no role if the configuration cannot be read.
-        if !found.in_force.stewards.is_empty() {
-            return Err(why);
+    let (found, known) = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
+    let own = match known {
+        Ok(()) => session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?,
+        // If the configuration cannot be read, the assignments in `stewards.yaml` give no role.
+        Err(why) if !found.in_force.stewards.is_empty() => return Err(why),
+        Err(why) => {
+            session.ui.withhold(&why);
+            None
         }
-        session.ui.withhold(&why);
-    }
-    let own = match is_known {
-        true => session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?,
-        false => None,
     };
     let mut report = StewardsReport::new(&found);
     let hidden = own.map_or(0, |own| report.keep(&own));

@@ -97,7 +97,7 @@ pub(super) fn note_basis(session: &mut Session<'_>, found: &StewardsAt) -> Answe
 /// Whether the live file has changes, which a change of it publishes too.
 fn has_edits(session: &mut Session<'_>, vault: &Vault) -> Result<bool, Failure> {
     let log = session.log(vault)?;
-    let is_edited = session.workspace.stewards_at(vault, &log, None)?.is_edited;
+    let is_edited = session.workspace.stewards_at(vault, &log, None)?.0.is_edited;
     Ok(is_edited && vault.files().exists(STEWARDS))
 }
 

@@ -32,8 +32,8 @@ pub(super) fn run(args: &WhoArgs, session: &mut Session<'_>) -> Result<Answer, F
     let id = session.workspace.recorded_id(&vault, &args.id)?;
     check_name(&Snapshot::of(&vault, &source, None)?, &id)?;
     let of = session.workspace.tags_of((&vault, &source), &id, at)?;
-    let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
-    session.workspace.check_stewards(&vault, source.log(&vault)?, at)?;
+    let (found, known) = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
+    known?;
     let stewards = &found.in_force.stewards;
     let resolution = stewards.resolve(&id, &of.tags);
     let published = of.published.as_ref().and_then(|tags| stewards.scope_of(&id, tags));

@@ -69,7 +69,7 @@ impl Question for AssignSteward {
             return Ok(None);
         }
         let log = call.log(&vault)?;
-        let is_edited = call.workspace.stewards_at(&vault, &log, None)?.is_edited;
+        let is_edited = call.workspace.stewards_at(&vault, &log, None)?.0.is_edited;
         let live = vault.files().read_optional(STEWARDS, limit::DOCUMENT)?;
         let (me, _) = call.workspace.principal(vault.root(), None)?;
         let pending = review::about(&vault, &DocumentId::stewards(), &me).ok();

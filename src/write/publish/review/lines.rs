@@ -184,7 +184,8 @@ impl StepLines {
         }
     }
 
-    /// The reviews of an artifact.
+    /// The reviews of an artifact; `None` if it has no history. A merge of two branches keeps the lines of
+    /// both, and the histories of one (REV-28).
     ///
     /// # Errors
     /// The chain does not vouch for each version.
@@ -193,11 +194,16 @@ impl StepLines {
         vault: &Vault,
         maps: &Maps<'_>,
         id: &DocumentId,
-    ) -> Result<Track, ChainError> {
-        let history = replay::load(vault.files(), id)?;
+    ) -> Result<Option<Track>, ChainError> {
+        let history = match replay::load(vault.files(), id) {
+            Err(ChainError::HistoryMissing) if !replay::has_files(vault.files(), id) => {
+                return Ok(None);
+            }
+            history => history?,
+        };
         let mut track = maps.track(vault, id, &history)?;
         self.bar_lost((vault, maps), Some(&history), &mut track);
-        Ok(track)
+        Ok(Some(track))
     }
 
     /// The set that the last submission of an artifact belonged to, as its line says.

@@ -55,7 +55,7 @@ pub struct Queue {
     pub waiting: Vec<Waiting>,
     /// The artifacts whose last step may be a part of an interrupted one (REV-10), with its version.
     pub incomplete: Vec<(DocumentId, Version)>,
-    /// The artifacts whose history cannot be read, so that what awaits of them is unknown.
+    /// The artifacts whose history cannot be read, so that it is unknown whether they await a decision.
     pub withheld: Vec<Withheld>,
 }
 
@@ -235,8 +235,7 @@ impl<'a, 'l> AtHead<'a, 'l> {
         let maps = Maps::Log { chronicle: self.chronicle, state: &state, in_force };
         let waits = waiting_in(self.vault, &maps)?;
         let track = match waits.lines.track_of(self.vault, &maps, id) {
-            Ok(track) => Some(track).filter(is_waiting),
-            Err(ChainError::HistoryMissing) if !replay::has_files(self.vault.files(), id) => None,
+            Ok(track) => track.filter(is_waiting),
             Err(why) if self.viewer.as_ref().is_none_or(|viewer| viewer.may_know(id)) => {
                 return Err(PublishError::Withheld(Withheld::new(self.vault, id, why)));
             }
@@ -485,15 +484,14 @@ pub(super) fn waiting_in(vault: &Vault, maps: &Maps<'_>) -> Result<Waits, Publis
         let track = lines.track_of(vault, maps, &id);
         (id, track)
     });
-    let looked: Vec<(DocumentId, Result<Track, ChainError>)> = looked.collect();
+    let looked: Vec<(DocumentId, Result<Option<Track>, ChainError>)> = looked.collect();
     let (mut waiting, mut incomplete) = (Vec::new(), Vec::new());
     for (id, track) in looked {
         let set = lines.set_of(&id).map(str::to_owned);
         match track {
-            // A merge keeps the lines of submissions whose histories it does not keep (REV-28).
-            Err(ChainError::HistoryMissing) if !replay::has_files(vault.files(), &id) => {}
+            Ok(None) => {}
             Err(why) => incomplete.push(Incomplete { id, set, step: Err(why) }),
-            Ok(track) => match lines.first_unnamed(&track) {
+            Ok(Some(track)) => match lines.first_unnamed(&track) {
                 Some(version) => {
                     let set = track.tail.change.clone().or(set);
                     incomplete.push(Incomplete { id, set, step: Ok((track, version)) });
