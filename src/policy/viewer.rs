@@ -1,7 +1,7 @@
 //! Who may see what in a governed vault with `reads: stewards` (`spec/review.md`, REV-21 to REV-26).
 //!
 //! Snapshots, the review queue, logs and staged results ask a [`Viewer`], or a [`Nameable`] that was
-//! made of one; none of them decides by itself. There is no viewer where everybody may read.
+//! made of one; none of them decides by itself. If all principals may read, there is no viewer.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -62,7 +62,7 @@ words! {
         Draft = "draft",
         /// Never published.
         Unpublished = "unpublished",
-        /// The live file is what awaits a decision was made from.
+        /// The live file is the source of a text that awaits a decision.
         Submitted = "submitted",
         /// Published once, and retired.
         Retired = "retired",

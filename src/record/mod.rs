@@ -1,7 +1,7 @@
 //! What is recorded: histories (`chain`), checkpoints, access and change logs (`audit`), staged results
 //! (`staging`), and the head that a user trusts.
 //!
-//! `journal` is the log of one writer, of which `audit` and `staging` are the payloads, and `torn_tail`
+//! `journal` is the log of one writer; `audit` and `staging` define its lines. `torn_tail`
 //! finds where a file that is appended to is still whole.
 
 pub mod audit;

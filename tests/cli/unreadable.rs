@@ -100,7 +100,7 @@ fn names(said: &Output, id: &str) {
     assert!(said.exit == 1 && is_named && said.stderr.contains(id), "{}", said.whole());
 }
 
-/// Commands whose answers are empty where nobody may read.
+/// Commands whose answers are empty if no principal may read.
 const OF_READERS: [&str; 35] = [
     "read nodes/a",
     "list",
@@ -299,7 +299,7 @@ fn review_names_a_document_whose_history_cannot_be_read() {
                 }
                 let json = said("review --json --as bo@x.com").stdout;
                 assert!(json.contains("\"withheld\""), "{json}");
-                // Who knows what awaits may end the mode; nobody else knows it either.
+                // The mode does not end while a submission may await a decision.
                 let ended = said("govern off --as bo@x.com");
                 assert!(ended.exit != 0, "{}", ended.whole());
             }
@@ -410,7 +410,7 @@ fn history_names_a_sealed_version_that_the_history_lacks() {
     assert!(said.contains("error[unknown-version]"), "{said}");
 }
 
-/// Commands about the logs, whose answers are empty while nobody knows who may read.
+/// Commands about the logs, whose answers are empty while it is unknown who may read.
 const OF_LOGS: [&str; 9] = [
     "trace list",
     "trace list --json",

@@ -168,7 +168,7 @@ impl Files {
 }
 
 impl Prepared<'_> {
-    /// What is to be made durable before [`Prepared::commit`].
+    /// Returns the names that have to be durable before [`Prepared::commit`].
     pub fn written(&self) -> Vec<Written<'_>> {
         self.prepared.iter().flatten().map(|path| Written::Longer(path)).collect()
     }

@@ -70,7 +70,7 @@ pub(super) fn is_recorded(words: &str) -> bool {
     !words.is_empty() && Verb::all().any(is_of)
 }
 
-/// Whether a word ends before this rest.
+/// Returns true if a word ends before this rest of a text.
 fn is_end(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with(' ')
 }
@@ -202,7 +202,7 @@ mod tests {
         let reads = |words: &str| Verb::of_words(words).unwrap().effect() == Effect::Reads;
         let found: Vec<String> =
             all.filter(|(words, of)| locks(of) && reads(words)).map(|(words, _)| words).collect();
-        // It takes the option for the sake of `review show`, and no lock.
+        // The list takes the option because `review show` does; it takes no lock.
         assert_eq!(found, ["review", "review show"]);
     }
 

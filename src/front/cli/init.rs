@@ -61,7 +61,7 @@ pub(super) struct Init {
 const FRONTMATTER: [(&str, FrontmatterMode); 2] =
     [("managed", FrontmatterMode::Managed), ("untouched", FrontmatterMode::Untouched)];
 
-/// What is done about formatters.
+/// How `init` treats the configurations of formatters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Formatters {
     Write,

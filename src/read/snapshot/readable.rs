@@ -16,7 +16,7 @@ use crate::record::checkpoint::state::PublishedSet;
 use crate::text::document::obsidian::Markup;
 use crate::values::model::id::DocumentId;
 
-/// Who reads a checkpoint, of which some may not be read.
+/// Who reads a checkpoint, and which part of it this principal may read.
 #[derive(Debug)]
 pub(super) struct Limits {
     pub(super) viewer: Viewer,

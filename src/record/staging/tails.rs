@@ -99,7 +99,7 @@ pub(crate) fn lost(vault: &Vault, chains: &Chains) -> io::Result<Vec<Missing>> {
     missing::missing(vault, known, &|dir, writer, end| Ok(chains.standing(dir, writer, end)))
 }
 
-/// The sources of which a chain lacks lines of this user (STAGE-13).
+/// The sources whose chains lack lines of this user (STAGE-13).
 ///
 /// # Errors
 /// The chains cannot be read.

@@ -17,8 +17,8 @@ use crate::values::model::number::Version;
 use crate::write::commit::{AfterCommit, Change, Item, Step, StepFailure};
 use crate::write::publish::{Outcome, Recased, Unapprovable};
 
-/// The result of an event of which the program of the user's configuration was told, if it is told of
-/// such events. Only `Call::acted` makes one, so that no front end can report an event and not tell it.
+/// The result of an event. The program of the user's configuration was told of it, if it is told of such
+/// events. Only `Call::acted` makes one, so that no front end can report an event and not tell it.
 #[derive(Debug)]
 pub(crate) struct Acted(Outcome);
 

@@ -29,7 +29,7 @@ pub struct QueueReport<'q> {
     /// Steps that may be parts of interrupted ones: nothing is decided about these artifacts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<IncompleteReport<'q>>,
-    /// Artifacts whose history cannot be read, so that what awaits of them is unknown.
+    /// Artifacts whose history cannot be read, so that it is unknown whether they await a decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<WithheldReport>,
 }

@@ -28,7 +28,7 @@ words! {
         Temporary = "temporary file",
         /// A full text, or a diff, that no entry of a history has.
         Text = "text without an entry",
-        /// A history of which nothing is sealed.
+        /// A history without a sealed version.
         History = "unsealed history",
         /// Entries at the end of a history, whole or torn.
         Entries = "unsealed entries",

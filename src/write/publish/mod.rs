@@ -150,7 +150,7 @@ pub enum PublishError {
         "`frontmatter: untouched` is not possible in a vault that the reference implementation shares"
     )]
     SharedUntouched,
-    /// The history of what awaits a decision cannot be read.
+    /// The history of an artifact that may await a decision cannot be read.
     #[error("`{}` is withheld: {}", .0.id, .0.why)]
     Withheld(Withheld),
     /// The governance files of the last checkpoint cannot be read.

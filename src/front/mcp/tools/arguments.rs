@@ -20,9 +20,9 @@ pub(super) const HOLDS: &str = "x-holds";
 /// The content of an argument of a tool that changes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::front::mcp) enum Holds {
-    /// The name of a document, of which the principal may be told only if they may read it.
+    /// The name of a document. The principal may be told of it only if they may read it.
     Document,
-    /// A text, of which the log has only the length and the hash: a reader of the log may not be
+    /// A text. The log has only its length and its hash, because a reader of the log may not be
     /// allowed to read a draft, or the result of a source.
     Text,
 }
@@ -46,8 +46,8 @@ pub(super) fn listed(schema: &JsonObject) -> JsonObject {
     schema
 }
 
-/// Arguments of which an empty text is not the same as none: a text, and what guards a text that
-/// somebody else wrote.
+/// Arguments whose empty text is a value, and not a missing argument: texts, and versions that guard the
+/// text of another writer.
 const KEPT: [&str; 5] = ["body", "title", "version", "expected_version", "expected_live"];
 
 /// Reads the arguments of a call. One that is null, or an empty text where it may be left out, is left
@@ -90,7 +90,7 @@ pub(super) fn made_once<Q: Question>() -> Arc<JsonObject> {
 /// boolean, `1` is the text `"1"`, and `"a"` is the list `["a"]`, if that is asked for.
 ///
 /// # Errors
-/// It has another type, or is none of the values that the schema lists.
+/// The value has another type, or the schema does not list it.
 pub(super) fn fit(value: Value, schema: &Value) -> Result<Value, String> {
     let is_wanted = |value: &Value| match schema["type"].as_str() {
         Some("integer") => value.is_u64(),

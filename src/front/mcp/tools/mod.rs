@@ -99,9 +99,9 @@ pub(super) struct Tool {
     pub(super) is_governed: bool,
     /// The first profile that has it.
     pub(super) profile: Profile,
-    /// Whether a call may change something.
+    /// True if a call may change the vault.
     pub(super) changes: bool,
-    /// Whether a call may replace something that was there.
+    /// True if a call may replace what the vault holds.
     replaces: bool,
     title: &'static str,
     description: &'static str,
@@ -121,7 +121,7 @@ trait Question: DeserializeOwned + JsonSchema {
     const TITLE: &'static str;
     /// When a model is to use it, in at most 60 words.
     const DESCRIPTION: &'static str;
-    /// Whether a call may replace something that was there.
+    /// True if a call may replace what the vault holds.
     const REPLACES: bool = false;
     /// Whether a human is asked before some calls.
     const ASKS: bool = false;
