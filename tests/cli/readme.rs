@@ -37,13 +37,22 @@ fn text(path: &str) -> String {
 }
 
 #[test]
-fn every_command_of_the_readme_and_the_guide_works_when_pasted() {
-    let readme = text("README.md");
+fn every_command_of_the_readme_and_the_guides_works_when_pasted() {
+    let pages = [
+        "README.md",
+        "docs/author.md",
+        "docs/operator.md",
+        "docs/reviewer.md",
+        "docs/auditor.md",
+        "docs/json.md",
+    ]
+    .map(text);
+    let readme = &pages[0];
     let place = Place::new();
-    paste(&place, &[&readme, &text("docs/guide.md"), &text("docs/json.md")]);
+    paste(&place, &pages.iter().map(String::as_str).collect::<Vec<&str>>());
     assert!(place.has("my-vault/.versions/checkpoints.jsonl"));
     assert!(place.has("handbook/nodes/policies/.versions/returns/history.yaml"));
-    assert!(commands(&readme).contains(&"cargo test"), "CI reads the test command from here");
+    assert!(commands(readme).contains(&"cargo test"), "CI reads the test command from here");
     assert!(readme.lines().count() <= 200);
 }
 
@@ -53,6 +62,10 @@ fn links_of_the_documentation_lead_somewhere() {
     let pages = [
         "README.md",
         "docs/guide.md",
+        "docs/author.md",
+        "docs/operator.md",
+        "docs/reviewer.md",
+        "docs/auditor.md",
         "docs/json.md",
         "docs/hooks.md",
         "docs/walkthrough.md",
