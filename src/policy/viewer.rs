@@ -15,6 +15,8 @@ use crate::record::chain::error::ChainError;
 use crate::record::chain::{replay, vouched};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::fault::LogError;
+use crate::record::checkpoint::state::Mark;
+use crate::record::trusted_head;
 use crate::text::document::obsidian::Markup;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
@@ -39,16 +41,33 @@ impl Viewer {
     /// Who may read upon the head of a log; `None` if everybody may.
     ///
     /// # Errors
-    /// No principal is configured.
+    /// No principal is configured; or all principals may read by a log that no trusted head vouches for,
+    /// and a version of the configuration that it does not seal limits readers.
     pub(crate) fn of_log(
         vault: &Vault,
         chronicle: &Chronicle<'_>,
     ) -> Result<Option<Self>, LogError> {
-        let in_force = InForce::of(vault.files(), chronicle);
-        Self::upon(vault, chronicle.head_number(), &in_force)
+        Self::by_rules(vault, chronicle, &InForce::of(vault.files(), chronicle))
     }
 
-    /// The same by the rules in force at a head.
+    /// The same by a timeline of the rules that is known.
+    ///
+    /// # Errors
+    /// As [`Viewer::of_log`].
+    pub(crate) fn by_rules(
+        vault: &Vault,
+        chronicle: &Chronicle<'_>,
+        in_force: &InForce,
+    ) -> Result<Option<Self>, LogError> {
+        let viewer = Self::upon(vault, chronicle.head_number(), in_force)?;
+        // Cutting the log must not open the vault.
+        if viewer.is_none() && !matches!(trusted_head::vouches_for(vault, chronicle), Ok(true)) {
+            check_open(vault, chronicle.bound().get(&DocumentId::config()))?;
+        }
+        Ok(viewer)
+    }
+
+    /// The same of a log that contains the trusted head, by the rules in force at its head.
     ///
     /// # Errors
     /// No principal is configured.
@@ -186,8 +205,22 @@ impl Nameable {
     }
 }
 
-/// Whether only stewards read a vault whose log or configuration cannot be relied on.
+/// Returns true if only stewards read a vault whose log or configuration cannot be relied on.
 pub(crate) fn is_limited_at_last(vault: &Vault) -> bool {
+    is_limited_after(vault, None)
+}
+
+/// Refuses a log by which all principals may read, if no trusted head vouches for it and a version of
+/// the configuration after the sealed one limits readers (REV-21).
+///
+/// # Errors
+/// [`LogError::LostLimit`]
+pub(crate) fn check_open(vault: &Vault, sealed: Option<&Mark>) -> Result<(), LogError> {
+    if is_limited_after(vault, sealed) { Err(LogError::LostLimit) } else { Ok(()) }
+}
+
+/// Returns true if a version of the configuration after the sealed one limits readers.
+fn is_limited_after(vault: &Vault, sealed: Option<&Mark>) -> bool {
     let (files, id) = (vault.files(), DocumentId::config());
     // A version that cannot be read may have limited them, in a vault that has stewards.
     let is_supposed = || replay::has_files(files, &DocumentId::stewards());
@@ -200,7 +233,8 @@ pub(crate) fn is_limited_at_last(vault: &Vault) -> bool {
         let text = vouched::vouched(files, &id, &history, version).ok()?;
         Config::parse(&text).ok()
     };
-    let mut published = history.entries().filter(|entry| entry.is_published());
-    published
-        .any(|entry| read(entry.version).map_or_else(is_supposed, |config| config.is_limited()))
+    let is_later = |version| sealed.is_none_or(|sealed| Some(version) > sealed.version);
+    let mut later =
+        history.entries().filter(|entry| entry.is_published() && is_later(entry.version));
+    later.any(|entry| read(entry.version).map_or_else(is_supposed, |config| config.is_limited()))
 }

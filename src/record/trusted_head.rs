@@ -180,23 +180,33 @@ pub fn open_log_locked(vault: &Vault) -> Result<Log, LogError> {
 /// # Errors
 /// See [`HeadError`].
 pub fn check(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<(), HeadError> {
-    check_end(vault, chronicle.head_number(), |number| chronicle.hash_of(number))
+    vouches_for(vault, chronicle).map(|_| ())
 }
 
-/// The same of a log that ends at checkpoint `last`, and whose checkpoints have the hashes that
-/// `hash_of` gives.
+/// Returns true if a trusted head vouches for a log; false if no head is trusted.
 ///
 /// # Errors
 /// As [`check`].
-pub fn check_end(
+pub fn vouches_for(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<bool, HeadError> {
+    vouches(vault, chronicle.head_number(), |number| chronicle.hash_of(number))
+}
+
+/// Returns true if a trusted head vouches for a log that ends at checkpoint `last`, and whose
+/// checkpoints have the hashes that `hash_of` returns; false if no head is trusted.
+///
+/// # Errors
+/// As [`check`].
+pub fn vouches(
     vault: &Vault,
     last: CheckpointNumber,
     hash_of: impl Fn(CheckpointNumber) -> Option<Digest>,
-) -> Result<(), HeadError> {
+) -> Result<bool, HeadError> {
+    let mut is_vouched = false;
     for known in trusted_heads(vault)?.binding() {
         known.head.is_held(last, &hash_of)?;
+        is_vouched = true;
     }
-    Ok(())
+    Ok(is_vouched)
 }
 
 #[cfg(test)]

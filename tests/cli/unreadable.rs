@@ -500,3 +500,42 @@ fn a_move_whose_source_is_damaged_names_the_damaged_version() {
         assert!(!said.contains("without a submission"), "{line}: {said}");
     }
 }
+
+#[test]
+fn a_log_cut_before_the_limit_of_readers_hands_out_nothing() {
+    let whole = place_with("reads: stewards\n");
+    const LOG: &str = ".versions/checkpoints.jsonl";
+    let log = whole.read(LOG);
+    let first = log.split_inclusive('\n').next().unwrap();
+    assert!(first.len() < log.len(), "{log}");
+    let others = ["review", "resolve #none", "trace list", "context nodes/a", "list --at 1"];
+    for is_indexed in [false, true] {
+        for line in OF_READERS.iter().chain(&others) {
+            let place = whole.duplicate();
+            let blocked = place.home().join("file/caches").display().to_string();
+            let typed = |line: &str| match is_indexed {
+                true => place.typed(line),
+                false => place.typed(line).var("XDG_CACHE_HOME", &blocked),
+            };
+            typed("list --as bo@x.com").run().ok();
+            place.write(LOG, first);
+            for who in ["bo@x.com", "eve@x.com"] {
+                let said = typed(&format!("{line} --as {who}")).run();
+                assert!(said.exit != 0 && !said.whole().contains("One."), "{}", said.whole());
+            }
+        }
+        let place = whole.duplicate();
+        place.write(LOG, first);
+        let read = ("tools/call", json!({"name": "context_read", "arguments": {"id": "nodes/a"}}));
+        let answers = asked(&place, "mcp --as eve@x.com", &[("resources/list", json!({})), read]);
+        for answer in answers {
+            let answer = answer.to_string();
+            assert!(answer.contains("withheld") && !answer.contains("One."), "{answer}");
+        }
+    }
+    // Everybody may read where the later versions limit no reader either.
+    let open = place();
+    let log = open.read(LOG);
+    open.write(LOG, log.split_inclusive('\n').next().unwrap());
+    assert!(open.ctx("read nodes/a --as eve@x.com").ok().stdout.contains("One."));
+}

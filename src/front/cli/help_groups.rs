@@ -139,20 +139,31 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
 /// The help texts of all verbs, as Markdown: the contents of `docs/cli.md`.
 pub fn reference() -> String {
     let mut out = String::from(
-        "# Command reference\n\nGenerated from `ctx --help`; a test holds them equal.\n",
+        "# Command reference\n\nGenerated from `ctx --help`; a test compares them. Each command also takes \
+         the [global options](#global-options).\n",
     );
-    let mut section = |name: &str, command: &mut clap::Command| {
-        let help = command.render_long_help().to_string();
+    let mut section = |name: &str, command: &clap::Command| {
+        let help = command.clone().render_long_help().to_string();
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
         out.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim_end()));
     };
     let mut root = command().term_width(90);
     root.build();
-    section("ctx", &mut root.clone());
+    let without_globals = |command: &clap::Command| {
+        command.clone().mut_args(|arg| {
+            let is_global = arg.is_global_set();
+            arg.hide(is_global)
+        })
+    };
+    section("ctx", &without_globals(&root));
+    let globals = root.get_arguments().filter(|arg| arg.is_global_set()).cloned();
+    let of_globals = clap::Command::new("ctx").term_width(90).disable_help_flag(true).args(globals);
+    section("Global options", &of_globals.help_template("{options}"));
     for verb in root.get_subcommands() {
-        section(&format!("ctx {}", verb.get_name()), &mut verb.clone());
+        section(&format!("ctx {}", verb.get_name()), &without_globals(verb));
         for part in verb.get_subcommands().filter(|c| c.get_name() != "help") {
-            section(&format!("ctx {} {}", verb.get_name(), part.get_name()), &mut part.clone());
+            let name = format!("ctx {} {}", verb.get_name(), part.get_name());
+            section(&name, &without_globals(part));
         }
     }
     out

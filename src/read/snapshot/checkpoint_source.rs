@@ -8,7 +8,7 @@ use super::{SealedConfig, Snapshot};
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::policy::in_force::{InForce, LostRules};
-use crate::policy::viewer::Viewer;
+use crate::policy::viewer::{Viewer, check_open};
 use crate::read::index::{self, At, Damaged, Index, Life};
 use crate::record::checkpoint::event::Event;
 use crate::record::checkpoint::fault::LogError;
@@ -90,7 +90,7 @@ impl CheckpointSource {
     /// The viewer of what the head holds; `None` if everybody may read.
     ///
     /// # Errors
-    /// The log cannot be relied on, or no principal is configured.
+    /// The log cannot be relied on, or as [`Viewer::of_log`].
     pub(crate) fn viewer(&self, vault: &Vault) -> Result<Option<Viewer>, LogError> {
         if let Some(known) = self.viewer.get() {
             return Ok(known.clone());
@@ -113,16 +113,30 @@ impl CheckpointSource {
         self.in_force.get_or_init(find).as_ref()
     }
 
+    /// The last version of the configuration that a checkpoint sealed.
+    fn sealed_config(&self, vault: &Vault) -> Result<Option<Mark>, LogError> {
+        let id = DocumentId::config();
+        if let Some(record) = self.recorded(&id) {
+            return Ok(record.seals.last().map(|seal| seal.mark.clone()));
+        }
+        Ok(self.log(vault)?.sound()?.bound().remove(&id))
+    }
+
     fn find_viewer(&self, vault: &Vault) -> Result<Option<Viewer>, LogError> {
         let is_open = match self.head_config(vault)? {
             // Most vaults: what is in force is what the head holds.
             Some(config) => !config.is_limited(),
             None => self.lives(&DocumentId::config()).is_some_and(|lives| lives.is_empty()),
         };
+        // A log that no trusted head vouches for may have lost what limits readers.
+        let is_vouched = matches!(self.vouched(vault), Ok(true));
         if is_open {
+            if !is_vouched {
+                check_open(vault, self.sealed_config(vault)?.as_ref())?;
+            }
             return Ok(None);
         }
-        if let Some((head, in_force)) = self.in_force(vault) {
+        if is_vouched && let Some((head, in_force)) = self.in_force(vault) {
             return Viewer::upon(vault, *head, in_force);
         }
         Viewer::of_log(vault, &self.log(vault)?.sound()?)
@@ -221,10 +235,17 @@ impl CheckpointSource {
     /// # Errors
     /// See [`HeadError`].
     pub fn check_head(&self, vault: &Vault) -> Result<(), HeadError> {
+        self.vouched(vault).map(|_| ())
+    }
+
+    /// Returns true if a trusted head vouches for what is read; false if no head is trusted.
+    fn vouched(&self, vault: &Vault) -> Result<bool, HeadError> {
         match (&self.index, self.log.get()) {
-            (Some(index), _) => trusted_head::check_end(vault, index.head(), |n| index.hash_of(n)),
-            (None, Some(log)) => log.sound().map_or(Ok(()), |log| trusted_head::check(vault, &log)),
-            (None, None) => Ok(()),
+            (Some(index), _) => trusted_head::vouches(vault, index.head(), |n| index.hash_of(n)),
+            (None, Some(log)) => {
+                log.sound().map_or(Ok(false), |log| trusted_head::vouches_for(vault, &log))
+            }
+            (None, None) => Ok(false),
         }
     }
 

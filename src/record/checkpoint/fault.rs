@@ -85,6 +85,13 @@ pub enum LogError {
         "this vault shows each principal what its stewards allow, and no principal is configured"
     )]
     NoReader,
+    /// No trusted head vouches for the log, and a version of the configuration that it does not seal
+    /// limits readers.
+    #[error(
+        "the log does not seal the last version of `.context/config.yaml`, by which only stewards read \
+         this vault"
+    )]
+    LostLimit,
     /// The file could not be read.
     #[error(transparent)]
     File(#[from] FileError),

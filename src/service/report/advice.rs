@@ -194,6 +194,10 @@ impl From<LogError> for Failure {
         match why {
             LogError::File(why) => why.into(),
             LogError::NoReader => Self::new(Code::NoPrincipal, message).hint(NAME_PRINCIPAL),
+            LogError::LostLimit => Self::new(Code::Withheld, message).hint(Hint::call(
+                "run {} for a full report; if the log was truncated, restore it from git or a backup",
+                Verb::Verify,
+            )),
             LogError::Unknown { last: CheckpointNumber::NONE, .. } => {
                 let publish = Call::new(Verb::Publish).word("--all");
                 Self::new(Code::UnknownCheckpoint, message)

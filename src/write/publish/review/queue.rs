@@ -162,7 +162,7 @@ fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishErro
     let state = chronicle.state_at(chronicle.head_number())?;
     let maps = Maps::Log { chronicle: &chronicle, state: &state, in_force: &in_force.timeline };
     let waits = waiting_in(vault, &maps)?;
-    let viewer = Viewer::upon(vault, chronicle.head_number(), &in_force.timeline)?;
+    let viewer = Viewer::by_rules(vault, &chronicle, &in_force.timeline)?;
     Ok((in_force.rules(&chronicle), waits, viewer))
 }
 
@@ -220,7 +220,7 @@ struct AtHead<'a, 'l> {
 impl<'a, 'l> AtHead<'a, 'l> {
     fn of(vault: &'a Vault, chronicle: &'a Chronicle<'l>) -> Result<Self, PublishError> {
         let in_force = governed(vault, chronicle)?;
-        let viewer = Viewer::upon(vault, chronicle.head_number(), &in_force.timeline)?;
+        let viewer = Viewer::by_rules(vault, chronicle, &in_force.timeline)?;
         let rules = in_force.rules(chronicle);
         Ok(Self { vault, chronicle, rules, in_force: in_force.timeline, viewer })
     }
