@@ -1,3 +1,3 @@
-//! Other formats of a vault.
+//! Conversion between the formats of a vault.
 
 pub(crate) mod convert;

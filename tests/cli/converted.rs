@@ -168,7 +168,7 @@ fn what_it_expects_is_compared_before_anything_is_written() {
 #[test]
 fn an_empty_vault_has_nothing_to_convert() {
     assert_snapshot!(Place::vault().ctx("checkpoint convert --to full").exits(1).stderr, @"
-    error[log-broken]: the log has no checkpoint yet
+    error[log-broken]: the log contains no checkpoint yet
     hint: set `versions: {checkpoint_log: full}` in .context/config.yaml before the first publication
     ");
 }

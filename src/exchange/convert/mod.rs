@@ -1,10 +1,11 @@
-//! From one form of the checkpoint log to the other (`spec/transactions.md`, section 7).
+//! Conversion between the two forms of the checkpoint log (`spec/transactions.md`, section 7).
 //!
-//! First the configuration asks for the form, sealed by an event of the log as it is, so that a
-//! verifier knows from where on it holds (VER-19). Then the other file is made, whole and durable,
-//! and the first one goes. Every checkpoint keeps its hash. Between the two steps there are two
-//! files that say the same; a process that comes then reads one of them, and the next writer takes
-//! the other away.
+//! The first step publishes a configuration that names the new form. It is sealed by an event of
+//! the old log, so that a verifier knows from which checkpoint the form is required (VER-19). The
+//! second step writes the new file, syncs it, and removes the old one. No checkpoint hash changes.
+//!
+//! If the conversion is interrupted between these writes, two files contain the same log. A reader
+//! then reads one of them, and the next writer removes the other.
 
 use crate::files::vault::Vault;
 use crate::files::vault::config::{Config, FrontmatterMode, LogForm};
@@ -21,59 +22,59 @@ use crate::write::commit::expect::{self, Expect};
 use crate::write::commit::{self, Recovered};
 use crate::write::publish::{self, Author, Mode, Outcome, PublishError};
 
-/// What a conversion is asked to do.
+/// Options of a conversion.
 #[derive(Debug)]
 pub(crate) struct Request {
-    /// Who asks, and when.
+    /// Principal who converts, and the time.
     pub(crate) author: Author,
-    /// The form that the log is to have.
+    /// Form of the log after the conversion.
     pub(crate) form: LogForm,
-    /// Whether the log is taken over as it is (CKPT-42).
+    /// True if the log is adopted as it is (CKPT-42).
     pub(crate) adopts: bool,
-    /// What its writer has read, and whether anything is written.
+    /// Expected state of the vault, and whether anything is written.
     pub(crate) mode: Mode,
 }
 
-/// What a conversion did, or would do.
+/// Result of a conversion or its dry run.
 #[derive(Debug)]
 pub(crate) struct Converted {
-    /// The event that seals the configuration, if it did not ask for the form already.
+    /// Event that seals the configuration; `None` if the configuration named the form already.
     pub(crate) event: Option<Outcome>,
-    /// Checkpoints in the log.
+    /// Number of checkpoints in the log.
     pub(crate) checkpoints: u64,
-    /// Bytes of the log that was there, and of the new one; none where it had the form already.
+    /// Sizes of the old and the new log in bytes; `None` if the log had the form already.
     pub(crate) bytes: Option<(u64, u64)>,
-    /// Where the log that was there is kept.
+    /// Path of the copy of the old log.
     pub(crate) kept: Option<String>,
-    /// What a command before it had left, and what was done about that.
+    /// Files of an interrupted command, and how they were settled.
     pub(crate) recovered: Recovered,
-    /// What the log has that ctx records otherwise, where it is taken over.
+    /// Findings about the foreign part of the log that an adoption accepts.
     pub(crate) accepted: Vec<Finding>,
 }
 
-/// Why a log was not converted.
+/// Reason why a log was not converted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum ConvertError {
-    /// The event could not be published, or the log not be relied on.
+    /// The event could not be published, or the log is not reliable.
     #[error(transparent)]
     Publish(#[from] PublishError),
-    /// Nothing is published, so there is nothing to convert.
-    #[error("the log has no checkpoint yet")]
+    /// No version is published, so there is nothing to convert.
+    #[error("the log contains no checkpoint yet")]
     Empty,
-    /// The record does not verify, or would not in the other form.
+    /// The vault does not verify, or would not verify in the other form.
     #[error("{}", .0.message)]
     Unsound(Box<Finding>),
     /// The configuration was published, but the log kept its form.
     #[error("{why}")]
     Halfway {
-        /// The checkpoint that seals the configuration.
+        /// Number of the checkpoint that seals the configuration.
         checkpoint: CheckpointNumber,
-        /// Why.
+        /// Reason why the log was not converted.
         why: Box<ConvertError>,
     },
-    /// The other form cannot say what this log says.
-    #[error("the form `{}` cannot hold what this log says", .0.as_str())]
+    /// The other form cannot represent the content of this log.
+    #[error("the form `{}` cannot represent the content of this log", .0.as_str())]
     Inexpressible(LogForm),
 }
 
@@ -89,11 +90,11 @@ impl From<FileError> for ConvertError {
     }
 }
 
-/// Gives the log the form that is asked for.
+/// Converts the log to the requested form.
 ///
 /// # Errors
-/// The log is what it was. If the event was published before, it stays: the configuration asks for
-/// the form, and a log keeps its own until it is converted.
+/// The log is unchanged. An event that was published before the error remains: the configuration
+/// then names the new form, and the log keeps its own until it is converted.
 pub(crate) fn convert(vault: &Vault, request: &Request) -> Result<Converted, ConvertError> {
     let log = trusted_head::open_log(vault)?;
     if log.sound()?.head().is_none() {
@@ -108,7 +109,7 @@ pub(crate) fn convert(vault: &Vault, request: &Request) -> Result<Converted, Con
     let (mut event, mut accepted) = (None, Vec::new());
     if !is_asked_for(vault, &log, request.form)? {
         if log.form != request.form {
-            // No event seals a request that cannot be granted.
+            // An event must not seal a form that the log cannot have.
             expressible(&log, request.form)?;
             let report = verify::verify(vault, &whole(request))?;
             refuse_unsound(&report)?;
@@ -145,8 +146,8 @@ pub(crate) fn convert(vault: &Vault, request: &Request) -> Result<Converted, Con
     Ok(Converted { event, accepted, ..converted })
 }
 
-/// Whether the sealed configuration and the live one both ask for a form; of the form that the log
-/// has, whether neither asks for the other.
+/// Returns true if the sealed and the live configuration both name `form`. A configuration without
+/// a form matches the form of the log.
 fn is_asked_for(vault: &Vault, log: &Log, form: LogForm) -> Result<bool, ConvertError> {
     let wishes = [commit::sealed_form(vault, &log.sound()?)?, vault.config().checkpoint_log];
     let by_default = log.form == form;
@@ -163,7 +164,7 @@ fn refuse_unsound(report: &verify::Report) -> Result<(), ConvertError> {
     first.map_or(Ok(()), |finding| Err(ConvertError::Unsound(Box::new(finding.clone()))))
 }
 
-/// The bytes of a log in a form, and what a reader makes of them.
+/// Returns the log in another form as bytes, and as a reader parses them.
 fn expressible(log: &Log, form: LogForm) -> Result<(Vec<u8>, Log), ConvertError> {
     let chronicle = log.sound()?;
     let bytes = chronicle.export(form);
@@ -206,7 +207,7 @@ fn would_convert(
     Ok(Converted { bytes: Some((length, bytes.len() as u64)), ..unchanged(&log) })
 }
 
-/// The second step: the new file, and the end of the old one.
+/// Performs the second step: writes the new file and removes the old one.
 fn convert_log(
     vault: &Vault,
     request: &Request,
