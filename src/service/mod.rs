@@ -1,4 +1,4 @@
-//! What every front end shares: the opened vault and its questions (`workspace`), their reports
+//! Code that all front ends share: the opened vault and its queries (`workspace`), their reports
 //! (`report`), and the files of a new vault (`starter`).
 
 pub mod report;

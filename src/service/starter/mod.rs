@@ -1,18 +1,18 @@
-//! What `ctx init` writes: the files that every vault has, and starters with real content.
+//! Files that `ctx init` writes: those of every vault, and starters with example content.
 
 use crate::files::vault::audit::RETENTION;
 use crate::files::vault::config::{FrontmatterMode, Layout};
 use crate::values::model::layout;
 use crate::values::yaml::emit;
 
-/// A set of documents to begin with.
+/// A set of example documents for a new vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Starter {
     /// Policies of a procurement team: documents, a glossary, a persona, a pack, a source node.
     Policy,
 }
 
-/// A file of a new vault: its path and its text.
+/// Path and text of a file of a new vault.
 pub(crate) type NewFile = (&'static str, String);
 
 const POLICY: [(&str, &str); 7] = [
@@ -44,16 +44,16 @@ What this vault is about, and how agents are to use it. This text goes to every 
 - Act on published documents only, and cite them by `contextnest://` URI and version.
 ";
 
-/// What the configuration of a new vault says.
+/// Settings of the configuration of a new vault.
 pub(crate) struct Setting {
     pub(crate) layout: Layout,
-    /// Whether the root's `README.md` is a document.
+    /// True if `README.md` in the root is a document.
     pub(crate) readme: bool,
-    /// Whether publishing writes into live files.
+    /// Mode of publishing: live files are managed, or remain untouched.
     pub(crate) frontmatter: FrontmatterMode,
 }
 
-/// The configuration of a new vault.
+/// Returns the text of the configuration of a new vault.
 pub(crate) fn config(name: &str, setting: &Setting, starter: Option<Starter>) -> String {
     let servers = if starter == Some(Starter::Policy) { SERVERS } else { "" };
     let (name, layout) = (emit::scalar(name), setting.layout.as_str());
@@ -65,26 +65,27 @@ pub(crate) fn config(name: &str, setting: &Setting, starter: Option<Starter>) ->
     format!("version: 1\nname: {name}\nlayout: {layout}\n{readme}{frontmatter}{servers}{RETENTION}")
 }
 
-/// `CONTEXT.md` of a new vault.
+/// Returns the text of `CONTEXT.md` of a new vault.
 pub(crate) fn context(name: &str, starter: Option<Starter>) -> String {
     let template = match starter {
         Some(Starter::Policy) => include_str!("policy/CONTEXT.md"),
         None => CONTEXT,
     };
-    // In the title the name stands between double quotes, in the heading as it is.
+    // The title is a double-quoted scalar of YAML; the heading has the name without control
+    // characters.
     let heading: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let quoted = emit::double_quoted(name);
     template.replacen("\"{{name}}\"", &quoted, 1).replace("{{name}}", &heading)
 }
 
-/// The documents and packs of a starter.
+/// Returns the documents and packs of a starter.
 pub(crate) fn documents(starter: Starter) -> Vec<NewFile> {
     match starter {
         Starter::Policy => POLICY.iter().map(|(path, text)| (*path, (*text).to_owned())).collect(),
     }
 }
 
-/// Keeps local state out of git.
+/// Returns the `.gitignore` file that excludes local state from git.
 pub(crate) fn gitignore() -> NewFile {
     (layout::CONTEXT_GITIGNORE, layout::CONTEXT_GITIGNORE_TEXT.to_owned())
 }
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn every_starter_document_is_valid() {
+    fn starter_documents_are_valid() {
         let config =
             Config::parse(&config("N", &setting(Layout::Structured), Some(Starter::Policy)))
                 .unwrap();
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_cannot_break_out_of_its_place() {
+    fn vault_name_cannot_break_out_of_its_place() {
         let name = "A \"quoted\": #name\n---\nstatus: published";
         let text = context(name, None);
         let title = Document::parse(&text).unwrap().frontmatter.title;
