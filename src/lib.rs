@@ -1,11 +1,11 @@
 //! A governed knowledge vault in a folder of Markdown.
 //!
-//! A vault records which version of a document was published, by whom and when, detects any later
-//! change of that record, and gives back exactly the same text months later. All state is plain
+//! A vault records which version of a document was published, by whom and when. It detects later
+//! changes of that record, and returns exactly the same text months later. All state is plain
 //! files; `spec/` states each rule once.
 //!
-//! The public face of this library is [`workspace`], [`report`] and [`model`]. A text leaves it only
-//! when the access log has a line that says so, here in a folder of the program's own:
+//! The public API of this library is [`workspace`], [`report`] and [`model`]. Every text that it
+//! returns is first recorded in the access log, here in a temporary folder:
 //!
 //! ```
 //! use contextnest::workspace::{Environment, Options, Workspace};
@@ -24,30 +24,30 @@
 //! ```
 //!
 //! The other modules are public for the tests, benchmarks, fuzz targets and experiments of this
-//! repository, and change without notice. They are in groups. A group imports from groups below it, and
-//! a module from modules to its left in this list:
+//! repository, and change without notice. They are in groups. A group imports only from groups
+//! below it, and a module only from modules to its left in this list:
 //!
 //! ```text
-//! front      http  mcp  cli                           words in, words out
-//! service    report  starter  workspace               what every front end shares
+//! front      http  mcp  cli                           arguments, requests and output
+//! service    report  starter  workspace               shared by all front ends
 //! exchange   convert                                  other formats of a vault
 //! prove      verify  evidence  recover                checks, attributes and repairs the record
-//! write      commit  publish                          the transaction that writes, and what publishes
-//! read       graph  index  working  snapshot          what is served, found and compared
+//! write      commit  publish                          the transaction, and commands that publish
+//! read       graph  index  working  snapshot          serving, searching and comparing texts
 //!            status  search  derived  source
-//! policy     stewards  rules  in_force  viewer        which rules count, and who may see what
-//! record     torn_tail  chain  checkpoint             what is recorded
+//! policy     stewards  rules  in_force  viewer        rules in force, and access of readers
+//! record     torn_tail  chain  checkpoint             chains, logs and staged entries
 //!            trusted_head  journal  audit  staging
-//! text       uri  document  selector  pack            one document, and what may be asked for
+//! text       uri  document  selector  pack            documents, and queries for them
 //! files      vault  process  cache                    the folder, programs of the user, caches
 //! values     model  yaml  text_util  codes            values, codes, spelling
 //! ```
 //!
 //! The checkpoint log and the histories are authoritative. Live files are working copies: they are
-//! compared with what is published and never served. [`write::publish`] is the only module that
-//! publishes, [`read::snapshot::Snapshot`] the only type that serves a text, [`workspace::Answer`] the
-//! only one that hands texts to another program, and [`prove::verify::verify`] recomputes every hash
-//! without trusting any file of the vault.
+//! compared with the published texts and never served. [`write::publish`] is the only module that
+//! publishes, and [`read::snapshot::Snapshot`] the only type that serves a text.
+//! [`workspace::Answer`] is the only type that hands texts to another program.
+//! [`prove::verify::verify`] recomputes every hash without trusting any file of the vault.
 
 mod exchange;
 #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! The `ctx` binary: hands the outside world to the library and gives back an exit code.
+//! The `ctx` binary: runs the library with the arguments, environment and streams of the process.
 
 use std::io::IsTerminal as _;
 use std::num::NonZero;
@@ -13,15 +13,16 @@ fn clock() -> i64 {
     now.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Gives a command no more threads than there are cores, whatever `RAYON_NUM_THREADS` asks for:
-/// further ones make nothing faster, and many cannot be made.
+/// Limits the threads of a command to the number of cores, whatever `RAYON_NUM_THREADS` is.
+///
+/// More threads would not make a command faster, and the system may refuse to create them.
 fn limit_threads(world: &World) {
     let asked =
         world.environment.vars.get("RAYON_NUM_THREADS").and_then(|n| n.parse::<usize>().ok());
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     if asked.is_some_and(|asked| asked > cores) {
         let limited = rayon::ThreadPoolBuilder::new().num_threads(cores).build_global();
-        limited.expect("nothing has asked for threads before");
+        limited.expect("the global thread pool is built only here");
     }
 }
 
