@@ -233,7 +233,7 @@ fn a_conversion_that_fails_half_way_says_what_was_published() {
     assert_snapshot!(run.behind("trap '' XFSZ; ulimit -f 4").exits(5).stderr, @"
     error[io]: cannot create `.versions/context_history.yaml`: File too large (os error 27)
     hint: the system limits the size of files
-    hint: checkpoint 4 was published and asks for the form; the log keeps its old form until you run the command again
+    hint: checkpoint 4 was published with the new setting; the log keeps its old form until you run the command again
     ");
     assert!(place.has(DELTA) && !place.has(FULL));
     assert!(!place.has(".versions/checkpoints.jsonl.replaced-1"));

@@ -246,7 +246,7 @@ fn a_failure_of_the_back_end_keeps_its_code_and_its_hints() {
     error[query-invalid]: the query holds no word
       #retail | contextnest://search/%21
                 ^^^^^^^^^^^^^^^^^^^^^^^^
-    hint: a word has letters or digits
+    hint: a search word must contain letters or digits
     ");
 }
 

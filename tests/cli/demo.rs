@@ -328,7 +328,7 @@ fn the_tour_of_a_review_refuses_the_author_and_publishes_by_a_reviewer() {
 
     $ ctx approve --change threshold --as ana@example.com
     error[own-submission]: `ana@example.com` may not approve `nodes/policies/vendor-risk`: ana@example.com submitted it
-    hint: another reviewer has to decide; `ctx steward who nodes/policies/vendor-risk` shows who may
+    hint: another reviewer must decide; `ctx steward who nodes/policies/vendor-risk` shows who may
 
     Lee sees what awaits a decision, reads it, and approves it. Both are published:
 

@@ -91,9 +91,9 @@ fn what_cannot_be_patched_is_not_said_to_be() {
     let published = place.ctx("show nodes/a 2").ok().stdout;
     assert_snapshot!(hint(&published), @"hint: `nodes/a.md` is based on version 2 already: check what it contains");
     let first = place.ctx("show nodes/a 1").ok().stdout;
-    assert_snapshot!(hint(&first.replace("one", "three")), @"hint: `ctx diff nodes/a 1 2` shows the changes: put them into your file by hand, and set `version` to the published one");
+    assert_snapshot!(hint(&first.replace("one", "three")), @"hint: `ctx diff nodes/a 1 2` shows the changes: apply them to your file by hand, and set `version` to the published one");
     // Lines that are the same, but come before the hunk's.
-    assert_snapshot!(hint(&first.replace("title: A", "title: B")), @"hint: `ctx diff nodes/a 1 2` shows the changes: put them into your file by hand, and set `version` to the published one");
+    assert_snapshot!(hint(&first.replace("title: A", "title: B")), @"hint: `ctx diff nodes/a 1 2` shows the changes: apply them to your file by hand, and set `version` to the published one");
     assert!(hint(&first.replace("others", "edited")).contains("| patch"));
     place.remove("nodes/a.md");
     let refused = place.ctx("publish nodes/a --expect-version 1").exits(4).stderr;

@@ -206,11 +206,11 @@ fn each_failure_has_text_json_and_an_exit_code() {
         texts.insert(code.as_str(), whole.split_once("-- stderr\n").unwrap().1.to_owned());
     }
     assert_snapshot!(texts.into_values().collect::<Vec<_>>().join("\n"), @"
-    error[bundle-invalid]: this is no evidence bundle: byte 0: the file ends in the middle
-    hint: verify the file as `ctx evidence export` wrote it: unpacked and packed again, or changed, it is no bundle
+    error[bundle-invalid]: this file is not an evidence bundle: byte 0: the file ends in the middle
+    hint: verify the file as `ctx evidence export` wrote it; a file that was changed, or unpacked and packed again, is not valid
 
     error[clock-behind]: the clock says 2026-11-01T00:00:00.000Z, but the last checkpoint is of 2026-11-21T10:00:01.000Z
-    hint: set the clock: a checkpoint is never older than the one before
+    hint: set the clock: a checkpoint cannot be older than the one before it
     hint: if the clock of the last publication was wrong and its checkpoint is not in use yet, restore `.versions` from before it and publish again
 
     error[clock-ended]: the last checkpoint is of 9999-12-31T23:59:59.999Z, and no later time can be recorded
@@ -268,7 +268,7 @@ fn each_failure_has_text_json_and_an_exit_code() {
     hint: `ctx pack check` checks the live pack files
 
     error[query-invalid]: the query holds no word
-    hint: a word has letters or digits
+    hint: a search word must contain letters or digits
 
     error[refused]: 1 file refused
       nodes/bad.md
@@ -296,7 +296,7 @@ fn each_failure_has_text_json_and_an_exit_code() {
     hint: did you mean `nodes/a`?
 
     error[unknown-pack]: checkpoint 1 seals no pack `x`
-    hint: `ctx pack list` lists the packs; a file in packs/ counts once it is published
+    hint: `ctx pack list` lists the packs; a file in packs/ is used only after its publication
 
     error[unknown-trace]: no access `0a1b2c3d-17` is recorded
     hint: `ctx trace list` lists them; `ctx trace verify` names lines that were altered
@@ -306,13 +306,13 @@ fn each_failure_has_text_json_and_an_exit_code() {
 
     error[unpublished-changes]: `nodes/a.md` has changes that no version holds
     hint: nothing was written; `ctx diff nodes/a` shows the changes, `ctx publish nodes/a` makes a version of them
-    hint: `--force` overwrites them: they are lost
+    hint: `--force` overwrites the changes, which are then lost
 
     error[unremembered]: no intent record on this machine explains 1 uncommitted file
       nodes/.versions/a/v2.md: text without an entry, 20 bytes
     hint: either a command was interrupted, or the log was truncated: check the files
     hint: after an interrupted command, `ctx recover --force` moves them to .context/local/recovered/
-    hint: after a truncation, restore the log, or see what `ctx checkpoint rebuild --dry-run` makes of them
+    hint: after a truncation, restore the log, or see what `ctx checkpoint rebuild --dry-run` reports about them
 
     error[uri-invalid]: `contextnest://nodes/` is not one document
     hint: `ctx resolve` takes URIs of folders and tags

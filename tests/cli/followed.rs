@@ -80,9 +80,9 @@ fn a_mapping_of_links_that_is_not_published_is_noted() {
     let config = place.read(".context/config.yaml");
     let mapped = format!("{config}links: {{\"/docs/\": \"nodes/docs/\"}}\n");
     place.write(".context/config.yaml", mapped);
-    assert_snapshot!(place.ctx("mv nodes/docs/r nodes/z --dry-run").stderr, @"note: `links` of the configuration is not published as it is, so that links from the root of a site are read by the published setting; `ctx publish .context/config.yaml` publishes it");
+    assert_snapshot!(place.ctx("mv nodes/docs/r nodes/z --dry-run").stderr, @"note: the change of `links` in the configuration is not published yet, so links from the root of a site follow the published setting; `ctx publish .context/config.yaml` publishes the change");
     let json = place.ctx("retire nodes/docs/r --dry-run --json").ok().json("ctx.retire");
-    assert_snapshot!(json["notes"][0], @r#""`links` of the configuration is not published as it is, so that links from the root of a site are read by the published setting; `ctx publish .context/config.yaml` publishes it""#);
+    assert_snapshot!(json["notes"][0], @r#""the change of `links` in the configuration is not published yet, so links from the root of a site follow the published setting; `ctx publish .context/config.yaml` publishes the change""#);
     place.ctx("publish .context/config.yaml").ok();
     let out = place.ctx("mv nodes/docs/r nodes/z --fix-links").ok();
     assert!(!out.stderr.contains("note"), "{}", out.stderr);

@@ -156,8 +156,8 @@ fn who_submitted_a_text_on_a_branch_that_was_given_up_does_not_approve_it() {
     let refused = by("bo", "approve nodes/b").exits(3);
     assert_snapshot!(refused.stderr, @"
     error[own-submission]: `bo@example.com` may not approve `nodes/b`: bo@example.com submitted a version of it that its history has lost
-    hint: another reviewer has to decide; `ctx steward who nodes/b` shows who may
-    hint: a merge gave up what you submitted; `ctx audit dismiss nodes/b --reason TEXT` by another reviewer of the vault lets you approve again
+    hint: another reviewer must decide; `ctx steward who nodes/b` shows who may
+    hint: your submission was lost in a merge; after `ctx audit dismiss nodes/b --reason TEXT` by another reviewer of the vault, you may approve again
     ");
     assert!(by("bo", "review").ok().stdout.contains("nothing awaits"));
     by("kim", "approve nodes/b").ok();
@@ -209,7 +209,7 @@ fn two_reviewers_with_lost_submissions_dismiss_those_of_each_other() {
     place.typed("").shell(line).ok();
     place.ctx("head trust").ok();
     let assigned = by("ana", "steward assign lee@example.com editor --whole-vault").ok();
-    assert_snapshot!(assigned.stderr, @"note: no steward may approve stewards.yaml, because reviewers submitted versions of it that a merge gave up; `ctx audit dismiss stewards.yaml --reason TEXT` by another reviewer of the vault lets a reviewer approve again");
+    assert_snapshot!(assigned.stderr, @"note: no steward may approve stewards.yaml, because reviewers submitted versions of it that were lost in a merge; after `ctx audit dismiss stewards.yaml --reason TEXT` by another reviewer of the vault, a reviewer may approve it again");
     by("bo", "approve stewards.yaml").exits(3);
     by("kim", "approve stewards.yaml").exits(3);
     by("kim", "audit dismiss stewards.yaml --reason merged").ok();

@@ -76,7 +76,7 @@ fn a_pack_is_the_sealed_one_and_its_past_stays() {
     -- stdout
     -- stderr
     error[unknown-pack]: checkpoint 4 seals no pack `buy.start`
-    hint: `ctx pack list` lists the packs; a file in packs/ counts once it is published
+    hint: `ctx pack list` lists the packs; a file in packs/ is used only after its publication
     ");
     assert_eq!(place.ctx("resolve pack:buy.start --at 1 --json").ok().stdout, then);
 }
@@ -98,7 +98,7 @@ fn a_pack_that_is_not_there_or_cannot_be_used_is_an_error() {
     -- stdout
     -- stderr
     error[unknown-pack]: checkpoint 2 seals no pack `other`
-    hint: `ctx pack list` lists the packs; a file in packs/ counts once it is published
+    hint: `ctx pack list` lists the packs; a file in packs/ is used only after its publication
     ");
     place.write("packs/bad.yml", "id: bad\nlabel: Bad\nquery: '#a + typ:tool'\n");
     place.write("packs/nest.yml", "id: nest\nlabel: Nest\nquery: 'pack:buy.start'\n");
@@ -127,7 +127,7 @@ fn a_pack_that_is_not_there_or_cannot_be_used_is_an_error() {
     -- stdout
     -- stderr
     error[pack-invalid]: `packs/buy.yml` and `packs/twin.yml` both have the id `buy.start`
-    hint: give one of the packs another id
+    hint: change the id of one of the packs
     ");
 }
 

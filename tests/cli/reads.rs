@@ -718,7 +718,7 @@ fn a_decision_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
     checkpoint 4 with 1 version, 2026-11-21T10:00:10.000Z
       changed  nodes/pub/p  v5
     -- stderr
-    note: decided with them: 1 part of the change that you may not read
+    note: also decided: 1 part of the change that you may not read
     ");
     let published = place.ctx("read nodes/sec/s --as kim@x.com").ok().stdout;
     assert!(published.contains("more"), "{published}");
@@ -755,7 +755,7 @@ fn an_error_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
     -- stdout
     -- stderr
     error[unremembered]: 1 part of the change that you may not read has a step that no line of the change log names
-    hint: a steward who may read every part of the change can say more
+    hint: a steward who may read every part of the change can see the reason
     ");
     place.write("nodes/pub/p.md", place.read("nodes/pub/p.md") + "mine\n");
     // Its history cannot be read.
@@ -767,7 +767,7 @@ fn an_error_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
     -- stdout
     -- stderr
     error[refused]: 1 file of the change that you may not read is refused
-    hint: a steward who may read every part of the change can say more
+    hint: a steward who may read every part of the change can see the reason
     ");
 }
 

@@ -169,8 +169,8 @@ fn rebuild_beyond_the_trusted_head_needs_force() {
     let before = old.tree();
     assert_snapshot!(old.ctx("checkpoint rebuild").exits(4).stderr, @"
     error[unremembered]: 1 checkpoint would follow the trusted head
-    hint: nothing was written; check with `ctx checkpoint rebuild --dry-run` what they hold: an interrupted command or an attacker may have left it
-    hint: `--force` makes checkpoints of all that the histories record as published
+    hint: nothing was written; check with `ctx checkpoint rebuild --dry-run` what they contain: an interrupted command or an attacker may have left them
+    hint: `--force` makes checkpoints for everything that the histories record as published
     ");
     assert!(
         old.ctx("checkpoint rebuild --dry-run").ok().stderr.contains("refused without `--force`")
@@ -208,7 +208,7 @@ fn another_first_checkpoint_needs_its_own_option() {
     -- stderr
     error[log-broken]: the log would begin with sha256:c72da500a888a013a9a7a7fec2339c6c61af20275c9017eeaed510ef3d03bf09 (it began with sha256:03520bc88d209b1304aec7a1104344d5802f6d2d4156cf9d31d773a0786c09f7)
     hint: nothing was written; `ctx verify` names the damaged histories: restore them first
-    hint: `--force --new-first-checkpoint` replaces it; no head that was stored elsewhere, in CI, on other machines or in evidence, will match this log
+    hint: `--force --new-first-checkpoint` replaces it; heads that were stored elsewhere (in CI, on other machines, in evidence) will not match this log
     ");
     let dry = place.ctx("checkpoint rebuild --force --dry-run --json").exits(1);
     let dry = dry.json("ctx.checkpoint.rebuild");

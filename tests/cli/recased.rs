@@ -123,7 +123,7 @@ fn mv_renames_only_the_file_if_only_the_case_changes() {
     exit: 0
     -- stdout
     would rename `nodes/Alpha.md` to `nodes/alpha.md`
-      the id stays `nodes/Alpha`, because some file systems cannot hold histories under both names
+      the id stays `nodes/Alpha`, because some file systems cannot store histories under both names
     -- stderr
     ");
     assert_eq!(place.tree(), before);
@@ -134,7 +134,7 @@ fn mv_renames_only_the_file_if_only_the_case_changes() {
     exit: 0
     -- stdout
     renamed `nodes/Alpha.md` to `nodes/alpha.md`
-      the id stays `nodes/Alpha`, because some file systems cannot hold histories under both names
+      the id stays `nodes/Alpha`, because some file systems cannot store histories under both names
     -- stderr
     ");
     assert_eq!(
@@ -149,7 +149,7 @@ fn mv_renames_only_the_file_if_only_the_case_changes() {
         report["renamed"],
         json!({
             "id": "nodes/Alpha", "from": "nodes/alpha.md", "to": "nodes/ALPHA.md",
-            "reason": "the id stays `nodes/Alpha`, because some file systems cannot hold histories under both names",
+            "reason": "the id stays `nodes/Alpha`, because some file systems cannot store histories under both names",
         })
     );
     place.ctx("mv nodes/Alpha nodes/Alpha").ok();

@@ -181,7 +181,7 @@ fn without_a_trusted_head_the_user_decides() {
       nodes/.versions/a/history.yaml: unsealed entries, 861 bytes, ana@example.com, 2026-11-21T10:00:02.000Z
     hint: either a command was interrupted, or the log was truncated: check the files
     hint: after an interrupted command, `ctx recover --force` moves them to .context/local/recovered/
-    hint: after a truncation, restore the log, or see what `ctx checkpoint rebuild --dry-run` makes of them
+    hint: after a truncation, restore the log, or see what `ctx checkpoint rebuild --dry-run` reports about them
     ");
     recover("publish nodes/a").exits(1);
     assert_eq!(place.tree(), before);
@@ -342,8 +342,8 @@ fn marks_of_a_merge_are_refused_with_the_way_out() {
     hint: both branches published; keep this branch's log, then publish the other branch's changes again
     hint: in the vault's folder, keep this branch's log: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'
     hint: then run `ctx head trust`: the change log of the other branch names checkpoints that are not kept
-    hint: then run `ctx publish ID...` for what the other branch published, and retire or move again what it retired or moved
-    hint: where changes are recorded, `ctx head trust` at the end says that the other branch's checkpoints are given up
+    hint: then run `ctx publish ID...` for the documents that the other branch published, and repeat its retirements and moves
+    hint: if changes are recorded, `ctx head trust` at the end records that the other branch's checkpoints are dropped
     ");
     place.ctx("read nodes/a").exits(1);
     place.ctx("verify").exits(1);

@@ -436,7 +436,7 @@ fn a_syntax_error_shows_the_place() {
         "     ^^^^^^"
       ],
       "hints": [
-        "`ctx pack list` lists the packs; a file in packs/ counts once it is published"
+        "`ctx pack list` lists the packs; a file in packs/ is used only after its publication"
       ]
     }
     "##);

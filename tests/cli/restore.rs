@@ -56,7 +56,7 @@ fn an_earlier_text_is_published_as_a_new_version() {
     -- stdout
     restored nodes/a.md from version 1
     -- stderr
-    hint: the published version stays; `ctx publish nodes/a` makes a new version of this text, `ctx restore nodes/a` takes it back
+    hint: the published version stays; `ctx publish nodes/a` publishes this text as a new version, `ctx restore nodes/a` restores the published text
     ");
     // It says that it was edited from the published version.
     assert_snapshot!(place.ctx("diff nodes/a").ok().stdout, @"
@@ -110,7 +110,7 @@ fn an_edit_is_not_overwritten_unless_forced() {
     -- stderr
     error[unpublished-changes]: `nodes/a.md` has changes that no version holds
     hint: nothing was written; `ctx diff nodes/a` shows the changes, `ctx publish nodes/a` makes a version of them
-    hint: `--force` overwrites them: they are lost
+    hint: `--force` overwrites the changes, which are then lost
     ");
     assert_eq!(place.tree(), before);
     place.ctx("restore nodes/a --force").ok();
@@ -287,7 +287,7 @@ fn nothing_is_written_through_a_link() {
 fn json_says_what_is_written_and_what_comes_next() {
     let place = two_versions();
     let json = place.ctx("restore nodes/a --version 1 --json").ok().json("ctx.restore");
-    assert_snapshot!(json.to_string(), @r#"{"documents":[{"hint":"the published version stays; `ctx publish nodes/a` makes a new version of this text, `ctx restore nodes/a` takes it back","id":"nodes/a","outcome":"restored","path":"nodes/a.md","state":"earlier","version":1}],"dry_run":false,"schema":"ctx.restore","schema_version":2}"#);
+    assert_snapshot!(json.to_string(), @r#"{"documents":[{"hint":"the published version stays; `ctx publish nodes/a` publishes this text as a new version, `ctx restore nodes/a` restores the published text","id":"nodes/a","outcome":"restored","path":"nodes/a.md","state":"earlier","version":1}],"dry_run":false,"schema":"ctx.restore","schema_version":2}"#);
     assert!(place.ctx("restore nodes/a nodes/a --version 1").exits(2).stderr.contains("usage"));
 }
 

@@ -53,7 +53,7 @@ fn govern_on_needs_two_reviewers_and_publishes_both_files() {
     -- stderr
     error[too-few-reviewers]: 1 of 2 reviewers for the whole vault are assigned
     hint: run `ctx steward assign PRINCIPAL reviewer --whole-vault` for each of them
-    hint: with `--alone` one is enough, beside an editor who submits what the reviewer approves
+    hint: with `--alone` one is enough, together with an editor who submits texts
     ");
     assert_eq!(code(&place.ctx("govern on --alone").exits(3)), "too-few-reviewers");
     let two =
@@ -964,10 +964,7 @@ fn who_may_still_approve_is_said_where_a_submission_replaces_another_one() {
     by(&place, "bo", "approve nodes/a").ok();
     by(&place, "ana", "submit nodes/a --renew").ok();
     let said = by(&place, "bo", "submit nodes/a --renew --supersede --dry-run").ok().stderr;
-    assert!(
-        said.contains("that you replaced may not approve it either; these may: kim@x.com"),
-        "{said}"
-    );
+    assert!(said.contains("may not approve it either; these principals may: kim@x.com"), "{said}");
     by(&place, "bo", "submit nodes/a --renew --supersede").ok();
     // Both reviewers are authors then.
     let said = by(&place, "kim", "submit nodes/a --renew --supersede").ok().stderr;
@@ -1031,9 +1028,9 @@ fn a_change_whose_line_was_lost_is_replaced_part_by_part() {
     let refused = elsewhere(&place, "bo", "approve --change set").exits(4);
     assert_snapshot!(refused.stderr, @"
     error[unremembered]: no line of the change log names version 3 of `nodes/a`: its writer may have been interrupted
-    hint: if its writer was interrupted, their next command that writes there completes the step, or takes it back
+    hint: if its writer was interrupted, that writer's next command completes or undoes the step
     hint: if a change log has lost the line, restore `.context/audit` from git or a backup
-    hint: an editor can submit in its place the live text with `ctx submit nodes/a --supersede`, or the published one with `ctx submit nodes/a --renew --supersede`
+    hint: an editor can replace it: `ctx submit nodes/a --supersede` submits the live text, `ctx submit nodes/a --renew --supersede` the published text
     ");
     elsewhere(&place, "kim", "submit nodes/a --supersede").ok();
     let listed = elsewhere(&place, "bo", "review").ok();

@@ -48,9 +48,9 @@ fn what_awaits_with_an_approval_that_counts_no_more_is_proposed_again_as_it_was(
         hints(&refused)
     });
     assert_snapshot!(said.join("\n"), @"
-    hint: its submitter runs `ctx withdraw nodes/a` and then `ctx retire nodes/a`, or a reviewer ends it with `ctx reject nodes/a --reason TEXT`
-    hint: its submitter runs `ctx withdraw nodes/b` and then `ctx mv nodes/b nodes/d`, or a reviewer ends it with `ctx reject nodes/b --reason TEXT`
-    hint: its submitter runs `ctx withdraw --change autumn`, and submits each part again, this one with `ctx submit nodes/c --change autumn` (with `--from FILE` if the text was handed in); or a reviewer ends the change with `ctx reject nodes/c --reason TEXT`
+    hint: its submitter runs `ctx withdraw nodes/a` and then `ctx retire nodes/a`, or a reviewer rejects it with `ctx reject nodes/a --reason TEXT`
+    hint: its submitter runs `ctx withdraw nodes/b` and then `ctx mv nodes/b nodes/d`, or a reviewer rejects it with `ctx reject nodes/b --reason TEXT`
+    hint: its submitter runs `ctx withdraw --change autumn`, and submits each part again, this one with `ctx submit nodes/c --change autumn` (with `--from FILE` if the text was handed in); or a reviewer rejects the change with `ctx reject nodes/c --reason TEXT`
     ");
     for line in [
         "its submitter runs `ctx withdraw nodes/a` and then `ctx retire nodes/a`",
@@ -103,7 +103,7 @@ fn the_name_of_a_change_in_another_case_is_named() {
     assert_snapshot!(by(&place, "bo", "approve --change autumn").exits(1).stderr, @"
     error[not-submitted]: no submission belongs to the change `autumn`
     hint: `Autumn` awaits a decision; names of changes are compared exactly
-    hint: `ctx review` lists what awaits a decision
+    hint: `ctx review` lists the submissions that await a decision
     ");
     let other = by(&place, "bo", "approve --change spring").exits(1).stderr;
     assert!(!other.contains("Autumn"), "{other}");
@@ -128,7 +128,7 @@ fn a_change_of_which_parts_are_hidden_is_not_said_to_be_named() {
     let said = by(&place, "bo", "approve nodes/a").exits(3).stderr;
     assert_snapshot!(said, @"
     error[approved-already]: `nodes/a` has the approvals that it needs; it waits for the other parts of the change `autumn`
-    hint: `ctx review show nodes/a` names the others that you may read, and says how many more there are
+    hint: `ctx review show nodes/a` lists the other parts that you may read, and the number of further ones
     ");
     // A principal without a role is told how many scopes there are.
     let review = by(&place, "eve", "owners --access-review --json").ok();

@@ -508,7 +508,7 @@ fn what_awaits_a_decision_already_is_named() {
     nothing to govern off
       unchanged: .context/config.yaml
     ");
-    assert_snapshot!(again.stderr, @"note: .context/config.yaml awaits a decision with this text already (version 3, by ed@x.com); `ctx review show .context/config.yaml` shows it");
+    assert_snapshot!(again.stderr, @"note: .context/config.yaml with this text already awaits a decision (version 3, by ed@x.com); `ctx review show .context/config.yaml` shows it");
 }
 
 #[test]
@@ -519,7 +519,7 @@ fn a_change_or_the_target_of_a_move_in_place_of_a_document_is_explained() {
     by(&place, "ed", "mv nodes/l nodes/m").ok();
     assert_snapshot!(by(&place, "kim", "review show autumn").exits(1).stderr, @"
     error[not-submitted]: nothing of `autumn` awaits a decision
-    hint: `ctx review show nodes/a` shows what awaits one, and belongs to a change of this name or is to be moved there
+    hint: `ctx review show nodes/a` shows a submission that is part of a change with this name, or that moves a document to this id
     ");
     let moved = by(&place, "kim", "review show nodes/m").exits(1);
     assert!(moved.stderr.contains("hint: `ctx review show nodes/l`"), "{}", moved.stderr);
@@ -576,7 +576,7 @@ fn what_others_may_edit_is_left_out_of_what_changed() {
       unchanged: 2 documents
       left out: nodes/s (you are not an editor of it)
     ");
-    assert_snapshot!(said.stderr, @"note: CONTEXT.md belongs to no change: a governance file is decided by itself");
+    assert_snapshot!(said.stderr, @"note: CONTEXT.md is not part of a change: a governance file is decided on its own");
 }
 
 /// What publishing and submitting delete with a field is of the program: what a person wrote beside it

@@ -157,7 +157,7 @@ fn words_phrases_tags_and_scripts_without_blanks_are_found() {
     -- stdout
     -- stderr
     error[query-invalid]: the query holds no word
-    hint: a word has letters or digits
+    hint: a search word must contain letters or digits
     ");
     assert_eq!(place.ctx("search").exits(2).stdout, "");
     assert_eq!(place.ctx("search fee --limit 1").ok().lines().len(), 2);

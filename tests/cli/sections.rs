@@ -76,7 +76,7 @@ fn an_unknown_anchor_lists_the_others_and_serves_nothing() {
     -- stdout
     -- stderr
     error[unknown-anchor]: no section has the anchor `#x` in `nodes/plain`
-    hint: the document has no headings
+    hint: the document contains no headings
     ");
 }
 

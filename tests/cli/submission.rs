@@ -219,7 +219,7 @@ fn stewards_and_settings_of_a_governed_vault_are_submitted() {
     1 version recorded, nothing published
       submitted  stewards.yaml  v2
     -- stderr
-    note: folder nodes/ has one reviewer and no other editor who submits: what is submitted there cannot be approved; a reviewer of the whole vault can approve a change of stewards.yaml
+    note: folder nodes/ has one reviewer and no other editor who submits: submissions there cannot be approved; a reviewer of the whole vault can approve a change of stewards.yaml
     ");
     assert!(place.read("stewards.yaml").contains("lee@example.com"));
     let listed = place.ctx("steward list").ok().stdout;
@@ -424,8 +424,8 @@ fn history_says_why_a_text_was_rejected() {
     -- stdout
     -- stderr
     error[not-submitted]: nothing of `nodes/a` awaits a decision
-    hint: `ctx review` lists what awaits a decision
-    hint: `ctx history nodes/a` shows what was decided, and why
+    hint: `ctx review` lists the submissions that await a decision
+    hint: `ctx history nodes/a` shows the decisions and their reasons
     ");
 }
 

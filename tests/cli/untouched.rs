@@ -153,7 +153,7 @@ fn the_text_of_an_older_version_is_stale() {
     -- stdout
     restored nodes/hugo.md from version 1
     -- stderr
-    hint: the published version stays; `ctx publish nodes/hugo --expect-version 2` makes a new version of this text, `ctx restore nodes/hugo` takes it back
+    hint: the published version stays; `ctx publish nodes/hugo --expect-version 2` publishes this text as a new version, `ctx restore nodes/hugo` restores the published text
     ");
     assert_eq!(place.read("nodes/hugo.md"), first);
     assert_snapshot!(place.ctx("status").whole(), @"
@@ -355,7 +355,7 @@ fn a_vault_that_is_shared_cannot_have_it() {
     -- stderr
     error[config-invalid]: `frontmatter: untouched` is not possible in a vault that the reference implementation shares
     hint: remove the line from .context/config.yaml
-    hint: or remove it, give the log the form that only ctx writes with `ctx checkpoint convert --to delta`, and set it again
+    hint: or remove it, convert the log to the delta form with `ctx checkpoint convert --to delta`, and set it again
     ");
     let place = site();
     place.ctx("checkpoint convert --to full").exits(2);
@@ -469,7 +469,7 @@ fn a_setting_that_is_not_published_yet_is_named() {
       changed  nodes/a  v2
       left out: .context/config.yaml (it was not named; `--changed`, `--all` and its name publish it)
     -- stderr
-    note: `frontmatter: untouched` is not published yet, so that the setting before it counts, which writes fields into files; `ctx publish .context/config.yaml` publishes it
+    note: `frontmatter: untouched` is not published yet, so publishing still writes fields into files; `ctx publish .context/config.yaml` publishes the setting
     ");
     assert!(place.ctx("mv nodes/a nodes/c").ok().stderr.contains("`frontmatter: untouched`"));
     // With the setting in the event nothing is to be said.
@@ -477,7 +477,7 @@ fn a_setting_that_is_not_published_yet_is_named() {
     assert_eq!(place.ctx("publish --changed").ok().stderr, "");
     place.edit(".context/config.yaml", "frontmatter: untouched\n", "");
     place.edit("nodes/b.md", "More.", "Again.");
-    assert_snapshot!(place.ctx("publish nodes/b").ok().stderr, @"note: `frontmatter: untouched` is still published, so that no field was written into files; `ctx publish .context/config.yaml` publishes the setting of the configuration");
+    assert_snapshot!(place.ctx("publish nodes/b").ok().stderr, @"note: `frontmatter: untouched` is still published, so no fields were written into files; `ctx publish .context/config.yaml` publishes the setting of the configuration");
 }
 
 #[test]

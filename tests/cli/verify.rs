@@ -437,7 +437,7 @@ fn every_finding_is_explained() {
 
     head-fork: an error, exit code 4
 
-    The log has another checkpoint in the place of the trusted head.
+    The log has another checkpoint in place of the trusted head.
 
     Another branch was checked out, or the log was replaced. Run `ctx verify`, find the missing checkpoints on other branches, and restore the log. Run `ctx head trust` only if you know why the log differs.
     -- stderr

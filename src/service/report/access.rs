@@ -1,4 +1,4 @@
-//! Who has which role, and what they did last.
+//! Report of all roles, and of the last change of each principal.
 
 use std::collections::BTreeSet;
 
@@ -15,23 +15,23 @@ use crate::write::publish::review::access::{Access, Lapsed};
 /// The answer of `owners --access-review`.
 #[derive(Debug, Serialize)]
 pub struct AccessReport<'a> {
-    /// Every principal of the stewards and of the change log, by name.
+    /// Every principal in `stewards.yaml` or in the change log, by name.
     pub principals: Vec<PrincipalReport<'a>>,
-    /// Approvals of what awaits a decision whose reviewers have lost the role.
+    /// Approvals of pending submissions whose reviewers have lost the role.
     pub lapsed_approvals: Vec<LapsedReport<'a>>,
 }
 
 /// A principal.
 #[derive(Debug, Serialize)]
 pub struct PrincipalReport<'a> {
-    /// The name.
+    /// Name of the principal.
     pub principal: &'a str,
-    /// The role at each scope that gives one.
+    /// Role at each scope that assigns one.
     pub roles: Vec<RoleReport>,
-    /// When the last change was recorded; absent where there is none.
+    /// Time of the principal's last recorded change, in UTC; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_at: Option<&'a str>,
-    /// What it was.
+    /// Action of that change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_action: Option<&'static str>,
 }
@@ -39,23 +39,23 @@ pub struct PrincipalReport<'a> {
 /// A role at a scope.
 #[derive(Debug, Serialize)]
 pub struct RoleReport {
-    /// The scope.
+    /// Scope of the role.
     #[serde(flatten)]
     pub scope: ScopeReport,
     /// `viewer`, `editor` or `reviewer`.
     pub role: Role,
 }
 
-/// An approval that counts for nothing.
+/// An approval that is no longer valid.
 #[derive(Debug, Serialize)]
 pub struct LapsedReport<'a> {
-    /// The artifact.
+    /// Id of the artifact.
     pub id: &'a DocumentId,
-    /// The submission.
+    /// Version of the submission.
     pub version: Version,
-    /// Who approved it.
+    /// Reviewer who approved it.
     pub by: &'a str,
-    /// Why that does not count, as a sentence.
+    /// Reason why the approval is not valid, as a sentence.
     pub why: &'a str,
 }
 
@@ -64,8 +64,9 @@ impl Report for AccessReport<'_> {
 }
 
 impl AccessReport<'_> {
-    /// Leaves only what a reader may be told who may not read `stewards.yaml`: roles at their own
-    /// scopes, and their own last change (REV-25).
+    /// Removes rows that a reader without access to `stewards.yaml` may not see (REV-25).
+    ///
+    /// Roles at the reader's own scopes and the reader's own last change remain.
     pub(crate) fn keep(&mut self, own: &BTreeSet<ScopeKey>, who: &PrincipalKey) {
         for one in &mut self.principals {
             one.roles.retain(|role| own.contains(&role.scope.key()));

@@ -1,4 +1,4 @@
-//! Errors of the domain as failures: the one place that gives each its code and its advice
+//! Conversion of errors into failures: the only place that assigns a code and hints to each error
 //! (`spec/errors.md`).
 
 pub(crate) mod again;
@@ -29,7 +29,7 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::text_util::nearest;
 use std::io::ErrorKind;
 
-/// How a command is told who acts or reads.
+/// Advice on how to state the principal who acts or reads.
 pub(crate) const NAME_PRINCIPAL: &str = "pass `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`";
 
 fn dry_run(verb: Verb) -> Call {
@@ -46,7 +46,7 @@ fn see_rebuild() -> Hint {
 }
 
 impl Failure {
-    /// An invalid selector, with a caret under the place.
+    /// Reports an invalid selector, with a caret under the place.
     pub(crate) fn selector(why: &ParseError, text: &str) -> Self {
         let mut failure = Self::new(Code::SelectorInvalid, why.to_string());
         failure.reason = Some(why.code());
@@ -55,10 +55,10 @@ impl Failure {
         failure
     }
 
-    /// A selector that cannot be evaluated, with a caret under the term.
+    /// Reports a selector that cannot be evaluated, with a caret under the term.
     pub(crate) fn plan(why: PlanError<Self>, text: &str) -> Self {
         let mut failure = Self::from(why.why);
-        // Under a whole selector carets say nothing.
+        // Carets under the whole selector would not point to anything.
         if text.get(why.span.clone()) != Some(text.trim()) {
             let caret = caret(text, &why.span);
             failure.details.splice(0..0, caret.lines().map(str::to_owned));
@@ -66,7 +66,7 @@ impl Failure {
         failure
     }
 
-    /// Documents whose histories do not verify.
+    /// Reports withheld documents, and advice according to the reasons.
     pub(crate) fn withheld(withheld: &[Withheld]) -> Self {
         let message = match withheld {
             [one] => format!("`{}` is withheld: {}", one.id, one.why),
@@ -87,15 +87,17 @@ impl Failure {
         let is_unjudged = |w: &Withheld| w.why.unapproved().is_some_and(|why| why.lost.is_some());
         let text = match others.all(|w| w.why.is_unapproved()) {
             true if withheld.iter().any(is_unjudged) => {
-                "no approval can be judged without that file; run {} for a full report"
+                "approvals cannot be checked without that file; run {} for a full report"
             }
-            true => "no valid approval published or retired it; run {} for a full report",
+            true => {
+                "it was published or retired without a valid approval; run {} for a full report"
+            }
             false => "the chain does not vouch for the text; run {} for a full report",
         };
         failure.hint(Hint::call(text, Verb::Verify))
     }
 
-    /// No published document has this id.
+    /// Reports that no published document has this id.
     pub(crate) fn unknown_id(id: &str, near: Option<&str>) -> Self {
         let failure = Self::new(Code::UnknownId, format!("no document has the id `{id}`"));
         if id.starts_with('#') {
@@ -112,8 +114,9 @@ impl Failure {
         }
     }
 
-    /// A document whose history cannot be read. One without a history was published only if the log
-    /// records it.
+    /// Reports a history that cannot be read.
+    ///
+    /// If the history is missing and the log does not record the document, it was never published.
     pub(crate) fn history(vault: &Vault, id: &DocumentId, why: ChainError) -> Self {
         let is_recorded = || trusted_head::read_log(vault).is_ok_and(|log| log.records(id));
         match why.explained(vault, id) {
@@ -123,7 +126,7 @@ impl Failure {
         }
     }
 
-    /// A document that has no history.
+    /// Reports a document without a history.
     pub(crate) fn never_published(id: &DocumentId) -> Self {
         let publish = Call::new(Verb::Publish).value(id.as_str());
         Self::new(Code::UnknownId, format!("`{id}` was never published"))
@@ -177,7 +180,7 @@ impl From<FileError> for Failure {
                     }
                     ErrorKind::FileTooLarge => failure.hint("the system limits the size of files"),
                     ErrorKind::AlreadyExists => failure.hint(Hint::call(
-                        "{} reports files that no history has as `unfinished`; move such a file away",
+                        "{} reports files that no history contains as `unfinished`; move such a file away",
                         Verb::Verify,
                     )),
                     _ => failure,
@@ -221,11 +224,11 @@ impl From<LogError> for Failure {
                     Verb::HeadTrust,
                 ))
                 .hint(Hint::call(
-                    "then run {} for what the other branch published, and retire or move again what it retired or moved",
+                    "then run {} for the documents that the other branch published, and repeat its retirements and moves",
                     Call::new(Verb::Publish).word("ID..."),
                 ))
                 .hint(Hint::call(
-                    "where changes are recorded, {} at the end says that the other branch's checkpoints are given up",
+                    "if changes are recorded, {} at the end records that the other branch's checkpoints are dropped",
                     Verb::HeadTrust,
                 )),
             LogError::BothForms => Self::new(Code::LogBroken, message)
@@ -326,7 +329,7 @@ impl From<PackError> for Failure {
             PackError::Unknown { near: Some(near), .. } => Self::new(Code::UnknownPack, message)
                 .hint(format!("did you mean `{}`?", Term::Pack(near))),
             PackError::Unknown { .. } => Self::new(Code::UnknownPack, message).hint(Hint::call(
-                "{} lists the packs; a file in packs/ counts once it is published",
+                "{} lists the packs; a file in packs/ is used only after its publication",
                 Verb::PackList,
             )),
             PackError::Withheld { .. } => Self::new(Code::Withheld, message).hint(verify_all()),
@@ -340,7 +343,7 @@ impl From<PackError> for Failure {
                     .hint(Hint::call("{} checks the live pack files", Verb::PackCheck))
             }
             PackError::Twice { .. } => {
-                Self::new(Code::PackInvalid, message).hint("give one of the packs another id")
+                Self::new(Code::PackInvalid, message).hint("change the id of one of the packs")
             }
         }
     }
@@ -399,14 +402,14 @@ impl From<DerivedError> for Failure {
     }
 }
 
-/// So many sections are named where none has the anchor that was asked for.
+/// Maximum number of sections that are listed if an anchor is unknown.
 const MOST_ANCHORS: usize = 50;
 
 impl From<UnknownAnchor> for Failure {
     fn from(why: UnknownAnchor) -> Self {
         let failure = Self::new(Code::UnknownAnchor, why.to_string());
         if why.known.is_empty() {
-            return failure.hint("the document has no headings");
+            return failure.hint("the document contains no headings");
         }
         let near = nearest(&why.anchor, why.known.iter().map(String::as_str)).map(str::to_owned);
         let mut failure = match near {

@@ -1,11 +1,11 @@
-//! The fields of a line of the access log as attributes, under the one name that each has in every
-//! export (AUDIT-14): that of OpenTelemetry's semantic conventions where one fits, else one of ours.
+//! Attributes of a line of the access log, with the same name in every export (AUDIT-14): a name of
+//! OpenTelemetry's semantic conventions if one fits, otherwise one of ours.
 
 use crate::record::audit::{
     Access, Change, Cut, Event, Hydration, Line, Output, StagedEnd, Text, WithheldCount,
 };
 
-/// What an attribute says.
+/// Value of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Said {
     Text(String),
@@ -17,7 +17,7 @@ pub(super) enum Said {
 /// Attributes in the order of the log's fields.
 pub(super) type Attributes = Vec<(&'static str, Said)>;
 
-/// The names of the conventions.
+/// Names of the OpenTelemetry semantic conventions.
 mod conventional {
     pub(super) const AGENT: &str = "gen_ai.agent.id";
     pub(super) const CONVERSATION: &str = "gen_ai.conversation.id";
@@ -31,19 +31,19 @@ mod conventional {
 
 use conventional as of;
 
-/// The operation of the conventions that an access is.
+/// Operation of the conventions that corresponds to an access.
 const RETRIEVAL: &str = "retrieval";
 
-/// The name of a principal.
+/// Name of the attribute for a principal.
 pub(super) const USER: &str = of::USER;
-/// The label of an agent.
+/// Name of the attribute for the label of an agent.
 pub(super) const AGENT: &str = of::AGENT;
 
 fn text(value: &str) -> Said {
     Said::Text(value.to_owned())
 }
 
-/// Gathers attributes; those without a value are left out.
+/// Collects attributes; attributes without a value are left out.
 #[derive(Default)]
 struct Gathered(Attributes);
 
@@ -65,7 +65,7 @@ impl Gathered {
     }
 }
 
-/// What a line says, but for its texts.
+/// Returns the attributes of a line, without those of its texts.
 pub(super) fn of_line(line: &Line) -> Attributes {
     let mut all = Gathered::default();
     let request = &line.request;
@@ -174,7 +174,7 @@ fn of_hydration(of: &Hydration, all: &mut Gathered) {
     }
 }
 
-/// What is said of the bytes that a source gave.
+/// Returns the attributes of the bytes that a source returned.
 pub(super) fn of_result(of: &Hydration) -> Attributes {
     let mut all = Gathered::default();
     all.number("contextnest.result.bytes", Some(of.bytes));
@@ -183,7 +183,7 @@ pub(super) fn of_result(of: &Hydration) -> Attributes {
     all.0
 }
 
-/// What is said of the version of a source, where no text of it was handed out.
+/// Returns the attributes of a source's version whose text was not handed out.
 pub(super) fn of_source(of: &Hydration) -> Attributes {
     let mut all = Gathered::default();
     let document = of.name().split(['@', '#']).next().unwrap_or_default();
@@ -221,7 +221,7 @@ fn of_output(output: &Output, all: &mut Gathered) {
     all.number("contextnest.output.elapsed_us", Some(output.elapsed_us));
 }
 
-/// What is said of the version that a text is of; `name` is the document without pin and anchor.
+/// Returns the attributes of a text's version; `name` is the document without pin and anchor.
 pub(super) fn of_version(of: &Text, name: &str) -> Attributes {
     let mut all = Gathered::default();
     all.say("contextnest.document", text(name));
@@ -237,7 +237,7 @@ pub(super) fn of_version(of: &Text, name: &str) -> Attributes {
     all.0
 }
 
-/// What is said of the bytes that were handed out.
+/// Returns the attributes of the bytes that were handed out.
 pub(super) fn of_bytes(of: &Text) -> Attributes {
     vec![
         ("contextnest.text.bytes", Said::Number(of.bytes)),
@@ -245,7 +245,7 @@ pub(super) fn of_bytes(of: &Text) -> Attributes {
     ]
 }
 
-/// How a text was handed out: under which URI, as of which checkpoint, and which part of it.
+/// Returns the attributes of one use of a text: its URI, checkpoint and part.
 pub(super) fn of_use(of: &Text) -> Attributes {
     let mut all = Gathered::default();
     all.maybe("contextnest.text.uri", of.uri.as_ref());
@@ -262,7 +262,7 @@ pub(super) fn of_use(of: &Text) -> Attributes {
     all.0
 }
 
-/// What an output was: its bytes, and the model that made it.
+/// Returns the attributes of an output: its bytes, and the model that made it.
 pub(super) fn of_produced(event: &Event) -> Attributes {
     let mut all = Gathered::default();
     if matches!(event, Event::Output(_)) {

@@ -1,4 +1,4 @@
-//! What is said of an event whose line is missing, and of submissions that no history has.
+//! Reports of acknowledged events without a line, and of dismissed submissions.
 
 use serde::Serialize;
 
@@ -9,15 +9,15 @@ use super::Report;
 /// The answer of `audit acknowledge`.
 #[derive(Debug, Serialize)]
 pub struct AuditAcknowledged {
-    /// The checkpoint of the event.
+    /// Number of the checkpoint of the event.
     pub checkpoint: u64,
-    /// Its hash.
+    /// Hash of the checkpoint.
     pub checkpoint_hash: String,
-    /// Why its line is missing.
+    /// Reason why the line is missing, as the user stated it.
     pub reason: String,
-    /// Who acknowledged it.
+    /// Principal who acknowledged the event.
     pub principal: String,
-    /// Whether nothing was recorded.
+    /// True if nothing was recorded.
     pub dry_run: bool,
 }
 
@@ -28,31 +28,31 @@ impl Report for AuditAcknowledged {
 /// The answer of `audit dismiss`.
 #[derive(Debug, Serialize)]
 pub struct AuditDismissed {
-    /// The artifact that was asked about.
+    /// Id of the artifact.
     pub id: String,
-    /// The submissions, by id and version.
+    /// Dismissed submissions, by id and version.
     pub dismissed: Vec<DismissedSubmission>,
-    /// How many submissions of this principal stay: another reviewer has to dismiss these.
+    /// Number of submissions by this principal, which only another reviewer can dismiss.
     pub own: usize,
-    /// How many are of documents that this principal may not read, and stay.
+    /// Number of submissions that remain because this principal may not read their documents.
     pub hidden: usize,
-    /// Why.
+    /// Reason for the dismissal.
     pub reason: String,
-    /// Who dismissed them.
+    /// Principal who dismissed them.
     pub principal: String,
-    /// Whether nothing was recorded.
+    /// True if nothing was recorded.
     pub dry_run: bool,
 }
 
-/// A submission that no history has.
+/// A submission that is missing in every history.
 #[derive(Debug, Serialize)]
 pub struct DismissedSubmission {
-    /// Its version, as its line names it.
+    /// Version that the line of the change log names.
     #[serde(flatten)]
     pub version: VersionRef,
-    /// Who submitted it.
+    /// Principal who submitted it.
     pub submitter: String,
-    /// When.
+    /// Time of the submission, in UTC.
     pub at: String,
 }
 

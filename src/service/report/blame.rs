@@ -1,4 +1,4 @@
-//! The lines of a published text with the versions that they come from.
+//! Report of the lines of a published text, each with the version that it comes from.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ use crate::read::snapshot::seals::Seals;
 use crate::text::document::sections::Section;
 use crate::values::model::number::{CheckpointNumber, Version};
 
-/// The most lines of one answer. In JSON a line takes many times the bytes that it has in the text.
+/// Maximum number of lines in one answer. In JSON a line takes several times its size in the text.
 const MOST_LINES: usize = 1_000_000;
 
-/// The answer of `blame`. The versions say who made and who approved them.
+/// The answer of `blame`. Makers and reviewers are listed by version.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct BlameReport<'b> {
@@ -27,29 +27,29 @@ pub struct BlameReport<'b> {
     checkpoint: CheckpointNumber,
     #[serde(skip_serializing_if = "Option::is_none")]
     section: Option<SectionReport<'b>>,
-    /// The lines in the order of the text.
+    /// Lines in the order of the text.
     pub lines: Vec<LineReport<'b>>,
-    /// The versions that these lines come from, the newest first.
+    /// Versions that these lines come from, the newest first.
     pub versions: Vec<OriginReport<'b>>,
-    /// How many comments `text` of the lines lacks.
+    /// Number of comments that `text` of the lines omits.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub comments: usize,
-    /// How many more lines there are.
+    /// Number of further lines.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub omitted: usize,
 }
 
-/// One line.
+/// One line of the text.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct LineReport<'b> {
-    /// Its number in the whole text, from 1.
+    /// Number of the line in the whole text, from 1.
     pub line: usize,
-    /// The version that added it.
+    /// Version that added the line.
     pub version: Version,
-    /// The line without its end and without comments.
+    /// Text of the line, without its end and without comments.
     pub text: Cow<'b, str>,
-    /// The line as it is sealed, without its end.
+    /// Text of the line as it is sealed, without its end.
     #[serde(skip)]
     pub sealed: &'b str,
 }
@@ -58,21 +58,21 @@ pub struct LineReport<'b> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct OriginReport<'b> {
-    /// Its number.
+    /// Number of the version.
     pub version: Version,
-    /// The first checkpoint that seals it; absent of a version that none seals.
+    /// First checkpoint that seals the version; absent if none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<CheckpointNumber>,
-    /// The author that its text names, otherwise who made it.
+    /// Field `author` of the version's text, or otherwise its maker.
     pub author: &'b str,
-    /// Who made it.
+    /// Principal who made the version.
     pub edited_by: &'b str,
-    /// When.
+    /// Time at which the version was made, in UTC.
     pub edited_at: String,
-    /// Who approved it, as a submission or as what the approval wrote.
+    /// Reviewers who approved the version, as a submission or as part of an approval.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub approved_by: &'b [String],
-    /// How many of the lines come from it.
+    /// Number of lines that come from the version.
     pub count: usize,
 }
 
@@ -88,7 +88,7 @@ pub struct BlameSectionsReport<'b> {
     uri: Option<String>,
     version: Version,
     checkpoint: CheckpointNumber,
-    /// What is before the first section, then the sections in the order of the text.
+    /// Sections in the order of the text, after the part before the first section.
     pub sections: Vec<SectionBlameReport<'b>>,
 }
 
@@ -98,12 +98,12 @@ pub struct BlameSectionsReport<'b> {
 pub struct SectionBlameReport<'b> {
     #[serde(flatten)]
     section: SectionReport<'b>,
-    /// Its section anchor; empty for what is before the first section.
+    /// Section anchor; empty for the part before the first section.
     #[serde(skip)]
     pub anchor: String,
-    /// How many lines it has.
+    /// Number of lines in the section.
     pub count: usize,
-    /// The versions that its lines come from, the newest first.
+    /// Versions that the lines come from, the newest first.
     pub versions: Vec<OriginReport<'b>>,
 }
 
@@ -111,19 +111,19 @@ impl Report for BlameSectionsReport<'_> {
     const SCHEMA: &'static str = "blame.sections";
 }
 
-/// What an answer is made of.
+/// A text with its blame, from which reports are made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blamed<'b> {
-    /// The text.
+    /// Text whose lines are attributed.
     pub(crate) served: &'b Served,
-    /// Where its lines come from.
+    /// Version of each line.
     pub(crate) blame: &'b Blame,
-    /// The first checkpoint of each version.
+    /// First checkpoint of each version.
     pub(crate) seals: &'b Seals,
 }
 
 impl<'b> Blamed<'b> {
-    /// Some of the lines, from 0; those of `section`, where the answer is narrowed to one.
+    /// Reports the lines of a range, counted from 0; `section` narrows the answer to one section.
     pub(crate) fn lines(
         self,
         (lines, most): (Range<usize>, usize),
@@ -144,7 +144,7 @@ impl<'b> Blamed<'b> {
         }
     }
 
-    /// What a section has of each version, for every section.
+    /// Reports for every section how many of its lines come from each version.
     pub(crate) fn sections(self, whole: Option<&Section>) -> BlameSectionsReport<'b> {
         let sections = self.blame.sections(self.served, whole).into_iter();
         let sections = sections.map(|found| SectionBlameReport {
@@ -162,7 +162,7 @@ impl<'b> Blamed<'b> {
         }
     }
 
-    /// The texts of some lines, and how many comments are left out of them.
+    /// Returns the texts of a range of lines, and the number of comments that are left out.
     fn texts(self, lines: Range<usize>) -> (Vec<LineReport<'b>>, usize) {
         let spans = self.blame.attribution.within(lines.clone());
         let versions = spans.flat_map(|span| (span.start..span.end).map(move |_| span.version));
@@ -181,17 +181,17 @@ impl<'b> Blamed<'b> {
             LineReport { line: number + 1, version, text, sealed }
         });
         let reports = reports.collect();
-        // A comment of several lines is one.
+        // A comment that spans several lines is counted once.
         let comments = bytes.map_or(0, |bytes| self.served.shown(bytes).1);
         (reports, comments)
     }
 
-    /// Versions with the number of lines that come from each, the newest first.
+    /// Returns the versions with their numbers of lines, the newest first.
     fn origins(self, counts: BTreeMap<Version, usize>) -> Vec<OriginReport<'b>> {
         let at = self.served.checkpoint;
         let origin = |(version, count)| {
             let origin = self.blame.origins.get(&version)?;
-            // What a later checkpoint seals is no part of this answer.
+            // A seal after the answered checkpoint must not show.
             let checkpoint = self.seals.get(&version).copied().filter(|seal| *seal <= at);
             Some(OriginReport {
                 version,
@@ -207,7 +207,7 @@ impl<'b> Blamed<'b> {
     }
 }
 
-/// The first lines of a range, and how many more it has.
+/// Returns the first lines of a range, and the number of further lines.
 fn first(most: usize, lines: Range<usize>) -> (Range<usize>, usize) {
     let end = lines.end.min(lines.start.saturating_add(most));
     (lines.start..end, lines.end - end)
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_has_a_bounded_number_of_lines() {
+    fn blame_limits_the_number_of_lines() {
         assert_eq!(first(3, 2..5), (2..5, 0));
         assert_eq!(first(3, 2..9), (2..5, 4));
         assert_eq!(first(usize::MAX, 2..9), (2..9, 0));

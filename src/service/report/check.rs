@@ -1,4 +1,4 @@
-//! What became of citations: pinned URIs, compared with what is published.
+//! Report of citations: pinned URIs, compared with the published versions.
 
 use serde::Serialize;
 
@@ -10,9 +10,9 @@ use crate::values::model::timestamp::Timestamp;
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CheckReport {
-    /// The last checkpoint, which they are compared with.
+    /// Last checkpoint, with which the citations are compared.
     pub checkpoint: CheckpointNumber,
-    /// Each as it was given, in that order.
+    /// Citations in the order given.
     pub uris: Vec<CheckedReport>,
 }
 
@@ -20,68 +20,68 @@ pub struct CheckReport {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CheckedReport {
-    /// As it was given.
+    /// URI as it was given.
     pub uri: String,
-    /// What became of it.
+    /// Outcome of the comparison.
     pub state: Standing,
-    /// The version that it names.
+    /// Version that the URI names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// The document as it is published, to be cited instead.
+    /// Published version of the document, which can be cited instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<CurrentReport>,
-    /// Why it is no citation.
+    /// Reason why the URI is not a valid citation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A document as it is published.
+/// The published version of a document.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CurrentReport {
-    /// Its URI at the last checkpoint; absent where no URI can name it.
+    /// URI of the document at the last checkpoint; absent if no URI can name it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
-    /// Its version.
+    /// Number of the version.
     pub version: Version,
-    /// Whether the body, or the section that is cited, has the same text.
+    /// True if the body, or the cited section, has the same text.
     pub same_text: bool,
-    /// Until when it is valid, as its text says.
+    /// End of validity, as the text states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<String>,
-    /// What took its place, as its text says.
+    /// Successor of the document, as its text states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
-    /// Whether the end of validity has passed; an agent judges that by its own clock.
+    /// True if the end of validity has passed. Over MCP an agent judges that by its own clock.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "mcp", schemars(skip))]
     pub expired: bool,
-    /// The instant from which it is no longer valid.
+    /// Time from which the document is no longer valid.
     #[serde(skip)]
     pub(crate) end: Option<Timestamp>,
 }
 
-/// What became of a citation.
+/// State of a citation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// The version that it names is the published one.
+    /// The cited version is the published one.
     Current,
     /// Another version is published.
     Superseded,
-    /// The document is not published any more.
+    /// The document is no longer published.
     Retired,
-    /// Nothing that the reader may know of was published there.
+    /// No document that the reader may know of was published under that URI.
     Unknown,
     /// The chain does not vouch for a text that the answer needs.
     Withheld,
-    /// It names no document at a checkpoint.
+    /// The URI does not name a document at a checkpoint.
     Invalid,
 }
 
 impl Standing {
-    /// Its word.
+    /// Returns the word for the state.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Current => "current",
@@ -95,7 +95,7 @@ impl Standing {
 }
 
 impl CheckReport {
-    /// With what has expired by a clock.
+    /// Marks the documents that have expired at `now`.
     pub(crate) fn judged(mut self, now: Timestamp) -> Self {
         for current in self.uris.iter_mut().filter_map(|one| one.current.as_mut()) {
             current.expired = current.end.is_some_and(|end| end <= now);
@@ -103,7 +103,7 @@ impl CheckReport {
         self
     }
 
-    /// Whether all of them are current.
+    /// Returns true if all citations are current.
     pub fn is_current(&self) -> bool {
         self.uris.iter().all(|one| one.state == Standing::Current)
     }

@@ -1,4 +1,4 @@
-//! The checkpoint log: its entries, differences between two of them, rebuilding, converting.
+//! Reports of the checkpoint log: entries, differences, rebuilding, adoption and conversion.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::write::publish::Outcome;
 
-/// A checkpoint by itself.
+/// A checkpoint without its changes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CheckpointReport {
     checkpoint: CheckpointNumber,
     at: String,
-    /// Absent where the reader may not be told.
+    /// Absent if the reader may not know the artifact.
     #[serde(skip_serializing_if = "Option::is_none")]
     triggered_by: Option<String>,
     checkpoint_hash: String,
@@ -40,7 +40,7 @@ impl From<&Checkpoint> for CheckpointReport {
     }
 }
 
-/// A checkpoint with what it changed.
+/// A checkpoint with its changes.
 #[derive(Debug, Serialize)]
 struct EntryReport {
     #[serde(flatten)]
@@ -49,7 +49,7 @@ struct EntryReport {
     removed: Vec<DocumentId>,
 }
 
-/// The version that a checkpoint seals of an artifact.
+/// Version of an artifact that a checkpoint seals.
 #[derive(Debug, Serialize)]
 struct MarkReport {
     id: DocumentId,
@@ -65,7 +65,7 @@ impl MarkReport {
 }
 
 impl EntryReport {
-    /// What the reader of `head` may know of a checkpoint.
+    /// Reports the parts of a checkpoint that the reader of `head` may know.
     fn seen(checkpoint: &Checkpoint, head: &Snapshot<'_>) -> Self {
         let mut report = Self::from(checkpoint);
         report.set.retain(|mark| head.may_name(&mark.id));
@@ -98,7 +98,7 @@ impl Report for CheckpointsReport {
 }
 
 impl CheckpointsReport {
-    /// Checkpoints of a log, the newest last.
+    /// Reports checkpoints of a log, the newest last.
     pub(crate) fn new(checkpoints: &[&Checkpoint], head: &Snapshot<'_>) -> Self {
         Self { checkpoints: checkpoints.iter().map(|c| EntryReport::seen(c, head)).collect() }
     }
@@ -117,7 +117,7 @@ impl Report for StateReport {
 }
 
 impl StateReport {
-    /// A checkpoint with everything that is published at it.
+    /// Reports a checkpoint with everything that is published at it.
     pub(crate) fn new(checkpoint: &Checkpoint, state: &PublishedSet, head: &Snapshot<'_>) -> Self {
         let holds = state.iter().map(|(id, mark)| MarkReport::new(id, mark)).collect();
         Self { entry: EntryReport::seen(checkpoint, head), holds }
@@ -129,32 +129,32 @@ impl StateReport {
 pub struct StateDiffReport<'d> {
     older: CheckpointNumber,
     newer: CheckpointNumber,
-    /// What differs, in byte order of ids.
+    /// Artifacts that differ, in byte order of their ids.
     pub changes: Vec<ChangeReport<'d>>,
 }
 
 words! {
-    /// How two checkpoints differ in an artifact.
+    /// Difference of an artifact between two checkpoints.
     pub enum SealedChange {
-        /// Only the newer one has it.
+        /// Only the newer checkpoint contains the artifact.
         New = "new",
-        /// Each has another version.
+        /// The checkpoints contain different versions.
         Changed = "changed",
-        /// Only the older one has it.
+        /// Only the older checkpoint contains the artifact.
         Removed = "removed",
     }
 }
 
-/// An artifact that two checkpoints hold differently.
+/// An artifact that differs between two checkpoints.
 #[derive(Debug, Serialize)]
 pub struct ChangeReport<'d> {
-    /// The artifact.
+    /// Id of the artifact.
     pub id: &'d DocumentId,
     /// `new`, `changed` or `removed`.
     pub change: SealedChange,
-    /// The version at the older checkpoint.
+    /// Version at the older checkpoint.
     pub from: Option<Version>,
-    /// The version at the newer one.
+    /// Version at the newer checkpoint.
     pub to: Option<Version>,
 }
 
@@ -163,7 +163,7 @@ impl Report for StateDiffReport<'_> {
 }
 
 impl<'d> StateDiffReport<'d> {
-    /// What the states of two checkpoints hold differently.
+    /// Reports the differences between the states of two checkpoints.
     pub(crate) fn new(
         (older, before): (CheckpointNumber, &'d PublishedSet),
         (newer, after): (CheckpointNumber, &'d PublishedSet),
@@ -189,25 +189,25 @@ impl<'d> StateDiffReport<'d> {
 #[derive(Debug, Serialize)]
 pub struct RebuildReport {
     dry_run: bool,
-    /// Whether the histories give the log that is there.
+    /// True if a rebuild from the histories returns the current log.
     same: bool,
-    /// How many checkpoints of the old log stay.
+    /// Number of checkpoints of the old log that are kept.
     kept: usize,
     derived: Vec<EntryReport>,
     entries_before: usize,
     checkpoint_hash: Option<String>,
-    /// Versions that are left out because nothing vouches for them.
+    /// Versions that are left out because the chain does not vouch for them.
     unsound: Vec<VersionReason>,
-    /// Versions of a governed vault that are left out because no approval vouches for them.
+    /// Versions of a governed vault that are left out because a valid approval is missing.
     unapproved: Vec<VersionReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
-    /// The first checkpoint that the log had, where it begins with another.
+    /// First checkpoint of the old log, if the new log starts with another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced_first: Option<String>,
-    /// Versions that are recorded before the last checkpoint that stays, and that none holds.
+    /// Versions recorded before the last kept checkpoint that no checkpoint contains.
     passed_over: Vec<PassedOver>,
-    /// Where the old log is kept.
+    /// Path of the copy of the old log.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<String>,
 }
@@ -218,7 +218,7 @@ struct PassedOver {
     version: Version,
 }
 
-/// A version, and why nothing vouches for it.
+/// A version, and the reason why it is left out.
 #[derive(Debug, Serialize)]
 pub(super) struct VersionReason {
     pub(super) id: DocumentId,
@@ -231,7 +231,7 @@ impl Report for RebuildReport {
 }
 
 impl RebuildReport {
-    /// What a rebuild did, or would do.
+    /// Reports a rebuild or its dry run.
     pub(crate) fn new(replacement: &Replacement, dry_run: bool) -> Self {
         let rebuilt = &replacement.rebuilt;
         let unsound = |(id, version, why): &(DocumentId, Version, _)| VersionReason {
@@ -269,16 +269,16 @@ impl RebuildReport {
 #[derive(Debug, Serialize)]
 pub struct AdoptReport {
     dry_run: bool,
-    /// Whether the log was, or would be, taken over; false if that was done before.
+    /// True if the log is adopted by this command; false if it was adopted before.
     adopted: bool,
-    /// What ctx records otherwise.
+    /// Findings about the foreign part of the log that the adoption accepts.
     accepted: Vec<FindingReport>,
-    /// Documents without a history, which leave the maps.
+    /// Documents without a history, which are removed from the maps.
     removed: Vec<DocumentId>,
-    /// The first checkpoint that is strict.
+    /// First checkpoint that is strict.
     #[serde(skip_serializing_if = "Option::is_none")]
     sealed_by: Option<CheckpointNumber>,
-    /// Where the old log is kept.
+    /// Path of the copy of the old log.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<String>,
 }
@@ -288,7 +288,7 @@ impl Report for AdoptReport {
 }
 
 impl AdoptReport {
-    /// What an adoption accepted, or would accept.
+    /// Reports an adoption or its dry run.
     pub(crate) fn new(converted: &Converted, dry_run: bool) -> Self {
         let checkpoint = converted.event.as_ref().and_then(|event| event.checkpoint.as_ref());
         Self {
@@ -309,14 +309,14 @@ pub struct ConvertReport {
     form: LogForm,
     converted: bool,
     checkpoints: u64,
-    /// The checkpoint that seals the configuration.
+    /// Checkpoint that seals the configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     sealed_by: Option<CheckpointNumber>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_before: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_after: Option<u64>,
-    /// Where the old log is kept.
+    /// Path of the copy of the old log.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<String>,
 }
@@ -326,7 +326,7 @@ impl Report for ConvertReport {
 }
 
 impl ConvertReport {
-    /// What a conversion did, or would do.
+    /// Reports a conversion or its dry run.
     pub(crate) fn new(converted: &Converted, form: LogForm, dry_run: bool) -> Self {
         let number = |outcome: &Outcome| outcome.checkpoint.as_ref().map(|c| c.number);
         Self {

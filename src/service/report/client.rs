@@ -1,4 +1,4 @@
-//! How a client starts `ctx mcp`.
+//! Reports about the configuration of MCP clients, and about the schemas of the tools.
 
 use serde::Serialize;
 
@@ -8,46 +8,46 @@ use crate::values::codes::words;
 /// The answer of `mcp config`.
 #[derive(Debug, Serialize)]
 pub struct ClientReport<'c> {
-    /// The name of the server in the client.
+    /// Name of the server in the client's configuration.
     pub name: &'c str,
-    /// The program that the client starts.
+    /// Program that the client starts.
     pub command: &'c str,
-    /// Its arguments.
+    /// Arguments of the program.
     pub args: &'c [String],
-    /// The variables that the client sets for it.
+    /// Environment variables that the client sets for the program.
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     pub env: serde_json::Map<String, serde_json::Value>,
-    /// Where the configuration of the client is, in words.
+    /// Location of the client's configuration, in words.
     pub file: &'static str,
-    /// What is to be in it.
+    /// Text of the entry in the configuration.
     pub text: &'c str,
-    /// What became of the configuration, where it was to be written.
+    /// Outcome for the configuration file, if the command writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written: Option<WrittenReport<'c>>,
 }
 
 words! {
-    /// What became of a configuration.
+    /// Outcome for a configuration file.
     pub enum ConfigChange {
-        /// The file is new.
+        /// The file was created.
         Created = "created",
         /// The file was changed.
         Updated = "updated",
-        /// The file has the entry already.
+        /// The file already had the entry.
         Unchanged = "unchanged",
     }
 }
 
-/// What became of the configuration of a client.
+/// Outcome for the configuration file of a client.
 #[derive(Debug, Serialize)]
 pub struct WrittenReport<'c> {
-    /// The file.
+    /// Path of the file.
     pub path: &'c str,
     /// `created`, `updated` or `unchanged`.
     pub change: ConfigChange,
-    /// Whether nothing was written.
+    /// True if nothing was written.
     pub dry_run: bool,
-    /// The unified diff; empty where nothing changes.
+    /// Unified diff; empty if nothing changes.
     pub diff: &'c str,
 }
 
@@ -58,24 +58,24 @@ impl Report for ClientReport<'_> {
 /// The answer of `mcp schema`.
 #[derive(Debug, Serialize)]
 pub struct SchemasReport {
-    /// The tools.
+    /// Schemas of each tool.
     pub tools: Vec<ToolSchemas>,
 }
 
 /// The schemas of a tool.
 #[derive(Debug, Serialize)]
 pub struct ToolSchemas {
-    /// Its name.
+    /// Name of the tool.
     pub name: &'static str,
-    /// That of its arguments.
+    /// JSON Schema of the arguments.
     pub input_schema: serde_json::Value,
-    /// That of its answers.
+    /// JSON Schema of the answers.
     pub output_schema: serde_json::Value,
 }
 
 #[cfg(feature = "mcp")]
 impl SchemasReport {
-    /// The schemas as one JSON object by the names of tools.
+    /// Returns the schemas as one JSON object, keyed by the names of the tools.
     pub(crate) fn text(&self) -> String {
         let of = |tool: &ToolSchemas| {
             let both = serde_json::json!({

@@ -1,4 +1,4 @@
-//! What `ctx mcp doctor` found.
+//! Report of `ctx mcp doctor`.
 
 use serde::Serialize;
 
@@ -6,33 +6,33 @@ use super::Report;
 use crate::values::codes::words;
 
 words! {
-    /// How a check ended.
+    /// Outcome of a check.
     pub enum Outcome {
-        /// All is well.
+        /// The check found no problem.
         Ok = "ok",
-        /// It works, but not as its user may expect.
+        /// The checked part works, but may surprise its user.
         Warning = "warning",
-        /// It does not work.
+        /// The checked part does not work.
         Problem = "problem",
     }
 }
 
 words! {
-    /// What is checked.
+    /// Subject of a check.
     pub enum Check {
-        /// The entry in the configuration of the client.
+        /// Entry in the configuration of the client.
         Config = "config",
-        /// The program that the client starts.
+        /// Program that the client starts.
         Program = "program",
-        /// The connection.
+        /// Connection to the server.
         Connect = "connect",
-        /// The revision of the protocol.
+        /// Revision of the protocol.
         Protocol = "protocol",
-        /// The version of the program.
+        /// Version of the program.
         Version = "version",
-        /// The tools.
+        /// Tools of the server.
         Tools = "tools",
-        /// Who acts.
+        /// Principal who acts.
         Principal = "principal",
         /// A call of a tool.
         Call = "call",
@@ -44,14 +44,14 @@ words! {
 /// One check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// What was checked: `config`, `program`, `connect`, `protocol`, `version`, `tools`, `principal`,
-    /// `call` or `verify`.
+    /// Subject: `config`, `program`, `connect`, `protocol`, `version`, `tools`, `principal`, `call`
+    /// or `verify`.
     pub check: Check,
-    /// How it ended.
+    /// Outcome of the check.
     pub outcome: Outcome,
-    /// What was found.
+    /// Result as a sentence.
     pub message: String,
-    /// What to do.
+    /// Advice on how to fix a problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -59,15 +59,15 @@ pub struct Checked {
 /// The answer of `mcp doctor`.
 #[derive(Debug, Serialize)]
 pub struct DoctorReport {
-    /// What the client starts: the program and its arguments.
+    /// Program that the client starts, with its arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub started: Vec<String>,
-    /// The address, of a server over HTTP.
+    /// Address of a server over HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Whether no check found a problem.
+    /// True if no check found a problem.
     pub works: bool,
-    /// The checks, in their order.
+    /// Checks in the order in which they ran.
     pub checks: Vec<Checked>,
 }
 

@@ -1,4 +1,4 @@
-//! Documents as they are handed out, with where they come from.
+//! Reports of documents that are handed out, with their provenance.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::text::document::sections::Section;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::tag::Tag;
 
-/// A published document, or the part of it that an answer holds.
+/// A published document, or the part of it that an answer contains.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DocumentReport<'d> {
@@ -63,7 +63,7 @@ pub struct DocumentReport<'d> {
     body: Option<Cow<'d, str>>,
 }
 
-/// A section of a document; `start` and `end` are bytes of the document's text.
+/// A section of a document; `start` and `end` are byte offsets in the document's text.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SectionReport<'d> {
@@ -103,7 +103,7 @@ impl Report for DocumentReport<'_> {
 }
 
 impl<'d> DocumentReport<'d> {
-    /// A document, with or without its body.
+    /// Reports a document, with or without its body.
     fn new(served: &'d Served, with_body: bool) -> Self {
         let fields = &served.fields;
         let shown = with_body.then(|| served.shown(served.body_range()));
@@ -140,22 +140,22 @@ impl<'d> DocumentReport<'d> {
         }
     }
 
-    /// A document without its body.
+    /// Reports a document without its body.
     pub(crate) fn named(served: &'d Served) -> Self {
         Self::new(served, false)
     }
 
-    /// The same with how its text begins, which is released beside it.
+    /// Reports a document with the start of its text, whose access is recorded separately.
     pub(crate) fn opened(served: &'d Served, opening: &'d Snippet) -> Self {
         Self { snippet: Some(opening), ..Self::named(served) }
     }
 
-    /// A whole document, with its body.
+    /// Reports a whole document, with its body.
     pub(crate) fn whole(served: &'d Served) -> Traced<Self> {
         Traced::new(Self::new(served, true), vec![Portion::whole(served).recorded()])
     }
 
-    /// A document narrowed to one section, with the section's text.
+    /// Reports one section of a document, with the section's text.
     pub(crate) fn of_section(served: &'d Served, section: &'d Section) -> Traced<Self> {
         let portion = Portion { section: Some(section), ..Portion::whole(served) };
         let (body, comments) = portion.shown();
@@ -165,8 +165,9 @@ impl<'d> DocumentReport<'d> {
         Traced::new(report, vec![portion.recorded()])
     }
 
-    /// What an answer holds of each document: all of it, or some of its sections. The context that
-    /// they are put into, if there is one, adds the size of each text.
+    /// Reports the documents of an answer, each as a whole or with some of its sections.
+    ///
+    /// With `sizes`, each text has its number of tokens in that context.
     pub(crate) fn all(
         portions: &[Portion<'d>],
         with_body: bool,
@@ -205,19 +206,19 @@ impl<'d> DocumentReport<'d> {
     }
 }
 
-/// A document that is withheld because the chain, or no valid approval, vouches for it.
+/// A document that is withheld: the chain does not vouch for it, or no valid approval exists.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct WithheldReport {
     id: String,
     reason: String,
-    /// The code of the finding about its approval.
+    /// Code of the finding about its approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     finding: Option<&'static str>,
 }
 
 impl WithheldReport {
-    /// Several of them.
+    /// Reports all withheld documents.
     pub(crate) fn all(withheld: &[Withheld]) -> Vec<Self> {
         let one = |withheld: &Withheld| Self {
             id: withheld.id.to_string(),
@@ -244,7 +245,7 @@ impl Report for OutlineReport<'_> {
 }
 
 impl<'o> OutlineReport<'o> {
-    /// These sections of a document.
+    /// Reports these sections of a document.
     pub(crate) fn new(served: &'o Served, sections: &[Section]) -> Self {
         Self {
             id: served.id.as_str(),

@@ -1,4 +1,4 @@
-//! Drafts: what a principal wrote into a live file, and what they submitted.
+//! Reports of drafts: texts in live files and submissions of a principal.
 
 use serde::Serialize;
 
@@ -8,25 +8,25 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::write::publish::Draft;
 
-/// The answer of `add --draft`, and of what else writes a draft.
+/// The answer of `add --draft`, and of other commands that write a draft.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DraftReport<'d> {
-    /// The document.
+    /// Id of the document.
     pub id: &'d DocumentId,
-    /// Its file.
+    /// Path of its live file.
     pub path: &'d str,
-    /// `draft`, or `published` where the file has the published text again.
+    /// `draft`, or `published` if the file has the published text again.
     pub status: Status,
-    /// The hash of the bytes of the file, by which the next write names it.
+    /// Hash of the bytes of the file, which the next write can expect.
     pub live_hash: String,
-    /// The published version that it is an edit of.
+    /// Published version that the draft is based on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub based_on: Option<Version>,
 }
 
 impl<'d> DraftReport<'d> {
-    /// The report of a draft that was written.
+    /// Reports a draft that was written.
     pub(crate) fn new(id: &'d DocumentId, draft: &'d Draft) -> Self {
         Self {
             id,
@@ -42,39 +42,39 @@ impl Report for DraftReport<'_> {
     const SCHEMA: &'static str = "add";
 }
 
-/// A text of the principal who asks that is not published.
+/// A text of the calling principal that is not published.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DraftTextReport<'d> {
-    /// The document.
+    /// Id of the document.
     pub id: &'d DocumentId,
-    /// The path of its file.
+    /// Path of its live file.
     pub path: String,
-    /// Whether it is a draft or a submission.
+    /// State of the text.
     pub state: DraftState,
-    /// The version that was submitted.
+    /// Version of the submission.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// The hash of the bytes of the file, of a draft.
+    /// Hash of the bytes of the live file, for a draft.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_hash: Option<String>,
-    /// The whole text, frontmatter included.
+    /// Whole text with its frontmatter.
     pub text: &'d str,
 }
 
-/// What a text that is not published is.
+/// State of a text that is not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DraftState {
-    /// It is in the live file, and in no version.
+    /// The text is in the live file and in no version.
     Draft,
-    /// It awaits a decision.
+    /// The text is submitted and awaits a decision.
     Submitted,
 }
 
 impl DraftState {
-    /// Its word.
+    /// Returns the word for the state.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "draft",

@@ -1,4 +1,4 @@
-//! One event: the versions that it published or retired, and what followed its commit.
+//! Report of one event: the versions that it published or retired, and the after-commit steps.
 
 use std::ops::Deref;
 
@@ -17,13 +17,14 @@ use crate::values::model::number::Version;
 use crate::write::commit::{AfterCommit, Change, Item, Step, StepFailure};
 use crate::write::publish::{Outcome, Recased, Unapprovable};
 
-/// The result of an event. The program of the user's configuration was told of it, if it is told of such
-/// events. Only `Call::acted` makes one, so that no front end can report an event and not tell it.
+/// The result of an event, after the user was notified if the event requires it.
+///
+/// Only `Call::acted` constructs it, so that no front end can skip the notification.
 #[derive(Debug)]
 pub(crate) struct Acted(Outcome);
 
 impl Acted {
-    /// The result of an event that was told.
+    /// Wraps the result of an event after its notification.
     pub(in crate::service) fn told(outcome: Outcome) -> Self {
         Self(outcome)
     }
@@ -37,7 +38,7 @@ impl Deref for Acted {
     }
 }
 
-/// What an event did, or would do.
+/// Report of an event or its dry run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EventReport<'e> {
@@ -48,22 +49,22 @@ pub struct EventReport<'e> {
     brought_up_to_date: Vec<&'e DocumentId>,
     left_out: Vec<LeftOutReport<'e>>,
     refused: Vec<FileProblems>,
-    /// Submissions that wait for more approvals, or for the rest of their change.
+    /// Submissions that wait for more approvals, or for the other parts of their change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     awaiting: Vec<AwaitingReport<'e>>,
-    /// A live file that got its name in another case, instead of a move.
+    /// Live file that was renamed in another case instead of moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     renamed: Option<RenamedReport<'e>>,
-    /// Links to what was retired or moved.
+    /// Links to the documents that were retired or moved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     inbound_links: Vec<InboundReport<'e>>,
-    /// Links of what was moved that would name something else from its new folder.
+    /// Links in moved documents that would have another target in the new folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     relative_links: Vec<RelativeReport<'e>>,
-    /// Links that lead to another document after the event.
+    /// Links that have another target after the event.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     captured_links: Vec<CapturedReport<'e>>,
-    /// Texts after wikilinks that name what was retired or moved.
+    /// Texts after wikilinks to documents that were retired or moved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     texts_after_wikilinks: Vec<InboundReport<'e>>,
     /// Live files whose links could not be read.
@@ -74,12 +75,12 @@ pub struct EventReport<'e> {
     fixed_links: Vec<FixedReport<'e>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-    /// Live files that were left as they are; the event stands.
+    /// Live files that were not updated; the event is committed nevertheless.
     not_updated: Vec<NotUpdatedReport<'e>>,
-    /// What the steps after the commit could not do.
+    /// After-commit steps that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     after_commit: Vec<StepReport<'e>>,
-    /// What was cleaned up of an interrupted command.
+    /// Uncommitted files of an interrupted command that were settled.
     #[serde(skip_serializing_if = "Option::is_none")]
     recovered: Option<RecoveredReport<'e>>,
 }
@@ -95,7 +96,7 @@ struct AwaitingReport<'e> {
     change: Option<&'e str>,
 }
 
-/// A live file that got its name in another case.
+/// A live file that was renamed in another case.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct RenamedReport<'e> {
@@ -112,9 +113,11 @@ impl<'e> From<&'e Recased> for RenamedReport<'e> {
     }
 }
 
-/// Why a document keeps its id when the case of its file changes.
+/// Explains that a document keeps its id when the case of its file name changes.
 pub(crate) fn why_id_stays(id: &DocumentId) -> String {
-    format!("the id stays `{id}`, because some file systems cannot hold histories under both names")
+    format!(
+        "the id stays `{id}`, because some file systems cannot store histories under both names"
+    )
 }
 
 #[derive(Debug, Serialize)]
@@ -162,7 +165,7 @@ struct InboundReport<'e> {
 struct RelativeReport<'e> {
     path: &'e str,
     line: usize,
-    /// As it was written.
+    /// Target of the link as it was written.
     text: &'e str,
 }
 
@@ -171,9 +174,9 @@ struct RelativeReport<'e> {
 struct CapturedReport<'e> {
     path: &'e str,
     line: usize,
-    /// The document that it led to.
+    /// Former target of the link.
     was: &'e DocumentId,
-    /// The document that it leads to.
+    /// Target of the link after the event.
     to: &'e DocumentId,
 }
 
@@ -194,7 +197,7 @@ struct StepReport<'e> {
 }
 
 impl<'e> EventReport<'e> {
-    /// The report of an outcome.
+    /// Reports an outcome.
     pub(crate) fn new(Acted(outcome): &'e Acted, dry_run: bool, spell: Spell) -> Self {
         let committed = outcome.committed.as_ref();
         let left_alone = committed.map(|c| c.left_alone.as_slice()).unwrap_or_default();
@@ -253,9 +256,9 @@ impl<'e> EventReport<'e> {
 struct FixedReport<'e> {
     id: &'e DocumentId,
     path: String,
-    /// The lines of the links that were changed.
+    /// Lines of the links that were changed.
     changed: &'e [usize],
-    /// The lines of those that must be changed by hand.
+    /// Lines of the links that must be changed by hand.
     by_hand: Vec<usize>,
 }
 
@@ -279,7 +282,7 @@ impl<'e> From<&'e Inbound> for InboundReport<'e> {
     }
 }
 
-/// Remarks about how the documents of an event were treated.
+/// Returns notes about how the documents of an event were treated.
 pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
     let live = outcome.unpublished_mode;
     let has_document = outcome.items.iter().any(|item| item.id.is_document());
@@ -287,19 +290,19 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
     let of_mode = |live: FrontmatterMode| {
         let text = match live {
             FrontmatterMode::Untouched => {
-                "`frontmatter: untouched` is not published yet, so that the setting before it counts, \
-                 which writes fields into files; {} publishes it"
+                "`frontmatter: untouched` is not published yet, so publishing still writes fields \
+                 into files; {} publishes the setting"
             }
             FrontmatterMode::Managed => {
-                "`frontmatter: untouched` is still published, so that no field was written into files; \
+                "`frontmatter: untouched` is still published, so no fields were written into files; \
                  {} publishes the setting of the configuration"
             }
         };
         Hint::call(text, publish()).render(spell)
     };
     let of_links = || {
-        let text = "`links` of the configuration is not published as it is, so that links from the \
-                    root of a site are read by the published setting; {} publishes it";
+        let text = "the change of `links` in the configuration is not published yet, so links from the \
+                    root of a site follow the published setting; {} publishes the change";
         Hint::call(text, publish()).render(spell)
     };
     let of_mode = live.filter(|_| has_document).map(of_mode);
@@ -307,27 +310,27 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         let of = |verb| Call::new(verb).value(id.as_str());
         if *is_by_loss {
             let text = format!(
-                "no steward may approve {id}, because reviewers submitted versions of it that a merge gave up;"
+                "no steward may approve {id}, because reviewers submitted versions of it that were lost in a merge;"
             );
             let dismiss = of(Verb::AuditDismiss).word("--reason").word("TEXT");
-            let hint = " {} by another reviewer of the vault lets a reviewer approve again";
+            let hint = " after {} by another reviewer of the vault, a reviewer may approve it again";
             return text + &Hint::calls(hint, [dismiss]).render(spell);
         }
         let text = format!(
-            "no steward may approve {id}: its texts have no reviewer in common who is none of its authors;"
+            "no steward may approve {id}: every reviewer of all its texts is also one of its authors;"
         );
-        let hint = " {} shows the reviewers; a change of stewards.yaml can assign one, or after {} another principal submits other words";
+        let hint = " {} shows the reviewers; assign another one in stewards.yaml, or run {} and let another principal submit a new text";
         text + &Hint::calls(hint, [of(Verb::StewardWho), of(Verb::Withdraw)]).render(spell)
     });
     let is_alone =
         |item: &&Item| item.change == Change::Step(Step::Submit) && !item.id.is_document();
     let alone = outcome.items.iter().filter(|_| outcome.change.is_some()).filter(is_alone);
     let of_alone = alone.map(|item| {
-        format!("{} belongs to no change: a governance file is decided by itself", item.id)
+        format!("{} is not part of a change: a governance file is decided on its own", item.id)
     });
     let of_awaiting = outcome.awaiting.iter().map(|(id, version, by)| {
         let text =
-            format!("{id} awaits a decision with this text already (version {version}, by {by});");
+            format!("{id} with this text already awaits a decision (version {version}, by {by});");
         let show = Call::new(Verb::ReviewShow).value(id.as_str());
         text + &Hint::call(" {} shows it", show).render(spell)
     });
@@ -338,15 +341,15 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
             more => format!(", and {more} more"),
         };
         let named = named.join(", ");
-        format!("the submitters of {id} that you replaced may not approve it either; these may: {named}{more}")
+        format!("the submitters of the replaced submission of {id} may not approve it either; these principals may: {named}{more}")
     });
     let of_scopes = outcome.stuck.iter().map(|stuck| {
-        format!("{stuck}: what is submitted there cannot be approved; a reviewer of the whole vault can approve a change of stewards.yaml")
+        format!("{stuck}: submissions there cannot be approved; a reviewer of the whole vault can approve a change of stewards.yaml")
     });
     let of_settings = of_mode.into_iter().chain(outcome.unpublished_links.then(of_links));
     let of_hidden = (!outcome.hidden.is_empty()).then(|| {
         let what = crate::values::text_util::count(outcome.hidden.len(), "part");
-        format!("decided with them: {what} of the change that you may not read")
+        format!("also decided: {what} of the change that you may not read")
     });
     of_settings
         .chain(of_scopes)
@@ -358,7 +361,7 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         .collect()
 }
 
-/// So many reviewers are named in a note.
+/// Maximum number of reviewers that a note names.
 const MOST_REVIEWERS: usize = 5;
 
 impl<'e> From<&'e RelativeLink> for RelativeReport<'e> {
@@ -371,7 +374,7 @@ fn reason(why: &crate::files::vault::files::FileError) -> String {
     why.to_string()
 }
 
-/// The verbs that make an event; each has a schema of its own.
+/// Defines the reports of all commands that make an event, each with its own schema.
 macro_rules! events {
     ($($(#[$doc:meta])* $name:ident $schema:literal;)*) => {
         $(

@@ -1,4 +1,4 @@
-//! Evidence: bundles, what verifying one gave, and the list of publications.
+//! Reports of evidence: exported and verified bundles, and the list of publications.
 
 use serde::Serialize;
 
@@ -14,36 +14,36 @@ use crate::record::audit::HeadRef;
 /// The answer of `evidence export`.
 #[derive(Debug, Serialize)]
 pub struct EvidenceExportReport {
-    /// The file that was written.
+    /// Path of the file that was written.
     pub file: String,
-    /// Its size.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// Its SHA-256.
+    /// SHA-256 of the file.
     pub sha256: String,
-    /// How many lines of the access log it has.
+    /// Number of lines of the access log in the bundle.
     pub line_count: usize,
-    /// How many versions it has the texts of.
+    /// Number of versions whose texts are in the bundle.
     pub version_count: usize,
-    /// The last checkpoint.
+    /// Last checkpoint.
     pub head: Option<HeadRef>,
-    /// What the bundle does not prove.
+    /// Versions and texts that the bundle does not prove.
     pub unproved: Vec<UnprovedRow>,
-    /// Where the logs are not whole: accesses that belong to the bundle may be missing there.
+    /// Gaps of the logs, where accesses of the bundle may be missing.
     pub gaps: Vec<GapRow>,
 }
 
-/// A place where a log is not whole.
+/// A gap in a log.
 #[derive(Debug, Serialize)]
 pub struct GapRow {
-    /// The code of the fault, or `pruned`.
+    /// Code of the fault, or `pruned`.
     pub code: String,
-    /// The file of the log.
+    /// Path of the log file.
     pub file: String,
-    /// The place in the file.
+    /// Number of the line in the file.
     pub line: u64,
-    /// What it is.
+    /// Description of the gap.
     pub message: String,
-    /// Whether it is damage, and not a recorded pruning or a line that was not written to its end.
+    /// True for damage; false for a recorded pruning or a torn end.
     pub is_damage: bool,
 }
 
@@ -57,14 +57,14 @@ impl From<&Gap> for GapRow {
 /// A version or text that a bundle does not prove.
 #[derive(Debug, Serialize)]
 pub struct UnprovedRow {
-    /// Which one.
+    /// Name of the version or text.
     pub name: String,
-    /// Why.
+    /// Reason why it is not proved.
     pub why: String,
 }
 
 impl EvidenceExportReport {
-    /// A bundle that was written to a file.
+    /// Reports a bundle that was written to a file.
     pub(crate) fn new(file: String, exported: &Exported) -> Self {
         let unproved = exported.unproved.iter();
         let row = |one: &crate::prove::evidence::bundle::export::Unproved| UnprovedRow {
@@ -88,17 +88,17 @@ impl Report for EvidenceExportReport {
     const SCHEMA: &'static str = "evidence.export";
 }
 
-/// What no bundle can prove, whatever is in it.
+/// Limits of every bundle, regardless of its content.
 pub const LIMITS: [&str; 5] = [
-    "a principal and a label are what the caller stated",
-    "a time of an access is that of the clock of its machine",
+    "principals and labels are stated by the caller",
+    "the time of an access is that of its machine's clock",
     "the writer of an access log or a staging chain may have truncated it, or replaced its lines; so may \
      all who had the bundle, unless its SHA-256 is compared (`--expect-sha256`)",
-    "who exported it may have left out a gap of the log, in the manifest and on the pages",
-    "a head that is not noted elsewhere is only what the bundle says",
+    "the exporter may have left out a gap of the log, in the manifest and on the pages",
+    "a head that is not recorded elsewhere is only a statement of the bundle",
 ];
 
-/// The version of this program.
+/// Version of this program.
 pub const TOOL: &str = env!("CARGO_PKG_VERSION");
 
 /// The answer of `evidence verify`.
@@ -106,39 +106,39 @@ pub const TOOL: &str = env!("CARGO_PKG_VERSION");
 pub struct EvidenceVerifyReport {
     /// `trace`, `session` or `document`.
     pub scope: ScopeKind,
-    /// Which one.
+    /// Name of the trace, session or document.
     pub name: String,
-    /// The version of the program that made the bundle, as it says.
+    /// Version of the program that made the bundle, as the bundle states it.
     pub tool: String,
-    /// The head that the bundle was exported at.
+    /// Head of the log at the export.
     pub head: Option<HeadRef>,
-    /// Whether the head was compared with one from elsewhere, and is proved.
+    /// True if the head was compared with an anchor from outside of the bundle, and matches it.
     pub anchored: bool,
-    /// How many items are proved.
+    /// Number of items that are proved.
     pub proved: usize,
-    /// How many are not.
+    /// Number of items that are not proved.
     pub not_proved: usize,
-    /// How many are contradicted.
+    /// Number of items that are contradicted.
     pub contradicted: usize,
-    /// Every item.
+    /// All items.
     pub items: Vec<ItemRow>,
-    /// What no bundle can prove.
+    /// Limits of every bundle.
     pub limits: [&'static str; 5],
 }
 
 /// One item of a bundle.
 #[derive(Debug, Serialize)]
 pub struct ItemRow {
-    /// What kind.
+    /// Kind of the item.
     pub kind: Kind,
-    /// Which one.
+    /// Name of the item.
     pub name: String,
-    /// `proved`, `not proved`, `contradicted`, or, of the head, `not anchored`.
+    /// `proved`, `not proved` or `contradicted`; for the head also `not anchored`.
     pub verdict: Verdict,
-    /// Whether the bundle should prove it, and does not.
+    /// True if the bundle lacks a proof that it should contain.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
-    /// Why it is not proved.
+    /// Reason why the item is not proved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -178,12 +178,12 @@ impl From<Verified> for EvidenceVerifyReport {
 }
 
 impl EvidenceVerifyReport {
-    /// Returns true if another version made the bundle.
+    /// Returns true if another version of the program made the bundle.
     pub(crate) fn is_of_another_tool(&self) -> bool {
         self.tool != TOOL
     }
 
-    /// Whether nothing is contradicted and no proof is missing.
+    /// Returns true if no item is contradicted and no proof is missing.
     pub(crate) fn holds(&self) -> bool {
         self.contradicted == 0 && self.items.iter().all(|item| !item.missing)
     }
@@ -196,59 +196,59 @@ impl Report for EvidenceVerifyReport {
 /// The answer of `evidence report`: every publication and retirement of a period.
 #[derive(Debug, Serialize)]
 pub struct PublicationsReport {
-    /// The first instant of the period.
+    /// First instant of the period.
     pub from: Option<String>,
-    /// The instant after the last.
+    /// First instant after the period.
     pub to: Option<String>,
-    /// The publications, by checkpoint and id.
+    /// Publications, by checkpoint and id.
     pub publications: Vec<PublicationRow>,
 }
 
 /// One artifact in one checkpoint.
 #[derive(Debug, Serialize)]
 pub struct PublicationRow {
-    /// The checkpoint.
+    /// Number of the checkpoint.
     pub checkpoint: u64,
-    /// When it was made.
+    /// Time of the checkpoint, in UTC.
     pub at: String,
     /// `published`, `retired` or `removed`.
     pub(crate) action: Act,
-    /// The document or governance file.
+    /// Id of the document or governance file.
     pub id: String,
-    /// Its version.
+    /// Number of the version.
     pub version: Option<u64>,
-    /// The field `author` of the version.
+    /// Field `author` of the version.
     pub author: Option<String>,
-    /// Who submitted the version, or who recorded it without a review.
+    /// Submitter of the version, or its maker if it was published without a review.
     pub edited_by: Option<String>,
-    /// When.
+    /// Time at which the version was submitted or made.
     pub edited_at: Option<String>,
-    /// Who approved it.
+    /// Reviewers who approved it.
     pub approved_by: Vec<String>,
-    /// That one reviewer retired it at once.
+    /// Emergency retirement, if the version is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emergency: Option<EmergencyRow>,
-    /// Whether the history verifies up to the version, and the checkpoint.
+    /// True if the history verifies up to the version, and the checkpoint verifies.
     pub complete: bool,
-    /// Why not.
+    /// Reason why the row is not complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// A remark that no hash covers.
+    /// Note on the version, which no hash covers.
     pub unprotected_note: Option<String>,
-    /// The chain hash of the version.
+    /// Chain hash of the version.
     pub chain_hash: Option<String>,
-    /// The hash of the checkpoint.
+    /// Hash of the checkpoint.
     pub checkpoint_hash: String,
 }
 
-/// A retirement in an emergency, by the reviewer of `edited_by` alone.
+/// An emergency retirement by the reviewer in `edited_by`.
 #[derive(Debug, Serialize)]
 pub struct EmergencyRow {
-    /// Why.
+    /// Reason for the retirement.
     pub reason: String,
-    /// The other reviewer, who ratified it; none so far.
+    /// Reviewer who ratified the retirement; `None` before that.
     pub ratified_by: Option<String>,
-    /// When.
+    /// Time of the ratification.
     pub ratified_at: Option<String>,
 }
 
@@ -309,7 +309,7 @@ impl From<ExportError> for Failure {
 
 impl From<BundleFault> for Failure {
     fn from(why: BundleFault) -> Self {
-        Self::new(Code::BundleInvalid, format!("this is no evidence bundle: {why}"))
-            .hint("verify the file as `ctx evidence export` wrote it: unpacked and packed again, or changed, it is no bundle")
+        Self::new(Code::BundleInvalid, format!("this file is not an evidence bundle: {why}"))
+            .hint("verify the file as `ctx evidence export` wrote it; a file that was changed, or unpacked and packed again, is not valid")
     }
 }

@@ -1,4 +1,4 @@
-//! A failed command: a stable code, what happened, where, and how to fix it (`spec/errors.md`).
+//! A failed command: a stable code, a message, the place, and hints (`spec/errors.md`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -33,27 +33,27 @@ codes! {
     UnknownTrace "unknown-trace" 1, "The access log has no such line.";
     UnknownHold "unknown-hold" 1, "No hold with this name is in force.";
     UnknownStaged "unknown-staged" 1, "No chain has this staged entry, or the principal may not see it.";
-    StagedEnded "staged-ended" 1, "The staged entry was discarded, collected or erased, so that its content is gone.";
-    StagedPromoted "staged-promoted" 1, "The staged entry was promoted, so that a document holds its content.";
+    StagedEnded "staged-ended" 1, "The staged entry was discarded, collected or erased, so its content is gone.";
+    StagedPromoted "staged-promoted" 1, "The staged entry was promoted, so a document contains its content.";
     Retained "retained" 1, "The retention keeps these accesses, so they cannot be pruned.";
-    NotMissing "not-missing" 1, "No event of this checkpoint lacks its line in the change log, or that is acknowledged already.";
-    NotLost "not-lost" 1, "No submission of this document that its history lacks can be dismissed.";
-    NotBegun "not-begun" 1, "The vault records no changes, which the command needs.";
+    NotMissing "not-missing" 1, "Every event of this checkpoint has its line in the change log or an acknowledgement.";
+    NotLost "not-lost" 1, "No lost submission of this document can be dismissed.";
+    NotBegun "not-begun" 1, "The command needs a change log, and the vault does not record changes.";
     SearchPast "search-past" 1, "A search can only answer for the last checkpoint.";
     Refused "refused" 1, "A text is invalid or cannot be read, so nothing was written.";
     Withheld "withheld" 1, "A text is not served: its history does not verify, or no review published it.";
-    LogBroken "log-broken" 1, "The checkpoint log is empty, damaged, incomplete or merged, or cannot say what is asked of it.";
+    LogBroken "log-broken" 1, "The checkpoint log is empty, damaged, incomplete or merged, or cannot be converted.";
     ClockBehind "clock-behind" 1, "The last checkpoint is more than 24 hours ahead of the clock.";
     ClockEnded "clock-ended" 1, "The last checkpoint has the latest time that can be recorded.";
-    NotSubmitted "not-submitted" 1, "Nothing of this document awaits a decision.";
+    NotSubmitted "not-submitted" 1, "No submission of this document awaits a decision.";
     NotASource "not-a-source" 1, "The document is not a source.";
-    NotGoverned "not-governed" 1, "The vault is not governed, so that nothing is reviewed.";
+    NotGoverned "not-governed" 1, "The vault is not governed, so there are no reviews.";
     Exists "exists" 1, "The file or folder exists already, or is in a vault.";
     Usage "usage" 2, "The arguments are invalid or contradict each other.";
     NoVault "no-vault" 2, "No vault was found.";
     NoPrincipal "no-principal" 2, "No valid principal is configured.";
     NotConfigured "not-configured" 2, "The user's configuration names no program for this.";
-    ConfigInvalid "config-invalid" 2, "The configuration cannot be read, or asks for what this vault cannot have.";
+    ConfigInvalid "config-invalid" 2, "The configuration cannot be read, or has a setting that this vault cannot have.";
     TokensInvalid "tokens-invalid" 2, "The file of tokens cannot be read, is in a vault, or may be read or changed by others.";
     IdInvalid "id-invalid" 2, "The text is not a valid id.";
     Misplaced "misplaced" 2, "No document can have this path: the layout, a rule of git or another vault leaves it out.";
@@ -61,27 +61,27 @@ codes! {
     UriInvalid "uri-invalid" 2, "The URI is invalid, or names something that is not served.";
     QueryInvalid "query-invalid" 2, "The search query is invalid.";
     Governed "governed" 3, "The vault is governed; publication needs a review.";
-    NotASteward "not-a-steward" 3, "The principal has not the role that the operation needs.";
+    NotASteward "not-a-steward" 3, "The principal does not have the role that the operation needs.";
     OwnSubmission "own-submission" 3, "An author of a submission may not approve it.";
-    ApprovalLapsed "approval-lapsed" 3, "A reviewer who approved the submission before may not approve it any more, so that it has to be submitted again.";
+    ApprovalLapsed "approval-lapsed" 3, "A reviewer who approved the submission may no longer approve it, so it must be submitted again.";
     ApprovedAlready "approved-already" 3, "The principal approved the submission already; it waits for another reviewer, or for other parts of its change.";
-    NotTheSubmitter "not-the-submitter" 3, "Only who submitted a text can withdraw it.";
+    NotTheSubmitter "not-the-submitter" 3, "Only the submitter of a text can withdraw it.";
     ConsentUnavailable "consent-unavailable" 3, "The call needs the consent of a human, and the client cannot ask for it.";
     ConsentDeclined "consent-declined" 3, "The human who was asked did not agree, so nothing was changed.";
     TooFewReviewers "too-few-reviewers" 3, "A governed vault needs reviewers for the whole vault.";
     WorkPending "work-pending" 3, "Submissions await a decision, so the mode cannot change.";
     VaultNotAllowed "vault-not-allowed" 3, "The URI names a vault that the configuration does not allow.";
-    Busy "busy" 4, "The server has as many calls at work as it may; nothing was done.";
-    Locked "locked" 4, "Another process is writing to the vault, or to the file that is to be written.";
+    Busy "busy" 4, "The server has reached its limit of concurrent calls; nothing was done.";
+    Locked "locked" 4, "Another process is writing to the vault, or to the file that the command writes.";
     Changed "changed" 4, "Another process changed a file during the command.";
     NotAsExpected "not-as-expected" 4, "The published version is not the one that the caller expects.";
     SubmissionPending "submission-pending" 4, "Another principal's submission of the document awaits a decision.";
-    SubmissionChanged "submission-changed" 4, "The submission is not the one that the reviewer names, or is not based on what is published.";
-    UnpublishedChanges "unpublished-changes" 4, "The live file has changes that no version holds.";
+    SubmissionChanged "submission-changed" 4, "The submission is not the one that the reviewer names, or is not based on the published version.";
+    UnpublishedChanges "unpublished-changes" 4, "The live file has changes that no version contains.";
     Unremembered "unremembered" 4, "No intent record or trusted head explains these bytes or checkpoints.";
-    HeadRollback "head-rollback" 4, "The log ends before the trusted head, or is not there.";
-    HeadFork "head-fork" 4, "The log has another checkpoint in the place of the trusted head.";
-    TimedOut "timed-out" 5, "The call took longer than the server lets one take.";
+    HeadRollback "head-rollback" 4, "The log ends before the trusted head, or is missing.";
+    HeadFork "head-fork" 4, "The log has another checkpoint in place of the trusted head.";
+    TimedOut "timed-out" 5, "The call exceeded the time limit of the server.";
     Io "io" 5, "Reading or writing failed.";
     SearchFailed "search-failed" 5, "The search back-end failed.";
     SourceFailed "source-failed" 5, "The program for a source failed; the attempt is recorded.";
@@ -90,37 +90,39 @@ codes! {
 /// A failed command.
 #[derive(Debug)]
 pub struct Failure {
-    /// What kind of failure.
+    /// Kind of the failure.
     pub code: Code,
-    /// The rule of selectors or URIs that was broken.
+    /// Code of the rule of selectors or URIs that was broken.
     pub reason: Option<&'static str>,
-    /// What happened: lower case, no full stop.
+    /// Message in lower case, without a full stop.
     pub message: String,
-    /// Where, and what else is known, line by line.
+    /// Place of the failure and further facts, one in each line.
     pub details: Vec<String>,
-    /// How to fix it.
+    /// Advice on how to fix it.
     pub hints: Vec<Hint>,
     /// Documents that were refused.
     pub refused: Vec<Refusal>,
-    /// Versions whose differences explain it. A failure has no text of a document: a front end asks for
-    /// them as for any other text.
+    /// Versions whose differences explain the failure.
+    ///
+    /// A failure does not contain texts of documents. A front end requests the texts, so that the
+    /// access is recorded.
     pub(crate) compared: Vec<Compared>,
 }
 
 /// Two versions of one artifact whose difference explains a failure.
 #[derive(Clone, Debug)]
 pub(crate) struct Compared {
-    /// The artifact.
+    /// Id of the artifact.
     pub(crate) id: DocumentId,
-    /// The version that the caller has read; `None` if it is not known.
+    /// Version that the caller has read; `None` if it is not known.
     pub(crate) from: Option<Version>,
-    /// The other one.
+    /// Version to compare with.
     pub(crate) to: Version,
-    /// Whether that one is what is published, with the versions since.
+    /// True if `to` is the published version; the versions since `from` are then listed, too.
     pub(crate) is_published: bool,
 }
 
-/// What happened, without code and hints.
+/// Writes the message without code and hints.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -128,7 +130,7 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// A failure without details and hints.
+    /// Creates a failure without details and hints.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -141,14 +143,14 @@ impl Failure {
         }
     }
 
-    /// The same failure with one more hint.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// The failure as it is serialised, its hints as a front end spells them.
+    /// Returns the failure in serialisable form, with hints as a front end spells them.
     pub fn report(&self, spell: Spell) -> FailureReport<'_> {
         let refused = self.refused.iter();
         FailureReport {
@@ -162,20 +164,20 @@ impl Failure {
     }
 }
 
-/// A failure as it is serialised.
+/// A failure in serialisable form.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct FailureReport<'f> {
-    /// The stable code.
+    /// Stable code.
     pub code: Code,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
-    /// What happened.
+    /// Message in lower case, without a full stop.
     pub message: &'f str,
-    /// Where, and what else is known.
+    /// Place of the failure and further facts.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub details: &'f [String],
-    /// How to fix it.
+    /// Advice on how to fix it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
     /// Problems of single documents.
@@ -183,7 +185,7 @@ pub struct FailureReport<'f> {
     pub documents: Vec<FileProblems>,
 }
 
-/// The failure as text for people and agents: what is of others in it is made visible.
+/// Writes the failure for people and agents, with control characters of foreign text made visible.
 impl fmt::Display for FailureReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error[{}]: {}", self.code.as_str(), shown(self.message))?;

@@ -1,4 +1,4 @@
-//! Who refers to whom.
+//! Reports of references between documents.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ struct NodeReport<'g> {
     node_type: &'g str,
 }
 
-/// A mention of something that the checkpoint does not hold.
+/// A reference to an artifact that is not published at the checkpoint.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct UnresolvedReport {
@@ -64,7 +64,7 @@ impl Report for GraphReport<'_> {
 }
 
 impl<'g> GraphReport<'g> {
-    /// The graph of all documents that a checkpoint publishes.
+    /// Reports the graph of all documents that are published at a checkpoint.
     pub(crate) fn new(
         checkpoint: CheckpointNumber,
         all: &'g Listing,
@@ -88,7 +88,7 @@ impl<'g> GraphReport<'g> {
 
 fn unresolved(graph: &Memory) -> Vec<UnresolvedReport> {
     let (mut found, ids) = (Vec::new(), graph.ids());
-    // The generator of the site may make a page for a folder that has documents.
+    // The site generator may make a page for a folder that has documents.
     let has_documents = |folder: &str| {
         let first = ids.partition_point(|id| id.as_str() < folder);
         ids.get(first).is_some_and(|id| id.as_str().starts_with(folder))
@@ -122,7 +122,7 @@ fn unresolved(graph: &Memory) -> Vec<UnresolvedReport> {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HubsReport<'g> {
     checkpoint: CheckpointNumber,
-    /// The documents with the most inbound references, the most first.
+    /// Documents with the most inbound references, in descending order.
     pub hubs: Vec<HubReport<'g>>,
     withheld: Vec<WithheldReport>,
 }
@@ -131,11 +131,11 @@ pub struct HubsReport<'g> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HubReport<'g> {
-    /// Its id.
+    /// Id of the document.
     pub id: &'g str,
-    /// Its title.
+    /// Title of the document.
     pub title: &'g str,
-    /// How many documents refer to it.
+    /// Number of documents that refer to it.
     pub degree: usize,
 }
 
@@ -144,7 +144,7 @@ impl Report for HubsReport<'_> {
 }
 
 impl<'g> HubsReport<'g> {
-    /// These hubs of a checkpoint.
+    /// Reports these hubs of a checkpoint.
     pub(crate) fn new(checkpoint: CheckpointNumber, all: &'g Listing, hubs: &'g [Hub]) -> Self {
         let titles: BTreeMap<&DocumentId, &str> =
             all.documents.iter().map(|listed| (&listed.id, listed.title())).collect();
@@ -183,7 +183,7 @@ impl Report for NeighborsReport<'_> {
 }
 
 impl<'n> NeighborsReport<'n> {
-    /// What is around a document at a checkpoint.
+    /// Reports the documents around a document at a checkpoint.
     pub(crate) fn new(
         id: &'n DocumentId,
         checkpoint: CheckpointNumber,

@@ -1,4 +1,4 @@
-//! The head of the log, and the heads that this user trusts.
+//! Reports of the head of the log, and of the trusted heads of this user.
 
 use serde::Serialize;
 
@@ -15,9 +15,9 @@ pub struct HeadReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<String>,
     checkpoint_hash: Option<String>,
-    /// The hash of checkpoint 1.
+    /// Hash of checkpoint 1.
     genesis: Option<String>,
-    /// The trusted head of this machine.
+    /// Trusted head of this machine.
     trusted: Option<TrustedReport>,
 }
 
@@ -53,7 +53,7 @@ impl Report for HeadReport {
 }
 
 impl HeadReport {
-    /// The end of a log, made at `at`, beside the trusted head.
+    /// Reports the head of a log, made at `at`, with the trusted head.
     pub(crate) fn new(head: &Head, at: Option<Timestamp>, trusted: Option<&TrustedHead>) -> Self {
         Self {
             checkpoint: head.checkpoint,
@@ -71,7 +71,7 @@ pub struct TrustReport {
     dry_run: bool,
     from: Option<TrustedReport>,
     to: EndReport,
-    /// The lines of this user that the logs in the vault lack.
+    /// Lines of this user that are missing in the logs of the vault.
     lost: Vec<LostLines>,
 }
 
@@ -86,7 +86,7 @@ impl Report for TrustReport {
 }
 
 impl TrustReport {
-    /// The change of the trusted head.
+    /// Reports a change of the trusted head.
     pub(crate) fn new(
         from: Option<&TrustedHead>,
         to: &Head,
@@ -101,7 +101,7 @@ impl TrustReport {
 /// The answer of `head forget`.
 #[derive(Debug, Serialize)]
 pub struct ForgetReport {
-    /// Whether there was a trusted head.
+    /// True if there was a trusted head.
     pub forgotten: bool,
 }
 
@@ -120,7 +120,7 @@ impl Report for HeadsReport {
 }
 
 impl HeadsReport {
-    /// All trusted heads of this user.
+    /// Reports all trusted heads of this user.
     pub(crate) fn new(trusted: &[TrustedHead]) -> Self {
         Self { heads: trusted.iter().map(TrustedReport::from).collect() }
     }

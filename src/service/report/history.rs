@@ -1,4 +1,4 @@
-//! The versions of one artifact, each recomputed, and the texts of single versions.
+//! Reports of the versions of one artifact, each recomputed, and of texts of single versions.
 
 use std::mem;
 
@@ -21,12 +21,12 @@ use crate::values::model::number::{CheckpointNumber, Version};
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HistoryReport<'h> {
     id: &'h DocumentId,
-    /// The versions in the order of the file.
+    /// Versions in the order of the file.
     pub versions: Vec<VersionReport<'h>>,
-    /// The lines of entries that cannot be read.
+    /// Lines of entries that cannot be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<usize>,
-    /// What checkpoints seal and the history lacks.
+    /// Versions and retirements that checkpoints seal and the history lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<LostSeal>,
 }
@@ -35,17 +35,17 @@ pub struct HistoryReport<'h> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct LostSeal {
-    /// The first checkpoint that seals it.
+    /// First checkpoint that seals it.
     pub checkpoint: CheckpointNumber,
-    /// Its number; absent for a retirement.
+    /// Number of the version; absent for a retirement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// The finding of `ctx verify`.
+    /// Finding of `ctx verify`.
     pub finding: String,
 }
 
 impl LostSeal {
-    /// Puts what the history lacks into the words of a verifier.
+    /// Describes a missing version or retirement in the words of a verifier.
     pub(crate) fn new(checkpoint: CheckpointNumber, version: Option<Version>) -> Self {
         let finding = match version {
             Some(version) => format!(
@@ -64,44 +64,44 @@ impl LostSeal {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct VersionReport<'h> {
-    /// Its number.
+    /// Number of the version.
     pub version: Version,
     /// `published`, `retired` or `unpublished`.
     pub state: EntryState,
-    /// What it is to the reviews of the artifact: `submitted`, `approved in part`, `rejected`,
-    /// `withdrawn`, `ratified`, or `approved` of one that an approval published or retired.
+    /// State in the reviews of the artifact: `submitted`, `approved in part`, `rejected`,
+    /// `withdrawn` or `ratified`; `approved` for a version that an approval published or retired.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewedAs>,
-    /// Who submitted what was approved.
+    /// Submitter of the approved submission.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub submitted_by: Option<String>,
-    /// Who approved it.
+    /// Reviewers who approved the version.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approved_by: Vec<String>,
-    /// Why it was rejected, withdrawn or retired in an emergency, as its text says.
+    /// Reason for a rejection, withdrawal or emergency retirement, as its text states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The first checkpoint that seals it, or that its retirement takes effect at.
+    /// First checkpoint that seals the version, or at which its retirement takes effect.
     pub checkpoint: Option<CheckpointNumber>,
     /// `keyframe` or `diff`.
     pub stored: &'h TextStorage,
-    /// Who made it.
+    /// Principal who made the version.
     pub edited_by: &'h str,
-    /// When.
+    /// Time at which the version was made, in UTC.
     pub edited_at: String,
-    /// When it was published.
+    /// Time of publication.
     pub published_at: Option<String>,
-    /// When it retired the artifact.
+    /// Time of retirement.
     pub retired_at: Option<String>,
-    /// A remark that no hash covers.
+    /// Note on the version, which no hash covers.
     pub unprotected_note: Option<&'h str>,
-    /// The hash of the keyframe or diff.
+    /// Hash of the keyframe or diff.
     pub content_hash: String,
-    /// The hash that binds the version to those before it.
+    /// Chain hash, which binds the version to the versions before it.
     pub chain_hash: String,
-    /// What is wrong with it.
+    /// Faults of the version.
     pub problems: Vec<String>,
-    /// How many versions are before it in the file.
+    /// Number of versions before it in the file.
     #[serde(skip)]
     pub place: usize,
 }
@@ -111,7 +111,7 @@ impl Report for HistoryReport<'_> {
 }
 
 impl<'h> HistoryReport<'h> {
-    /// Recomputes every version of a history.
+    /// Recomputes every version of a history and reports the result.
     pub(crate) fn new(
         files: &'h Files,
         seals: &Seals,
@@ -129,7 +129,8 @@ impl<'h> HistoryReport<'h> {
             };
             let (entry, mut wrong) = (version.entry, mem::take(&mut version.wrong));
             if wrong.is_empty() {
-                // What comes before it, back to its keyframe and the link of that, must be there.
+                // The versions back to the keyframe must exist, and the entry that the keyframe
+                // follows.
                 wrong.extend(history.chain_to(entry.version).err().map(ChainError::from));
             }
             if wrong.is_empty() {
@@ -149,7 +150,7 @@ impl<'h> HistoryReport<'h> {
         report
     }
 
-    /// Whether nothing is wrong.
+    /// Returns true if every version verifies and none is missing.
     pub(crate) fn is_sound(&self) -> bool {
         self.unreadable.is_empty()
             && self.lost.is_empty()
@@ -158,7 +159,7 @@ impl<'h> HistoryReport<'h> {
 }
 
 impl<'h> VersionReport<'h> {
-    /// Says what the version is to the reviews of the artifact.
+    /// Adds the state of the version in the reviews of the artifact.
     fn review(&mut self, files: &Files, id: &DocumentId, history: &History, text: &str) {
         let Some(entry) = history.entry(self.version) else { return };
         let fields = id.is_document().then(|| rules::fields_of(text)).flatten();
@@ -208,32 +209,32 @@ impl<'h> VersionReport<'h> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct LatestReport<'h> {
-    /// What the log sealed or retired, the newest first.
+    /// Versions that the log sealed and retirements, the newest first.
     pub versions: Vec<LatestVersion<'h>>,
 }
 
 words! {
-    /// What a version is to the reviews of its artifact.
+    /// State of a version in the reviews of its artifact.
     pub enum ReviewedAs {
-        /// An approval published or retired it.
+        /// An approval published or retired the version.
         Approved = "approved",
-        /// It was submitted.
+        /// The version is a submission.
         Submitted = "submitted",
-        /// It approves a submission that waits for more approvals.
+        /// The version approves a submission that waits for more approvals.
         ApprovedInPart = "approved in part",
-        /// It rejects a submission.
+        /// The version rejects a submission.
         Rejected = "rejected",
-        /// It withdraws a submission.
+        /// The version withdraws a submission.
         Withdrawn = "withdrawn",
-        /// It ratifies a retirement in an emergency.
+        /// The version ratifies an emergency retirement.
         Ratified = "ratified",
     }
 
-    /// What a checkpoint does to an artifact.
+    /// Change that a checkpoint makes to an artifact.
     pub enum SealedState {
-        /// It seals a version.
+        /// The checkpoint seals a version.
         Published = "published",
-        /// It removes the artifact.
+        /// The checkpoint removes the artifact.
         Retired = "retired",
     }
 }
@@ -242,15 +243,15 @@ words! {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct LatestVersion<'h> {
-    /// The checkpoint.
+    /// Number of the checkpoint.
     pub checkpoint: CheckpointNumber,
-    /// When it was made.
+    /// Time of the checkpoint, in UTC.
     pub at: String,
-    /// The artifact.
+    /// Id of the artifact.
     pub id: &'h DocumentId,
     /// `published` or `retired`.
     pub state: SealedState,
-    /// Absent of a removal.
+    /// Number of the version; absent for a removal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
 }
@@ -260,8 +261,9 @@ impl Report for LatestReport<'_> {
 }
 
 impl<'h> LatestReport<'h> {
-    /// What the checkpoints of a log changed: the first of what is listed, up to `limit`, and how
-    /// many are left out.
+    /// Reports changes of the log's checkpoints, the newest first.
+    ///
+    /// At most `limit` changes are listed; the second value is the number of changes left out.
     pub(crate) fn new(
         chronicle: &Chronicle<'h>,
         is_listed: impl Fn(&DocumentId) -> bool,
@@ -289,11 +291,11 @@ impl<'h> LatestReport<'h> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ShowReport<'s> {
-    /// The artifact.
+    /// Id of the artifact.
     pub id: &'s DocumentId,
-    /// The version.
+    /// Number of the version.
     pub version: Version,
-    /// The first checkpoint that seals it.
+    /// First checkpoint that seals the version.
     pub checkpoint: Option<CheckpointNumber>,
     /// Frontmatter and body, in normal form.
     pub text: &'s str,
@@ -307,17 +309,17 @@ impl Report for ShowReport<'_> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DiffReport<'d> {
-    /// The artifact.
+    /// Id of the artifact.
     pub id: &'d DocumentId,
-    /// `v` and a version, or `live`.
+    /// Older text: `v` with the number of a version, or `live`.
     pub from: &'d str,
-    /// The same.
+    /// Newer text, in the same form.
     pub to: &'d str,
-    /// Whether the texts are equal.
+    /// True if the texts are equal.
     pub equal: bool,
-    /// The unified diff; empty for equal texts.
+    /// Unified diff; empty if the texts are equal.
     pub diff: &'d str,
-    /// What is wrong with the approvals of the versions.
+    /// Problems with the approvals of the versions.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub unapproved: &'d [String],
 }
@@ -330,9 +332,9 @@ impl Report for DiffReport<'_> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DiffsReport<'d> {
-    /// The documents that differ, in byte order of their ids.
+    /// Documents that differ, in byte order of their ids.
     pub diffs: Vec<DiffReport<'d>>,
-    /// The published documents whose live files are gone.
+    /// Published documents whose live files are missing.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub missing: &'d [DocumentId],
 }

@@ -1,4 +1,4 @@
-//! The map of a vault: what an agent needs to choose a selector, in few bytes however large the vault.
+//! The map of a vault, from which an agent chooses a selector. Its size is bounded.
 
 use std::collections::BTreeMap;
 
@@ -14,65 +14,65 @@ use crate::record::audit::Traced;
 use crate::record::checkpoint::fault::LogError;
 use crate::values::model::number::CheckpointNumber;
 
-/// The answer of `context`: the instructions for agents and a map of what is published.
+/// The answer of `context`: the instructions for agents and a map of the published documents.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct MapReport<'c> {
-    /// The name of the vault.
+    /// Name of the vault.
     pub name: String,
-    /// The checkpoint that all of it is of.
+    /// Checkpoint that the map describes.
     pub checkpoint: CheckpointNumber,
-    /// `CONTEXT.md`, as the checkpoint seals it.
+    /// Text of `CONTEXT.md`, as the checkpoint seals it.
     pub instructions: Option<&'c str>,
-    /// How many documents are published.
+    /// Number of published documents.
     pub documents: usize,
-    /// Documents by type.
+    /// Number of documents by type.
     pub types: Counted<'c>,
-    /// Documents by tag.
+    /// Number of documents by tag.
     pub tags: Counted<'c>,
-    /// Documents by folder.
+    /// Number of documents by folder.
     pub folders: Counted<'c>,
-    /// Sources by server.
+    /// Number of sources by server.
     pub servers: Counted<'c>,
-    /// The packs, in byte order of their files.
+    /// Packs, in byte order of their files.
     pub packs: Vec<PackReport<'c>>,
-    /// How many types, tags, folders, servers and packs there are beyond those that are named.
+    /// Numbers of types, tags, folders, servers and packs that are not listed.
     pub omitted: Omitted,
     withheld: Vec<WithheldReport>,
 }
 
-/// Words in byte order, each with the number of documents that have it.
+/// Words in byte order, each with its number of documents.
 pub type Counted<'c> = BTreeMap<&'c str, usize>;
 
-/// How many of each there are beyond those that a map names.
+/// Numbers of entries that a map does not list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Omitted {
-    /// Types.
+    /// Number of types.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub types: usize,
-    /// Tags.
+    /// Number of tags.
     pub tags: usize,
-    /// Folders.
+    /// Number of folders.
     pub folders: usize,
-    /// Servers.
+    /// Number of servers.
     pub servers: usize,
-    /// Packs.
+    /// Number of packs.
     pub packs: usize,
 }
 
-/// How much of a vault a map names.
+/// Extent of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// Of each kind what most documents have, up to so many, so that an agent can read it.
+    /// Up to this number of the most frequent entries of each kind, for an agent to read.
     Bounded(usize),
-    /// All of it.
+    /// All entries.
     Whole,
 }
 
-/// The most words of one kind that a bounded map usually names.
+/// Default maximum number of entries of one kind in a bounded map.
 pub(crate) const NAMED: usize = 100;
-/// The most bytes of these.
+/// Maximum length of these entries together, in bytes.
 const MOST_BYTES: usize = 4_000;
 
 impl Default for Extent {
@@ -82,8 +82,9 @@ impl Default for Extent {
 }
 
 impl Extent {
-    /// Of words with their counts those that most documents have, and how many others there are.
-    /// Of words with equal counts the first in byte order come first.
+    /// Returns the most frequent words, and the number of words that are left out.
+    ///
+    /// Words with equal counts are ordered by bytes.
     fn most(self, counts: &Counts) -> (Counted<'_>, usize) {
         let mut words: Vec<(&str, usize)> = counts.iter().map(|(w, n)| (w.as_str(), *n)).collect();
         words.sort_by(|(a, m), (b, n)| n.cmp(m).then(a.cmp(b)));
@@ -92,7 +93,7 @@ impl Extent {
         (words.into_iter().collect(), omitted)
     }
 
-    /// How many of some texts of these lengths a map names.
+    /// Returns how many texts of these lengths a map lists.
     fn fitting(self, lengths: impl Iterator<Item = usize>) -> usize {
         let Self::Bounded(most) = self else { return lengths.count() };
         let mut bytes = 0;
@@ -109,10 +110,10 @@ impl Report for MapReport<'_> {
 }
 
 impl<'c> MapReport<'c> {
-    /// The map of a snapshot, without its `CONTEXT.md`.
+    /// Returns the map of a snapshot, without its `CONTEXT.md`.
     ///
     /// # Errors
-    /// The log cannot be relied on.
+    /// Fails if the log is not reliable.
     pub(crate) fn new(
         snapshot: &Snapshot<'_>,
         overview: &'c Overview,
@@ -153,7 +154,7 @@ impl<'c> MapReport<'c> {
         })
     }
 
-    /// The map with the verified `CONTEXT.md`.
+    /// Adds the verified text of `CONTEXT.md`.
     pub(crate) fn with(self, instructions: Option<&'c Served>) -> Traced<Self> {
         let Some(served) = instructions else { return Traced::new(self, Vec::new()) };
         let whole = served.sealed(None);

@@ -1,8 +1,7 @@
-//! The shape of every answer: what a command, a tool or a page says, as values that can be
-//! serialised.
+//! Reports: the answers of commands, tools and pages, as values that can be serialised.
 //!
-//! One name stands for one thing in all of them (`docs/json.md`). A front end formats a report; it
-//! adds nothing to it.
+//! A key has the same meaning in every report (`docs/json.md`). A front end formats a report and
+//! adds no content.
 
 pub mod access;
 pub mod advice;
@@ -55,15 +54,15 @@ use serde_json::Value;
 use crate::values::model::hint::Call;
 use crate::values::model::visible::{is_plain, steers};
 
-/// The version of all schemas. It changes when a key changes its name or its meaning.
+/// Version of all schemas. It changes when a key changes its name or its meaning.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// How a front end spells a call that a hint names.
+/// Function that spells a call of a hint for a front end.
 pub type Spell = fn(&Call) -> String;
 
 /// An answer that can be serialised.
 pub trait Report: Serialize {
-    /// The name of its schema, without `ctx.`.
+    /// Name of the schema, without `ctx.`.
     const SCHEMA: &'static str;
 }
 
@@ -71,10 +70,10 @@ pub trait Report: Serialize {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Limited<R> {
-    /// The report with the entries that are left.
+    /// Report with the remaining entries.
     #[serde(flatten)]
     pub report: R,
-    /// How many entries are left out.
+    /// Number of entries that were left out.
     #[serde(skip_serializing_if = "is_zero")]
     pub omitted: usize,
 }
@@ -83,13 +82,13 @@ pub struct Limited<R> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Paged<R> {
-    /// The report with the entries of the page.
+    /// Report with the entries of the page.
     #[serde(flatten)]
     pub report: R,
-    /// How many entries come after it.
+    /// Number of entries after this page.
     #[serde(skip_serializing_if = "is_zero")]
     pub omitted: usize,
-    /// What names the next page.
+    /// Cursor that names the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -98,7 +97,7 @@ impl<R: Report> Report for Paged<R> {
     const SCHEMA: &'static str = R::SCHEMA;
 }
 
-/// Whether a count is left out of a report.
+/// Returns true if a number is zero, so that a report leaves it out.
 fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
     *n == N::default()
 }
@@ -115,8 +114,10 @@ struct Envelope<'a, T> {
     report: &'a T,
 }
 
-/// Returns a report as one JSON object that names its schema, with `notes` before its own notes, and
-/// the number of documents that the reader may not read (REV-23).
+/// Returns a report as one JSON object that names its schema.
+///
+/// `notes` come before the report's own notes. `may_not_read` is the number of documents that the
+/// reader may not read (REV-23).
 pub fn to_json<R: Report>(report: &R, notes: &[String], may_not_read: Option<usize>) -> String {
     let schema = format!("ctx.{}", R::SCHEMA);
     let envelope = Envelope { schema, schema_version: SCHEMA_VERSION, report };
@@ -124,13 +125,13 @@ pub fn to_json<R: Report>(report: &R, notes: &[String], may_not_read: Option<usi
         ([], None) => serde_json::to_string_pretty(&envelope),
         _ => serde_json::to_string_pretty(&with(&envelope, notes, may_not_read)),
     };
-    // Only maps with keys that are no text could fail, and there are none.
+    // Serialising fails only for maps whose keys are not strings; reports have none.
     harmless(
         json.unwrap_or_else(|why| format!("{{\"schema\": \"ctx.error\", \"message\": \"{why}\"}}")),
     )
 }
 
-/// Returns the same as [`to_json`] on one line.
+/// Returns the output of [`to_json`] on one line.
 pub fn to_json_compact<R: Report>(
     report: &R,
     notes: &[String],
@@ -142,11 +143,11 @@ pub fn to_json_compact<R: Report>(
         ([], None) => serde_json::to_string(&envelope),
         _ => serde_json::to_string(&with(&envelope, notes, may_not_read)),
     };
-    // Only maps with keys that are no text could fail, and there are none.
+    // Serialising fails only for maps whose keys are not strings; reports have none.
     harmless(json.unwrap_or_default())
 }
 
-/// Returns a report as JSON on one line, for those of which many follow each other.
+/// Returns a report as JSON on one line, for output with one report on each line.
 pub fn to_json_line<R: Report>(report: &R) -> String {
     to_json_compact(report, &[], None)
 }
@@ -166,7 +167,7 @@ fn with(report: &impl Serialize, notes: &[String], may_not_read: Option<usize>) 
     report
 }
 
-/// JSON leaves DEL, C1 and bidirectional characters as they are; a terminal would obey them.
+/// Escapes DEL, C1 and bidirectional characters in JSON, because a terminal would interpret them.
 pub(crate) fn harmless(json: String) -> String {
     if is_plain(&json) || !json.chars().any(|c| c != '\n' && steers(c)) {
         return json;
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_names_its_schema_and_begins_with_notes_about_the_vault() {
+    fn report_names_its_schema_and_begins_with_notes_about_the_vault() {
         let answer = Answer { title: "a", notes: vec!["own"] };
         let json = to_json(&answer, &["first".to_owned()], None);
         let value: Value = serde_json::from_str(&json).unwrap();
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn json_holds_no_character_that_a_terminal_obeys() {
+    fn json_escapes_characters_that_a_terminal_obeys() {
         let hostile = "\u{1b}\u{202e}\u{e0001}é";
         let json = to_json(&Answer { title: hostile, notes: Vec::new() }, &[], None);
         assert!(!json.chars().any(|c| c != '\n' && steers(c)), "{json}");

@@ -1,5 +1,7 @@
-//! Lines of the access log as spans of OpenTelemetry, in OTLP/JSON (AUDIT-15): one request to a
-//! collector a line, so that a log of any length is exported in constant memory.
+//! Export of lines of the access log as spans of OpenTelemetry, in OTLP/JSON (AUDIT-15).
+//!
+//! Each line becomes one request to a collector, so that a log of any length is exported in
+//! constant memory.
 
 use serde_json::{Value, json};
 
@@ -8,14 +10,14 @@ use crate::record::audit::{Event, Hydration, Line, Text, TraceParent};
 use crate::values::model::digest::Digest;
 use crate::values::model::timestamp::Timestamp;
 
-/// What is hashed before a session, for the trace of its spans.
+/// Prefix of a session in the hash that becomes the trace id of its spans.
 const OF_SESSION: &str = "contextnest:session:";
 /// `SPAN_KIND_INTERNAL`.
 const INTERNAL: u8 = 1;
 /// `STATUS_CODE_ERROR`.
 const ERROR: u8 = 2;
 
-/// A line as one request, `ExportTraceServiceRequest`.
+/// Returns a line as one `ExportTraceServiceRequest`.
 pub(crate) fn request(line: &Line) -> String {
     let resource = attributes(vec![
         ("service.name", Said::Text("contextnest".to_owned())),
@@ -63,7 +65,7 @@ fn span(line: &Line) -> Value {
     span
 }
 
-/// A text that was handed out.
+/// Returns the event of a text that was handed out.
 fn event(text: &Text, at: &str) -> Value {
     let mut all = attributes::of_version(text, text.document());
     all.extend(attributes::of_bytes(text));
@@ -71,14 +73,16 @@ fn event(text: &Text, at: &str) -> Value {
     json!({"name": "contextnest.text", "timeUnixNano": at, "attributes": attributes(all)})
 }
 
-/// The trace that all spans of a session are in, unless they have one already.
+/// Returns the trace id for the spans of a session whose requests name no trace.
 fn trace_of_session(line: &Line) -> String {
     let session = line.request.labels.session.as_deref().unwrap_or_default();
     Digest::of(format!("{OF_SESSION}{session}").as_bytes()).hex()[..32].to_owned()
 }
 
-/// Begin and end in nanoseconds since 1970, as JSON has 64 bits: in a text. A time that cannot be
-/// said is 0, which is no time.
+/// Returns begin and end in nanoseconds since 1970, as strings, because JSON numbers are not exact
+/// for 64 bits.
+///
+/// A time that cannot be represented is 0, which means unknown.
 fn times(line: &Line) -> (String, String) {
     let at: Option<Timestamp> = line.at.parse().ok();
     let end = at.and_then(|at| u64::try_from(at.millis()).ok()?.checked_mul(1000)).unwrap_or(0);
@@ -100,7 +104,7 @@ fn value(said: Said) -> Value {
         Said::Texts(said) => {
             json!({"arrayValue": {"values": said.into_iter().map(text).collect::<Vec<_>>()}})
         }
-        // It has 63 bits there.
+        // OTLP has signed 64-bit integers; a greater number is exported as text.
         Said::Number(said) if i64::try_from(said).is_err() => text(said.to_string()),
         Said::Number(said) => json!({"intValue": said.to_string()}),
     }

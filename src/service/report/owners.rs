@@ -1,4 +1,4 @@
-//! Who governs what: the documents of a checkpoint by scope and by reviewer.
+//! Report of the documents of a checkpoint by scope and by reviewer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +17,15 @@ use crate::values::model::principal::PrincipalKey;
 #[derive(Debug, Serialize)]
 pub struct OwnersReport<'s> {
     checkpoint: CheckpointNumber,
-    /// How many documents there are.
+    /// Number of documents.
     pub documents: usize,
-    /// Every scope with stewards, in the order of the priority.
+    /// Every scope with stewards, in the order of priority.
     pub scopes: Vec<OwnedReport<'s>>,
-    /// Documents for which only the vault's scope matches, in byte order.
+    /// Documents that only the scope of the vault matches, in byte order.
     pub undedicated: Vec<DocumentId>,
-    /// Documents without any steward, in byte order.
+    /// Documents without a steward, in byte order.
     pub unowned: Vec<DocumentId>,
-    /// Every reviewer, those of most documents first.
+    /// Every reviewer, ordered by number of documents, the largest first.
     pub reviewers: Vec<LoadReport<'s>>,
     withheld: Vec<WithheldReport>,
 }
@@ -33,23 +33,23 @@ pub struct OwnersReport<'s> {
 /// A scope with its documents.
 #[derive(Debug, Serialize)]
 pub struct OwnedReport<'s> {
-    /// The scope.
+    /// Scope of the stewards.
     #[serde(flatten)]
     pub scope: ScopeReport,
-    /// How many documents it decides about.
+    /// Number of documents whose stewards are those of this scope.
     pub documents: usize,
-    /// Its reviewers.
+    /// Reviewers of the scope.
     pub reviewers: Vec<&'s str>,
 }
 
-/// A reviewer with the documents that they may approve.
+/// A reviewer with the number of documents that they may approve.
 #[derive(Debug, Serialize)]
 pub struct LoadReport<'s> {
-    /// The principal.
+    /// Name of the principal.
     pub principal: &'s str,
-    /// How many documents.
+    /// Number of documents.
     pub documents: usize,
-    /// For how many of them no other reviewer may approve.
+    /// Number of documents that no other reviewer may approve.
     pub alone: usize,
 }
 
@@ -58,7 +58,7 @@ impl Report for OwnersReport<'_> {
 }
 
 impl OwnersReport<'_> {
-    /// Leaves only scopes of these and their reviewers; gives how many scopes are left out.
+    /// Removes other scopes and their reviewers; returns the number of removed scopes.
     pub(crate) fn keep(&mut self, own: &BTreeSet<ScopeKey>) -> usize {
         let all = self.scopes.len();
         self.scopes.retain(|one| own.contains(&one.scope.key()));
@@ -74,7 +74,7 @@ impl OwnersReport<'_> {
 }
 
 impl<'s> OwnersReport<'s> {
-    /// Who governs the documents of a checkpoint.
+    /// Reports the stewards of the documents of a checkpoint.
     pub(crate) fn new(
         checkpoint: CheckpointNumber,
         stewards: &'s Stewards,

@@ -1,4 +1,4 @@
-//! Context packs as a checkpoint seals them.
+//! Reports of packs as a checkpoint seals them.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::values::model::number::{CheckpointNumber, Version};
 #[derive(Debug, Serialize)]
 pub struct PacksReport<'l> {
     checkpoint: CheckpointNumber,
-    /// The packs in byte order of their ids.
+    /// Packs in byte order of their ids.
     pub packs: Vec<PackReport<'l>>,
     unusable: Vec<UnusableReport<'l>>,
     withheld: Vec<WithheldReport>,
@@ -27,17 +27,17 @@ pub struct PacksReport<'l> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PackReport<'l> {
-    /// Its id in selectors.
+    /// Id in selectors.
     pub id: &'l str,
-    /// Its name for people.
+    /// Name for people.
     pub label: Option<&'l str>,
-    /// Its file in the vault.
+    /// Path of the file in the vault.
     pub path: &'l str,
-    /// The version of the file.
+    /// Version of the file.
     pub version: Version,
-    /// Absent where the pack names what cannot be resolved.
+    /// Class of the answer; absent if the pack cannot be resolved.
     pub class: Option<Class>,
-    /// Absent also where the pack names a search, which is not asked for a list.
+    /// Number of documents; absent for packs with a search, which a list does not run.
     pub documents: Option<usize>,
 }
 
@@ -53,10 +53,10 @@ impl Report for PacksReport<'_> {
 }
 
 impl<'l> PacksReport<'l> {
-    /// The packs of a checkpoint, with the number of documents of each.
+    /// Reports the packs of a checkpoint, with the number of documents of each.
     ///
     /// # Errors
-    /// The log cannot be relied on.
+    /// Fails if the log is not reliable.
     pub(crate) fn new(snapshot: &Snapshot<'_>, packs: &'l Packs) -> Result<Self, LogError> {
         let usable = packs.usable.iter().map(|pack| PackReport::new(pack, snapshot));
         let unusable = |sealed: &'l Unusable| UnusableReport {
@@ -74,10 +74,10 @@ impl<'l> PacksReport<'l> {
 }
 
 impl<'l> PackReport<'l> {
-    /// A pack with the number of its documents.
+    /// Reports a pack with the number of its documents.
     ///
     /// # Errors
-    /// The log cannot be relied on.
+    /// Fails if the log is not reliable.
     pub(crate) fn new(sealed: &'l SealedPack, snapshot: &Snapshot<'_>) -> Result<Self, LogError> {
         let plan = QueryPlan::of_pack(sealed, snapshot, &mut |_| Err(NotAsked));
         let (class, documents) = match plan {
@@ -96,7 +96,7 @@ impl<'l> PackReport<'l> {
     }
 }
 
-/// A search in a pack: its answer comes from a back-end and may take long.
+/// A search in a pack, which is not run: a back-end may take long to answer.
 struct NotAsked;
 
 /// The answer of `pack show`.
@@ -126,7 +126,7 @@ impl Report for PackShowReport<'_> {
 }
 
 impl<'s> PackShowReport<'s> {
-    /// A sealed pack with the documents that it selects at a checkpoint.
+    /// Reports a sealed pack with the documents that it selects at a checkpoint.
     pub(crate) fn new(
         checkpoint: CheckpointNumber,
         sealed: &'s SealedPack,
@@ -159,9 +159,9 @@ impl<'s> PackShowReport<'s> {
 /// The answer of `pack add`.
 #[derive(Debug, Serialize)]
 pub struct PackAddReport<'a> {
-    /// The id of the new pack.
+    /// Id of the new pack.
     pub id: &'a str,
-    /// Its file.
+    /// Path of its file.
     pub path: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with one document, pack or configuration file.
+//! Reports of problems in a document, pack or configuration file.
 
 use serde::Serialize;
 
@@ -14,21 +14,21 @@ use crate::write::publish::Refusal;
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ProblemReport {
-    /// The stable code.
+    /// Stable code.
     pub code: &'static str,
     /// `error` or `warning`.
     pub severity: Severity,
-    /// The line of the file, from 1.
+    /// Number of the line in the file, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// How to fix it.
+    /// Advice on how to fix it.
     pub hint: String,
 }
 
 impl ProblemReport {
-    /// A problem with its advice as a front end spells it.
+    /// Reports a problem, with its hint as a front end spells it.
     pub(crate) fn new(problem: &Problem, spell: Spell) -> Self {
         Self {
             code: problem.code,
@@ -39,12 +39,12 @@ impl ProblemReport {
         }
     }
 
-    /// What it has in common with problems that say the same of other places.
+    /// Returns the key that groups problems of the same kind at different places.
     pub(crate) fn pattern(&self) -> GroupKey {
         (self.code, pattern(&self.message).0)
     }
 
-    /// Several problems.
+    /// Reports several problems.
     pub(crate) fn all(problems: &[Problem], spell: Spell) -> Vec<Self> {
         problems.iter().map(|problem| Self::new(problem, spell)).collect()
     }
@@ -56,12 +56,12 @@ impl ProblemReport {
 pub struct FileProblems {
     /// Path in the vault.
     pub path: String,
-    /// The problems in the order of their lines.
+    /// Problems in the order of their lines.
     pub problems: Vec<ProblemReport>,
 }
 
 impl FileProblems {
-    /// Why a document was refused.
+    /// Reports the problems that caused the refusal of a document.
     pub(crate) fn of_refusal(refusal: &Refusal, spell: Spell) -> Self {
         let problems = ProblemReport::all(&refusal.problems, spell);
         Self { path: refusal.path.clone(), problems }
@@ -72,52 +72,52 @@ impl FileProblems {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ValidateReport {
-    /// How many documents were read.
+    /// Number of documents that were read.
     pub checked: usize,
-    /// How many problems are errors.
+    /// Number of problems that are errors.
     pub errors: usize,
-    /// How many problems are warnings.
+    /// Number of problems that are warnings.
     pub warnings: usize,
-    /// How many problems are counted and not listed.
+    /// Number of problems that are not listed.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub omitted: usize,
-    /// Problems that say the same of many places, each group once, in the order of their codes.
+    /// Problems that occur at many places, each group once, in the order of their codes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ProblemGroup>,
     /// Files with problems, in byte order of their paths.
     pub files: Vec<FileProblems>,
 }
 
-/// Problems of one code whose messages differ only in what they quote.
+/// Problems of one code whose messages differ only in the quoted parts.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ProblemGroup {
-    /// The stable code.
+    /// Stable code.
     pub code: &'static str,
     /// `error` or `warning`.
     pub severity: Severity,
-    /// What is wrong, with `…` for what differs.
+    /// Description of the problem, with `…` in place of the parts that differ.
     pub message: String,
-    /// How many there are.
+    /// Number of problems in the group.
     pub count: usize,
-    /// In how many files.
+    /// Number of files with such problems.
     pub files: usize,
-    /// The first places.
+    /// First places of the group.
     pub first: Vec<ProblemPlace>,
-    /// How many of them are not listed one by one.
+    /// Number of problems of the group that are not listed.
     #[serde(skip)]
     pub omitted: usize,
     #[serde(skip)]
     key: GroupKey,
 }
 
-/// A place that has a problem.
+/// A place with a problem.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ProblemPlace {
     /// Path in the vault.
     pub path: String,
-    /// The line of the file, from 1.
+    /// Number of the line in the file, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }
@@ -127,7 +127,7 @@ impl Report for ValidateReport {
 }
 
 impl ValidateReport {
-    /// The problems of so many checked documents.
+    /// Reports the problems found in `checked` documents.
     pub(crate) fn new(checked: usize, found: &Gathered, spell: Spell) -> Self {
         let file = |(path, problems): (&String, &Vec<Problem>)| FileProblems {
             path: path.clone(),
@@ -143,7 +143,7 @@ impl ValidateReport {
         }
     }
 
-    /// The group that a problem is part of, by its place in `groups`.
+    /// Returns the index in `groups` of the group that contains a problem.
     pub(crate) fn group_of(&self, problem: &ProblemReport) -> Option<usize> {
         if self.groups.is_empty() {
             return None;
@@ -176,9 +176,9 @@ impl ProblemGroup {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PackCheckReport {
-    /// How many pack files were read.
+    /// Number of pack files that were read.
     pub checked: usize,
-    /// How many problems they have.
+    /// Number of problems in them.
     pub problems: usize,
     /// All pack files.
     pub files: Vec<PackFileReport>,
@@ -190,11 +190,11 @@ pub struct PackCheckReport {
 pub struct PackFileReport {
     /// Path in the vault.
     pub path: String,
-    /// The id, if it can be read.
+    /// Id of the pack, if it can be read.
     pub id: Option<String>,
-    /// Whether the file is a pack that can be resolved.
+    /// True if the pack can be resolved.
     pub usable: bool,
-    /// The problems in the order of their lines.
+    /// Problems in the order of their lines.
     pub problems: Vec<PackProblemReport>,
 }
 
@@ -202,20 +202,20 @@ pub struct PackFileReport {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PackProblemReport {
-    /// The stable code.
+    /// Stable code.
     pub code: &'static str,
-    /// `error` if the pack cannot be used, else `warning`.
+    /// `error` if the pack cannot be used, otherwise `warning`.
     pub severity: Severity,
-    /// The line, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// The column, from 1.
+    /// Number of the column, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// An excerpt with carets under the place.
+    /// Excerpt of the file with carets under the place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caret: Option<String>,
-    /// How to fix it.
+    /// Advice on how to fix it.
     pub hint: String,
 }
 
@@ -224,7 +224,7 @@ impl Report for PackCheckReport {
 }
 
 impl PackCheckReport {
-    /// The problems of these pack files.
+    /// Reports the problems of these pack files.
     pub(crate) fn new(files: &[PackFile], spell: Spell) -> Self {
         let problem = |problem: &PackProblem| PackProblemReport {
             code: problem.code(),

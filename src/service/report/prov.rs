@@ -1,9 +1,8 @@
-//! Lines of the access log as one document of W3C PROV, in PROV-JSON (AUDIT-16): which texts an
-//! agent was handed, of which versions they are, what sources gave, and what the agent produced
-//! after that.
+//! Export of lines of the access log as one document of W3C PROV, in PROV-JSON (AUDIT-16).
 //!
-//! No name of a record is made of text that a user wrote, but for principals and agents, which are
-//! percent-encoded. Everything else is an attribute.
+//! The document relates texts to their versions, results to their sources, and outputs to the texts
+//! and results that the agent was handed before. The names of records contain no text of users,
+//! except for principals and agents, which are percent-encoded. Everything else is an attribute.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,22 +14,23 @@ use crate::record::audit::{Event, Hydration, Line, Text, is_before, session_of};
 use crate::values::model::digest::Digest;
 use crate::values::model::timestamp::Timestamp;
 
-/// The prefixes of names, each with its own namespace.
+/// Prefixes of names, each with its own namespace.
 const PREFIXES: [&str; 8] =
     ["line", "text", "version", "output", "result", "principal", "agent", ATTRIBUTE];
-/// The prefix of attributes.
+/// Prefix of attributes.
 const ATTRIBUTE: &str = "attribute";
 
-/// A document of PROV in the making; relations are numbered.
+/// A document of PROV that is being built; relations are numbered.
 #[derive(Default)]
 struct Document {
     records: BTreeMap<&'static str, Map<String, Value>>,
-    /// The texts with the versions that they are of, each pair once.
+    /// Derivations that are recorded already, each pair once.
     origins: BTreeSet<(String, String)>,
 }
 
-/// The lines as one document, whatever their order. An output is derived from the texts of those
-/// lines of its session that are before it.
+/// Returns the lines as one document, regardless of their order.
+///
+/// An output is derived from the texts of the lines of its session before it.
 pub(crate) fn document(mut lines: Vec<Line>) -> String {
     lines.sort_by(|a, b| (&a.at, &a.writer, a.seq).cmp(&(&b.at, &b.writer, b.seq)));
     let mut sessions: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();
@@ -60,7 +60,8 @@ pub(crate) fn document(mut lines: Vec<Line>) -> String {
             Event::Listing(_) | Event::Refused(_) | Event::Change(_) => {}
         }
     }
-    // A version of which a text was handed out says more of itself.
+    // A version that was handed out has more attributes and is recorded first; this fills in the
+    // others.
     for hydration in lines.iter().filter_map(Line::hydration) {
         document.named("entity", &hashed("version", &hydration.chain_hash), || {
             with(json!({}), attributes::of_source(hydration))
@@ -80,7 +81,7 @@ impl Document {
         document
     }
 
-    /// Adds a record that has a name, unless there is one.
+    /// Adds a named record, unless the document has one of that name.
     fn named(&mut self, kind: &'static str, name: &str, record: impl FnOnce() -> Value) {
         let records = self.records.entry(kind).or_default();
         if !records.contains_key(name) {
@@ -88,7 +89,7 @@ impl Document {
         }
     }
 
-    /// Adds a relation, which has no name of its own.
+    /// Adds a relation, which is numbered and not named.
     fn relation(&mut self, kind: &'static str, record: Value) {
         let records = self.records.entry(kind).or_default();
         records.insert(format!("_:{kind}{}", records.len() + 1), record);
@@ -105,7 +106,7 @@ impl Document {
         self.named("activity", &name_of_line("line", line), || record);
     }
 
-    /// The agent and the principal that it acted for.
+    /// Adds the agent, and the principal for whom it acted.
     fn people(&mut self, line: &Line) {
         let activity = name_of_line("line", line);
         let labels = &line.request.labels;
@@ -138,7 +139,7 @@ impl Document {
         id
     }
 
-    /// A text that an access handed out, and the version that it is of.
+    /// Adds a text that an access handed out, and its version.
     fn text(&mut self, line: &Line, text: &Text) {
         let (id, version) = (name_of_text(text), hashed("version", &text.chain_hash));
         let is_new = !self.records.get("entity").is_some_and(|known| known.contains_key(&version));
@@ -162,7 +163,7 @@ impl Document {
         }
     }
 
-    /// What a source gave, by which version of it, and the results that were used for it, as far as
+    /// Adds a result of a source, the version of the source, and the results that it depends on, if
     /// they are among the lines.
     fn result(&mut self, line: &Line, of: &Hydration, results: &BTreeMap<String, String>) {
         let (id, activity) = (name_of_result(of), name_of_line("line", line));
@@ -189,7 +190,7 @@ impl Document {
         }
     }
 
-    /// What an agent produced, and the texts and results that it was handed before.
+    /// Adds an output of an agent, derived from the texts and results handed to it before.
     fn output<'l>(&mut self, line: &Line, before: impl Iterator<Item = &'l Line>) {
         let (id, activity) = (name_of_line("output", line), name_of_line("line", line));
         self.named("entity", &id, || with(json!({}), attributes::of_produced(&line.event)));
@@ -213,7 +214,7 @@ impl Document {
     }
 }
 
-/// A record with attributes.
+/// Adds attributes to a record.
 fn with(mut record: Value, all: Attributes) -> Value {
     for (name, said) in all {
         record[format!("{ATTRIBUTE}:{name}")] = match said {
@@ -238,7 +239,7 @@ fn name_of_result(hydration: &Hydration) -> String {
     hashed("result", &hydration.result_hash)
 }
 
-/// The name of what has a hash: its digits. What a line has in the place of a hash may be anything.
+/// Returns a name made of the digits of a hash. A line may have any text in place of a hash.
 fn hashed(prefix: &str, hash: &str) -> String {
     match hash.parse::<Digest>() {
         Ok(digest) => format!("{prefix}:{}", digest.hex()),
@@ -246,7 +247,7 @@ fn hashed(prefix: &str, hash: &str) -> String {
     }
 }
 
-/// A text as a part of a name, never empty.
+/// Returns a text as part of a name; never empty.
 fn encoded(text: &str) -> String {
     match text {
         "" => "_".to_owned(),

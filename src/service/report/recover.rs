@@ -1,4 +1,4 @@
-//! What a recovery moved, brought up to date, and found lost.
+//! Report of a recovery: files moved away, completed steps, and lost versions.
 
 use std::collections::BTreeSet;
 
@@ -15,32 +15,32 @@ use crate::write::commit::{Recovered, UncommittedFile, UncommittedKind};
 #[derive(Debug, Serialize)]
 pub struct RecoverReport<'r> {
     dry_run: bool,
-    /// Whether an intent record explains all that is uncommitted.
+    /// True if an intent record explains all uncommitted files.
     explained: bool,
     #[serde(flatten)]
     recovered: RecoveredReport<'r>,
-    /// The checkpoints whose events were added to the change log.
+    /// Checkpoints whose events were added to the change log.
     added_to_change_log: &'r [CheckpointNumber],
-    /// The versions of an interrupted step of a review whose lines were added to it.
+    /// Versions of an interrupted review step whose lines were added to the change log.
     completed_steps: Vec<StepReport<'r>>,
-    /// The acts upon staged entries whose lines were added to it.
+    /// Acts on staged entries whose lines were added to the change log.
     completed_acts: Vec<ActReport<'r>>,
-    /// The promotions of staged entries that were completed.
+    /// Promotions of staged entries that were completed.
     completed_promotions: Vec<PromotionReport<'r>>,
-    /// The contents of staged entries that no entry claims, and that were removed.
+    /// Contents without a staged entry, which were removed.
     removed_contents: &'r [String],
-    /// The files of logs and chains that ended in a torn line, which was removed.
+    /// Files of logs and chains whose torn end was removed.
     torn_lines: &'r [String],
-    /// The derived files that were written again.
+    /// Derived files that were written again.
     derived: &'r [String],
     broken: Vec<BrokenReport<'r>>,
-    /// How many files git leaves out of the working copy.
+    /// Number of files that git leaves out of the working copy.
     left_out: usize,
     lost_versions: Vec<VersionReason>,
     lost_checkpoints: Vec<LostCheckpoint<'r>>,
 }
 
-/// What was moved and brought up to date.
+/// Uncommitted files that were moved away, and live files that were updated.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct RecoveredReport<'r> {
@@ -50,23 +50,23 @@ pub struct RecoveredReport<'r> {
     brought_up_to_date: &'r [String],
 }
 
-/// A file, or the end of one, that no checkpoint seals.
+/// A file, or the end of a file, that no checkpoint seals.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct UncommittedReport<'r> {
     /// Path in the vault.
     pub path: &'r str,
-    /// What it is.
+    /// Kind of the file.
     pub kind: UncommittedKind,
-    /// The first byte.
+    /// Position of the first uncommitted byte.
     pub from: u64,
-    /// How many bytes.
+    /// Number of uncommitted bytes.
     pub bytes: u64,
-    /// The events that recorded it.
+    /// Events that recorded the bytes.
     pub events: Vec<EventReport<'r>>,
 }
 
-/// Who recorded something, and when.
+/// Principal and time of an event.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EventReport<'r> {
@@ -83,13 +83,13 @@ struct StepReport<'r> {
 #[derive(Debug, Serialize)]
 struct ActReport<'r> {
     action: &'static str,
-    /// The URIs of the entries.
+    /// URIs of the entries.
     staged: &'r [String],
 }
 
 #[derive(Debug, Serialize)]
 struct PromotionReport<'r> {
-    /// The URI of the entry.
+    /// URI of the entry.
     staged: &'r str,
     document: &'r str,
     version: u64,
@@ -112,7 +112,7 @@ impl Report for RecoverReport<'_> {
 }
 
 impl<'r> RecoverReport<'r> {
-    /// What a recovery did, or would do.
+    /// Reports a recovery or its dry run.
     pub(crate) fn new(recovery: &'r Recovery, dry_run: bool) -> Self {
         let lost = |lost: &LostVersion| VersionReason {
             id: lost.id.clone(),
@@ -174,7 +174,7 @@ impl<'r> From<&'r UncommittedFile> for UncommittedReport<'r> {
     }
 }
 
-/// The events that recorded uncommitted bytes, as far as they can be read.
+/// Returns the events that recorded uncommitted bytes, as far as they can be read.
 pub fn recorded_by(file: &UncommittedFile) -> BTreeSet<&EventKey> {
     file.events.iter().flatten().collect()
 }

@@ -1,4 +1,4 @@
-//! Answers to selectors: documents, what a budget left out, how a selector is understood.
+//! Reports of answers to selectors: documents, texts left out by a budget, and explanations.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -32,10 +32,10 @@ pub struct ResolveReport<'r> {
     documents: Vec<DocumentReport<'r>>,
     #[serde(flatten)]
     context: Option<ContextReport<'r>>,
-    /// Results of sources, which are no documents.
+    /// Staged results of sources, which are not documents.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     staged: Vec<StagedReport>,
-    /// Those that did not fit into the budget.
+    /// Staged results that exceeded the budget.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     staged_left_out: &'r [StagedLeftOutReport],
     withheld: Vec<WithheldReport>,
@@ -46,19 +46,19 @@ impl Report for ResolveReport<'_> {
     const SCHEMA: &'static str = "resolve";
 }
 
-/// How much of an answer is given.
+/// Parts that an answer contains.
 #[derive(Clone, Copy, Debug)]
 pub struct Detail {
-    /// Whether the texts are part of it.
+    /// True if the answer contains the texts.
     pub bodies: bool,
-    /// Whether the sizes in tokens are.
+    /// True if the answer contains sizes in tokens.
     pub tokens: bool,
-    /// Whether the instructions are.
+    /// True if the answer contains the instructions.
     pub instructions: bool,
 }
 
 impl<'r> ResolveReport<'r> {
-    /// What `context` holds of a resolution.
+    /// Reports the parts of a resolution that fit into `context`.
     pub(crate) fn new(
         (selector, checkpoint): (String, CheckpointNumber),
         plan: &'r QueryPlan,
@@ -93,7 +93,7 @@ impl<'r> ResolveReport<'r> {
         Traced::new(report, texts)
     }
 
-    /// The same with staged results beside the documents.
+    /// Adds staged results.
     #[must_use]
     pub(crate) fn beside(
         mut self,
@@ -105,7 +105,7 @@ impl<'r> ResolveReport<'r> {
     }
 }
 
-/// Instructions that go before the documents.
+/// Instructions that precede the documents.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct InstructionsReport<'r> {
@@ -134,7 +134,7 @@ impl<'r> InstructionsReport<'r> {
     }
 }
 
-/// What a budget does to an answer.
+/// Effect of a budget on an answer.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct ContextReport<'r> {
@@ -236,7 +236,7 @@ impl Report for ExplainReport<'_> {
 }
 
 impl<'e> ExplainReport<'e> {
-    /// How the selector is understood at a checkpoint.
+    /// Reports how a selector is understood at a checkpoint.
     pub(crate) fn new(
         (selector, checkpoint): (&'e str, CheckpointNumber),
         plan: &'e QueryPlan,
@@ -284,13 +284,13 @@ impl Report for ListReport<'_> {
 }
 
 impl<'l> ListReport<'l> {
-    /// All that a checkpoint publishes.
+    /// Reports all documents that a checkpoint publishes.
     pub(crate) fn new(checkpoint: CheckpointNumber, all: &'l Resolution) -> Self {
         let documents = all.documents.iter().map(DocumentReport::named).collect();
         Self { checkpoint, documents, withheld: WithheldReport::all(&all.withheld) }
     }
 
-    /// The same with how each text begins.
+    /// Reports all documents, each with the start of its text.
     pub(crate) fn opened(
         checkpoint: CheckpointNumber,
         all: &'l Resolution,
@@ -303,24 +303,24 @@ impl<'l> ListReport<'l> {
     }
 }
 
-/// The answer of `list` for all documents, as [`ListReport`]. The texts are read while it is written.
+/// The answer of `list` for all documents, as [`ListReport`]. Texts are read during serialisation.
 #[derive(Debug)]
 pub struct ListRows<'p> {
     checkpoint: CheckpointNumber,
     page: &'p Page<'p, 'p>,
-    /// Number of documents that were written.
+    /// Number of documents written so far.
     listed: Cell<usize>,
-    /// Documents that turned out to be withheld.
+    /// Documents found to be withheld.
     withheld: RefCell<Vec<Withheld>>,
 }
 
 impl<'p> ListRows<'p> {
-    /// A page of the documents that a checkpoint publishes.
+    /// Creates the report of a page of the published documents.
     pub(crate) fn new(checkpoint: CheckpointNumber, page: &'p Page<'p, 'p>) -> Self {
         Self { checkpoint, page, listed: Cell::default(), withheld: RefCell::default() }
     }
 
-    /// Returns the number of documents that were written, and those that are withheld.
+    /// Returns the number of written documents, and the documents that are withheld.
     pub(crate) fn finish(self) -> (usize, Vec<Withheld>) {
         (self.listed.get(), self.withheld.into_inner())
     }
@@ -340,7 +340,7 @@ impl Serialize for ListRows<'_> {
     }
 }
 
-/// The rows of the documents.
+/// Serialises the rows of the documents.
 struct Rows<'r>(&'r ListRows<'r>);
 
 impl Serialize for Rows<'_> {

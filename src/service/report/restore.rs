@@ -1,4 +1,4 @@
-//! What became of live files that were restored.
+//! Report of live files that were restored.
 
 use serde::Serialize;
 
@@ -18,11 +18,11 @@ pub struct RestoreReport<'r> {
 }
 
 words! {
-    /// What became of a live file.
+    /// Outcome for a live file.
     pub enum RestoreOutcome {
-        /// It has the text again.
+        /// The text was written.
         Restored = "restored",
-        /// It has the text already.
+        /// The file already had the text.
         Unchanged = "unchanged",
     }
 }
@@ -31,15 +31,15 @@ words! {
 #[derive(Debug, Serialize)]
 pub struct RestoredReport<'r> {
     id: &'r DocumentId,
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// The version that its text is of.
+    /// Version of the text in the file.
     pub version: Version,
     /// `restored` or `unchanged`.
     pub outcome: RestoreOutcome,
-    /// Whether its text is the published one: `published`, `earlier` or `retired`.
+    /// State of that version: `published`, `earlier` or `retired`.
     state: Standing,
-    /// What comes next.
+    /// Advice for the next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -49,7 +49,7 @@ impl Report for RestoreReport<'_> {
 }
 
 impl<'r> RestoreReport<'r> {
-    /// What was restored, or would be.
+    /// Reports the files that were restored, or would be in a dry run.
     pub(crate) fn new(files: &'r [RestoredFile], dry_run: bool, spell: Spell) -> Self {
         let documents = files.iter().map(|file| RestoredReport::new(file, spell)).collect();
         Self { dry_run, documents }
@@ -57,7 +57,7 @@ impl<'r> RestoreReport<'r> {
 }
 
 impl<'r> RestoredReport<'r> {
-    /// One file.
+    /// Reports one file.
     pub(crate) fn new(file: &'r RestoredFile, spell: Spell) -> Self {
         let (id, version) = (&file.id, file.version);
         let outcome = match file.live {
@@ -69,20 +69,20 @@ impl<'r> RestoredReport<'r> {
     }
 }
 
-/// What the user may do with a restored text.
+/// Returns the hint about the next step with a restored text.
 fn next(file: &RestoredFile) -> Option<Hint> {
     let call = |verb| Call::new(verb).value(file.id.as_str());
     match file.stands {
         Standing::Published => None,
         Standing::EarlierUntouched(last) => Some(Hint::calls(
-            "the published version stays; {} makes a new version of this text, {} takes it back",
+            "the published version stays; {} publishes this text as a new version, {} restores the published text",
             [
                 call(Verb::Publish).word("--expect-version").value(last.to_string()),
                 call(Verb::Restore),
             ],
         )),
         Standing::Earlier => Some(Hint::calls(
-            "the published version stays; {} makes a new version of this text, {} takes it back",
+            "the published version stays; {} publishes this text as a new version, {} restores the published text",
             [call(Verb::Publish), call(Verb::Restore)],
         )),
         Standing::Retired => Some(Hint::call(

@@ -1,4 +1,4 @@
-//! What is said of holds and of pruned accesses.
+//! Reports of holds and of pruned accesses.
 
 use serde::Serialize;
 
@@ -10,11 +10,11 @@ use crate::values::model::timestamp::Timestamp;
 /// A hold.
 #[derive(Debug, Serialize)]
 pub struct HoldRow {
-    /// When it was placed.
+    /// Time at which the hold was placed, in UTC.
     pub at: String,
-    /// Who placed it.
+    /// Principal who placed the hold.
     pub by: Option<String>,
-    /// What is held, and why.
+    /// Scope and reason of the hold.
     #[serde(flatten)]
     pub hold: Hold,
 }
@@ -46,7 +46,7 @@ impl Report for HoldLifted {
 /// The answer of `trace hold list`.
 #[derive(Debug, Serialize)]
 pub struct HoldsReport {
-    /// The holds in force, by their names.
+    /// Holds in force, ordered by name.
     pub holds: Vec<HoldRow>,
 }
 
@@ -57,51 +57,51 @@ impl Report for HoldsReport {
 /// The answer of `trace prune`.
 #[derive(Debug, Serialize)]
 pub struct PruneReport {
-    /// The folder of the logs.
+    /// Folder of the logs.
     pub folder: String,
-    /// Whether nothing was deleted.
+    /// True if nothing was deleted.
     pub dry_run: bool,
-    /// For how many days accesses are kept.
+    /// Number of days for which accesses are kept.
     pub retention_days: u64,
-    /// Only accesses before this time go.
+    /// Time before which accesses are pruned.
     pub before: String,
-    /// How many lines go.
+    /// Number of pruned lines.
     pub lines: u64,
-    /// The logs that lines go from.
+    /// Logs with pruned lines.
     pub writers: Vec<PrunedWriter>,
-    /// The holds that keep lines that are old enough.
+    /// Holds that keep lines old enough to be pruned.
     pub held: Vec<Keeping>,
-    /// How many lines that are old enough stay in logs with held lines.
+    /// Number of old lines that remain in logs with held lines.
     pub kept: u64,
-    /// The logs that are damaged: nothing goes from them.
+    /// Damaged logs, which are not pruned.
     pub damaged: Vec<FaultReport>,
-    /// The writers of logs in the vault that may go on elsewhere: nothing goes from them here.
+    /// Writers in the vault whose logs may continue elsewhere; they are not pruned here.
     pub elsewhere: Vec<String>,
 }
 
-/// What goes of one log.
+/// The pruned lines of one log.
 #[derive(Debug, Serialize)]
 pub struct PrunedWriter {
-    /// The writer.
+    /// Id of the writer.
     pub writer: String,
-    /// How many lines go.
+    /// Number of pruned lines.
     pub lines: u64,
-    /// The number of the first one.
+    /// Number of the first pruned line.
     pub from: u64,
-    /// The time of the first one.
+    /// Time of the first pruned line.
     pub from_at: String,
-    /// The number of the last one.
+    /// Number of the last pruned line.
     pub to: u64,
-    /// The time of the last one.
+    /// Time of the last pruned line.
     pub to_at: String,
 }
 
 /// A hold that keeps lines.
 #[derive(Debug, Serialize)]
 pub struct Keeping {
-    /// How many lines it keeps.
+    /// Number of lines that the hold keeps.
     pub lines: u64,
-    /// The hold.
+    /// Hold that keeps them.
     #[serde(flatten)]
     pub hold: HoldRow,
 }
@@ -115,7 +115,7 @@ impl PrunedWriter {
 }
 
 impl PruneReport {
-    /// What a plan does to the logs in a folder.
+    /// Reports the effect of a plan on the logs in a folder.
     pub(crate) fn new(
         (folder, dry_run): (String, bool),
         (retention_days, before): (u64, Timestamp),
@@ -150,19 +150,19 @@ impl Report for PruneReport {
 /// Lines that a log lacks because they were pruned.
 #[derive(Debug, Serialize)]
 pub struct PrunedRow {
-    /// The writer.
+    /// Id of the writer.
     pub writer: String,
-    /// The number of the first of them.
+    /// Number of the first pruned line.
     pub from: u64,
-    /// The number of the last one.
+    /// Number of the last pruned line.
     pub to: u64,
-    /// Only accesses before this time were pruned.
+    /// Time before which accesses were pruned.
     pub before: String,
-    /// The line of the change log that records it.
+    /// Name of the line of the change log that records the pruning.
     pub by: String,
-    /// When that was.
+    /// Time of the pruning, in UTC.
     pub at: String,
-    /// Who pruned.
+    /// Principal who pruned the log.
     pub principal: Option<String>,
 }
 

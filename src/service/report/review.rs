@@ -1,4 +1,4 @@
-//! What awaits a decision.
+//! Report of the submissions that await a decision.
 
 use serde::Serialize;
 
@@ -20,42 +20,42 @@ use crate::write::publish::review::{Queue, Waiting};
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct QueueReport<'q> {
-    /// Whose queue it is.
+    /// Principal whose queue this is.
     pub principal: Option<&'q str>,
-    /// What awaits, the oldest first, then the largest.
+    /// Submissions that await a decision, the oldest first, then the largest.
     pub waiting: Vec<QueuedReport<'q>>,
-    /// How many submissions of the vault are not listed.
+    /// Number of submissions of the vault that are not listed.
     pub others: usize,
-    /// Steps that may be parts of interrupted ones: nothing is decided about these artifacts.
+    /// Possibly incomplete steps, whose artifacts cannot be decided about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<IncompleteReport<'q>>,
-    /// Artifacts whose history cannot be read, so that it is unknown whether they await a decision.
+    /// Artifacts whose history cannot be read, so that their submissions are unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<WithheldReport>,
 }
 
-/// A step that no line of the change log names.
+/// A step without a line in the change log.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct IncompleteReport<'q> {
-    /// The artifact.
+    /// Id of the artifact.
     pub id: &'q DocumentId,
-    /// Its version.
+    /// Number of the version.
     pub version: Version,
 }
 
 words! {
-    /// What approving a submission does.
+    /// Effect of an approval.
     pub enum QueuedAction {
-        /// It publishes the text.
+        /// The approval publishes the text.
         Publish = "publish",
-        /// It retires the artifact.
+        /// The approval retires the artifact.
         Retire = "retire",
-        /// It moves the document.
+        /// The approval moves the document.
         Move = "move",
-        /// It ratifies a retirement in an emergency.
+        /// The approval ratifies an emergency retirement.
         Emergency = "emergency",
-        /// The text of the submission does not say it.
+        /// The text of the submission does not state its action.
         Unknown = "unknown",
     }
 }
@@ -74,50 +74,51 @@ impl From<&Action> for QueuedAction {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct QueuedReport<'q> {
-    /// The artifact.
+    /// Id of the artifact.
     pub id: &'q DocumentId,
-    /// The version that was submitted, or that retired it.
+    /// Version that was submitted, or that retired the artifact.
     pub version: Version,
-    /// `publish`, `retire` or `move`; `emergency` for a retirement that awaits ratification.
+    /// Effect of the approval: `publish`, `retire`, `move`, or `emergency` for a retirement that
+    /// awaits ratification.
     pub action: QueuedAction,
-    /// The id that it is moved to.
+    /// New id, for a move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<&'q DocumentId>,
-    /// The set that it belongs to.
+    /// Name of the set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<&'q str>,
-    /// Who submitted it.
+    /// Principal who submitted it.
     pub by: &'q str,
-    /// When.
+    /// Time of the submission, in UTC.
     pub at: String,
-    /// The published version that it is based on, or 0.
+    /// Published version that it is based on, or 0.
     pub base: Version,
-    /// Who approved it so far.
+    /// Reviewers who have approved it.
     pub approvals: Vec<&'q str>,
-    /// How many approvals are required.
+    /// Number of approvals that are required.
     pub required: u32,
-    /// Lines that it adds to the published text, but for those that each step writes.
+    /// Number of lines added to the published text, without the fields that each step writes.
     pub lines_added: usize,
-    /// Lines that it removes.
+    /// Number of lines removed.
     pub lines_removed: usize,
-    /// Whether this principal may approve it.
+    /// True if this principal may approve it.
     pub mine: bool,
-    /// Why it cannot be approved: an approval counts no more.
+    /// Reason why it cannot be approved, if an approval is no longer valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lapsed: Option<&'q str>,
-    /// Of a retirement in an emergency, the submission upon it, which is decided first.
+    /// Submission after an emergency retirement, which must be decided first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Version>,
-    /// What its submitter does where it cannot be approved.
+    /// Advice for the submitter if it cannot be approved.
     #[serde(skip)]
     pub(crate) again: Option<Hint>,
-    /// Whether this principal is asked about it.
+    /// True if a decision of this principal is requested.
     #[serde(skip)]
     is_asked: bool,
 }
 
 impl<'q> QueueReport<'q> {
-    /// Of a queue; `all` lists also what this principal may not approve.
+    /// Reports a queue; `all` includes submissions that this principal may not approve.
     pub fn new(queue: &'q Queue, principal: Option<&'q Principal>, all: bool) -> Self {
         let rows = queue.waiting.iter().flat_map(QueuedReport::rows);
         let (mut waiting, others): (Vec<_>, Vec<_>) = rows.partition(|one| all || one.is_asked);
@@ -139,8 +140,9 @@ impl<'q> QueueReport<'q> {
 }
 
 impl<'q> QueuedReport<'q> {
-    /// What awaits a decision of one artifact: the submission, and the retirement in an emergency,
-    /// which a submission upon it does not end (REV-14).
+    /// Returns the rows of one artifact: the submission, and the emergency retirement.
+    ///
+    /// A submission after an emergency retirement does not end it (REV-14), so both may be present.
     pub fn rows(waiting: &'q Waiting) -> impl Iterator<Item = Self> {
         let track = &waiting.track;
         let after = track.pending.as_ref().map(|pending| pending.version);
@@ -157,7 +159,7 @@ impl<'q> QueuedReport<'q> {
         submission.into_iter().chain(emergency)
     }
 
-    /// The first of these, which is decided first.
+    /// Returns the row that must be decided first.
     pub fn first(waiting: &'q Waiting) -> Self {
         Self::rows(waiting).next().unwrap_or_else(|| Self::of(waiting))
     }
@@ -212,11 +214,12 @@ impl<'q> QueuedReport<'q> {
     }
 }
 
-/// The work that counting the lines of one submission may cost: milliseconds. Texts further apart
-/// than this finds count as replaced from the first line that differs to the last.
+/// Maximum work for counting the changed lines of one submission: milliseconds.
+///
+/// Beyond it, all lines from the first to the last difference are counted as replaced.
 const STEPS: u64 = 1 << 20;
 
-/// Returns how many lines differ between two texts: added and removed.
+/// Returns the numbers of added and removed lines between two texts.
 fn size(before: &str, after: &str) -> (usize, usize) {
     let Changes(changes) = Changes::between(before, after, &mut Work::of(STEPS));
     let sum = |of: fn(&Change) -> usize| changes.iter().map(of).sum();
@@ -231,7 +234,7 @@ impl Report for QueueReport<'_> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CommentReport<'c> {
-    /// The artifact.
+    /// Id of the artifact.
     pub id: &'c DocumentId,
 }
 

@@ -1,8 +1,8 @@
-//! Findings and problems in the Static Analysis Results Interchange Format (SARIF 2.1.0, OASIS),
-//! which code hosts and editors show beside the files.
+//! Export of findings and problems in the Static Analysis Results Interchange Format (SARIF 2.1.0,
+//! OASIS), which code hosts and editors show next to the files.
 //!
-//! Places are counted from the top of the git repository, as code hosts do. The base has no address
-//! of its own: a report of one machine is read on another one.
+//! Paths are relative to the top of the git repository, as on code hosts. The address of the base
+//! is left out, because a report may be read on another machine.
 
 use std::collections::BTreeMap;
 
@@ -18,18 +18,18 @@ use crate::values::model::digest::Digest;
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// What the paths of a report are relative to.
+/// Base of the paths of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The top of a git repository; with the vault's folder in it, percent-encoded, with a final
+    /// Top of a git repository. Contains the path of the vault in it, percent-encoded, with a final
     /// `/` unless it is empty.
     Repository(String),
-    /// The vault's folder.
+    /// Folder of the vault.
     Vault,
 }
 
 impl Place {
-    /// The name of the base and what it is.
+    /// Returns the name of the base and its description.
     fn base(&self) -> (&'static str, &'static str) {
         match self {
             Self::Repository(_) => ("%SRCROOT%", "The top of the git repository."),
@@ -37,7 +37,7 @@ impl Place {
         }
     }
 
-    /// The place of a file of the vault, and of a line of it.
+    /// Returns the location of a file of the vault, and of a line in it.
     fn location(&self, path: &str, line: Option<usize>) -> Value {
         let folder = match self {
             Self::Repository(folder) => folder.as_str(),
@@ -52,7 +52,7 @@ impl Place {
     }
 }
 
-/// The report of a verifier as one run of the tool. A rule is a kind of finding.
+/// Returns the report of a verifier as one run of the tool. Each rule is a kind of finding.
 pub(crate) fn of_findings(report: &Report, place: &Place, spell: Spell) -> String {
     let codes = report.findings.iter().map(|finding| finding.code);
     let rules = numbered(codes);
@@ -72,7 +72,7 @@ pub(crate) fn of_findings(report: &Report, place: &Place, spell: Spell) -> Strin
     )
 }
 
-/// The problems of live files as one run of the tool. A rule is a code.
+/// Returns the problems of live files as one run of the tool. Each rule is a code.
 pub(crate) fn of_problems(report: &ValidateReport, place: &Place) -> String {
     let all = || report.files.iter().flat_map(|file| file.problems.iter().map(move |p| (file, p)));
     let rules = numbered(all().map(|(_, problem)| problem.code));
@@ -99,7 +99,7 @@ pub(crate) fn of_problems(report: &ValidateReport, place: &Place) -> String {
     )
 }
 
-/// Each of these once, with its place in their order.
+/// Returns each code once, with its position in their order.
 fn numbered<C: Ord>(codes: impl Iterator<Item = C>) -> BTreeMap<C, usize> {
     let mut rules: BTreeMap<C, usize> = codes.map(|code| (code, 0)).collect();
     for (n, index) in rules.values_mut().enumerate() {
@@ -155,7 +155,7 @@ fn of_finding(finding: &Finding, rule: Option<&usize>, place: &Place) -> Value {
     if let (Some(expected), Some(found)) = (&finding.expected, &finding.found) {
         message.push_str(&format!(": expected {expected}, found {found}"));
     }
-    // The same finding in the next run is the same to a tool that tracks findings.
+    // A tool that tracks findings recognises the same finding in the next run by this fingerprint.
     let same = format!(
         "{}\n{}\n{:?}\n{:?}",
         finding.code, finding.path, finding.version, finding.checkpoint
@@ -176,7 +176,7 @@ fn of_finding(finding: &Finding, rule: Option<&usize>, place: &Place) -> Value {
 }
 
 fn of_problem(path: &str, problem: &ProblemReport, rule: Option<&usize>, place: &Place) -> Value {
-    // Without the line: a problem that other lines push down is the same problem.
+    // The line number is left out: other edits move a problem, and it remains the same problem.
     let same = format!("{}\n{path}\n{}", problem.code, problem.message);
     json!({
         "ruleId": problem.code,

@@ -1,11 +1,11 @@
-//! JSON Schemas of values that reports hold, and that write themselves as a text or a number.
+//! JSON Schemas of values in reports that serialise as a string or a number.
 
 use std::borrow::Cow;
 
 use schemars::generate::SchemaGenerator;
 use schemars::{JsonSchema, Schema, json_schema};
 
-/// Gives types the schema of another one.
+/// Implements `JsonSchema` for types that serialise as a primitive JSON type.
 macro_rules! written_as {
     ($($type:ty => $name:literal;)*) => {
         $(impl JsonSchema for $type {

@@ -1,4 +1,4 @@
-//! What a search found.
+//! Report of the hits of a search.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::text::uri::Class;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::tag::Tag;
 
-/// The class of every answer (paper, section 6.3).
+/// Class of every answer (paper, section 6.3).
 pub const CLASS: Class = Class::Delegated;
 
 /// The answer of `search`.
@@ -40,7 +40,7 @@ struct HitReport<'s> {
     version: Version,
     checkpoint: CheckpointNumber,
     chain_hash: String,
-    /// Those of `ctx.read`; only of a text that a review published.
+    /// Provenance as in `ctx.read`; only for a text that a review published.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited_by: Option<&'s str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ impl Report for SearchReport<'_> {
 }
 
 impl<'s> SearchReport<'s> {
-    /// What `backend` answered at a checkpoint; `explain` adds how each score came about.
+    /// Reports the answer of `backend` at a checkpoint; `explain` adds the reasons for each score.
     pub(crate) fn new(
         (query, backend): (&'s str, &'s str),
         checkpoint: CheckpointNumber,
@@ -88,8 +88,8 @@ impl<'s> SearchReport<'s> {
         Traced::new(report, answer.hits.iter().map(Hit::recorded).collect())
     }
 
-    /// Returns the report with the first digits of each hash only: they tell versions apart, and a
-    /// whole hash takes as many tokens as a snippet.
+    /// Shortens each hash to its first digits. They distinguish versions, and a whole hash takes as
+    /// many tokens as a snippet.
     #[cfg(feature = "mcp")]
     pub(crate) fn with_short_hashes(mut self) -> Self {
         const DIGITS: usize = "sha256:".len() + 12;

@@ -1,4 +1,4 @@
-//! What was written to teach agents.
+//! Report of the files for agents that were written.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use crate::read::derived::skill::{Change, Taught};
 /// The answer of `skill install`.
 #[derive(Debug, Serialize)]
 pub struct SkillReport<'s> {
-    /// The folder of the project.
+    /// Folder of the project.
     pub project: String,
-    /// The files in it.
+    /// Files in the project.
     pub files: Vec<SkillFile<'s>>,
-    /// Whether they were written, where they differ.
+    /// True if differing files were written.
     pub written: bool,
 }
 
@@ -25,7 +25,7 @@ pub struct SkillFile<'s> {
     pub path: &'s str,
     /// `created`, `changed` or `unchanged`.
     pub(crate) outcome: &'s Change,
-    /// The text: of the whole file, or of its section.
+    /// Text of the whole file, or of its section.
     pub text: &'s str,
 }
 
@@ -34,7 +34,7 @@ impl Report for SkillReport<'_> {
 }
 
 impl<'s> SkillReport<'s> {
-    /// What becomes, or would become, of each file of a project.
+    /// Reports the outcome, or the planned outcome, for each file of a project.
     pub(crate) fn new(project: &Path, files: &'s [(Taught, Change)], written: bool) -> Self {
         let file = |(one, change): &'s (Taught, Change)| SkillFile {
             path: &one.path,

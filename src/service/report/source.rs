@@ -1,4 +1,4 @@
-//! Source nodes: what is to be called, and what was fetched.
+//! Reports of sources: the calls that they describe, and the results of these calls.
 
 use serde::Serialize;
 
@@ -17,28 +17,28 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::model::stage::StagePolicy;
 use crate::values::model::transport::Transport;
 
-/// What a source says is to be called (SRC-5).
+/// The call that a source describes (SRC-5).
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CallReport<'c> {
-    /// The protocol.
+    /// Protocol of the call.
     pub transport: Option<Transport>,
-    /// The server.
+    /// Name of the server.
     pub server: Option<&'c str>,
-    /// The tools.
+    /// Names of the tools.
     pub tools: &'c [String],
-    /// The ids of the sources that are hydrated before it.
+    /// Ids of the sources that must be hydrated before it.
     pub depends_on: Vec<String>,
-    /// Seconds for which a result may be used again.
+    /// Number of seconds for which a result may be reused.
     pub cache_ttl: Option<u64>,
-    /// Whether results are kept.
+    /// Policy for staging results.
     pub stage: Option<StagePolicy>,
-    /// For how many days, as in `30d`.
+    /// Retention of staged results in days, as in `30d`.
     pub retention: Option<String>,
 }
 
 impl<'c> CallReport<'c> {
-    /// What a document says; none for one that is no source.
+    /// Returns the call of a source; `None` for other documents.
     pub(crate) fn of(served: &'c Served) -> Option<Self> {
         let call = SourceCall::of(served)?;
         let block = call.block;
@@ -67,7 +67,7 @@ impl Report for SourcesReport<'_> {
 }
 
 impl<'l> SourcesReport<'l> {
-    /// The sources of a checkpoint, without their texts.
+    /// Reports the sources of a checkpoint, without their texts.
     pub(crate) fn new(checkpoint: CheckpointNumber, all: &'l Resolution) -> Self {
         let sources = all.documents.iter().map(DocumentReport::named).collect();
         Self { checkpoint, sources, withheld: WithheldReport::all(&all.withheld) }
@@ -84,7 +84,7 @@ impl Report for SourceShowReport<'_> {
 }
 
 impl<'s> SourceShowReport<'s> {
-    /// A source with its instructions.
+    /// Reports a source with its instructions.
     pub(crate) fn new(served: &'s Served) -> Traced<Self> {
         DocumentReport::whole(served).map(Self)
     }
@@ -103,7 +103,7 @@ pub struct SourceOrderReport<'o> {
     notes: &'o [String],
 }
 
-/// One source in its place.
+/// A source in the order of hydration.
 #[derive(Debug, Serialize)]
 struct PlannedReport<'o> {
     #[serde(flatten)]
@@ -125,7 +125,7 @@ impl Report for SourceOrderReport<'_> {
 }
 
 impl<'o> SourceOrderReport<'o> {
-    /// The order of the sources that a selector gives.
+    /// Reports the order of the sources that a selector selects.
     pub(crate) fn new(
         (selector, checkpoint): (String, CheckpointNumber),
         plan: &'o HydrationPlan,
@@ -161,19 +161,19 @@ impl<'o> SourceOrderReport<'o> {
 /// The answer of `source check`.
 #[derive(Debug, Serialize)]
 pub struct SourceCheckReport {
-    /// The last checkpoint.
+    /// Last checkpoint.
     pub checkpoint: CheckpointNumber,
-    /// How many live sources were read.
+    /// Number of live sources that were read.
     pub live_count: usize,
-    /// How many sources are published.
+    /// Number of published sources.
     pub published_count: usize,
-    /// How many problems are errors.
+    /// Number of problems that are errors.
     pub errors: usize,
-    /// How many problems are warnings.
+    /// Number of problems that are warnings.
     pub warnings: usize,
-    /// The live files with problems.
+    /// Live files with problems.
     pub live: Vec<FileProblems>,
-    /// The published sources with problems.
+    /// Published sources with problems.
     pub published: Vec<PublishedProblems>,
     withheld: Vec<WithheldReport>,
 }
@@ -181,9 +181,9 @@ pub struct SourceCheckReport {
 /// A published source with its problems.
 #[derive(Debug, Serialize)]
 pub struct PublishedProblems {
-    /// The source.
+    /// Id of the source.
     pub id: String,
-    /// The problems in the order of their lines.
+    /// Problems in the order of their lines.
     pub problems: Vec<ProblemReport>,
 }
 
@@ -192,7 +192,7 @@ impl Report for SourceCheckReport {
 }
 
 impl SourceCheckReport {
-    /// The problems of live files, by their paths, and of published sources.
+    /// Reports the problems of live files, by path, and of published sources.
     pub(crate) fn new(
         checkpoint: CheckpointNumber,
         (live_count, live): (usize, Vec<(String, Vec<Problem>)>),
@@ -234,14 +234,14 @@ impl SourceCheckReport {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SourceRecordReport<'r> {
-    /// What names the line of the access log.
+    /// Name of the line of the access log.
     pub trace: String,
-    /// The session.
+    /// Session that recorded the result.
     pub session: &'r str,
-    /// What the line says.
+    /// Content of the line.
     #[serde(flatten)]
     pub hydration: &'r Hydration,
-    /// The URI of the staged result, where it was staged.
+    /// URI of the staged result, if it was staged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub staged: Option<&'r str>,
 }
@@ -253,32 +253,32 @@ impl Report for SourceRecordReport<'_> {
 /// The answer of `source fresh`.
 #[derive(Debug, Serialize)]
 pub struct SourceFreshReport<'f> {
-    /// The source.
+    /// Id of the source.
     pub source: String,
-    /// Whether a recorded result may be used again.
+    /// True if a recorded result may be reused.
     pub fresh: bool,
-    /// Why not: `unrecorded`, `no-ttl`, `failed`, `other-version`, `later`, `expired`, `discarded` or
-    /// `erased`.
+    /// Reason why no result may be reused: `unrecorded`, `no-ttl`, `failed`, `other-version`,
+    /// `later`, `expired`, `discarded` or `erased`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<Stale>,
-    /// The line of the result, or of the last one that may not be used.
+    /// Line of the result, or of the last result that may not be reused.
     pub trace: Option<&'f str>,
-    /// When it was recorded.
+    /// Time at which the result was recorded.
     pub at: Option<String>,
-    /// Until when it may be used.
+    /// Time until which the result may be reused.
     pub until: Option<String>,
-    /// The SHA-256 of the result.
+    /// SHA-256 of the result.
     pub result_hash: Option<&'f str>,
-    /// The URI of the staged result, where it is kept.
+    /// URI of the staged result, if it is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub staged: Option<String>,
-    /// What ended the staged result: `discard`, `collect` or `erase`.
+    /// Act that ended the staged result: `discard`, `collect` or `erase`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<ActKind>,
-    /// The result, where it was staged and is text.
+    /// Result, if it was staged and is text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<&'f str>,
-    /// The result in hexadecimal digits, where it was staged and is no text.
+    /// Result in hexadecimal digits, if it was staged and is not text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_hex: Option<String>,
 }
@@ -288,13 +288,13 @@ impl Report for SourceFreshReport<'_> {
 }
 
 words! {
-    /// What two contents are compared by.
+    /// Form in which two contents are compared.
     pub enum ComparedAs {
-        /// Their JSON values.
+        /// JSON values.
         Json = "json",
-        /// Their lines.
+        /// Lines of text.
         Text = "text",
-        /// Their bytes.
+        /// Single bytes.
         Bytes = "bytes",
     }
 }
@@ -302,37 +302,37 @@ words! {
 /// The answer of `source diff`.
 #[derive(Debug, Serialize)]
 pub struct SourceDiffReport<'d> {
-    /// The source.
+    /// Id of the source.
     pub source: String,
-    /// The URI of the older result.
+    /// URI of the older result.
     pub from: String,
-    /// That of the newer one.
+    /// URI of the newer result.
     pub to: String,
-    /// When each was staged, the older one first.
+    /// Times at which the results were staged, the older one first.
     pub at: [&'d str; 2],
-    /// Whether both have the same content.
+    /// True if both results have the same content.
     pub equal: bool,
-    /// What they are compared by: `json`, `text` or `bytes`.
+    /// Form of the comparison: `json`, `text` or `bytes`.
     pub form: ComparedAs,
-    /// Of JSON the parts that changed, each with its JSON Pointer.
+    /// Parts of JSON values that changed, each with its JSON Pointer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<&'d [PartChange]>,
-    /// What changed, line by line; empty of contents that are no text.
+    /// Changes by line; empty if the contents are not text.
     pub diff: &'d str,
-    /// The documents that were promoted from a result before the newer one.
+    /// Documents that were promoted from a result before the newer one.
     pub promoted: Vec<PromotedFromReport>,
 }
 
 /// A document that was promoted from a staged content.
 #[derive(Debug, Serialize)]
 pub struct PromotedFromReport {
-    /// The document.
+    /// Id of the document.
     pub document: String,
-    /// The URI of the entry.
+    /// URI of the entry.
     pub entry: String,
-    /// The version that is published; null where none is.
+    /// Published version; null if there is none.
     pub published: Option<u64>,
-    /// Whether the newer result still has the content of the entry.
+    /// True if the newer result still has the content of the entry.
     pub current: bool,
 }
 
@@ -343,10 +343,10 @@ impl Report for SourceDiffReport<'_> {
 /// The answer of `source run`.
 #[derive(Debug, Serialize)]
 pub struct SourceRunReport<'r> {
-    /// What is recorded.
+    /// Recorded line of the result.
     #[serde(flatten)]
     pub recorded: SourceRecordReport<'r>,
-    /// What the program printed; null where it is not UTF-8.
+    /// Output of the program; null if it is not UTF-8.
     pub result: Option<&'r str>,
 }
 

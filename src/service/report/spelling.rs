@@ -1,9 +1,9 @@
-//! Calls of hints as lines of a shell.
+//! Spelling of calls in hints as shell commands.
 
 use crate::values::model::hint::{Argument, Call};
 use crate::values::text_util::argument;
 
-/// A call as a command to type, without quotes around it.
+/// Returns a call as a shell command, without quotes around it.
 pub(crate) fn command_line(call: &Call) -> String {
     let mut line = format!("ctx {}", call.verb.as_str());
     let is_option = |part: &Argument| matches!(part, Argument::Word(word) if word.starts_with('-'));

@@ -1,4 +1,4 @@
-//! Staged entries, and what was done to them.
+//! Reports of staged entries and of acts on them.
 
 use serde::Serialize;
 
@@ -12,119 +12,119 @@ use crate::record::staging::{ActKind, Canonical, EntryState, StagedEntry, payloa
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedReport {
-    /// Its URI.
+    /// URI of the entry.
     pub uri: String,
     /// `staged`, `pinned`, `promoted`, `discarded`, `collected` or `erased`.
     pub state: EntryState,
-    /// The id of its source.
+    /// Id of the source.
     pub source: String,
-    /// The URI of the source at the checkpoint that was consumed.
+    /// URI of the source at the checkpoint that was used.
     pub source_uri: String,
-    /// The version of the source.
+    /// Version of the source.
     pub source_version: u64,
-    /// When it was staged.
+    /// Time at which the entry was staged, in UTC.
     pub at: String,
-    /// Who recorded it.
+    /// Principal who recorded the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
-    /// In which session.
+    /// Session that recorded the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The other labels.
+    /// Other labels of the caller.
     pub labels: Labels,
-    /// Whether it is of this principal and session.
+    /// True if this principal recorded the entry in this session.
     pub own: bool,
-    /// The media type.
+    /// Media type of the content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
-    /// How many bytes were received.
+    /// Number of bytes received.
     pub bytes: u64,
-    /// What `content_hash` is of: `jcs` or `raw`.
+    /// Form that `content_hash` is computed from: `jcs` or `raw`.
     pub canonical: Canonical,
-    /// The hash of the content.
+    /// Hash of the content.
     pub content_hash: String,
-    /// The hash of the bytes.
+    /// Hash of the received bytes.
     pub raw_hash: String,
-    /// The hash of the line.
+    /// Hash of the line.
     pub chain_hash: String,
-    /// The tools that were called.
+    /// Names of the tools that were called.
     pub tools: Vec<String>,
-    /// The server.
+    /// Name of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// `hit` or `miss`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<String>,
-    /// For how many seconds it is fresh.
+    /// Number of seconds for which the result may be reused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u64>,
-    /// The accesses whose results it depends on.
+    /// Names of the accesses whose results the entry depends on.
     pub depends_on: Vec<String>,
-    /// When it may be collected.
+    /// Time from which the entry may be collected.
     pub retention_until: String,
-    /// Whether it is pinned.
+    /// True if the entry is pinned.
     pub pinned: bool,
-    /// The documents that it was promoted to.
+    /// Documents to which the entry was promoted.
     pub promoted: Vec<PromotionReport>,
-    /// What ended it.
+    /// Act that ended the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<EndedReport>,
-    /// What its block costs, where there is a budget.
+    /// Number of tokens of its block, if there is a budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// The content, where it was asked for and is text.
+    /// Content, if it was requested and is text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// The content in hexadecimal digits, where it is no text.
+    /// Content in hexadecimal digits, if it was requested and is not text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_hex: Option<String>,
 }
 
-/// A staged entry that did not fit into a budget.
+/// A staged entry that exceeded the budget.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedLeftOutReport {
-    /// Its URI.
+    /// URI of the entry.
     pub uri: String,
-    /// What its block costs.
+    /// Number of tokens of its block.
     pub tokens: u64,
-    /// What was left of the budget.
+    /// Number of tokens that were left of the budget.
     pub left: u64,
 }
 
-/// A document that an entry was promoted to.
+/// A document to which an entry was promoted.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PromotionReport {
-    /// The document.
+    /// Id of the document.
     pub document: String,
-    /// Its version.
+    /// Number of the version.
     pub version: u64,
-    /// Who promoted it.
+    /// Principal who promoted the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// When.
+    /// Time of the promotion, in UTC.
     pub at: String,
 }
 
-/// What ended an entry.
+/// The act that ended an entry.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EndedReport {
     /// `discard`, `collect` or `erase`.
     pub act: ActKind,
-    /// Who did it.
+    /// Principal who ended the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// When.
+    /// Time of the act, in UTC.
     pub at: String,
-    /// Why.
+    /// Reason that was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl StagedReport {
-    /// An entry, of this principal and session or not.
+    /// Reports an entry; `own` is true if it is of this principal and session.
     pub(crate) fn of(entry: &StagedEntry, own: bool) -> Self {
         let promoted = entry.promoted.iter().map(|promotion| PromotionReport {
             document: promotion.document.to_string(),
@@ -171,7 +171,7 @@ impl StagedReport {
         }
     }
 
-    /// The same with its content.
+    /// Adds the content, as text if possible and otherwise in hexadecimal digits.
     #[must_use]
     pub(crate) fn with(mut self, content: &[u8]) -> Self {
         match payload_text(content) {
@@ -182,7 +182,7 @@ impl StagedReport {
     }
 }
 
-/// Bytes in hexadecimal digits.
+/// Returns bytes in hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] =
         ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
@@ -194,7 +194,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     out
 }
 
-/// A content as a reader or an agent gets it: between two lines that say that it is data.
+/// Returns a content as a block: between two lines that mark it as data.
 pub(crate) fn block(entry: &StagedEntry, content: &[u8]) -> String {
     let (bytes, text);
     let (form, shown) = match payload_text(content) {
@@ -218,15 +218,16 @@ pub(crate) fn block(entry: &StagedEntry, content: &[u8]) -> String {
     staged_block((&name, &facts), &[&entry.hash], shown)
 }
 
-/// The difference of two contents in the same form.
+/// Returns the diff of two contents of the same form as a block.
 pub(crate) fn diff_block(from: &StagedEntry, to: &StagedEntry, diff: &str) -> String {
     let (older, newer) = (from.name().to_string(), to.name().to_string());
     let facts = [("status", "staged"), ("form", "diff"), ("from", older.as_str())];
     staged_block((&newer, &facts), &[&from.hash, &to.hash], diff)
 }
 
-/// What changed between two contents, as a reader or an agent gets it: between two lines that say that
-/// it is data. The mark follows from both hashes, so that neither content can hold it.
+/// Returns the changes between two contents as a block: between two lines that mark them as data.
+///
+/// The mark is computed from both hashes, so that neither content can contain it.
 pub(crate) fn difference_block(
     (old, new): (&StagedEntry, &StagedEntry),
     form: &str,
@@ -248,9 +249,9 @@ pub(crate) fn difference_block(
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedListReport {
-    /// The entries, the oldest first.
+    /// Entries, the oldest first.
     pub staged: Vec<StagedReport>,
-    /// How many live entries the principal recorded in other sessions, and may not see in this one.
+    /// Number of live entries that the principal recorded in other sessions and may not see here.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub own_elsewhere: usize,
 }
@@ -273,13 +274,13 @@ impl Report for StagedShowReport {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedDiffReport {
-    /// The older entry.
+    /// URI of the older entry.
     pub from: String,
-    /// The newer one.
+    /// URI of the newer entry.
     pub to: String,
-    /// Whether both have the same content.
+    /// True if both entries have the same content.
     pub equal: bool,
-    /// The difference of JSON values, spelled line by line, or of texts.
+    /// Diff of the texts, or of the JSON values written on several lines.
     pub diff: String,
 }
 
@@ -291,11 +292,11 @@ impl Report for StagedDiffReport {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedActReport {
-    /// What was done.
+    /// Act that was recorded.
     pub act: ActKind,
-    /// The entry.
+    /// URI of the entry.
     pub uri: String,
-    /// Whether it was so already.
+    /// True if the entry had that state already.
     pub unchanged: bool,
 }
 
@@ -307,15 +308,15 @@ impl Report for StagedActReport {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedPromoteReport<'p> {
-    /// The entry.
+    /// URI of the entry.
     pub uri: String,
-    /// The document.
+    /// Id of the document.
     pub document: String,
-    /// Its version.
+    /// Number of the version.
     pub version: u64,
-    /// Whether it awaits a reviewer.
+    /// True if the version was submitted and awaits a reviewer.
     pub submitted: bool,
-    /// The publication or submission; none where an interrupted command had made it.
+    /// Publication or submission; `None` if an interrupted command had made it already.
     pub event: Option<EventReport<'p>>,
 }
 
@@ -327,11 +328,11 @@ impl Report for StagedPromoteReport<'_> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedGcReport {
-    /// Whether nothing was done.
+    /// True if nothing was collected.
     pub dry_run: bool,
-    /// The URIs of the entries that the principal may see.
+    /// URIs of the collected entries that the principal may see.
     pub collected: Vec<String>,
-    /// How many files of contents went; absent for a principal who may not see every entry.
+    /// Number of removed content files; absent if the principal may not see every entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<usize>,
 }
@@ -344,17 +345,17 @@ impl Report for StagedGcReport {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StagedEraseReport {
-    /// Whether nothing was done.
+    /// True if nothing was erased.
     pub dry_run: bool,
-    /// The URIs of the entries that were ended; none if they were erased before.
+    /// URIs of the entries that were ended; empty if they were erased before.
     pub erased: Vec<String>,
-    /// Whether the principal is a reviewer at every scope, so that no entry keeps the content.
+    /// True if the principal is a reviewer at every scope, so that no entry keeps the content.
     pub everywhere: bool,
-    /// Commits of git that brought the file and still hold it; looked for only with `everywhere`.
+    /// Git commits that added the file and still contain it; searched only with `everywhere`.
     pub commits: Vec<String>,
-    /// Whether there are more of them.
+    /// True if there are more such commits than listed.
     pub more_commits: bool,
-    /// Why git did not say.
+    /// Reason why git could not be queried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git: Option<String>,
 }

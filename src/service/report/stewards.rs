@@ -1,4 +1,4 @@
-//! Stewards: what is assigned, and who decides about an artifact.
+//! Reports of stewards: the assignments, and the stewards of an artifact.
 
 use std::collections::BTreeSet;
 
@@ -23,12 +23,12 @@ use crate::values::model::tag::Tag;
 pub struct ScopeReport {
     /// `document`, `folder`, `tag` or `vault`.
     pub scope: ScopeKind,
-    /// The id, the folder with a final `/`, or the tag; absent of the vault.
+    /// Id, folder with a final `/`, or tag; absent for the vault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// A scope as it is compared: its kind and its name.
+/// Key that identifies a scope: its kind and name.
 pub(crate) type ScopeKey = (ScopeKind, Option<String>);
 
 impl From<&Scope> for ScopeReport {
@@ -37,22 +37,22 @@ impl From<&Scope> for ScopeReport {
     }
 }
 
-/// What stewards are read from.
+/// Source of the stewards.
 #[derive(Debug, Serialize)]
 pub struct BasisReport<'s> {
     /// `sealed`, `never`, `retired`, `invalid` or `unreadable`.
     pub state: &'s Basis,
-    /// The version of `stewards.yaml`.
+    /// Version of `stewards.yaml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// The first checkpoint from which on it is in force.
+    /// First checkpoint at which the version is in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<CheckpointNumber>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     problems: Vec<PlacedProblem>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Whether the live file says something else; of the last checkpoint.
+    /// True if the live file differs; for the last checkpoint only.
     live_differs: bool,
 }
 
@@ -93,17 +93,18 @@ impl<'s> BasisReport<'s> {
 pub struct StewardsReport<'s> {
     checkpoint: CheckpointNumber,
     basis: BasisReport<'s>,
-    /// In the order of the scopes: documents, folders, tags, the vault.
+    /// Assignments in the order of the scopes: documents, folders, tags, the vault.
     pub assignments: Vec<AssignmentReport<'s>>,
-    /// The groups by name.
+    /// Groups by name.
     pub groups: Vec<GroupReport<'s>>,
-    /// What `review` says, in the order of the scopes.
+    /// Entries of `review`, in the order of the scopes.
     pub review: Vec<ReviewEntryReport>,
 }
 
 impl StewardsReport<'_> {
-    /// Leaves only scopes of these, and the groups that have a role there; gives how many scopes are
-    /// left out.
+    /// Removes other scopes, and groups without a role at the remaining scopes.
+    ///
+    /// Returns the number of removed scopes.
     pub(crate) fn keep(&mut self, own: &BTreeSet<ScopeKey>) -> usize {
         let key = ScopeReport::key;
         let assigned = self.assignments.iter().map(|one| key(&one.scope));
@@ -117,13 +118,13 @@ impl StewardsReport<'_> {
     }
 }
 
-/// A scope by its kind and name.
+/// Returns the key of a scope.
 pub(crate) fn scope_key(scope: &Scope) -> ScopeKey {
     ScopeReport::from(scope).key()
 }
 
 impl ScopeReport {
-    /// Its kind and name.
+    /// Returns the key of the scope.
     pub(super) fn key(&self) -> ScopeKey {
         (self.scope, self.name.clone())
     }
@@ -132,15 +133,15 @@ impl ScopeReport {
 /// One assignment.
 #[derive(Debug, Serialize)]
 pub struct AssignmentReport<'s> {
-    /// Its scope.
+    /// Scope of the assignment.
     #[serde(flatten)]
     pub scope: ScopeReport,
-    /// The role.
+    /// Assigned role.
     pub role: Role,
-    /// Of an assignment to a principal.
+    /// Name of the principal, if the assignment is to a principal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal: Option<&'s str>,
-    /// Of an assignment to a group.
+    /// Name of the group, if the assignment is to a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<&'s str>,
     line: usize,
@@ -149,22 +150,22 @@ pub struct AssignmentReport<'s> {
 /// A group.
 #[derive(Debug, Serialize)]
 pub struct GroupReport<'s> {
-    /// Its name.
+    /// Name of the group.
     pub name: &'s str,
-    /// Its members in the order of the file.
+    /// Members in the order of the file.
     pub members: Vec<&'s str>,
 }
 
 /// An entry of `review`.
 #[derive(Debug, Serialize)]
 pub struct ReviewEntryReport {
-    /// Its scope.
+    /// Scope of the entry.
     #[serde(flatten)]
     pub scope: ScopeReport,
-    /// How many reviewers have to approve.
+    /// Number of reviewers who must approve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<u32>,
-    /// After how many days an approval is due again.
+    /// Number of days after which an approval must be renewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_age_days: Option<u64>,
 }
@@ -174,7 +175,7 @@ impl Report for StewardsReport<'_> {
 }
 
 impl<'s> StewardsReport<'s> {
-    /// The stewards of a checkpoint.
+    /// Reports the stewards of a checkpoint.
     pub(crate) fn new(found: &'s StewardsAt) -> Self {
         let stewards = &found.in_force.stewards;
         let of = |at: &'s Stewardship| {
@@ -214,11 +215,11 @@ impl<'s> AssignmentReport<'s> {
 }
 
 words! {
-    /// The text whose tags count.
+    /// The text whose tags select the stewards.
     enum TextBasis {
-        /// That of the live file.
+        /// Text of the live file.
         Live = "live",
-        /// The published one.
+        /// Published text.
         Published = "published",
     }
 }
@@ -229,15 +230,15 @@ pub struct WhoReport<'s> {
     id: &'s DocumentId,
     checkpoint: CheckpointNumber,
     basis: BasisReport<'s>,
-    /// `live` or `published`: the text whose tags count.
+    /// Text whose tags select the stewards: `live` or `published`.
     text: TextBasis,
     tags: &'s [Tag],
-    /// Null where not even the vault has a steward.
+    /// Null if no scope matches, not even that of the vault.
     matched: Option<ScopeReport>,
     stewards: Vec<HolderReport<'s>>,
     passed_over: Vec<PassedOverReport>,
     review: ReviewReport,
-    /// The scope that the tags of the published text select, where it is another one.
+    /// Scope that the tags of the published text select, if it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     published: Option<ScopeReport>,
 }
@@ -273,22 +274,23 @@ impl Report for WhoReport<'_> {
     const SCHEMA: &'static str = "steward.who";
 }
 
-/// What `steward who` answers about.
+/// An artifact whose stewards `steward who` reports.
 #[derive(Clone, Copy)]
 pub struct Asked<'s> {
-    /// The artifact.
+    /// Id of the artifact.
     pub id: &'s DocumentId,
-    /// The stewards.
+    /// Stewards of the checkpoint.
     pub(crate) found: &'s StewardsAt,
-    /// The tags that count.
+    /// Tags that select the stewards.
     pub tags: &'s [Tag],
-    /// Whether they are of the live file.
+    /// True if the tags are those of the live file.
     pub is_live: bool,
 }
 
 impl<'s> WhoReport<'s> {
-    /// Who decides about an artifact; `published` is the scope that its published tags select, where
-    /// it is another one.
+    /// Reports the stewards of an artifact.
+    ///
+    /// `published` is the scope that the published tags select, if it is another one.
     pub fn new(asked: Asked<'s>, found: &Resolution<'s>, published: Option<&Scope>) -> Self {
         let holder = |holder: Holder<'s>| HolderReport {
             principal: holder.principal.as_str(),
@@ -343,7 +345,7 @@ impl Report for ImportReport<'_> {
 }
 
 impl<'i> ImportReport<'i> {
-    /// What was mapped and skipped, and the event.
+    /// Reports the mapped and skipped lines, and the event.
     pub(crate) fn new(imported: &'i Imported, event: EventReport<'i>) -> Self {
         let mapped = |one: &'i Mapped| MappedReport {
             line: one.line,
@@ -363,9 +365,9 @@ impl<'i> ImportReport<'i> {
 /// The answer of `steward export`.
 #[derive(Debug, Serialize)]
 pub struct ExportReport<'e> {
-    /// The checkpoint whose stewards these are.
+    /// Checkpoint of the stewards.
     pub checkpoint: CheckpointNumber,
-    /// The text of the file.
+    /// Text of the file.
     pub codeowners: &'e str,
 }
 

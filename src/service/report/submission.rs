@@ -1,4 +1,4 @@
-//! One submission, as a reviewer reads it before the decision.
+//! Report of one submission, for a reviewer who decides about it.
 
 use std::collections::BTreeSet;
 
@@ -20,117 +20,116 @@ use crate::values::model::number::Version;
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SubmissionReport<'s> {
-    /// What awaits, as `review` lists it.
+    /// Submission as `review` lists it.
     #[serde(flatten)]
     pub submission: QueuedReport<'s>,
-    /// The other artifacts of its set.
+    /// Other artifacts of its set.
     pub members: &'s [DocumentId],
-    /// How many further ones of its set may not be read.
+    /// Number of further artifacts of its set that this principal may not read.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub members_hidden: usize,
-    /// Whether it has its approvals, and another part of its set has not.
+    /// True if it has its approvals and waits for another part of its set.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits_for_others: bool,
-    /// The note of the submission, which no hash covers.
+    /// Note of the submission, which no hash covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unprotected_note: Option<&'s str>,
-    /// Why it was retired in an emergency, which awaits its ratification.
+    /// Reason of an emergency retirement that awaits ratification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'s str>,
-    /// The retirement in an emergency that a submission was made upon.
+    /// Emergency retirement that preceded the submission.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emergency: Option<EmergencyReport<'s>>,
-    /// The version that was published before the document was retired, with which a submission upon
-    /// the retirement is compared.
+    /// Version published before an emergency retirement; a later submission is compared with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub former: Option<Version>,
-    /// Who may approve it now, or ratify it.
+    /// Principals who may approve or ratify it now.
     pub reviewers: &'s [String],
-    /// Why this principal may not.
+    /// Reason why this principal may not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barred: Option<&'s str>,
-    /// Whether submissions of it that a merge gave up keep their submitters from approving it.
+    /// True if its submitters may not approve it because of submissions that were lost in a merge.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub barred_by_loss: bool,
-    /// Why it cannot be approved as it is.
+    /// Reason why it cannot be approved in its present form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<&'s str>,
-    /// The fields of the frontmatter that differ.
+    /// Fields of the frontmatter that differ.
     pub fields: Vec<FieldReport<'s>>,
-    /// Whether the frontmatter differs in its comments, order or spelling, beside these fields.
+    /// True if the frontmatter also differs in comments, order or spelling.
     pub respelled: bool,
-    /// The changes of the lines of the frontmatter, where it does.
+    /// Changes of the lines of the frontmatter, if `respelled`.
     pub frontmatter: Vec<HunkReport<'s>>,
-    /// The changes of the body.
+    /// Changes of the body.
     pub hunks: Vec<HunkReport<'s>>,
-    /// What a page does not show of the submitted text.
+    /// Parts of the submitted text that a rendered page does not show.
     pub warnings: Vec<ProblemReport>,
-    /// The remarks about it.
+    /// Comments on the submission.
     pub comments: Vec<RemarkReport<'s>>,
-    /// How it ended, if it was decided.
+    /// End of the submission, if it was decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<EndReport<'s>>,
-    /// The call that approves it.
+    /// Call that approves the submission.
     #[serde(skip)]
     pub approve: Call,
 }
 
-/// A retirement in an emergency that awaits its ratification.
+/// An emergency retirement that awaits ratification.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EmergencyReport<'s> {
-    /// The version that retired it.
+    /// Version that retired the document.
     pub version: Version,
-    /// Who made it.
+    /// Reviewer who retired it.
     pub by: &'s str,
-    /// When.
+    /// Time of the retirement, in UTC.
     pub at: String,
-    /// Why.
+    /// Reason for the retirement.
     pub reason: &'s str,
 }
 
 words! {
-    /// A way in which a submission ends.
+    /// End of a submission.
     pub enum Ending {
-        /// An approval published or retired it.
+        /// An approval published or retired the artifact.
         Approved = "approved",
-        /// A reviewer rejected it.
+        /// A reviewer rejected the submission.
         Rejected = "rejected",
-        /// Its submitter withdrew it.
+        /// Its submitter withdrew the submission.
         Withdrawn = "withdrawn",
         /// A later submission replaced it.
         Replaced = "replaced",
-        /// A retirement in an emergency, or a version of another program, came after it.
+        /// An emergency retirement, or a version of another program, followed it.
         Ended = "ended",
     }
 
-    /// What becomes of a line, or of a part of it.
+    /// Change of a line, or of a part of it.
     pub enum LineChange {
-        /// It stays.
+        /// The line is unchanged.
         Kept = "kept",
-        /// It goes.
+        /// The line was removed.
         Removed = "removed",
-        /// It is new.
+        /// The line was added.
         Added = "added",
-        /// Parts of it go or are new.
+        /// Parts of the line were removed or added.
         Changed = "changed",
     }
 }
 
-/// How a submission ended.
+/// The end of a submission.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EndReport<'s> {
-    /// `approved`, `rejected`, `withdrawn`, `replaced` by a later submission, or `ended`, by a
-    /// retirement in an emergency or a version of another program.
+    /// Kind of the end: `approved`, `rejected`, `withdrawn`, `replaced` by a later submission, or
+    /// `ended` by an emergency retirement or a version of another program.
     pub how: Ending,
-    /// The version that ended it.
+    /// Version that ended it.
     pub version: Version,
-    /// Who made it.
+    /// Principal who made that version.
     pub by: &'s str,
-    /// When.
+    /// Time of that version, in UTC.
     pub at: String,
-    /// Why, where that is recorded.
+    /// Recorded reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'s str>,
 }
@@ -139,12 +138,12 @@ pub struct EndReport<'s> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct FieldReport<'s> {
-    /// Its name.
+    /// Name of the field.
     pub name: &'s str,
-    /// Its published value, in flow form; absent, where there is none.
+    /// Published value, in flow form; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<&'s str>,
-    /// Its submitted value, in flow form; absent, where there is none.
+    /// Submitted value, in flow form; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<&'s str>,
 }
@@ -153,25 +152,25 @@ pub struct FieldReport<'s> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HunkReport<'s> {
-    /// The first line of it in the published text, from 1.
+    /// First line of the hunk in the published text, from 1.
     pub from_line: usize,
-    /// The first line of it in the submitted text, from 1.
+    /// First line of the hunk in the submitted text, from 1.
     pub to_line: usize,
-    /// The section anchors that it changes something in; empty for what is before the first.
+    /// Anchors of the changed sections; empty for the part before the first section.
     pub sections: Vec<String>,
-    /// Who made the lines that it removes or changes.
+    /// Makers of the lines that the hunk removes or changes.
     pub replaces: Vec<ReplacedReport<'s>>,
-    /// Its lines.
+    /// Lines of the hunk.
     pub lines: Vec<ChangedLine<'s>>,
 }
 
-/// Who made lines that are removed.
+/// A version whose lines are removed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ReplacedReport<'s> {
-    /// The version that added them.
+    /// Version that added the lines.
     pub version: Version,
-    /// Who made it.
+    /// Principal who made the version.
     pub edited_by: &'s str,
 }
 
@@ -181,10 +180,10 @@ pub struct ReplacedReport<'s> {
 pub struct ChangedLine<'s> {
     /// `kept`, `removed`, `added` or `changed`.
     pub change: LineChange,
-    /// Of a removed or changed line, the version that added it.
+    /// Version that added a removed or changed line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// The line, or the parts of a changed one, each with what becomes of it.
+    /// Line as one part, or the parts of a changed line.
     pub parts: Vec<PartReport<'s>>,
 }
 
@@ -194,21 +193,21 @@ pub struct ChangedLine<'s> {
 pub struct PartReport<'s> {
     /// `kept`, `removed` or `added`.
     pub change: LineChange,
-    /// Its text.
+    /// Text of the part.
     pub text: &'s str,
 }
 
-/// A remark about a submission.
+/// A comment on a submission.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct RemarkReport<'s> {
-    /// The submission that it is about.
+    /// Version of the submission.
     pub version: u64,
-    /// Who made it.
+    /// Principal who commented.
     pub by: &'s str,
-    /// When.
+    /// Time of the comment, in UTC.
     pub at: &'s str,
-    /// The remark.
+    /// Text of the comment.
     pub text: &'s str,
 }
 
@@ -287,7 +286,7 @@ impl<'s> From<&'s Remark> for RemarkReport<'s> {
     }
 }
 
-/// The changes of the lines of the frontmatter.
+/// Returns the changes of the lines of the frontmatter.
 fn frontmatter<'s>(texts: &'s Texts) -> Vec<HunkReport<'s>> {
     let Some((old, new)) = &texts.frontmatter else { return Vec::new() };
     let place = |numbers: &[usize], n: usize| match numbers.get(n) {
@@ -305,7 +304,7 @@ fn frontmatter<'s>(texts: &'s Texts) -> Vec<HunkReport<'s>> {
 
 fn hunks<'s>(texts: &'s Texts, blame: Option<&'s Blame>) -> Vec<HunkReport<'s>> {
     let (old, new) = texts.compared();
-    // Lines are counted in the whole texts, as editors and blame do.
+    // Lines are numbered in the whole texts, as in editors and in blame.
     let before = texts.published[..texts.bodies.0].split_inclusive('\n').count();
     let begin = texts.submitted[..texts.bodies.1].split_inclusive('\n').count();
     let origin = |line: usize| {

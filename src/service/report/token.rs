@@ -1,4 +1,4 @@
-//! What is said of bearer tokens of `ctx mcp`.
+//! Reports of bearer tokens of `ctx mcp`.
 
 use serde::Serialize;
 
@@ -7,28 +7,28 @@ use super::Report;
 /// A token, without its text.
 #[derive(Debug, Serialize)]
 pub struct TokenRow {
-    /// What names it in the file.
+    /// Id of the token in the file.
     pub token_id: String,
-    /// For whom it stands.
+    /// Principal whom the token identifies.
     pub principal: String,
-    /// What it is for.
+    /// Purpose of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// When it was made.
+    /// Time at which the token was made, in UTC.
     pub created_at: String,
-    /// Until when it stands for its principal.
+    /// Time at which the token expires, in UTC.
     pub expires_at: String,
-    /// Whether that is over.
+    /// True if the token has expired.
     pub is_expired: bool,
 }
 
 /// The answer of `mcp token add`.
 #[derive(Debug, Serialize)]
 pub struct TokenAdded {
-    /// What is known of it.
+    /// Properties of the token.
     #[serde(flatten)]
     pub row: TokenRow,
-    /// Its text, which is kept nowhere.
+    /// Text of the token, which is not stored.
     pub token: String,
 }
 
@@ -39,7 +39,7 @@ impl Report for TokenAdded {
 /// The answer of `mcp token list`.
 #[derive(Debug, Serialize)]
 pub struct TokensReport {
-    /// The tokens of the file, in the order in which they were added.
+    /// Tokens of the file, in the order in which they were added.
     pub tokens: Vec<TokenRow>,
 }
 

@@ -1,4 +1,4 @@
-//! What the access log says.
+//! Reports of the access log: its lines, replays of them, and its verification.
 
 use std::path::Path;
 
@@ -14,17 +14,17 @@ use crate::record::audit::{
     Produced, Reading,
 };
 
-/// The answer of `trace list`: accesses, listings, refusals and changes in the order of their times.
+/// The answer of `trace list`: accesses, listings, refusals and changes, ordered by time.
 #[derive(Debug, Serialize)]
 pub struct TracesReport {
-    /// The lines.
+    /// Matching lines of the logs.
     pub traces: Vec<TraceRow>,
 }
 
-/// The answer of `trace grep`: as that of `trace list`.
+/// The answer of `trace grep`, in the shape of that of `trace list`.
 #[derive(Debug, Serialize)]
 pub struct TracesFoundReport {
-    /// The lines.
+    /// Matching lines of the logs.
     pub traces: Vec<TraceRow>,
 }
 
@@ -32,7 +32,7 @@ impl Report for TracesFoundReport {
     const SCHEMA: &'static str = "trace.grep";
 }
 
-/// A line that `trace follow` meets.
+/// A new line of a log, as `trace follow` prints it.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub struct TraceFollowedReport(pub TraceRow);
@@ -41,55 +41,56 @@ impl Report for TraceFollowedReport {
     const SCHEMA: &'static str = "trace.follow";
 }
 
-/// One line in short.
+/// Summary of one line of a log.
 #[derive(Debug, Serialize)]
 pub struct TraceRow {
-    /// Its name.
+    /// Name of the line.
     pub trace: String,
-    /// When.
+    /// Time of the line, in UTC.
     pub at: String,
     /// `access`, `listing`, `refused`, `output`, `hydration` or `change`.
     pub event: EventKind,
-    /// The command.
+    /// Name of the command.
     pub verb: String,
-    /// Who asked.
+    /// Principal who ran the command.
     pub principal: Option<String>,
-    /// The agent.
+    /// Label of the agent.
     pub agent: Option<String>,
-    /// The session.
+    /// Label of the session.
     pub session: Option<String>,
-    /// Whether the session was not named.
+    /// True if the caller did not name the session.
     pub session_implicit: bool,
-    /// The checkpoint that was the last one then.
+    /// Number of the last checkpoint at that time.
     pub head: Option<u64>,
-    /// What was asked for.
+    /// Selector, URI or search text of the request.
     pub query: Option<String>,
-    /// How many texts were handed out, names listed, bytes produced or fetched, or documents changed.
+    /// Number of texts handed out, names listed, bytes produced or fetched, or documents changed.
     pub count: u64,
-    /// The code of a refusal.
+    /// Code of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What a change was.
+    /// Kind of a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<&'static str>,
-    /// The checkpoint that a change made.
+    /// Checkpoint that a change made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sealed: Option<u64>,
-    /// The source that was hydrated, pinned.
+    /// URI of the hydrated source, with a pin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What went wrong with a hydration.
+    /// Error of a failed hydration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Of a hold what it holds and why, of its end why, and of a binding the time of its event.
+    /// Detail of a hold (its scope and reason), of the end of a hold (its reason), or of a binding
+    /// (the time of its event).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// The folder whose access log has the line, if that is another one.
+    /// Folder whose access log contains the line, if that is another folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_of: Option<String>,
 }
 
-/// What a change is about, where no document says it.
+/// Returns the subject of a change that names no documents.
 fn detail(change: &Change) -> Option<String> {
     match change {
         Change::Hold { hold } => Some(format!("{} of {}: {}", hold.id, hold.held(), hold.reason)),
@@ -144,15 +145,15 @@ impl Report for TracesReport {
     const SCHEMA: &'static str = "trace.list";
 }
 
-/// The answer of `impact`: who was handed a document, the oldest access first.
+/// The answer of `impact`: every access to a document, the oldest first.
 #[derive(Debug, Serialize)]
 pub struct ImpactReport {
-    /// The document.
+    /// Id of the document.
     pub id: String,
-    /// The id that it was moved from, whose accesses are not among these.
+    /// Id before the document was moved. Accesses under that id are not included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub former_id: Option<String>,
-    /// The texts of it that were handed out.
+    /// Texts of the document that were handed out.
     pub accesses: Vec<ImpactRow>,
 }
 
@@ -160,56 +161,56 @@ impl Report for ImpactReport {
     const SCHEMA: &'static str = "impact";
 }
 
-/// One text that was handed out, or a hydration.
+/// One text that was handed out, or one hydration.
 #[derive(Debug, Serialize)]
 pub struct ImpactRow {
-    /// The line of the log.
+    /// Name of the line of the log.
     pub trace: String,
-    /// When.
+    /// Time of the line, in UTC.
     pub at: String,
     /// `access` or `hydration`.
     pub event: EventKind,
-    /// The command.
+    /// Name of the command.
     pub verb: String,
-    /// Who asked.
+    /// Principal who ran the command.
     pub principal: Option<String>,
-    /// The agent.
+    /// Label of the agent.
     pub agent: Option<String>,
-    /// The session.
+    /// Label of the session.
     pub session: Option<String>,
-    /// Whether the session was not named.
+    /// True if the caller did not name the session.
     pub session_implicit: bool,
-    /// The text.
+    /// URI of the text.
     pub uri: Option<String>,
-    /// The anchor of the section that it is.
+    /// Section anchor, if the text is a section.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anchor: Option<String>,
-    /// What was made of the version's text, where it is no piece of it.
+    /// Form in which the text was handed out, if it is not a piece of the version's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
-    /// Its version.
+    /// Number of the version.
     pub version: u64,
-    /// The checkpoint that was answered.
+    /// Checkpoint of the answer.
     pub checkpoint: Option<u64>,
-    /// The hash of what was handed out, or of the result.
+    /// Hash of the text that was handed out, or of the result.
     pub sha256: String,
-    /// When the version had been replaced or retired, if that was before the access.
+    /// Time at which the version was replaced or retired, if that was before the access.
     pub superseded_at: Option<String>,
-    /// What is wrong with the approval of the version.
+    /// Problem with the approval of the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unapproved: Option<String>,
-    /// The folder whose access log has the line, if that is another one.
+    /// Folder whose access log contains the line, if that is another folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_of: Option<String>,
 }
 
-/// The name of another folder whose access log has a line.
+/// Returns the name of the other folder whose access log contains a line.
 pub(crate) fn log_of(folder: Option<&Path>) -> Option<String> {
     folder.map(|folder| folder.display().to_string())
 }
 
 impl ImpactRow {
-    /// A text of a line, which may be in the access log of another folder.
+    /// Reports a text of a line, which may be in the access log of another folder.
     pub(crate) fn new(line: &Line, reading: Reading, elsewhere: Option<&Path>) -> Self {
         let row = TraceRow::from(line);
         Self {
@@ -234,49 +235,49 @@ impl ImpactRow {
     }
 }
 
-/// The answer of `replay`: the texts of accesses, made again.
+/// The answer of `replay`: the texts of accesses, rebuilt and compared.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ReplayReport {
-    /// How many are the same.
+    /// Number of texts that are the same.
     pub same: usize,
-    /// How many differ.
+    /// Number of texts that differ.
     pub different: usize,
-    /// How many cannot be made again.
+    /// Number of texts that cannot be rebuilt.
     pub cannot_tell: usize,
-    /// The texts, in the order of the lines.
+    /// Texts in the order of the lines.
     pub texts: Vec<ReplayedRow>,
 }
 
-/// One text, made again.
+/// One rebuilt text.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ReplayedRow {
-    /// The line of the log.
+    /// Name of the line of the log.
     pub trace: String,
-    /// The URI or id of the text; of a staged result that the reader may not see neither (STAGE-13).
+    /// URI or id of the text; a placeholder if the reader may not see a staged result (STAGE-13).
     pub name: String,
-    /// Whether it is what the source of this URI or id returned, and not its text.
+    /// True if the entry is a result of the named source, and not the source's text.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub result: bool,
-    /// Its version.
+    /// Number of the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// The hash that is recorded.
+    /// Recorded hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// `same`, `different` or `cannot tell`.
     pub(crate) outcome: Outcome,
-    /// What differs or is missing.
+    /// Reason why the text differs or cannot be rebuilt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What is wrong with the approval of the version.
+    /// Problem with the approval of the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unapproved: Option<String>,
 }
 
 impl ReplayReport {
-    /// The texts of lines.
+    /// Reports the replayed texts of lines.
     pub(crate) fn new(all: Vec<(String, Replayed)>) -> Self {
         let how_many = |of: &dyn Fn(&Outcome) -> bool| {
             all.iter().filter(|(_, replayed)| of(&replayed.outcome)).count()
@@ -309,38 +310,38 @@ impl Report for ReplayReport {
 /// The answer of `replay --output`: commands that were run again.
 #[derive(Debug, Serialize)]
 pub struct ReplayOutputReport {
-    /// How many outputs are the same.
+    /// Number of outputs that are the same.
     pub same: usize,
-    /// How many differ.
+    /// Number of outputs that differ.
     pub different: usize,
-    /// How many cannot be made again.
+    /// Number of outputs that cannot be made again.
     pub cannot_tell: usize,
-    /// The outputs, in the order of the lines.
+    /// Outputs in the order of the lines.
     pub outputs: Vec<ReplayedOutput>,
 }
 
 /// One command that was run again.
 #[derive(Debug, Serialize)]
 pub struct ReplayedOutput {
-    /// The line of the log.
+    /// Name of the line of the log.
     pub trace: String,
-    /// The command.
+    /// Name of the command.
     pub verb: String,
-    /// How many bytes are recorded.
+    /// Number of bytes recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// The hash that is recorded.
+    /// Recorded hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// `same`, `different` or `cannot tell`.
     pub(crate) outcome: Outcome,
-    /// What differs or is missing.
+    /// Reason why the output differs or cannot be made again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
 impl ReplayedOutput {
-    /// The output of a line.
+    /// Reports the replayed output of a line.
     pub(crate) fn new(line: &Line, recorded: Option<&Output>, outcome: Outcome) -> Self {
         Self {
             trace: line.trace().to_string(),
@@ -354,7 +355,7 @@ impl ReplayedOutput {
 }
 
 impl ReplayOutputReport {
-    /// The outputs of lines.
+    /// Reports the replayed outputs of lines.
     pub(crate) fn new(outputs: Vec<ReplayedOutput>) -> Self {
         let outcomes = || outputs.iter().map(|output| &output.outcome);
         let same = outcomes().filter(|outcome| matches!(outcome, Outcome::Same)).count();
@@ -368,52 +369,52 @@ impl Report for ReplayOutputReport {
     const SCHEMA: &'static str = "replay.output";
 }
 
-/// The answer of `trace show`: the line that a trace names, then the further lines of its answer.
+/// The answer of `trace show`: the line with this name, and the further lines of its answer.
 #[derive(Debug, Serialize)]
 pub struct TraceReport<'t> {
-    /// The name.
+    /// Name of the line.
     pub trace: String,
-    /// The lines, as the log has them.
+    /// Lines as the log contains them.
     pub lines: &'t [Line],
-    /// Of an output, the accesses of its session before it.
+    /// Accesses of the session before an output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<BeforeReport>,
-    /// The folder whose access log has them, if that is another one.
+    /// Folder whose access log contains the lines, if that is another folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_of: Option<String>,
-    /// The texts whose version has no valid approval.
+    /// Texts whose version lacks a valid approval.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unapproved: Vec<UnapprovedText>,
 }
 
-/// A text that was handed out of a version without a valid approval.
+/// A text that was handed out from a version without a valid approval.
 #[derive(Debug, Serialize)]
 pub struct UnapprovedText {
-    /// Its URI or id, as the line has it.
+    /// URI or id of the text, as the line records it.
     pub name: String,
-    /// Its version.
+    /// Number of the version.
     pub version: u64,
-    /// What a verifier finds, with its code.
+    /// Finding of a verifier, with its code.
     pub finding: String,
 }
 
 /// The accesses of a session before an output.
 #[derive(Debug, Serialize)]
 pub struct BeforeReport {
-    /// How many they are.
+    /// Number of accesses.
     pub count: usize,
-    /// The accesses, the oldest first.
+    /// Accesses, the oldest first.
     pub accesses: Vec<Prior>,
 }
 
 /// The answer of `trace output`.
 #[derive(Debug, Serialize)]
 pub struct OutputReport {
-    /// What names the line.
+    /// Name of the line.
     pub trace: String,
-    /// The session that produced it.
+    /// Session that produced the output.
     pub session: String,
-    /// What was produced.
+    /// Size and hash of the output, and its model.
     #[serde(flatten)]
     pub produced: Produced,
 }
@@ -429,9 +430,9 @@ impl Report for TraceReport<'_> {
 /// The access logs of another path of the vault.
 #[derive(Debug, Serialize)]
 pub struct OtherPathReport {
-    /// The folder of the logs.
+    /// Folder of the logs.
     pub folder: String,
-    /// The folder of the vault whose logs these are, or that of the logs.
+    /// Folder of the vault that wrote these logs, or the folder of the logs.
     pub log_of: String,
 }
 
@@ -445,41 +446,41 @@ impl From<&Elsewhere> for OtherPathReport {
 /// The answer of `trace verify`.
 #[derive(Debug, Serialize)]
 pub struct TraceVerifyReport {
-    /// The folder of the logs.
+    /// Folder of the logs.
     pub folder: String,
-    /// How many writers have one.
+    /// Number of writers that have a log.
     pub writers: usize,
-    /// How many lines are what their hashes say.
+    /// Number of lines that match their hashes.
     pub lines: u64,
-    /// The lines that are gone because they were pruned.
+    /// Lines that were removed by pruning.
     pub pruned: Vec<PrunedRow>,
-    /// The lines that are not, or do not follow the ones before them.
+    /// Lines that do not match their hash or do not follow the line before them.
     pub faults: Vec<FaultReport>,
-    /// The logs of other paths of the vault that are verified as well.
+    /// Logs of other paths of the vault that were verified as well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_paths: Vec<OtherPathReport>,
-    /// The same of the change logs, where the vault has some and no other folder is named.
+    /// Result for the change logs, if the vault has any and no other folder was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChangesVerified>,
 }
 
-/// What a verifier says of the chains of change logs.
+/// Result of the verification of the change logs.
 #[derive(Debug, Serialize)]
 pub struct ChangesVerified {
-    /// How many writers have one.
+    /// Number of writers that have a log.
     pub writers: usize,
-    /// How many lines are what their hashes say.
+    /// Number of lines that match their hashes.
     pub lines: u64,
-    /// The lines that are not, or do not follow the ones before them.
+    /// Lines that do not match their hash or do not follow the line before them.
     pub faults: Vec<FaultReport>,
 }
 
 /// The answer of `trace collect`.
 #[derive(Debug, Serialize)]
 pub struct TraceCollectReport {
-    /// The folder with the copies.
+    /// Folder with the copies.
     pub folder: String,
-    /// The files of the sources; of a refused writer one.
+    /// Files of the sources; one file for a refused writer.
     pub files: Vec<CollectedRow>,
 }
 
@@ -487,22 +488,22 @@ impl Report for TraceCollectReport {
     const SCHEMA: &'static str = "trace.collect";
 }
 
-/// What became of a file of a source.
+/// Outcome for one file of a source.
 #[derive(Debug, Serialize)]
 pub struct CollectedRow {
-    /// The folder of the source.
+    /// Folder of the source.
     pub source: String,
-    /// The file.
+    /// Name of the file.
     pub file: String,
     /// `new`, `extended`, `unchanged` or `refused`.
     pub outcome: FileOutcome,
-    /// Why nothing of its writer was copied.
+    /// Fault that prevented copying the files of its writer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<FaultReport>,
 }
 
 impl CollectedRow {
-    /// A file of a source.
+    /// Reports the outcome for a file of a source.
     pub(crate) fn new(source: &Path, collected: &Collected) -> Self {
         let outcome = collected.outcome.clone();
         let fault = match &outcome {
@@ -514,18 +515,18 @@ impl CollectedRow {
     }
 }
 
-/// What is wrong with a line.
+/// A fault of a line.
 #[derive(Debug, Serialize)]
 pub struct FaultReport {
-    /// Its code.
+    /// Code of the fault.
     pub code: &'static str,
-    /// Whether the log can no longer be relied on.
+    /// True if the log is no longer reliable.
     pub is_damage: bool,
-    /// The file.
+    /// Path of the file.
     pub file: String,
-    /// The line in it.
+    /// Number of the line in the file, from 1.
     pub line: u64,
-    /// What it is.
+    /// Description of the fault.
     pub message: String,
 }
 

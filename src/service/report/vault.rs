@@ -1,4 +1,4 @@
-//! A vault as a whole: making one, its live files, derived files, copies.
+//! Reports of a whole vault: creation, live files, derived files and copies.
 
 use std::path::PathBuf;
 
@@ -20,39 +20,39 @@ use crate::write::publish::review::awaiting::Awaiting;
 /// The answer of `init`.
 #[derive(Debug, Serialize)]
 pub struct InitReport {
-    /// The vault's folder.
+    /// Folder of the vault.
     pub folder: String,
-    /// Its name.
+    /// Name of the vault.
     pub name: String,
     /// `structured` or `obsidian`.
     pub layout: Layout,
-    /// The files that were written.
+    /// Paths of the files that were written.
     pub created: Vec<String>,
-    /// How many documents there are to publish.
+    /// Number of documents that can be published.
     pub documents: usize,
-    /// The formatters of the repository that would rewrite histories.
+    /// Formatters of the repository that would rewrite histories.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub formatters: Vec<FormatterReport>,
 }
 
-/// A formatter that a repository uses, and the lines that keep it out of histories.
+/// A formatter of the repository, and the lines that exclude histories from it.
 #[derive(Debug, Serialize)]
 pub struct FormatterReport {
-    /// Its name.
+    /// Name of the formatter.
     pub name: &'static str,
-    /// The file that the lines go into.
+    /// File to which the lines must be added.
     pub file: String,
-    /// The lines.
+    /// Lines to add.
     pub lines: Vec<String>,
-    /// The key that the file has already, to be extended by the lines.
+    /// Existing key of the file that must be extended by the lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
-    /// Whether the lines were added to the file.
+    /// True if the lines were added to the file.
     pub written: bool,
-    /// Whether adding the lines to the end of the file is enough.
+    /// True if the lines can be appended to the file.
     #[serde(skip)]
     pub can_write: bool,
-    /// The file.
+    /// Path of the file.
     #[serde(skip)]
     pub path: PathBuf,
 }
@@ -69,13 +69,13 @@ pub struct StatusReport<'s> {
     governance: Vec<GovernanceReport<'s>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ignored: Option<Vec<LeftOutReport<'s>>>,
-    /// What awaits a decision, in a governed vault.
+    /// Submissions that await a decision, in a governed vault.
     #[serde(skip_serializing_if = "Option::is_none")]
     submissions: Option<Vec<QueuedReport<'s>>>,
-    /// The scopes with one reviewer, in a governed vault.
+    /// Scopes with only one reviewer, in a governed vault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     single_reviewers: Vec<SingleReviewerReport<'s>>,
-    /// The scopes at which nothing could be approved, in a governed vault.
+    /// Stuck scopes, in a governed vault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stuck_scopes: Vec<StuckReport>,
     /// Documents whose approval is too old, in a governed vault.
@@ -87,7 +87,7 @@ pub struct StatusReport<'s> {
 struct DueReport<'s> {
     id: &'s DocumentId,
     approved_at: String,
-    /// Whether it was published without a review, at that time.
+    /// True if it was published without a review at that time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     never_approved: bool,
     max_age_days: u64,
@@ -102,12 +102,12 @@ struct SingleReviewerReport<'s> {
 #[derive(Debug, Serialize)]
 struct StuckReport {
     scope: String,
-    /// The scope whose stewards decide, if it is another one.
+    /// Scope whose stewards decide, if it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_by: Option<String>,
     required: u32,
     reviewers: usize,
-    /// With the reviewers.
+    /// Number of editors, including the reviewers.
     editors: usize,
 }
 
@@ -124,7 +124,7 @@ impl From<&Stuck> for StuckReport {
 struct LeftOutReport<'s> {
     path: &'s str,
     reason: &'s Reason,
-    /// Of a file that git ignores.
+    /// Rule of a file that git ignores.
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<RuleReport<'s>>,
 }
@@ -141,20 +141,19 @@ struct RowReport<'s> {
     id: Option<&'s str>,
     state: DocumentState,
     version: Option<Version>,
-    /// Whether the end of validity of the published text has passed.
+    /// True if the end of validity of the published text has passed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     expired: bool,
-    /// Why an event that does not name the document leaves the live file out.
+    /// Reason why an event that does not name the document leaves out the live file.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason_code: Option<&'s Reason>,
     problems: Vec<ProblemReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     withheld: Option<String>,
-    /// The id under which the text of a missing document is found, or to which a retired document was
-    /// moved whose file is still there.
+    /// New id of the text of a missing document, or of a retired document whose file still exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_to: Option<&'s DocumentId>,
-    /// The missing document whose text a new file has.
+    /// Missing document whose text a new file has.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_from: Option<&'s DocumentId>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -174,7 +173,7 @@ impl Report for StatusReport<'_> {
 }
 
 impl<'s> StatusReport<'s> {
-    /// How live files differ from a checkpoint.
+    /// Reports how live files differ from a checkpoint.
     pub(crate) fn new(
         status: &'s Status,
         (checkpoint, now): (CheckpointNumber, Timestamp),
@@ -211,7 +210,7 @@ impl<'s> StatusReport<'s> {
         }
     }
 
-    /// With what awaits a decision.
+    /// Adds the submissions that await a decision.
     #[must_use]
     pub(crate) fn with_awaiting(mut self, awaiting: &'s Awaiting) -> Self {
         self.submissions =
@@ -232,7 +231,7 @@ impl<'s> StatusReport<'s> {
         self
     }
 
-    /// With the files that are no documents.
+    /// Adds the files that are not documents.
     #[must_use]
     pub(crate) fn with_ignored(mut self, files: &'s [LeftOut]) -> Self {
         let rule = |why: &'s Reason| match why {
@@ -270,7 +269,7 @@ impl Report for IndexReport<'_> {
 }
 
 impl<'i> IndexReport<'i> {
-    /// What became of each derived file, or would.
+    /// Reports the outcome, or the planned outcome, for each derived file.
     pub(crate) fn new(files: &'i [Derived], outcomes: &'i [Outcome]) -> Self {
         let file = |(file, outcome): (&'i Derived, &'i Outcome)| DerivedReport {
             path: &file.path,
@@ -284,11 +283,11 @@ impl<'i> IndexReport<'i> {
 /// The answer of `checkout`.
 #[derive(Debug, Serialize)]
 pub struct CheckoutReport {
-    /// The checkpoint.
+    /// Number of the checkpoint.
     pub checkpoint: CheckpointNumber,
-    /// Where it was written.
+    /// Folder with the copy.
     pub folder: String,
-    /// How many files.
+    /// Number of files.
     pub artifacts: usize,
 }
 
@@ -299,23 +298,23 @@ impl Report for CheckoutReport {
 /// The answer of `demo`.
 #[derive(Debug, Serialize)]
 pub struct DemoReport {
-    /// The folder of the vault.
+    /// Folder of the vault.
     pub folder: String,
-    /// The folder of the copy with one altered byte; none in the tour of a review.
+    /// Folder of the copy with one altered byte; `None` in the tour of a review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub altered_copy: Option<String>,
-    /// The commands with what they printed.
+    /// Commands with their outputs.
     pub steps: Vec<DemoStep>,
 }
 
 /// One command of the demo.
 #[derive(Debug, Serialize)]
 pub struct DemoStep {
-    /// As a user types it.
+    /// Command as a user types it.
     pub command: String,
-    /// The exit code.
+    /// Exit code.
     pub exit: u8,
-    /// What it printed.
+    /// Output of the command.
     pub output: String,
 }
 
@@ -323,35 +322,35 @@ impl Report for DemoReport {
     const SCHEMA: &'static str = "demo";
 }
 
-/// The answer of `help`: of a verb, of a code, or of all of them.
+/// The answer of `help`: about a verb, about a code, or about all of them.
 #[derive(Debug, Default, Serialize)]
 pub struct HelpReport {
-    /// The verb and its parts; without an argument every verb.
+    /// The verb and its parts; every verb if none was named.
     pub verbs: Vec<VerbReport>,
-    /// One entry for each thing that has the code; without an argument every code.
+    /// One entry for each kind of thing that has the code; every code if none was named.
     pub codes: Vec<CodeReport>,
 }
 
-/// What a verb does.
+/// Description of a verb.
 #[derive(Debug, Serialize)]
 pub struct VerbReport {
-    /// The verb with its parts, as in `checkpoint show`.
+    /// Verb with its parts, as in `checkpoint show`.
     pub verb: String,
-    /// What it does, in one line.
+    /// Summary in one line.
     pub about: String,
-    /// Its help, where it was asked for.
+    /// Help text, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
 }
 
-/// What a code stands for.
+/// Meaning of a code.
 #[derive(Debug, Serialize)]
 pub struct CodeReport {
-    /// The code.
+    /// Code that is explained.
     pub code: String,
-    /// What kind of thing has it.
+    /// Kind of thing that has the code.
     pub is: String,
-    /// Paragraphs: the meaning, and of a finding its causes and remedy.
+    /// Paragraphs: the meaning, and for a finding its causes and remedy.
     pub text: Vec<String>,
 }
 

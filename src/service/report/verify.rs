@@ -1,4 +1,4 @@
-//! The report of a verifier.
+//! Report of a verification.
 
 use serde::Serialize;
 
@@ -11,13 +11,13 @@ use crate::values::model::number::{CheckpointNumber, Version};
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct VerifyReport {
     verdict: verify::Verdict,
-    /// Whether the whole vault was checked, not only what was asked for.
+    /// True if the whole vault was checked, not only the requested part.
     whole: bool,
     anchors: Vec<AnchorReport>,
     checkpoints: u64,
-    /// The hash of the last checkpoint.
+    /// Hash of the last checkpoint.
     checkpoint_hash: Option<String>,
-    /// Absent, as the counts after it, for a reader who may not read everything.
+    /// Absent, like the following counts, for a reader who may not read everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     artifacts: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,16 +26,16 @@ pub struct VerifyReport {
     unprotected_notes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unprotected_retirements: Option<u64>,
-    /// Edited live files that say that they are drafts.
+    /// Number of edited live files with status `draft`.
     #[serde(skip_serializing_if = "super::is_zero")]
     drafts: u64,
-    /// Staged results, with those whose content is gone.
+    /// Number of staged results, including those without content.
     #[serde(skip_serializing_if = "super::is_zero")]
     staged_results: usize,
-    /// Findings that are counted and not listed.
+    /// Number of findings that are not listed.
     #[serde(skip_serializing_if = "super::is_zero")]
     omitted: u64,
-    /// Why the trusted head could not be read or updated.
+    /// Reason why the trusted head could not be read or updated.
     #[serde(skip_serializing_if = "Option::is_none")]
     trusted_head_error: Option<String>,
     findings: Vec<FindingReport>,
@@ -51,7 +51,7 @@ struct AnchorReport {
     revision: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
-    /// How many checkpoints the revision has that this log does not have.
+    /// Number of checkpoints of the revision that this log lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     behind: Option<u64>,
     checkpoint: CheckpointNumber,
@@ -121,7 +121,7 @@ impl Report for VerifyReport {
 }
 
 impl VerifyReport {
-    /// The same with at most so many findings; the others are counted.
+    /// Keeps at most this number of findings and counts the others.
     #[cfg(feature = "mcp")]
     pub(crate) fn first(mut self, findings: usize) -> Self {
         let more = self.findings.len().saturating_sub(findings) as u64;
@@ -129,7 +129,7 @@ impl VerifyReport {
         Self { omitted: self.omitted.saturating_add(more), ..self }
     }
 
-    /// The same without the counts that tell of submissions and drafts which a reader may not know of.
+    /// Removes the counts that reveal submissions and drafts to a reader who may not know of these.
     #[cfg(feature = "mcp")]
     pub(crate) fn without_counts(self) -> Self {
         Self {
@@ -143,13 +143,13 @@ impl VerifyReport {
         }
     }
 
-    /// The same without the number of findings that are not listed.
+    /// Removes the number of findings that are not listed.
     #[cfg(feature = "mcp")]
     pub(crate) fn without_omitted(self) -> Self {
         Self { omitted: 0, ..self }
     }
 
-    /// What a verifier found; `whole` says whether it looked at everything.
+    /// Reports the result of a verifier; `whole` is true if it checked the whole vault.
     pub(crate) fn new(report: &verify::Report, whole: bool) -> Self {
         Self {
             verdict: report.verdict,

@@ -1,12 +1,13 @@
-//! How a submission that cannot be approved is made once more.
+//! Advice on how to repeat a submission that cannot be approved.
 
 use crate::policy::rules::Proposal;
 use crate::text::document::review::Action;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 
-/// What its submitter does: the submission is withdrawn, with its set, and proposed again; `or_reject`
-/// adds how a reviewer ends it instead.
+/// Returns the commands with which the submitter withdraws a submission and makes it again.
+///
+/// `or_reject` adds the command with which a reviewer rejects it instead.
 pub(crate) fn submitted_again(id: &DocumentId, proposal: &Proposal, or_reject: bool) -> Hint {
     let of = |verb| Call::new(verb).value(id.as_str());
     let in_set = |call: Call| match &proposal.change {
@@ -32,8 +33,8 @@ pub(crate) fn submitted_again(id: &DocumentId, proposal: &Proposal, or_reject: b
     };
     let rejected = match (or_reject, &proposal.change) {
         (false, _) => "",
-        (true, None) => ", or a reviewer ends it with {}",
-        (true, Some(_)) => "; or a reviewer ends the change with {}",
+        (true, None) => ", or a reviewer rejects it with {}",
+        (true, Some(_)) => "; or a reviewer rejects the change with {}",
     };
     let reject = or_reject.then(|| of(Verb::Reject).word("--reason").word("TEXT"));
     let calls = [withdraw, again].into_iter().chain(reject);
@@ -45,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_submitted_again_is_what_was_proposed() {
+    fn submitting_again_repeats_the_proposed_action() {
         let said = |id: &str, action: Action, is_renewal: bool, change: Option<&str>| {
             let change = change.map(str::to_owned);
             let proposal = Proposal { action, is_renewal, change };

@@ -1,4 +1,4 @@
-//! A failure with the difference that explains it, which its reader may read.
+//! Failures with a difference that explains them, for readers who may read both texts.
 
 use super::super::failure::Failure;
 use super::writing::first;
@@ -7,44 +7,44 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
-/// How many lines of a diff a failure has.
+/// Maximum number of lines of a diff in a failure.
 const MOST_OF_DIFF: usize = 60;
 
-/// What differs between two versions of an artifact.
+/// The difference between two versions of an artifact.
 pub(crate) struct Difference<'d> {
     pub(crate) id: &'d DocumentId,
-    /// The versions that were published or retired in between.
+    /// Versions that were published or retired in between.
     pub(crate) between: &'d [Entry],
-    /// Empty if the texts are equal, or one of them may not be read.
+    /// Unified diff; empty if the texts are equal or the reader may not read one of them.
     pub(crate) diff: &'d str,
-    /// What was published since the caller has read the document, and how that gets into the live file.
+    /// Version that the caller has read, the published version, and the way to merge it.
     pub(crate) merge: Option<(Version, Version, HowToMerge)>,
 }
 
-/// How to merge what was published since into the live file.
+/// Way to merge later published changes into the live file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HowToMerge {
-    /// It is there: the file says that it was made from the published version.
+    /// The file states that it is based on the published version.
     Done,
-    /// The diff has its places in the file.
+    /// The diff applies to the file.
     Patch,
-    /// The file was edited in the same lines, or the places are ambiguous.
+    /// The file has edits in the same lines, or the places are ambiguous.
     ByHand,
     /// The file does not exist.
     Absent,
 }
 
 impl Failure {
-    /// The same failure with a difference: who changed what, and how to merge it.
+    /// Adds the difference, its authors, and how to merge it.
     pub(crate) fn with_difference(mut self, difference: &Difference<'_>) -> Self {
         self.details.extend(lines(difference));
-        // How to go on is said last.
+        // The last hint is about the next step and must remain last.
         let at = self.hints.len().saturating_sub(1);
         self.hints.splice(at..at, difference.merge.map(|merge| hint(difference.id, merge)));
         self
     }
 
-    /// The same failure for a front end that prints no differences: it names who shows them.
+    /// Adds the commands that show the differences, for a front end that does not print these.
     #[cfg(feature = "mcp")]
     pub(crate) fn without_differences(mut self) -> Self {
         let at = self.hints.len().saturating_sub(1);
@@ -82,16 +82,16 @@ fn hint(id: &DocumentId, (from, to, how): (Version, Version, HowToMerge)) -> Hin
             format!("`{path}` is based on version {to} already: check what it contains").into()
         }
         HowToMerge::Patch => Hint::call(
-            "in the vault's folder, {} puts the changes into your file",
+            "in the vault's folder, {} applies the changes to your file",
             diff.patching(path),
         ),
         HowToMerge::ByHand => Hint::call(
-            "{} shows the changes: put them into your file by hand, and set `version` to the published one",
+            "{} shows the changes: apply them to your file by hand, and set `version` to the published one",
             diff,
         ),
         HowToMerge::Absent => {
             let show = Call::new(Verb::Show).value(id.as_str()).value(to.to_string());
-            Hint::call("the live file is missing: {} prints what is published", show)
+            Hint::call("the live file is missing: {} prints the published text", show)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The failures of writers: publication, conversion, recovery and what they expected to find.
+//! Failures of writing commands: publication, review, conversion, recovery and expectations.
 
 use super::super::failure::{Code, Compared, Failure};
 use super::super::recover::recorded_by;
@@ -21,10 +21,10 @@ use crate::write::commit::expect::{ExpectError, Mismatch, Moved};
 use crate::write::publish::review::ReviewError;
 use crate::write::publish::{PublishError, RestoreError};
 
-/// How many lines of a list a failure has.
+/// Maximum number of lines of a list in a failure.
 const MOST: usize = 20;
 
-/// The first lines of a list, and how many more it has.
+/// Returns the first lines of a list, and a line with the number of further ones.
 pub(super) fn first(most: usize, mut lines: Vec<String>) -> Vec<String> {
     let more = lines.len().saturating_sub(most);
     lines.truncate(most);
@@ -50,7 +50,7 @@ impl From<PublishError> for Failure {
                 .hint(Hint::call("{} publishes it with the stewards", Verb::GovernOn))
                 .hint("or remove the line from .context/config.yaml"),
             PublishError::Ungoverned => Self::new(Code::NotGoverned, message).hint(Hint::calls(
-                "{} publishes; {} makes publication need a review",
+                "{} publishes a text; {} turns on mandatory review",
                 [Call::new(Verb::Publish).word("ID"), Verb::GovernOn.into()],
             )),
             PublishError::Review(why) => why.into(),
@@ -59,7 +59,7 @@ impl From<PublishError> for Failure {
                 "set the clock, restore `.versions` from before that checkpoint, and publish again",
             ),
             PublishError::ClockBehind { .. } => Self::new(Code::ClockBehind, message)
-                .hint("set the clock: a checkpoint is never older than the one before")
+                .hint("set the clock: a checkpoint cannot be older than the one before it")
                 .hint("if the clock of the last publication was wrong and its checkpoint is not in use yet, restore `.versions` from before it and publish again"),
             PublishError::Exists(place) => {
                 let id = place.strip_suffix(layout::ENDING).unwrap_or(&place);
@@ -68,7 +68,7 @@ impl From<PublishError> for Failure {
                 Self::new(Code::Exists, message).hint(Hint::call(hint, publish))
             }
             PublishError::Unread { .. } => Self::new(Code::UnpublishedChanges, message)
-                .hint("name the hash of the file that the last answer about your draft has")
+                .hint("pass the hash of the file from the last answer about your draft")
                 .hint("changes of another principal are not overwritten: submit the text instead"),
             PublishError::Misplaced { .. } => Self::new(Code::Misplaced, message).hint(
                 "documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml",
@@ -78,7 +78,7 @@ impl From<PublishError> for Failure {
             PublishError::SharedUntouched => Self::new(Code::ConfigInvalid, message)
                 .hint("remove the line from .context/config.yaml")
                 .hint(Hint::call(
-                    "or remove it, give the log the form that only ctx writes with {}, and set it again",
+                    "or remove it, convert the log to the delta form with {}, and set it again",
                     Call::new(Verb::CheckpointConvert).word("--to").word("delta"),
                 )),
             PublishError::Withheld(withheld) => withheld.into(),
@@ -113,19 +113,19 @@ impl From<ReviewError> for Failure {
         };
         let another_decides = |id: &DocumentId| {
             new(Code::OwnSubmission).hint(Hint::call(
-                "another reviewer has to decide; {} shows who may",
+                "another reviewer must decide; {} shows who may",
                 of(Verb::StewardWho, id),
             ))
         };
         match why {
             ReviewError::NotSubmitted { others, .. } if !others.is_empty() => {
-                let text = "{} shows what awaits one, and belongs to a change of this name or is to be moved there";
+                let text = "{} shows a submission that is part of a change with this name, or that moves a document to this id";
                 let hint = |id| Hint::call(text, of(Verb::ReviewShow, id));
                 others.iter().take(MOST).map(hint).fold(new(Code::NotSubmitted), Failure::hint)
             }
             ReviewError::NotSubmitted { id, .. } => new(Code::NotSubmitted)
-                .hint(Hint::call("{} lists what awaits a decision", Verb::Review))
-                .hint(Hint::call("{} shows what was decided, and why", of(Verb::History, &id))),
+                .hint(Hint::call("{} lists the submissions that await a decision", Verb::Review))
+                .hint(Hint::call("{} shows the decisions and their reasons", of(Verb::History, &id))),
             ReviewError::NoSubmission { id, .. } => new(Code::NotSubmitted)
                 .hint(Hint::call("{} lists its versions", of(Verb::History, &id))),
             ReviewError::NoChange { alike, .. } => {
@@ -133,32 +133,32 @@ impl From<ReviewError> for Failure {
                     format!("`{name}` awaits a decision; names of changes are compared exactly")
                 });
                 let failure = alike.into_iter().fold(new(Code::NotSubmitted), Self::hint);
-                failure.hint(Hint::call("{} lists what awaits a decision", Verb::Review))
+                failure.hint(Hint::call("{} lists the submissions that await a decision", Verb::Review))
             }
             ReviewError::Unfit(why) => new(Code::NotASteward)
                 .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &why.id))),
             ReviewError::Unrecorded { id, .. } => new(Code::Unremembered)
-                .hint("if its writer was interrupted, their next command that writes there completes the step, or takes it back")
+                .hint("if its writer was interrupted, that writer's next command completes or undoes the step")
                 .hint("if a change log has lost the line, restore `.context/audit` from git or a backup")
                 .hint(Hint::calls(
-                    "an editor can submit in its place the live text with {}, or the published one with {}",
+                    "an editor can replace it: {} submits the live text, {} the published text",
                     in_its_place(&id),
                 )),
             ReviewError::Decided { id, .. } => new(Code::Unremembered)
-                .hint(Hint::call("{} names what histories have lost: restore it", Verb::Verify))
+                .hint(Hint::call("{} reports the missing parts of histories: restore them", Verb::Verify))
                 .hint(Hint::calls(
-                    "an editor can submit in its place the live text with {}, or the published one with {}",
+                    "an editor can replace it: {} submits the live text, {} the published text",
                     in_its_place(&id),
                 )),
             ReviewError::WaitsForOthers { id, is_shown, .. } => {
                 let text = match is_shown {
-                    true => "{} names the others",
-                    false => "{} names the others that you may read, and says how many more there are",
+                    true => "{} lists the other parts",
+                    false => "{} lists the other parts that you may read, and the number of further ones",
                 };
                 new(Code::ApprovedAlready).hint(Hint::call(text, of(Verb::ReviewShow, &id)))
             }
             ReviewError::NoEditor { id, .. } => new(Code::NotASteward).hint(Hint::calls(
-                "an editor submits the text with {}, or a reviewer ends this with {}",
+                "an editor submits the text with {}, or a reviewer rejects this with {}",
                 [
                     of(Verb::Submit, &id).word("--supersede"),
                     of(Verb::Reject, &id).word("--reason").word("TEXT"),
@@ -169,15 +169,15 @@ impl From<ReviewError> for Failure {
             }
             ReviewError::InChange { id, .. } => {
                 new(Code::SubmissionPending).hint(Hint::call(
-                    "the parts of a change are published together: {} ends it",
+                    "the parts of a change are published together: {} withdraws the change",
                     of(Verb::Withdraw, &id),
                 ))
             }
             ReviewError::Own { id, why: Barred::Lost | Barred::LostElsewhere, .. } => {
                 let dismiss = of(Verb::AuditDismiss, &id).word("--reason").word("TEXT");
                 another_decides(&id).hint(Hint::call(
-                    "a merge gave up what you submitted; {} by another reviewer of the vault lets \
-                     you approve again",
+                    "your submission was lost in a merge; after {} by another reviewer of the vault, \
+                     you may approve again",
                     dismiss,
                 ))
             }
@@ -187,11 +187,11 @@ impl From<ReviewError> for Failure {
             ReviewError::Twice { id, .. } => new(Code::ApprovedAlready)
                 .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &id))),
             ReviewError::NotTheSubmitter { id, .. } => new(Code::NotTheSubmitter).hint(Hint::call(
-                "a reviewer ends it with {}",
+                "a reviewer can reject it with {}",
                 of(Verb::Reject, &id).word("--reason").word("TEXT"),
             )),
             ReviewError::Pending { id, is_text: false, .. } => new(Code::SubmissionPending).hint(
-                Hint::call("{} shows it; it is decided or withdrawn first", of(Verb::ReviewShow, &id)),
+                Hint::call("{} shows it; it must be decided or withdrawn first", of(Verb::ReviewShow, &id)),
             ),
             ReviewError::Pending { id, .. } => new(Code::SubmissionPending).hint(Hint::calls(
                 "{} shows it; {} withdraws it and submits your text",
@@ -207,7 +207,7 @@ impl From<ReviewError> for Failure {
                 })
             }
             ReviewError::Changed { id, expected, found } => compared(&id, expected, found)
-                .hint(Hint::call("{} shows what awaits now", of(Verb::ReviewShow, &id))),
+                .hint(Hint::call("{} shows the current submission", of(Verb::ReviewShow, &id))),
             ReviewError::Lapsed { id, proposal, .. } => {
                 new(Code::ApprovalLapsed).hint(submitted_again(&id, &proposal, true))
             }
@@ -219,9 +219,9 @@ impl From<ReviewError> for Failure {
                 failure.hint(submitted_again(&id, &proposal, false))
             }
             ReviewError::HiddenPart(why) => Self::new(Self::from(*why).code, message)
-                .hint("a steward who may read every part of the change can say more"),
+                .hint("a steward who may read every part of the change can see the reason"),
             ReviewError::HiddenFiles(_) => new(Code::Refused)
-                .hint("a steward who may read every part of the change can say more"),
+                .hint("a steward who may read every part of the change can see the reason"),
             ReviewError::Text { .. } => new(Code::Usage),
             ReviewError::TooFewReviewers { needed, .. } => {
                 let failure = new(Code::TooFewReviewers).hint(Hint::call(
@@ -232,9 +232,9 @@ impl From<ReviewError> for Failure {
                         .word("--whole-vault"),
                 ));
                 match needed {
-                    // Only `govern on` asks for two.
+                    // Only `govern on` requires two reviewers.
                     2 => failure.hint(
-                        "with `--alone` one is enough, beside an editor who submits what the reviewer approves",
+                        "with `--alone` one is enough, together with an editor who submits texts",
                     ),
                     _ => failure,
                 }
@@ -245,22 +245,22 @@ impl From<ReviewError> for Failure {
                 let role = if has_enough { "editor" } else { "reviewer" };
                 let assign = assign.word(role).word("--whole-vault");
                 let text = match has_enough {
-                    true => "run {}: what an editor submits, the reviewers approve",
-                    false => "run {} for each that is lacking",
+                    true => "run {}: the reviewers approve the texts that an editor submits",
+                    false => "run {} for each missing reviewer",
                 };
                 let failure = new(Code::TooFewReviewers).hint(Hint::call(text, assign));
                 match stuck.required {
                     1 => failure,
-                    _ => failure.hint("or lower `required` of the vault below `review` in stewards.yaml"),
+                    _ => failure.hint("or lower `required` for the vault under `review` in stewards.yaml"),
                 }
             }
             ReviewError::WorkPending(_) => new(Code::WorkPending)
-                .hint(Hint::call("{} lists what awaits a decision", Verb::Review)),
+                .hint(Hint::call("{} lists the submissions that await a decision", Verb::Review)),
         }
     }
 }
 
-/// How a text is submitted in the place of what nothing is decided about.
+/// Returns the calls that submit the live text, or the published one, in place of a submission.
 fn in_its_place(id: &DocumentId) -> [Call; 2] {
     let submit = Call::new(Verb::Submit).value(id.as_str());
     [submit.clone().word("--supersede"), submit.word("--renew").word("--supersede")]
@@ -303,7 +303,7 @@ impl From<RestoreError> for Failure {
 }
 
 impl Failure {
-    /// Live files that a command would have overwritten.
+    /// Reports live files that a command would have overwritten.
     fn edited(message: String, ids: &[DocumentId]) -> Self {
         let mut failure = Self::new(Code::UnpublishedChanges, message);
         if let [id] = ids {
@@ -317,7 +317,7 @@ impl Failure {
             failure =
                 failure.hint("nothing was written; make versions of the changes, or undo them");
         }
-        failure.hint("`--force` overwrites them: they are lost")
+        failure.hint("`--force` overwrites the changes, which are then lost")
     }
 }
 
@@ -334,7 +334,7 @@ impl From<ExpectError> for Failure {
 }
 
 impl Failure {
-    /// What was published since, and how to merge it.
+    /// Reports the versions that were published since the expected one.
     fn not_as_expected(message: String, mismatch: &Mismatch) -> Self {
         let compared = |moved: &Moved| Compared {
             id: moved.id.clone(),
@@ -360,7 +360,7 @@ impl From<ConvertError> for Failure {
             }
             ConvertError::Publish(why) => why.into(),
             ConvertError::Halfway { checkpoint, why } => Self::from(*why).hint(format!(
-                "checkpoint {checkpoint} was published and asks for the form; the log keeps its old form until you run the command again"
+                "checkpoint {checkpoint} was published with the new setting; the log keeps its old form until you run the command again"
             )),
             ConvertError::Empty => Self::new(Code::LogBroken, message).hint(
                 "set `versions: {checkpoint_log: full}` in .context/config.yaml before the first publication",
@@ -401,9 +401,8 @@ impl Failure {
         let line = |(old, new): &(DocumentId, DocumentId)| {
             format!("{}: was {}", new.live_path(), old.live_path())
         };
-        let mut failure = Self::new(Code::Unremembered, message).hint(
-            "move the folder back: its histories are the record, and nothing may be moved away there",
-        );
+        let mut failure = Self::new(Code::Unremembered, message)
+            .hint("move the folder back: the histories in it must stay where they are");
         if let Some((old, new)) = moves.iter().find(|(old, new)| old.collision_with(new).is_none())
         {
             let mv = Call::new(Verb::Mv).value(old.as_str()).value(new.as_str());
@@ -430,7 +429,7 @@ impl Failure {
                 Call::new(Verb::Recover).word("--force"),
             ))
             .hint(Hint::call(
-                "after a truncation, restore the log, or see what {} makes of them",
+                "after a truncation, restore the log, or see what {} reports about them",
                 dry_run(Verb::CheckpointRebuild),
             ));
         failure.details = first(MOST, uncommitted.iter().map(line).collect());
@@ -463,7 +462,8 @@ impl From<RebuildError> for Failure {
 impl From<Refused> for Failure {
     fn from(why: Refused) -> Self {
         let message = why.to_string();
-        let forced = "`--force` makes checkpoints of all that the histories record as published";
+        let forced =
+            "`--force` makes checkpoints for everything that the histories record as published";
         match why {
             Refused::Head(why) => why.into(),
             Refused::Unsound(versions) => {
@@ -486,7 +486,7 @@ impl From<Refused> for Failure {
                 .hint(
                     "nothing was written; restore the histories of `stewards.yaml` and of the configuration first, from git or a backup",
                 )
-                .hint("`--force` makes a log by which documents are published without a review"),
+                .hint("`--force` makes a log that publishes documents without a review"),
             Refused::Contradicted(_) => Self::new(Code::LogBroken, message)
                 .hint(
                     "nothing was written; the histories may be forged or incomplete: restore them and the log from git or a backup",
@@ -494,7 +494,7 @@ impl From<Refused> for Failure {
                 .hint(forced),
             Refused::Beyond(_) => Self::new(Code::Unremembered, message)
                 .hint(Hint::call(
-                    "nothing was written; check with {} what they hold: an interrupted command or an attacker may have left it",
+                    "nothing was written; check with {} what they contain: an interrupted command or an attacker may have left them",
                     dry_run(Verb::CheckpointRebuild),
                 ))
                 .hint(forced),
@@ -509,7 +509,7 @@ impl From<Refused> for Failure {
                     "nothing was written; {} names the damaged histories: restore them first",
                     Verb::Verify,
                 ))
-                .hint("`--force --new-first-checkpoint` replaces it; no head that was stored elsewhere, in CI, on other machines or in evidence, will match this log"),
+                .hint("`--force --new-first-checkpoint` replaces it; heads that were stored elsewhere (in CI, on other machines, in evidence) will not match this log"),
         }
     }
 }
@@ -518,7 +518,7 @@ impl From<QueryError> for Failure {
     fn from(why: QueryError) -> Self {
         let failure = Self::new(Code::QueryInvalid, why.to_string());
         match why {
-            QueryError::Empty => failure.hint("a word has letters or digits"),
+            QueryError::Empty => failure.hint("a search word must contain letters or digits"),
             _ => failure.hint("search for fewer words"),
         }
     }
