@@ -243,7 +243,7 @@ fn trusted_heads_can_be_listed_and_forgotten() {
     assert!(place.ctx("verify").ok().stdout.starts_with("intact, not anchored\n"));
     let nowhere = place.typed("head trust").without("HOME").run().exits(2);
     assert_snapshot!(nowhere.stderr, @"
-    error[usage]: there is no state directory for trusted heads
+    error[usage]: the state directory for trusted heads is unknown
     hint: set HOME or XDG_STATE_HOME to a folder outside of the vault
     ");
 }
@@ -347,7 +347,7 @@ fn the_log_at_a_revision_is_the_beginning_of_this_one() {
     }
     let refused = before.ctx("verify --since nowhere").exits(2);
     assert_snapshot!(refused.stderr, @"
-    error[usage]: git has no revision `nowhere` in this repository
+    error[usage]: unknown git revision `nowhere`
     hint: name a commit, branch or tag of the vault's repository; a shallow clone may lack it
     ");
     before.ctx("verify --since=-x").exits(2);
@@ -625,7 +625,7 @@ fn the_hooks_of_the_documentation_let_honest_work_through_and_stop_a_rewritten_v
     place.typed("").shell(&format!("cd {tree} && git checkout -q --orphan alone")).ok();
     commit(&tree, "--no-verify -m alone").ok();
     let refused = push("alone:refs/heads/alone");
-    assert!(refused.stderr.contains("no commit in common"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("do not have a common commit"), "{}", refused.stderr);
     // A branch that is put back loses checkpoints.
     let refused = push("-f HEAD~1:main");
     assert!(refused.stderr.contains("head-rollback"), "{}", refused.stderr);

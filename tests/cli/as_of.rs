@@ -73,22 +73,22 @@ fn a_time_without_an_answer_is_refused() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-checkpoint]: no checkpoint is as old as 2026-11-21T10:00:00.000Z: the first is of 2026-11-21T10:00:01.000Z
+    error[unknown-checkpoint]: there was no checkpoint at 2026-11-21T10:00:00.000Z: the first is of 2026-11-21T10:00:01.000Z
     hint: `ctx checkpoint list` lists all checkpoints
     ");
     assert_snapshot!(place.ctx("list --at 2026-11-21").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-checkpoint]: no checkpoint is as old as 2026-11-21T00:00:00.000Z: the first is of 2026-11-21T10:00:01.000Z
+    error[unknown-checkpoint]: there was no checkpoint at 2026-11-21T00:00:00.000Z: the first is of 2026-11-21T10:00:01.000Z
     hint: `ctx checkpoint list` lists all checkpoints
     ");
     assert_snapshot!(place.ctx("list --at 2026-11-22").whole(), @"
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the time 2026-11-22T00:00:00.000Z has not passed: it is 2026-11-21T10:00:05.000Z
-    hint: without a time the answer is as of the last checkpoint
+    error[usage]: the time 2026-11-22T00:00:00.000Z is in the future: it is 2026-11-21T10:00:05.000Z
+    hint: leave out the time to ask about the last checkpoint
     ");
     assert_snapshot!(place.ctx("list --at yesterday").whole(), @"
     exit: 2
@@ -102,14 +102,14 @@ fn a_time_without_an_answer_is_refused() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the pin names checkpoint 2, but 1 is asked for, too
-    hint: name one checkpoint: leave out the other
+    error[usage]: the pin names checkpoint 2, but 1 was also given
+    hint: name only one checkpoint
     ");
     assert_snapshot!(Place::vault().ctx("list --at 2026-11-21T10:00:00Z").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-checkpoint]: no checkpoint is as old as 2026-11-21T10:00:00.000Z: nothing is published yet
+    error[unknown-checkpoint]: there was no checkpoint at 2026-11-21T10:00:00.000Z: nothing is published yet
     hint: `ctx checkpoint list` lists all checkpoints
     ");
 }
@@ -128,8 +128,8 @@ fn a_pin_and_another_checkpoint_are_refused_by_every_reading_verb() {
         let refused = place.ctx(&format!("{verb} {id} --at 2")).exits(2);
         assert_eq!(
             refused.stderr,
-            "error[usage]: the pin names checkpoint 1, but 2 is asked for, too\n\
-             hint: name one checkpoint: leave out the other\n",
+            "error[usage]: the pin names checkpoint 1, but 2 was also given\n\
+             hint: name only one checkpoint\n",
             "{verb}"
         );
         place.ctx(&format!("{verb} {id} --at 1")).ok();

@@ -262,21 +262,21 @@ fn blame_refuses_what_it_does_not_take() {
     -- stdout
     -- stderr
     error[usage]: the range `40,50` begins after line 23, the last one
-    hint: an end beyond the text is its end
+    hint: only the end may exceed the text
 
     blame nodes/returns#review -L 1,2
     exit: 2
     -- stdout
     -- stderr
     error[usage]: `#review` and a range of lines both choose lines
-    hint: give one of them only
+    hint: use either the section or the range, not both
 
     blame nodes/returns@1 --at 2
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the pin names checkpoint 1, but 2 is asked for, too
-    hint: name one checkpoint: leave out the other
+    error[usage]: the pin names checkpoint 1, but 2 was also given
+    hint: name only one checkpoint
 
     blame nodes/returns --at 9
     exit: 1
@@ -320,7 +320,7 @@ fn a_retired_document_is_blamed_at_an_earlier_checkpoint() {
     -- stdout
     -- stderr
     error[unknown-id]: `nodes/returns` is not published at checkpoint 4
-    hint: `ctx history nodes/returns` shows when it was
+    hint: `ctx history nodes/returns` shows when it was published
     ");
     place.ctx("blame nodes/returns --at 3").ok();
     // Published again, the lines of the time before are still theirs.

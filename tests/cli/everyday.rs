@@ -255,7 +255,7 @@ fn a_discarded_publication_is_named() {
     -- stdout
     -- stderr
     error[head-rollback]: git discarded a publication, and the log is as in the commit that is checked out: the trusted head is checkpoint 2 (05553128e32a), but the log ends at checkpoint 1
-    hint: nothing was written; `git stash pop` brings back what was stashed, and `git reflog` lists the commits that were left
+    hint: nothing was written; `git stash pop` restores stashed changes, and `git reflog` lists the commits that were left
     hint: to go on without the publication, `ctx head trust` trusts the log as it is
     ");
     place.ctx("head trust").ok();

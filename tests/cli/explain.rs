@@ -205,8 +205,8 @@ fn all_pins_are_one_checkpoint_for_the_whole_selector() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the pin names checkpoint 1, but 2 is asked for, too
-    hint: name one checkpoint: leave out the other
+    error[usage]: the pin names checkpoint 1, but 2 was also given
+    hint: name only one checkpoint
     ");
 }
 

@@ -301,7 +301,7 @@ fn each_failure_has_text_json_and_an_exit_code() {
     error[unknown-trace]: no access `0a1b2c3d-17` is recorded
     hint: `ctx trace list` lists them; `ctx trace verify` names lines that were altered
 
-    error[unknown-version]: `nodes/a` has no version 9
+    error[unknown-version]: unknown version 9 of `nodes/a`
     hint: `ctx history nodes/a` lists its versions
 
     error[unpublished-changes]: `nodes/a.md` has changes that no version holds

@@ -195,7 +195,7 @@ fn a_program_is_told_what_to_call_and_its_output_is_recorded_and_printed() {
     configure(&place, "shop", "cat", "");
     assert_snapshot!(run(&place, "sources/orders").exits(1).stderr, @"
     error[unknown-trace]: no result of `sources/users` is recorded in this session
-    hint: fetch and record the dependency first: `ctx source order sources/orders` gives the order
+    hint: fetch and record the dependency first: `ctx source order sources/orders` prints the order
     ");
     let used = record_users(&place);
     let out = run(&place, "sources/orders --media-type application/json").ok();

@@ -141,7 +141,7 @@ fn a_deleted_one_is_retired() {
     -- stdout
     -- stderr
     error[unknown-id]: `packs/start.yml` is not published at checkpoint 2
-    hint: `ctx history packs/start.yml` shows when it was
+    hint: `ctx history packs/start.yml` shows when it was published
     ");
     assert_snapshot!(place.ctx("read packs/start.yml@1").whole(), @"
     exit: 0

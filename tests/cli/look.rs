@@ -261,7 +261,7 @@ fn show_prints_one_version() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-version]: `nodes/a` has no version 3
+    error[unknown-version]: unknown version 3 of `nodes/a`
     hint: `ctx history nodes/a` lists its versions
     ");
     assert_snapshot!(place.ctx("show nodes/a latest").whole(), @"

@@ -867,8 +867,8 @@ fn hidden_and_absent_instructions_have_the_same_message() {
     };
     let (hidden, absent) = (said(&of_a_folder(true)), said(&of_a_folder(false)));
     assert_eq!(hidden, absent);
-    assert_eq!(hidden.0, json!(["there are no instructions that you may read"]));
-    assert!(hidden.1.contains("no instructions that you may read"), "{}", hidden.1);
+    assert_eq!(hidden.0, json!(["no instructions that you can read are published"]));
+    assert!(hidden.1.contains("no instructions that you can read"), "{}", hidden.1);
     assert!(!hidden.1.contains("CONTEXT.md"), "{}", hidden.1);
 }
 

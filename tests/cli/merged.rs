@@ -170,7 +170,7 @@ fn who_submitted_a_text_on_a_branch_that_was_given_up_does_not_approve_it() {
     };
     submit("two");
     by("bo", "approve nodes/b").exits(3);
-    for (who, why) in [("bo", "are your own"), ("ana", "is no reviewer of the vault")] {
+    for (who, why) in [("bo", "are your own"), ("ana", "is not a reviewer of the vault")] {
         let refused = by(who, "audit dismiss nodes/b --reason merged");
         assert!(refused.stderr.contains(why), "{}", refused.whole());
         assert!([1, 3].contains(&refused.exit), "{}", refused.whole());
@@ -187,7 +187,7 @@ fn who_submitted_a_text_on_a_branch_that_was_given_up_does_not_approve_it() {
     by("bo", "approve nodes/b").ok();
     let again = by("kim", "audit dismiss nodes/b --reason merged").exits(1);
     assert_snapshot!(again.stderr, @"
-    error[not-lost]: no submission of `nodes/b` is lost and not dismissed
+    error[not-lost]: `nodes/b` does not have a lost submission to dismiss
     ");
     place.ctx("verify").ok();
 }

@@ -253,7 +253,7 @@ fn without_a_change_log_nothing_is_pruned() {
     exit: 1
     -- stdout
     -- stderr
-    error[not-begun]: this vault records no changes, so that pruned accesses would look like lost ones
+    error[not-begun]: this vault does not have a change log, so pruned accesses would look like lost ones
     hint: run `ctx audit begin`
     ");
     place.ctx("audit begin").ok();
@@ -329,7 +329,7 @@ fn a_hold_is_a_file_and_a_line_and_either_holds() {
     fs::write(&path, "{}").unwrap();
     let output = place.ctx("trace prune");
     assert_eq!(output.exit, 5, "{}", output.whole());
-    assert!(output.stderr.contains("it is not known what is held"), "{}", output.whole());
+    assert!(output.stderr.contains("the legal holds cannot be read"), "{}", output.whole());
     fs::write(&path, text).unwrap();
     // A change log that was altered may lack holds.
     let audit = fs::read_dir(place.path(".context/audit")).unwrap();

@@ -184,7 +184,7 @@ fn what_handed_out_no_text_is_not_said_to_be_the_same() {
     let told = place.ctx(&format!("replay {}", output.trim())).exits(2).stderr;
     let name = output.trim().to_owned();
     assert_snapshot!(told.replace(&name, "TRACE"), @"
-    error[usage]: `TRACE` is no access, but a line `output`: it handed out no text
+    error[usage]: `TRACE` is not an access but a line `output` without texts
     hint: `ctx trace show TRACE` prints it
     ");
     let changes = place.ctx("trace list --json").ok().json("ctx.trace.list");
@@ -193,7 +193,7 @@ fn what_handed_out_no_text_is_not_said_to_be_the_same() {
     let name = change["trace"].as_str().unwrap();
     let told = place.ctx(&format!("replay {name}")).exits(2).stderr;
     assert_snapshot!(told.replace(name, "TRACE"), @"
-    error[usage]: `TRACE` is no access, but a line `change`: it handed out no text
+    error[usage]: `TRACE` is not an access but a line `change` without texts
     hint: `ctx trace show TRACE` prints it
     ");
 }
@@ -292,7 +292,7 @@ fn every_command_of_a_line_can_be_filtered_by() {
 fn a_place_for_the_log_that_is_none_is_named() {
     let place = vault();
     let inside = place.root().join("logs").display().to_string();
-    for (dir, why) in [("rel", "no absolute path"), (&*inside, "a folder in the vault")] {
+    for (dir, why) in [("rel", "not an absolute path"), (&*inside, "a folder in the vault")] {
         let told = place.typed("read nodes/a").var("CTX_AUDIT_DIR", dir).run().ok().stderr;
         assert!(told.contains("CTX_AUDIT_DIR is `") && told.contains(why), "{told}");
         let told = place.typed("trace list").var("CTX_AUDIT_DIR", dir).run().exits(1).stderr;

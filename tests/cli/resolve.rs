@@ -58,10 +58,10 @@ fn an_id_or_uri_that_names_nothing_is_an_error() {
     hint: did you mean `nodes/pay`?
     contextnest://nodes/ab: 1
     error[unknown-id]: `nodes/ab` is not published at checkpoint 3
-    hint: `ctx history nodes/ab` shows when it was
+    hint: `ctx history nodes/ab` shows when it was published
     contextnest://nodes/ab#ab: 1
     error[unknown-id]: `nodes/ab` is not published at checkpoint 3
-    hint: `ctx history nodes/ab` shows when it was
+    hint: `ctx history nodes/ab` shows when it was published
     contextnest://nodes/ab@4: 1
     error[unknown-checkpoint]: checkpoint 4 does not exist; the last one is 3
     hint: `ctx checkpoint list` lists all checkpoints
@@ -259,8 +259,8 @@ fn a_checkpoint_answers_as_it_did_then() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the pin names checkpoint 1, but 2 is asked for, too
-    hint: name one checkpoint: leave out the other
+    error[usage]: the pin names checkpoint 1, but 2 was also given
+    hint: name only one checkpoint
     ");
     assert_snapshot!(place.ctx("resolve '#a' --at 3").whole(), @"
     exit: 1

@@ -47,7 +47,7 @@ fn a_retired_document_leaves_the_map_and_keeps_its_history() {
     -- stdout
     -- stderr
     error[unknown-id]: `nodes/a` is not published at checkpoint 2
-    hint: `ctx history nodes/a` shows when it was
+    hint: `ctx history nodes/a` shows when it was published
     ");
     assert_snapshot!(place.ctx("verify").whole(), @"
     exit: 0

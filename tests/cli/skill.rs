@@ -118,11 +118,11 @@ fn the_project_is_the_repository_or_a_folder_above_the_vault() {
     place.ctx("skill install --project .").ok();
     assert!(place.read("AGENTS.md").contains("The folder `.` holds"));
     for (line, why) in [
-        ("--project nodes", "does not hold the vault"),
+        ("--project nodes", "does not contain the vault"),
         ("--project /nowhere", "cannot be opened"),
-        ("--skills ../x", "is no folder in the project"),
-        ("--skills /x", "is no folder in the project"),
-        ("--skills ''", "is no folder in the project"),
+        ("--skills ../x", "is not a folder in the project"),
+        ("--skills /x", "is not a folder in the project"),
+        ("--skills ''", "is not a folder in the project"),
     ] {
         let refused = place.ctx(&format!("skill install {line}")).exits(2);
         assert!(refused.stderr.contains(why), "{line}: {}", refused.whole());

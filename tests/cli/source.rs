@@ -317,7 +317,7 @@ fn a_source_is_shown_whole_and_an_id_without_a_folder_is_ordered() {
         assert!(order["sources"][1]["source"].as_object().unwrap().contains_key("stage"));
     }
     assert_snapshot!(place.ctx("resolve rates").exits(2).stderr, @"
-    error[selector-invalid]: `rates` is an id without a folder, which no selector takes
+    error[selector-invalid]: `rates` is an id without a folder; a selector needs a URI
     hint: write its URI: `contextnest://rates`
     ");
     assert_snapshot!(place.ctx("source order nope").exits(2).stderr, @"

@@ -99,14 +99,14 @@ fn fewer_than_two_results_are_told() {
         assert!(said.stderr.contains(what), "{}", said.stderr);
         assert!(said.stderr.contains("ctx stage list --source sources/prices"), "{}", said.stderr);
     };
-    refused("has no staged result that you may see");
+    refused("lacks staged results that you may see");
     let first = stage(&place, ANA, "s1", b"one");
-    refused("has one staged result, and nothing to compare it with");
+    refused("has only one staged result that you may see, but two are needed");
     // What is gone is not compared.
     stage(&place, ANA, "s1", b"two");
     place.ctx("source diff sources/prices").ok();
     place.args(&["stage", "discard", &first]).here().ok();
-    refused("has one staged result");
+    refused("has only one staged result");
     place.ctx("source diff sources/none").exits(1);
 }
 
@@ -122,17 +122,17 @@ fn results_of_others_are_compared_for_editors_and_reviewers_only() {
     assert!(said.contains("\"/a\""), "{said}");
     // A named session is all that is compared.
     let said = diff(BO, "b1").exits(1);
-    let none = "has no staged result of yours in this session";
+    let none = "lacks staged results of yours in this session";
     assert!(said.stderr.contains(none), "{}", said.stderr);
     let said = diff(ANA, "s1").ok().stdout;
     assert!(said.contains("changed \"/a\": 1 -> 2"), "{said}");
     // Who has no role sees the entries of the own session, and is told of no other.
     let said = diff(EVE, "e1").exits(1);
-    assert!(said.stderr.contains("has one staged result"), "{}", said.stderr);
+    assert!(said.stderr.contains("has only one staged result"), "{}", said.stderr);
     let said = diff(EVE, "e2").exits(1);
     assert!(said.stderr.contains(none), "{}", said.stderr);
     let said = diff(EVE, "e2 --every-session").exits(1);
-    assert!(said.stderr.contains("has no staged result that you may see"), "{}", said.stderr);
+    assert!(said.stderr.contains("lacks staged results that you may see"), "{}", said.stderr);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn only_results_of_the_same_server_and_tools_are_compared() {
     };
     stage(other, b"shops\n", "2026-11-21T11:00:00.000Z");
     let said = place.ctx("source diff sources/prices").exits(1);
-    let none = "has no earlier staged result of the server and the tools of the last one";
+    let none = "lacks an earlier staged result of the same server and tools";
     assert!(said.stderr.contains(none), "{}", said.stderr);
     assert!(said.stderr.contains("`ctx stage diff NEWER OLDER`"), "{}", said.stderr);
     let last = stage(hydrated(ANA, "s1"), b"3\n", "2026-11-21T11:01:00.000Z");

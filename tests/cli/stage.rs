@@ -185,7 +185,7 @@ fn others_see_staged_results_only_where_they_ask_for_them() {
         ["resolve status:staged --at 1", "resolve 'status:staged + contextnest://sources/prices@1'"]
     {
         let said = place.ctx(line).exits(2);
-        assert!(said.stderr.contains("staged results belong to none"), "{}", said.stderr);
+        assert!(said.stderr.contains("cannot be combined with a checkpoint"), "{}", said.stderr);
     }
 }
 
@@ -310,7 +310,7 @@ fn pin_unpin_discard_and_erase_need_a_reviewer_of_the_source() {
     place.args(&["stage", "unpin", &uri, "--as", KIM]).here().ok();
     place.args(&["stage", "discard", &uri, "--as", KIM]).here().ok();
     let pin = place.args(&["stage", "pin", &uri, "--as", BO]).here().exits(1);
-    let why = format!("`{uri}` is discarded, so that there is nothing to pin");
+    let why = format!("`{uri}` is discarded, so there is nothing to pin");
     assert!(pin.stderr.contains(&why), "{}", pin.stderr);
     let shown = place.args(&["stage", "show", &uri, "--as", KIM]).here().exits(1);
     assert!(shown.stdout.contains("discard, by kim@example.com"), "{}", shown.stdout);
@@ -889,7 +889,7 @@ fn a_document_that_was_not_made_of_its_entry_is_noted_and_is_no_promotion() {
     place.ctx("publish nodes/f").ok();
     assert_eq!(findings(&place), ["staged-unproved"]);
     let said = place.args(&["stage", "promote", &uri, "--to", "nodes/f"]).here().exits(1);
-    assert!(said.stderr.contains("and its body is not the content"), "{}", said.stderr);
+    assert!(said.stderr.contains("but its body differs from that entry"), "{}", said.stderr);
     assert_eq!(findings(&place), ["staged-unproved"]);
     place.args(&["stage", "promote", &uri, "--to", "nodes/g"]).here().ok();
     place.ctx("mv nodes/g nodes/h").ok();

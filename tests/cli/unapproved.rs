@@ -344,7 +344,7 @@ fn a_review_compares_with_the_last_text_that_was_approved() {
         let shown = by(&place, "kim", &format!("review show {id}")).ok().whole();
         assert!(shown.contains(words), "{shown}");
         assert!(
-            shown.contains("version 2, which it is based on, has no valid approval"),
+            shown.contains("version 2, which it is based on, lacks a valid approval"),
             "{shown}"
         );
         let json = by(&place, "kim", &format!("review show {id} --json")).ok();

@@ -1,5 +1,5 @@
-//! The answer that a program gets which uses the library. Texts leave it only together with a line of
-//! the access log that says so (`spec/audit.md`, AUDIT-5): a front end that is new cannot forget it.
+//! The answer for a program that uses the library. Its texts can only leave it together with a line
+//! of the access log that records them (`spec/audit.md`, AUDIT-5), so that no front end skips that.
 
 use super::Workspace;
 use super::recording::{Printed, Recording};
@@ -7,7 +7,7 @@ use crate::read::snapshot::Resolution;
 use crate::record::audit::{Labels, Text, Traced};
 use crate::service::report::failure::Failure;
 
-/// The documents that a selector selects, which no caller has seen yet.
+/// The documents that a selector selects, not yet handed out.
 #[must_use]
 pub struct Answer<'w> {
     workspace: Workspace<'w>,
@@ -33,16 +33,18 @@ impl<'w> Answer<'w> {
         Ok(Self { workspace, recording, labels, warnings, documents })
     }
 
-    /// What the user should know beside the answer, such as a log that lacks the trusted head.
+    /// Returns warnings for the user, such as a log that lacks the trusted head.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Returns the bytes that `output` makes of the documents, after the access log has a line with
-    /// the version and hash of each text, and the hash of these bytes.
+    /// Returns the bytes that `output` makes of the documents.
+    ///
+    /// Before, the access log gets a line with the version and hash of each text, and with the hash
+    /// of these bytes.
     ///
     /// # Errors
-    /// The access was not recorded. Nothing is handed out then.
+    /// The access was not recorded. Nothing is handed out in this case.
     pub fn hand_out(self, output: impl FnOnce(&Resolution) -> Vec<u8>) -> Result<Vec<u8>, Failure> {
         let Self { workspace, mut recording, labels, documents, .. } = self;
         let resolution = documents.release(&mut recording.texts);

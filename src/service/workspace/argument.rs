@@ -1,4 +1,4 @@
-//! Arguments that hold a text, a type or tags.
+//! Arguments that contain a text, a type or tags.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,7 +14,7 @@ use crate::values::model::layout::limit;
 use crate::values::model::tag::Tag;
 use crate::values::text_util::misspelled;
 
-/// A text as an argument, which ends with a line end, or standard input in the place of `-`.
+/// Returns the text of an argument with a final line end; `-` reads standard input.
 pub(crate) fn text_or_input(text: Option<&str>, stdin: &mut dyn Read) -> Result<String, Failure> {
     match text {
         None => Ok(String::new()),
@@ -24,8 +24,7 @@ pub(crate) fn text_or_input(text: Option<&str>, stdin: &mut dyn Read) -> Result<
     }
 }
 
-/// The text of a file that the user names, from the folder that they are in, or of standard input
-/// for `-`.
+/// Reads a file that the user names, relative to their working directory; `-` reads standard input.
 pub(crate) fn file_or_input(
     name: &str,
     cwd: &Path,
@@ -54,9 +53,9 @@ fn text_of(name: &str, from: &mut dyn Read) -> Result<String, Failure> {
     Ok(text.to_owned())
 }
 
-/// The type that an argument names.
+/// Parses the type that an argument names.
 pub(crate) fn node_type(word: &str) -> Result<NodeType, Failure> {
-    // A typing error would make a type of its own, which no selector asks for.
+    // A misspelt type would become a type of its own, which no selector asks for.
     if let Some(meant) = misspelled(word, NodeType::ALL.map(|(word, _)| word)) {
         return Err(Failure::new(Code::Usage, format!("unknown type `{word}`"))
             .hint(format!("did you mean `{meant}`?")));
@@ -67,7 +66,7 @@ pub(crate) fn node_type(word: &str) -> Result<NodeType, Failure> {
     })
 }
 
-/// Tags as arguments, with or without a `#`, that documents of a vault can have.
+/// Parses tags, with or without a `#`, that documents of a vault can have.
 pub(crate) fn tags(tags: &[String], vault: &Vault) -> Result<Vec<Tag>, Failure> {
     let markup = Markup::of(vault.config());
     let plain = tags.iter().map(|tag| tag.trim().trim_start_matches('#').to_owned());
@@ -81,7 +80,7 @@ pub(crate) fn tags(tags: &[String], vault: &Vault) -> Result<Vec<Tag>, Failure> 
         .collect()
 }
 
-/// Names of hydrations.
+/// Parses names of hydrations.
 pub(crate) fn traces(texts: &[String]) -> Result<Vec<TraceId>, Failure> {
     let trace = |text: &String| {
         text.parse().map_err(|why| {

@@ -1,5 +1,5 @@
-//! A selector as an argument: read, planned at its checkpoint, and what should be said beside an
-//! answer.
+//! Reads a selector from an argument, plans it at its checkpoint, and collects the notes that go
+//! with its answer.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 
-/// The most published documents beside which drafts are looked through for a hint.
+/// Maximum number of published documents for which drafts are searched to make a hint.
 const LOOKED_THROUGH: usize = 2_000;
 
 /// A selector and the vault at the checkpoint that it is asked of.
@@ -34,21 +34,22 @@ pub(crate) struct Asked<'v> {
     pub(crate) plan: QueryPlan,
 }
 
-/// What is asked.
+/// A question to a vault.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Query<'q> {
     /// A selector, or an id.
     pub(crate) text: &'q str,
-    /// The checkpoint to answer at.
+    /// The checkpoint of the answer; `None` for the head, or the one that the URIs are pinned to.
     pub(crate) at: Option<CheckpointNumber>,
-    /// Whether searches give whole documents, not the sections that they found.
+    /// True if searches return whole documents, not the sections that they found.
     pub(crate) whole: bool,
-    /// Whether the answer has a place for staged results.
+    /// True if the answer can contain staged results.
     pub(crate) staged: bool,
 }
 
 impl<'v> Asked<'v> {
-    /// What it takes to answer: the version alone where a single URI names a document.
+    /// Returns what an index must provide: the versions are enough if a single URI names
+    /// a document.
     pub(crate) fn need(text: &str) -> Need {
         let text = text.trim();
         let names_one = is_uri(text) || as_id(text).is_some();
@@ -56,8 +57,9 @@ impl<'v> Asked<'v> {
         if names_one { Need::Versions } else { Need::Fields }
     }
 
-    /// Reads a selector as the head's configuration says, and plans it at `at`, at the checkpoint
-    /// that its URIs are pinned to, or at the head.
+    /// Parses a selector by the head's configuration, and plans it at a checkpoint.
+    ///
+    /// That is `at`, the checkpoint that its URIs are pinned to, or the head.
     pub(crate) fn new(
         workspace: &Workspace<'_>,
         (vault, source): (&'v Vault, &'v CheckpointSource),
@@ -77,7 +79,7 @@ impl<'v> Asked<'v> {
             false => selector::parse_in(text, &authorities),
         };
         let selector = parsed.map_err(|why| match &why.kind {
-            // All that was typed is a URI.
+            // The whole argument is a URI.
             ErrorKind::Uri(uri) if text.get(why.span.clone()) == Some(text.trim()) => {
                 Failure::from(uri.clone())
             }
@@ -90,9 +92,8 @@ impl<'v> Asked<'v> {
         let at = pinned(selector.checkpoint, at)?;
         let is_staged = |(term, _): &(&Term, _)| names_staged(term);
         if at.is_some() && selector.expr.leaves().iter().any(is_staged) {
-            let message =
-                "`status:staged` has no answer at a checkpoint: staged results belong to none";
-            return Err(Failure::new(Code::Usage, message).hint("name no earlier checkpoint"));
+            let message = "`status:staged` cannot be combined with a checkpoint";
+            return Err(Failure::new(Code::Usage, message).hint("leave out the checkpoint"));
         }
         let snapshot = match (at, head) {
             (None, Some(head)) => head,
@@ -106,20 +107,20 @@ impl<'v> Asked<'v> {
         Ok(Self { selector, snapshot, plan })
     }
 
-    /// What the answer is to.
+    /// Returns the question that the answer belongs to.
     ///
     /// # Errors
-    /// What the checkpoint holds is not known.
+    /// The state of the checkpoint cannot be read.
     pub(crate) fn question(&self) -> Result<Question, LogError> {
         let (class, backend) = (self.plan.class(), self.plan.backend.clone());
         Question::new(&self.snapshot, self.selector.to_string(), class, backend)
     }
 
-    /// The answer, with what was looked at for the plan and is withheld.
+    /// Resolves the selector. Documents that the plan looked at and that are withheld are included.
     ///
     /// # Errors
-    /// What is published cannot be read, or the selector is a lone URI of a document that is not
-    /// published at the checkpoint (RES-9).
+    /// The published documents cannot be read, or the selector is a single URI of a document that
+    /// is not published at the checkpoint (RES-9).
     pub(crate) fn resolve(&mut self, vault: &Vault) -> Result<Resolution, Failure> {
         let mut resolution = self.snapshot.resolve(&self.plan)?;
         self.add_withheld(&mut resolution);
@@ -133,13 +134,13 @@ impl<'v> Asked<'v> {
         Ok(resolution)
     }
 
-    /// Adds what was looked at for the plan and is withheld to that of an answer.
+    /// Adds the withheld documents that the plan looked at to those of an answer.
     pub(crate) fn add_withheld(&mut self, resolution: &mut Resolution) {
         resolution.withhold(&mut self.plan.withheld);
     }
 
-    /// The instructions that go with an answer; files that are withheld are added to it. An answer
-    /// without documents has none.
+    /// Returns the instructions that go with an answer, and adds withheld instructions to it; empty
+    /// if the answer is without documents.
     pub(crate) fn instructions(&self, resolution: &mut Resolution) -> Vec<Instructions> {
         if resolution.documents.is_empty() {
             return Vec::new();
@@ -149,7 +150,7 @@ impl<'v> Asked<'v> {
         instructions
     }
 
-    /// What the writer of a selector should know beside the answer.
+    /// Returns notes on the selector for its writer.
     pub(crate) fn notes(&self, resolution: &Resolution) -> Result<Vec<String>, Failure> {
         let mut notes = self.plan.notes.clone();
         let terms = self.selector.expr.leaves();
@@ -159,7 +160,7 @@ impl<'v> Asked<'v> {
                 "`status:draft` is always empty, because only published documents are resolved";
             notes.push(note.to_owned());
         }
-        // Documents that cannot be read may have the words that seem to be unknown.
+        // Documents that cannot be read may contain the names that seem to be unknown.
         let words = match (resolution.documents.is_empty(), resolution.withheld.is_empty()) {
             (_, false) => Vec::new(),
             (true, true) => self.selector.expr.leaves().into_iter().map(|(term, _)| term).collect(),
@@ -169,13 +170,13 @@ impl<'v> Asked<'v> {
         Ok(notes)
     }
 
-    /// The drafts that the selector would select if they were published; none where the vault is
-    /// too large to look through them for a hint.
+    /// Returns the drafts that the selector would select if they were published; `None` if the
+    /// vault is too large to search them for a hint.
     pub(crate) fn matching_drafts(
         &self,
         vault: &Vault,
     ) -> Result<Option<Vec<DocumentId>>, Failure> {
-        // A live file may be one of a document that the reader may not know of.
+        // A live file may belong to a document that the reader cannot know of.
         if self.snapshot.is_limited() || self.snapshot.size()? > LOOKED_THROUGH {
             return Ok(None);
         }
@@ -185,12 +186,13 @@ impl<'v> Asked<'v> {
     }
 }
 
-/// Whether a term names staged results.
+/// Returns true if a term selects staged results.
 pub(super) fn names_staged(term: &Term) -> bool {
     *term == Term::Set(Atom::Status(StatusFilter::Staged))
 }
 
-/// The terms of a selector that its answer is made of; what is taken away may be unused on purpose.
+/// Returns the terms that add to the answer. Terms that are subtracted may match nothing
+/// on purpose.
 fn wanted(expr: &Expr<Term>) -> Vec<&Term> {
     match &expr.node {
         Node::Atom(term) => vec![term],
@@ -201,7 +203,7 @@ fn wanted(expr: &Expr<Term>) -> Vec<&Term> {
     }
 }
 
-/// Names the document whose last part stands where a selector should: then it was meant as an id.
+/// Suggests a document if its id, or the last part of it, is written in place of a selector.
 fn near_id(vault: &Vault, source: &CheckpointSource, text: &str, failure: Failure) -> Failure {
     let snapshot = Snapshot::of(vault, source, None).ok();
     let Some(Ok(state)) = snapshot.as_ref().map(Snapshot::state) else { return failure };
@@ -215,7 +217,7 @@ fn near_id(vault: &Vault, source: &CheckpointSource, text: &str, failure: Failur
     match state.iter().find(|(id, _)| last_segment(id.as_str()) == name) {
         Some((id, _)) if id.as_str() != name => Failure::unknown_id(name, Some(id.as_str())),
         Some((id, _)) => {
-            let message = format!("`{name}` is an id without a folder, which no selector takes");
+            let message = format!("`{name}` is an id without a folder; a selector needs a URI");
             Failure::new(Code::SelectorInvalid, message)
                 .hint(format!("write its URI: `{}`", Uri::document(id.clone())))
         }
@@ -223,11 +225,11 @@ fn near_id(vault: &Vault, source: &CheckpointSource, text: &str, failure: Failur
     }
 }
 
-/// A lone argument as a selector: an id without a folder is spelled as its URI, where the head
-/// publishes such a document.
+/// Returns an argument as a selector. An id without a folder becomes its URI if the head publishes
+/// such a document.
 ///
 /// # Errors
-/// What is published cannot be read.
+/// The published documents cannot be read.
 pub(crate) fn spelled<'t>(
     vault: &Vault,
     source: &CheckpointSource,
@@ -245,14 +247,14 @@ pub(crate) fn spelled<'t>(
     })
 }
 
-/// The URI of the document whose id is given instead of a selector. Each set of a selector has a
-/// `#` or a `:`, so that no text is both.
+/// Returns the URI of the document if the text is an id with a folder. Each set of a selector has a
+/// `#` or a `:`, so no text is both.
 fn as_id(text: &str) -> Option<Uri> {
     let is_path = text.contains('/') && !text.contains(is_of_selectors);
     is_path.then(|| text.parse().ok().map(Uri::document)).flatten()
 }
 
-/// Whether a character is one that selectors have beside paths.
+/// Returns true for characters of selectors that an id cannot contain.
 pub(crate) fn is_of_selectors(c: char) -> bool {
     c.is_whitespace() || "#:@%|+()\"".contains(c)
 }

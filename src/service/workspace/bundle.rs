@@ -1,4 +1,4 @@
-//! The file of a bundle: outside of any vault, read within a limit and written as a whole.
+//! The file of a bundle: outside of any vault, read within a limit and written in one step.
 
 use std::fs::File;
 use std::io::{self, Read, Write as _};
@@ -13,10 +13,10 @@ use crate::service::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
 
 impl Workspace<'_> {
-    /// The staged entries of a source that the reader may see, for evidence.
+    /// Returns the staged entries of a source that the reader may see, as evidence.
     ///
     /// # Errors
-    /// Why they cannot be read.
+    /// The reason why they cannot be read.
     pub(crate) fn visible_staged(
         &self,
         vault: &Vault,
@@ -30,30 +30,30 @@ impl Workspace<'_> {
     }
 }
 
-/// The bytes of a bundle, or one byte more than a bundle may have.
+/// Reads the bytes of a bundle, at most one byte more than a bundle may have.
 ///
 /// # Errors
-/// They cannot be read.
+/// The bytes cannot be read.
 pub(crate) fn read(mut from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.by_ref().take(MAX_BUNDLE + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The bytes of a bundle in a file.
+/// Reads a file as a bundle (see [`read`]).
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |why| Failure::new(Code::Io, format!("cannot read `{}`: {why}", path.display()));
     File::open(path).and_then(read).map_err(failed)
 }
 
-/// Writes a bundle beside its file, and gives it the name once it is durable. `force` replaces a file
-/// that is there.
+/// Writes a bundle to a temporary file, syncs it, and renames it. `force` replaces an
+/// existing file.
 ///
 /// # Errors
-/// There is a file, or it cannot be written; nothing is left then.
+/// The file exists, or cannot be written; nothing is left over in either case.
 pub(crate) fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
@@ -69,11 +69,11 @@ pub(crate) fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failur
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
 }
 
-/// Whether a bundle may get this name.
+/// Checks that a bundle can be written to this path.
 ///
 /// # Errors
-/// There is a file, which `force` does not replace, or what is there is a device, a pipe or a folder,
-/// which is never replaced.
+/// The file exists and `force` is not set, or the path is a device, a pipe or a folder, which is
+/// never replaced.
 pub(crate) fn check(path: &Path, force: bool) -> Result<(), Failure> {
     let Ok(there) = path.symlink_metadata() else { return Ok(()) };
     if !force {

@@ -1,4 +1,4 @@
-//! Changes that make no checkpoint, and the setting by which changes are recorded.
+//! Changes without a checkpoint, and the setting that turns the change log on.
 
 use super::Workspace;
 use crate::files::vault::Vault;
@@ -20,7 +20,7 @@ use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::write::publish::review::{self, Lost, rules_in_force};
 use crate::write::publish::{self, Mode, Outcome, PublishError};
 
-/// Why a change was not recorded.
+/// The reason why a change was not recorded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoChange {
     /// Another process holds the write lock.
@@ -29,12 +29,12 @@ pub(crate) enum NoChange {
     /// The line was not written.
     #[error(transparent)]
     Append(#[from] ChangeError),
-    /// A label is none, or there is no time.
+    /// A label is invalid, or the time is unknown.
     #[error("{}", .0.message)]
     Asked(Box<Failure>),
 }
 
-/// Lines of this user that are given up: of audit logs, and of staging chains.
+/// Lines of this user that are given up, of audit logs and of staging chains.
 #[derive(Debug)]
 pub(crate) struct AllGivenUp {
     logs: GivenUp,
@@ -42,15 +42,16 @@ pub(crate) struct AllGivenUp {
 }
 
 impl AllGivenUp {
-    /// Each.
+    /// Returns each line that is given up.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Missing> {
         self.logs.iter().chain(&self.chains)
     }
 }
 
 impl Workspace<'_> {
-    /// Records a change that made no checkpoint, where changes are recorded; before it the steps and
-    /// events of this user whose lines are missing. Returns the checkpoints of these events.
+    /// Records a change without a checkpoint if the vault has a change log. Missing lines for
+    /// earlier steps and events of this user are written first. Returns the checkpoints of
+    /// these events.
     ///
     /// # Errors
     /// Something was not recorded.
@@ -59,7 +60,7 @@ impl Workspace<'_> {
         vault: &Vault,
         change: Option<Change>,
     ) -> Result<Vec<CheckpointNumber>, NoChange> {
-        // The command that began it may have been interrupted.
+        // The command that started the change log may have been interrupted.
         let is_begun = || {
             let log = trusted_head::open_log(vault).ok();
             let chronicle = log.as_ref().and_then(|log| log.sound().ok());
@@ -73,7 +74,7 @@ impl Workspace<'_> {
         self.record_under_lock(vault, change)
     }
 
-    /// The same for the holder of the write lock.
+    /// Records a change as the holder of the write lock.
     ///
     /// # Errors
     /// Something was not recorded.
@@ -85,8 +86,8 @@ impl Workspace<'_> {
         self.record_made_by(vault, change, None)
     }
 
-    /// The same for a change of an interrupted command: `made_by` is the principal whom a history
-    /// names for it.
+    /// Records a change of an interrupted command. `made_by` is the principal whom the history
+    /// names as its maker.
     ///
     /// # Errors
     /// Something was not recorded.
@@ -100,11 +101,11 @@ impl Workspace<'_> {
         let principal = self.principal(vault.root(), None).ok();
         let recorder = self.recorder(vault, principal).map_err(asked)?;
         let now = self.now().map_err(asked)?;
-        // Whatever the log is: that it was damaged is no reason to record nothing.
+        // Changes are recorded even if the checkpoint log is damaged.
         let log = trusted_head::read_log(vault).ok();
         let chronicle = log.as_ref().and_then(|log| log.sound().ok());
         let sealed = chronicle.as_ref().map(|log| publish::sealed_config(vault, log));
-        // Without a sound log the sealed configuration is not known.
+        // Without a valid log, the sealed configuration is unknown.
         let recorder = match &sealed {
             Some(sealed) => recorder.under(sealed.as_ref().ok().map(Option::as_ref)),
             None => recorder.under(None),
@@ -123,11 +124,11 @@ impl Workspace<'_> {
         Ok(added)
     }
 
-    /// Records that the event of a checkpoint has no line, and why (AUDIT-31); with `is_done` false it
-    /// only says whether that may be done.
+    /// Records that the event of a checkpoint lacks its line, and why (AUDIT-31). If `is_done` is
+    /// false, only checks that this is possible.
     ///
     /// # Errors
-    /// The event has its line, the user may not say so, or nothing was recorded.
+    /// The event has its line, the user may not acknowledge it, or nothing was recorded.
     pub(crate) fn acknowledge(
         &self,
         vault: &Vault,
@@ -136,7 +137,7 @@ impl Workspace<'_> {
         is_done: bool,
     ) -> Result<AuditAcknowledged, Failure> {
         if !changes::is_begun(vault) {
-            let message = "this vault records no changes, so that no event lacks its line";
+            let message = "this vault does not have a change log, so no event can lack its line";
             return Err(Failure::new(Code::NotBegun, message));
         }
         let (principal, _) = self.principal(vault.root(), None)?;
@@ -148,14 +149,14 @@ impl Workspace<'_> {
         let chronicle = log.sound()?;
         trusted_head::check(vault, &chronicle)?;
         chronicle.checkpoint(number)?;
-        // What is missing may be an event of this user, whose line is written now.
+        // The missing line may be one of this user, which is written now.
         if is_done {
             self.record_under_lock(vault, None)?;
         }
         let Unrecorded { missing, acknowledgers } = verify::unrecorded(vault, self.now()?)?;
         let Some(hash) = missing.get(&number) else {
             let message = format!(
-                "the event of checkpoint {number} lacks no line in the change log, or that is acknowledged"
+                "the event of checkpoint {number} has its line in the change log or is acknowledged"
             );
             return Err(Failure::new(Code::NotMissing, message)
                 .hint("`ctx verify` lists the events without a line"));
@@ -173,11 +174,11 @@ impl Workspace<'_> {
         Ok(AuditAcknowledged { checkpoint, checkpoint_hash: hash, reason, principal, dry_run })
     }
 
-    /// Records that submissions of an artifact that no history has are dismissed, and why (REV-28); with
-    /// `is_done` false it only says which.
+    /// Records that lost submissions of an artifact are dismissed, and why (REV-28). If `is_done`
+    /// is false, only returns them.
     ///
     /// # Errors
-    /// There is none, the user may not dismiss them, or nothing was recorded.
+    /// There are none, the user may not dismiss them, or nothing was recorded.
     pub(crate) fn dismiss(
         &self,
         vault: &Vault,
@@ -204,7 +205,7 @@ impl Workspace<'_> {
         if found.is_empty() && !working::is_known(vault, id) {
             return Err(Failure::unknown_id(id.as_str(), None));
         }
-        // Who may not read a document does not answer for who wrote it.
+        // A principal who may not read a document cannot vouch for its submitters.
         let (found, hidden): (Vec<Lost>, Vec<Lost>) = found
             .into_iter()
             .partition(|one| one.id == *id || self.nameable(vault, one.id.clone()).is_ok());
@@ -224,8 +225,8 @@ impl Workspace<'_> {
         Ok(AuditDismissed { id, dismissed, own, hidden, reason, principal, dry_run: !is_done })
     }
 
-    /// The lines of this user that the vault lacks, and that are forgotten where its log is trusted as
-    /// it is.
+    /// Returns the lines of this user that the vault lacks. They are forgotten if the log is
+    /// trusted as it is.
     ///
     /// # Errors
     /// A log or a chain cannot be read.
@@ -237,10 +238,10 @@ impl Workspace<'_> {
         })
     }
 
-    /// Forgets lines that this user wrote and that the vault lacks.
+    /// Forgets lines of this user that the vault lacks.
     ///
     /// # Errors
-    /// A log cannot be read, or what is kept in mind of it not be written.
+    /// A log cannot be read, or its record in the state directory cannot be written.
     pub(crate) fn accept_changes(&self, vault: &Vault, lost: &AllGivenUp) -> Result<(), Failure> {
         changes::accept(vault, &lost.logs)
             .map_err(|why| Failure::new(Code::Io, format!("the change log: {why}")))?;
@@ -248,13 +249,13 @@ impl Workspace<'_> {
             .map_err(|why| Failure::new(Code::Io, format!("the staging chains: {why}")))
     }
 
-    /// Publishes a configuration by which changes are recorded, as one event.
+    /// Publishes a configuration that turns the change log on, as one event.
     ///
     /// # Errors
     /// Nothing was changed.
     pub(crate) fn begin_audit(&self, vault: &Vault, mode: Mode) -> Result<Outcome, Failure> {
         let author = self.author(vault, None, None)?;
-        // The event that begins it is recorded, too.
+        // The event that turns the log on is recorded, too.
         let audit = vault.config().audit.or(Some(Audit::default()));
         let vault = &vault.under(Config { audit, ..vault.config().clone() });
         let id = DocumentId::config();
@@ -263,8 +264,8 @@ impl Workspace<'_> {
 }
 
 fn no_reviewer(who: &Principal, what: &str) -> Failure {
-    let message = format!("`{who}` is no reviewer of the vault, and may not {what}");
-    Failure::new(Code::NotASteward, message).hint("`ctx steward list` shows who is")
+    let message = format!("`{who}` is not a reviewer of the vault, and cannot {what}");
+    Failure::new(Code::NotASteward, message).hint("`ctx steward list` lists reviewers")
 }
 
 fn dismissed(lost: Lost) -> DismissedSubmission {
@@ -276,7 +277,7 @@ fn dismissed(lost: Lost) -> DismissedSubmission {
 
 fn nothing_lost(id: &DocumentId, own: usize) -> Failure {
     let message = match own {
-        0 => format!("no submission of `{id}` is lost and not dismissed"),
+        0 => format!("`{id}` does not have a lost submission to dismiss"),
         _ => format!("the lost submissions of `{id}` are your own"),
     };
     let failure = Failure::new(Code::NotLost, message);
@@ -286,7 +287,7 @@ fn nothing_lost(id: &DocumentId, own: usize) -> Failure {
     }
 }
 
-/// A configuration by which changes are recorded; one that says how stays as it is.
+/// Returns a configuration that turns the change log on. Existing settings of it stay unchanged.
 pub(super) fn with_setting(text: &str) -> Result<String, String> {
     RETENTION.set(text, |config| config.audit.is_some())
 }
@@ -296,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_setting_is_put_at_the_end_once() {
+    fn audit_setting_is_appended_once() {
         for (before, after) in [
             ("", "audit:\n  retention: 184d\n"),
             ("name: x", "name: x\naudit:\n  retention: 184d\n"),

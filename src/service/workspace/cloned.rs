@@ -1,4 +1,4 @@
-//! Warnings about what a clone of the repository lacks of a vault, or has in other bytes.
+//! Warnings about files of a vault that a clone of the repository lacks or converts.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::files::vault::outside;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 
-/// Git's configuration of the machine.
+/// The configuration file of git for the whole machine.
 const SYSTEM: &str = "/etc/gitconfig";
 
 impl Workspace<'_> {
@@ -33,8 +33,9 @@ impl Workspace<'_> {
         warnings
     }
 
-    /// The file with rules that the user configured for all repositories. A repository cannot name
-    /// one: what it names need not be a file of rules.
+    /// Returns the ignore file that the user configured for all repositories, with its path.
+    ///
+    /// The configuration of the repository is not read, because it could name any file.
     fn excludes(&self) -> Option<(String, Vec<u8>)> {
         let var = |name: &str| self.environment.var(name);
         let home = var("HOME").map(PathBuf::from);
@@ -65,7 +66,7 @@ impl Workspace<'_> {
     }
 }
 
-/// The value of `core.excludesFile` in a configuration of git.
+/// Returns the value of `core.excludesFile` in a configuration of git.
 fn excludes_file(text: &str) -> Option<String> {
     let (mut is_core, mut found) = (false, None);
     for line in text.lines().map(str::trim) {

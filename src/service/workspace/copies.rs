@@ -1,7 +1,8 @@
-//! Temporary folders with copies of a vault. Each is locked while its process lives, so that one of
-//! a process that was killed is recognised, and removed when the next is made.
+//! Temporary folders with copies of a vault.
 //!
-//! The lock is an advisory one on the folder itself: the copy holds no file that git would not have.
+//! A process locks its folder while it lives. A folder of a killed process is thus recognised, and
+//! removed when the next one is made. The lock is an advisory one on the folder itself, so that the
+//! copy contains the same files as git.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -11,25 +12,26 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use tempfile::TempDir;
 
-/// The beginning of the name of each copy.
+/// The prefix of the name of each copy.
 const PREFIX: &str = "ctx-staged-";
-/// How often a folder is made again that another process removed before it was locked.
+/// Maximum number of attempts if other processes remove the folder before it is locked.
 const TRIES: usize = 8;
 
-/// An empty folder for a copy, gone when this value goes.
+/// An empty folder for a copy, removed on drop.
 #[derive(Debug)]
 pub(super) struct Copy {
     folder: TempDir,
-    /// Unlocked after the folder is removed; none on a file system without locks, where no process
-    /// can take the folder for one of a dead process either.
+    /// Unlocked after the folder is removed. `None` on a file system without locks, where other
+    /// processes cannot lock the folder either, and so never remove it.
     _lock: Option<File>,
 }
 
 impl Copy {
-    /// Makes a folder in the folder of temporary files, without those that dead processes left.
+    /// Makes a folder for a copy in the folder of temporary files, and removes those of
+    /// dead processes.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be made.
     pub(super) fn new() -> io::Result<Self> {
         Self::within(&std::env::temp_dir())
     }
@@ -40,7 +42,7 @@ impl Copy {
             let mut builder = tempfile::Builder::new();
             let private = Permissions::from_mode(0o700);
             let folder = builder.prefix(PREFIX).permissions(private).tempdir_in(temporary)?;
-            // Between making and locking it, another process may take it for one of a dead process.
+            // Another process may have removed the folder before it was locked.
             match locked(folder.path()) {
                 Ok(None) => {}
                 lock => return Ok(Self { folder, _lock: lock.ok().flatten() }),
@@ -49,13 +51,12 @@ impl Copy {
         Err(io::ErrorKind::WouldBlock.into())
     }
 
-    /// The folder.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Locks a folder; none where it is locked already or is not there any more.
+/// Locks a folder; `None` if it is already locked or no longer exists.
 fn locked(path: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = match rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from) {
@@ -73,8 +74,7 @@ fn locked(path: &Path) -> io::Result<Option<File>> {
     Ok(is_same.then_some(folder))
 }
 
-/// Removes the copies of this user that no living process has locked. What cannot be removed stays:
-/// it keeps no command from its work.
+/// Removes the copies of this user that are not locked by a living process. Failures are ignored.
 fn remove_dead(temporary: &Path) {
     let Ok(entries) = fs::read_dir(temporary) else { return };
     for entry in entries.flatten() {
@@ -87,7 +87,7 @@ fn remove_dead(temporary: &Path) {
         if let Ok(Some(lock)) = locked(&path)
             && lock.metadata().is_ok_and(|folder| folder.uid() == own)
         {
-            // Links in it, or one that takes its place, are removed and not followed.
+            // Links are removed, and not followed.
             let _ = fs::remove_dir_all(&path);
         }
     }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_copy_removes_those_of_dead_processes_only() {
+    fn copy_removes_only_copies_of_dead_processes() {
         let place = TempDir::new().unwrap();
         let path = |name: &str| place.path().join(name);
         fs::create_dir_all(path("kept/inner")).unwrap();

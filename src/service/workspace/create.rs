@@ -1,4 +1,4 @@
-//! Making files that no event holds yet: packs.
+//! Makes files that are not published yet: packs.
 
 use super::Workspace;
 use crate::files::vault::Vault;
@@ -10,7 +10,7 @@ use crate::values::model::id::DocumentId;
 use crate::write::commit::expect::{self, Expect};
 use crate::write::publish::review;
 
-/// The pack file of a name.
+/// Returns the file of a pack with this name.
 pub(crate) fn file_of(name: &str) -> Result<DocumentId, Failure> {
     let file = DocumentId::of_governance_file(&format!("packs/{name}.yml"))?;
     if !file.is_pack() || name.starts_with('.') {
@@ -20,7 +20,8 @@ pub(crate) fn file_of(name: &str) -> Result<DocumentId, Failure> {
     Ok(file)
 }
 
-/// Refuses a write without an event, under the lock, if something else is published than expected.
+/// Refuses a write without an event if the published versions are not the expected ones. The caller
+/// holds the lock.
 pub(crate) fn check(vault: &Vault, ids: &[&DocumentId], expect: Expect) -> Result<(), Failure> {
     if expect == Expect::default() {
         return Ok(());
@@ -31,7 +32,7 @@ pub(crate) fn check(vault: &Vault, ids: &[&DocumentId], expect: Expect) -> Resul
 }
 
 impl Workspace<'_> {
-    /// Writes a pack into a file that does not exist yet. No other live pack has its id.
+    /// Writes a new pack file. Fails if the file exists, or another live pack has the same id.
     pub(crate) fn create_pack(
         &self,
         vault: &Vault,

@@ -9,22 +9,22 @@ use crate::values::model::layout::limit;
 /// The documents that are edited: the policy, and the runbook that carries it out.
 pub(crate) const EDITED: [&str; 2] = [POLICY, "nodes/runbooks/vendor-onboarding.md"];
 const POLICY: &str = "nodes/policies/vendor-risk.md";
-/// What is edited: every limit of 60, so that no score falls between two rules.
+/// The edit: every limit of 60 is changed, so that no score is between two rules.
 pub(crate) const EDIT: [(&str, &str); 2] = [("elow 60", "elow 50"), ("rom 60", "rom 50")];
-/// The text of its first version.
+/// The keyframe of the policy's first version.
 pub(crate) const KEYFRAME: &str = "nodes/policies/.versions/vendor-risk/v1.md";
-/// Words of the first version, and of the attacker.
+/// Words of the first version, and the attacker's words in place of them.
 pub(crate) const BEFORE: &str = "score below 60";
 pub(crate) const FORGED: &str = "score below 90";
 
-/// The folder of the altered copy.
+/// Returns the folder of the altered copy.
 pub(crate) fn altered(dir: &Path) -> PathBuf {
     let mut name = dir.as_os_str().to_owned();
     name.push("-altered");
     PathBuf::from(name)
 }
 
-/// Lowers the limit of the policy everywhere.
+/// Lowers the limit in the policy and in the runbook.
 pub(crate) fn edit(vault: &Path) -> Result<(), Failure> {
     EDITED.iter().try_for_each(|path| replace(vault, path, &EDIT))
 }

@@ -1,5 +1,5 @@
-//! A publication that git discarded: the log is that of the commit that is checked out, and lacks
-//! checkpoints that this user saw.
+//! Detects that git discarded a publication: the log equals that of the commit that is checked out,
+//! and lacks checkpoints that this user saw.
 
 use super::Workspace;
 use crate::files::vault::Vault;
@@ -8,12 +8,12 @@ use crate::service::report::failure::{Code, Failure};
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::layout;
 
-/// How many commits are looked at for one that shortened the log.
+/// Maximum number of commits that are searched for one that shortened the log.
 const COMMITS: &str = "50";
 
 impl Workspace<'_> {
-    /// A failure without hints that the principal cannot follow. If the trusted head is the cause, and
-    /// git put the log back, that is named.
+    /// Removes hints that the principal cannot follow from a failure. If git restored an older log,
+    /// which does not contain the trusted head, the failure says so.
     pub(crate) fn explained(&self, mut failure: Failure) -> Failure {
         failure.hints.retain(|hint| self.is_answerable(hint));
         if failure.code != Code::HeadRollback || !self.is_log_of_commit() {
@@ -24,7 +24,7 @@ impl Workspace<'_> {
             failure.message
         );
         Failure { message, hints: Vec::new(), ..failure }
-            .hint("nothing was written; `git stash pop` brings back what was stashed, and `git reflog` lists the commits that were left")
+            .hint("nothing was written; `git stash pop` restores stashed changes, and `git reflog` lists the commits that were left")
             .hint(Hint::call("to go on without the publication, {} trusts the log as it is", Verb::HeadTrust))
     }
 
@@ -33,8 +33,8 @@ impl Workspace<'_> {
         repository(vault.root()).is_some() && self.ask_of_log(&vault).unwrap_or(false)
     }
 
-    /// Whether the log equals that of the commit that is checked out, and no commit before it took
-    /// anything from the log.
+    /// Returns true if the log equals that of the commit that is checked out, and no earlier commit
+    /// removed lines from it.
     fn ask_of_log(&self, vault: &Vault) -> Option<bool> {
         let logs = [layout::DELTA_LOG, layout::FULL_LOG];
         let ask = |args: &[&str]| {
@@ -64,7 +64,7 @@ impl Workspace<'_> {
             COMMITS,
         ])?;
         let history = String::from_utf8_lossy(&history);
-        // Lines added, lines removed, the path.
+        // The columns are: lines added, lines removed, path.
         let only_grew = history
             .lines()
             .filter(|line| !line.is_empty())
@@ -72,7 +72,7 @@ impl Workspace<'_> {
         Some(logs.iter().all(is_committed) && only_grew)
     }
 
-    /// The name that git has for the bytes of a file, which no filter of the repository changes.
+    /// Returns the name of the git object with the bytes of a file, unchanged by filters.
     fn object_of(&self, vault: &Vault, path: &str) -> Option<String> {
         let args = ["hash-object", "--no-filters", "--", path];
         let said = (self.environment.git)(vault.root(), &args, b"").ok()?;

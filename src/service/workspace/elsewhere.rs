@@ -1,4 +1,4 @@
-//! Access logs of this user that are of other paths, and answer questions about a vault (AUDIT-34).
+//! Access logs of this user for other paths of the same vault (AUDIT-34).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::record::audit::{Elsewhere, Heads, Place, Shared, fault_at_ends, recor
 use crate::record::trusted_head::{self, TrustedHead};
 use crate::values::model::number::CheckpointNumber;
 
-/// Maximum number of folders of logs that are looked at for lines about a vault.
+/// Maximum number of folders of logs that are searched for lines about a vault.
 const MOST_FOLDERS: usize = 1000;
 
 /// The logs of other paths.
@@ -19,16 +19,16 @@ const MOST_FOLDERS: usize = 1000;
 pub(crate) struct OtherLogs {
     /// The folders with lines about the vault.
     pub(crate) read: Vec<Elsewhere>,
-    /// The checkpoints of the vault; `None` if its log cannot be relied on.
+    /// The checkpoints of the vault; `None` if its log is not valid.
     pub(crate) heads: Option<Heads>,
-    /// The logs with lines that do not answer, or may have had some.
+    /// Logs that are not used, or whose lines may be incomplete.
     pub(crate) unread: Vec<UnreadLogs>,
 }
 
 /// Logs of this user that are not read in full.
 #[derive(Debug)]
 pub(crate) enum UnreadLogs {
-    /// This number of lines name checkpoints that the vault does not hold.
+    /// This number of lines name checkpoints that the vault does not contain.
     Diverged(Elsewhere, u64),
     /// Lines of the vault may be missing, for this reason.
     Lacking(Elsewhere, String),
@@ -36,13 +36,14 @@ pub(crate) enum UnreadLogs {
     Failed(PathBuf, String),
     /// This folder contains this number of further folders.
     TooMany(PathBuf, usize),
-    /// The checkpoint log cannot be relied on, so that nothing shows which lines of this number of
-    /// folders answer.
+    /// The checkpoint log is not valid, so the logs in this number of folders cannot be compared
+    /// with it.
     Uncompared(usize),
 }
 
 impl Workspace<'_> {
-    /// The folders that contain the access logs of this user, a folder for each path of a vault.
+    /// Returns the folders that contain the access logs of this user, with a subfolder for each
+    /// path of a vault.
     pub(super) fn audit_homes(&self, vault: &Vault) -> Vec<PathBuf> {
         let own = self.user_folder(vault).ok().flatten();
         let own = own.and_then(|dir| Some(dir.parent()?.to_owned()));
@@ -50,8 +51,8 @@ impl Workspace<'_> {
         own.into_iter().chain(default).collect()
     }
 
-    /// Finds the logs of other paths that have lines about a vault, and those of any path that have
-    /// other lines and may be of it.
+    /// Finds the logs of other paths that have lines about a vault, and logs of any path that have
+    /// other lines but may belong to it.
     pub(super) fn other_logs(&self, vault: &Vault) -> OtherLogs {
         let own = self.user_folder(vault).ok().flatten();
         let mut found = OtherLogs::default();
@@ -72,7 +73,7 @@ impl Workspace<'_> {
                 .extend((!folders.is_empty()).then_some(UnreadLogs::Uncompared(folders.len())));
             return found;
         };
-        // What cannot be read in the own folder is a fault of the logs.
+        // Unreadable logs in the vault's own folder are reported as faults of the logs.
         if let Some(dir) = own
             && let Ok(Shared { others, empty, .. }) = Shared::of(&dir, &heads)
         {
@@ -94,7 +95,7 @@ impl Workspace<'_> {
 }
 
 impl OtherLogs {
-    /// Takes in the logs of another path.
+    /// Adds the logs of another path.
     fn meet(&mut self, dir: PathBuf, shared: Shared, known: &Known<'_>) {
         let Shared { any, later, others, unreadable, empty } = shared;
         let key = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -114,7 +115,7 @@ impl OtherLogs {
         self.name(&logs, if is_related { others } else { 0 }, lacks);
     }
 
-    /// Names logs with this number of lines of other checkpoints, and what they lack.
+    /// Reports logs with this number of lines of other checkpoints, and the lines that they lack.
     fn name(&mut self, logs: &Elsewhere, others: u64, lacks: Option<String>) {
         if others > 0 {
             self.unread.push(UnreadLogs::Diverged(logs.clone(), others));
@@ -123,7 +124,7 @@ impl OtherLogs {
     }
 }
 
-/// What the user's directory of state says of the paths that logs are of.
+/// The records of the user's state directory on the paths of vaults.
 struct Known<'h> {
     heads: &'h Heads,
     /// The paths of vaults, by the names of the folders of their logs.
@@ -158,8 +159,8 @@ impl<'h> Known<'h> {
         self.trusted(key).iter().any(|trusted| self.heads.holds(&trusted.head))
     }
 
-    /// Returns true if a vault of the same repository that began as this one is at the path, as in
-    /// a worktree.
+    /// Returns true if the path has a vault of the same repository and with the same first
+    /// checkpoint, as in a worktree.
     fn is_of_repository(&self, key: &str) -> bool {
         let is_it = |trusted: &TrustedHead| {
             self.begins(trusted)
@@ -168,26 +169,26 @@ impl<'h> Known<'h> {
         self.repository.is_some() && self.trusted(key).iter().any(is_it)
     }
 
-    /// Returns true if only vaults that began otherwise are known at the path.
+    /// Returns true if the path is known, and only for vaults with another first checkpoint.
     fn is_of_another(&self, key: &str) -> bool {
         let trusted = self.trusted(key);
         !trusted.is_empty() && !trusted.iter().any(|trusted| self.begins(trusted))
     }
 
-    /// Returns true if the log of a trusted head has the first checkpoint of the vault.
+    /// Returns true if a trusted head has the same first checkpoint as the vault.
     fn begins(&self, trusted: &TrustedHead) -> bool {
         let first = trusted.head.hashes.map(|hashes| hashes.genesis.to_string());
         first.is_some_and(|first| self.heads.has(CheckpointNumber::FIRST.0, &first))
     }
 }
 
-/// Returns the folder of a repository that has this worktree.
+/// Returns the git folder of the repository that has this worktree.
 fn of_worktrees(repository: &Path) -> PathBuf {
     let worktrees = repository.parent().filter(|dir| dir.ends_with("worktrees"));
     worktrees.and_then(Path::parent).unwrap_or(repository).to_owned()
 }
 
-/// The folders in a folder that have the name of a folder of logs, in the order of their names.
+/// Returns the subfolders with the name of a folder of logs, in the order of their names.
 fn log_folders(home: &Path) -> Vec<PathBuf> {
     let entries = home.read_dir().into_iter().flatten().flatten();
     let is_key = |name: &str| name.len() == 24 && name.bytes().all(|b| b.is_ascii_hexdigit());

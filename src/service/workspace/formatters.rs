@@ -1,7 +1,8 @@
-//! Programs of a repository that rewrite Markdown and YAML, and what keeps them out of histories.
+//! Programs of a repository that rewrite Markdown and YAML, and settings that keep them out
+//! of histories.
 //!
-//! A formatter that rewrites a file below `.versions` damages the vault. Programs with an ignore file
-//! of their own are kept out by two lines in it; of the others the user changes the configuration.
+//! A formatter that rewrites a file below `.versions` damages the vault. If a program has an ignore
+//! file, lines in it are enough. For the others, the user has to change the configuration.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -24,7 +25,7 @@ struct Formatter {
     package: Option<&'static str>,
     /// Files that other programs use, with a text that shows that the repository uses this one.
     within: &'static [(&'static str, &'static str)],
-    /// The file that keeps it out of folders; else the first mark that exists, or the first one.
+    /// The file that keeps it out of folders; `None` if that is its configuration file.
     ignore_file: Option<&'static str>,
     lines: &'static [&'static str],
 }
@@ -242,8 +243,11 @@ const RUNNERS: [&str; 14] = [
     "lefthook.toml",
 ];
 
-/// Returns the formatters that the repository of a vault uses, each with what keeps it out, if
-/// nothing there names `.versions` yet. Folders from the vault up to the top of the work tree count.
+/// Returns the formatters that the repository of a vault uses, each with the lines that keep
+/// it out.
+///
+/// A formatter is left out if its file already names `.versions`. Folders from the vault up to the
+/// top of the work tree are searched.
 pub(crate) fn used(root: &Path) -> Vec<FormatterReport> {
     let top = outside::work_tree(root).map_or(root, |(top, _)| top);
     let folders = root.ancestors().take_while(|dir| dir.starts_with(top));
@@ -291,15 +295,15 @@ pub(crate) fn used(root: &Path) -> Vec<FormatterReport> {
     found
 }
 
-/// Whether a text names a program as a word: `prettier --write`.
+/// Returns true if a text contains the name of a program as a word, as in `prettier --write`.
 fn runs(text: &str, program: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@');
     text.split(|c| !is_part(c))
         .any(|word| word == program || word.ends_with(&format!("/{program}")))
 }
 
-/// The lines for a file that may have their first key already, and that key if so: a file with two
-/// equal keys is not read. Of a regular expression, the extended line is returned.
+/// Returns the lines to add, and their first key if the file already has it, because a file with
+/// the same key twice is invalid. A regular expression is merged with the existing one.
 fn extended(text: &str, lines: Vec<String>) -> (Vec<String>, Option<String>) {
     let name = |line: &str| {
         let line = line.trim_start();
@@ -378,7 +382,7 @@ fn append(path: &PathBuf, lines: &[String]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The names of packages that `package.json` of a folder names.
+/// Returns the names of packages in `package.json` of a folder.
 fn packages(folder: &Path) -> Vec<String> {
     let json = outside::read_small(&folder.join("package.json"))
         .and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
@@ -399,7 +403,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_expression_that_a_file_has_is_extended() {
+    fn formatters_extend_an_existing_expression() {
         let lines = || vec![r"exclude: '(^|/)\.(versions|context)/'".to_owned()];
         let of = |text: &str| extended(text, lines());
         assert_eq!(of("repos: []\n"), (lines(), None));
@@ -421,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_json_or_toml_that_a_file_has_is_named() {
+    fn formatters_name_an_existing_key_of_json_or_toml() {
         let json = vec!["\"excludes\": [\"**/.versions\"]".to_owned()];
         assert_eq!(
             extended("{\n  \"excludes\": []\n}\n", json.clone()).1.as_deref(),
@@ -434,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_found_as_words_of_hooks() {
+    fn formatters_are_found_as_words_of_hooks() {
         assert!(runs("npx prettier --write .", "prettier"));
         assert!(runs("node_modules/.bin/prettier -w", "prettier"));
         assert!(runs("{\"lint-staged\": {\"*.md\": \"prettier --write\"}}", "prettier"));

@@ -1,4 +1,4 @@
-//! The id that a document had before it was moved, and the files that moves left behind.
+//! The ids of moved documents, before and after the move.
 
 use crate::files::vault::Vault;
 use crate::read::status::{DocumentState, Status};
@@ -10,8 +10,9 @@ use crate::text::document::review::origin;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
-/// The id that a document with this history was moved from: its first version names that one as its
-/// origin, which was retired by the same event.
+/// Returns the id that a document was moved from; `None` if it was not moved.
+///
+/// The first version names that id as its origin, and the same event retired the document there.
 pub(crate) fn former_id(vault: &Vault, id: &DocumentId, history: &History) -> Option<DocumentId> {
     let files = vault.files();
     let text = vouched::vouched(files, id, history, Version::FIRST).ok()?;
@@ -22,8 +23,8 @@ pub(crate) fn former_id(vault: &Vault, id: &DocumentId, history: &History) -> Op
     is_moved.then_some(former)
 }
 
-/// Says of the files of documents that were retired where a move took the document: a move leaves the
-/// file under the old id where it had other changes.
+/// Adds to the rows of retired documents the ids that they were moved to. A move leaves the old
+/// live file in place if it had other changes.
 pub(crate) fn name_moves(vault: &Vault, chronicle: &Chronicle<'_>, status: &mut Status) {
     let rows = status.documents.iter_mut();
     for row in rows.filter(|row| row.state == DocumentState::Retired && row.moved.is_none()) {
@@ -31,7 +32,7 @@ pub(crate) fn name_moves(vault: &Vault, chronicle: &Chronicle<'_>, status: &mut 
     }
 }
 
-/// The id that a document was moved to by the event that retired it last.
+/// Returns the id that a document was moved to by the event that retired it last.
 fn later_id(vault: &Vault, chronicle: &Chronicle<'_>, id: &DocumentId) -> Option<DocumentId> {
     let mut checkpoints = chronicle.checkpoints().iter().rev();
     let event = checkpoints.find(|checkpoint| checkpoint.removed.contains(id))?;

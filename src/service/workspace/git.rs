@@ -1,4 +1,4 @@
-//! What git says of the repository that holds a folder, and no other repository.
+//! Runs git for questions about the repository that contains a folder.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -10,25 +10,25 @@ use std::time::Duration;
 
 use crate::files::vault::outside::repository;
 
-/// Why git did not say anything.
+/// The reason why git did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
-    /// It could not be run, or did not end.
+    /// Git could not be run, or did not end in time.
     #[error("git cannot be run: {0}")]
     NotRun(String),
-    /// It refused; with what it printed, which may be nothing.
-    #[error("git refuses: {}", .0.lines().next().unwrap_or("it does not say why"))]
+    /// Git refused; with its error output, which may be empty.
+    #[error("git refuses: {}", .0.lines().next().unwrap_or("no reason given"))]
     Refused(String),
 }
 
-/// A way to ask git: a folder, arguments, and what git reads. See [`ask`].
+/// A function that asks git, with a folder, arguments and input. See [`ask`].
 pub type Git = fn(&Path, &[&str], &[u8]) -> Result<Vec<u8>, GitError>;
 
-/// The address that git is configured with in each folder that was asked for.
+/// The configured email address for each folder that was asked for; `None` if git has none.
 pub type Emails = Arc<Mutex<BTreeMap<PathBuf, Option<String>>>>;
 
-/// What names a repository in the environment. A hook has it, and it need not be the repository
-/// that holds a folder.
+/// Environment variables that name a repository. A hook has them, but they may name another
+/// repository than that of the folder.
 const REPOSITORY: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -41,14 +41,15 @@ const REPOSITORY: [&str; 9] = [
     "GIT_CEILING_DIRECTORIES",
 ];
 
-/// Git says at once what it knows; one that waits was made to.
+/// Maximum time for an answer. Git answers these questions at once unless something makes it wait.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// More of what git says of an error is of no use.
+/// Maximum number of bytes that are read of git's error output.
 const COMPLAINT: u64 = 64 << 10;
 
-/// Settings that keep git from running a program that the repository's own configuration names. Filters
-/// and `textconv` programs have names of their own: no question compares files of the working copy, and
-/// each one about changes says `--no-textconv`.
+/// Settings that keep git from running programs that the repository's own configuration names.
+///
+/// Filters and `textconv` programs have names of their own. Therefore no question compares files of
+/// the working copy, and questions about changes use `--no-textconv`.
 const RUNS_NOTHING: [&str; 4] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -56,13 +57,15 @@ const RUNS_NOTHING: [&str; 4] = [
     "log.showSignature=false",
 ];
 
-/// What git prints, run in a folder with `input` for what it can say by itself: no questions, no
-/// locks, nothing fetched, nothing replaced, no program of the repository (VAULT-66).
+/// Runs git in a folder with `input`, and returns its output.
 ///
-/// The repository is the one whose `.git` is in the folder or above it. Where there is none, as in
-/// a folder to which a hook checked a commit out, GIT_DIR and GIT_WORK_TREE together may name one.
-/// Files of the folder that look like a bare repository are none. Another index that a hook names
-/// (`git commit -a` has one) counts if it lies in that repository.
+/// Git only answers from its own data: it does not prompt, lock, fetch or replace objects, and does
+/// not run programs of the repository (VAULT-66).
+///
+/// The repository is the one whose `.git` is in the folder or above it. If there is none, as in a
+/// folder into which a hook checked out a commit, GIT_DIR and GIT_WORK_TREE together may name one.
+/// A folder that looks like a bare repository is not used as one. Another index that a hook names
+/// (`git commit -a` has one) is used if it is inside of the repository.
 ///
 /// # Errors
 /// See [`GitError`].
@@ -83,7 +86,7 @@ pub fn ask(folder: &Path, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitErr
     let named = var("GIT_DIR").zip(var("GIT_WORK_TREE"));
     match named.filter(|_| repository(folder).is_none()) {
         Some((dir, tree)) => {
-            // What is relative is so to where this process was started.
+            // Relative paths start at the working directory of this process.
             let here = std::env::current_dir().unwrap_or_default();
             git.env("GIT_DIR", here.join(dir)).env("GIT_WORK_TREE", here.join(tree));
         }
@@ -99,7 +102,7 @@ pub fn ask(folder: &Path, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitErr
     let mut child = git.spawn().map_err(|why| GitError::NotRun(why.to_string()))?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (stdin, input) = (child.stdin.take(), input.to_vec());
-    // Git may print before it has read everything, and may end without having done so.
+    // Git may print before it has read all input, or end without reading it.
     std::thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(&input)));
     let (done, said) = mpsc::channel();
     std::thread::spawn(move || {
@@ -121,8 +124,8 @@ pub fn ask(folder: &Path, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitErr
     }
 }
 
-/// Whether the environment names a repository or an index that [`ask`] does not take for a folder, so
-/// that git itself would read another one.
+/// Returns true if the environment names a repository or an index that [`ask`] does not use for a
+/// folder, so that git itself would read another one.
 pub(crate) fn names_another(folder: &Path) -> bool {
     let var = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let Some(own) = repository(folder) else { return false };
@@ -135,9 +138,9 @@ pub(crate) fn names_another(folder: &Path) -> bool {
         || var("GIT_INDEX_FILE").is_some_and(|index| index_of(folder, &index).is_none())
 }
 
-/// The index that a hook names, if it is one of the repository that holds a folder.
+/// Returns the index that a hook names, if it belongs to the repository that contains a folder.
 fn index_of(folder: &Path, named: &OsStr) -> Option<PathBuf> {
-    // What is relative is so to the top of the work tree, where hooks are started.
+    // Relative paths start at the top of the work tree, where hooks run.
     let index = std::env::current_dir().ok()?.join(named);
     let within = index.parent()?.canonicalize().ok()?;
     within.starts_with(repository(folder)?.canonicalize().ok()?).then_some(index)

@@ -1,7 +1,7 @@
-//! The vault as git would commit it: what is staged, as a folder of its own.
+//! The vault as git would commit it: the staged files, as a separate folder.
 //!
 //! A commit hook must judge what is committed, not the working tree: unrelated work in progress
-//! must not block a commit, and a publication of which only a part is staged must not pass.
+//! must not block a commit, and a partly staged publication must not pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -23,34 +23,34 @@ use crate::service::report::failure::{Code, Failure};
 use crate::values::model::layout::{self, limit};
 use crate::values::model::visible::shown;
 
-/// How many bytes of blobs git is asked for at once.
+/// Maximum number of bytes in one batch of blobs.
 const AT_ONCE: u64 = 32 << 20;
-/// And how many blobs.
+/// Maximum number of blobs in one batch.
 const MANY: usize = 10_000;
 
-/// A copy of a vault that holds what is staged in git, gone when this value goes. One that a killed
-/// process left is removed by the next.
+/// A copy of a vault with the files that are staged in git, removed on drop. The copy of a killed
+/// process is removed when the next one is made.
 pub(crate) struct GitIndex {
-    /// The vault; nothing is trusted of it, and nothing is kept of it in a cache.
+    /// The vault, without a trusted head and without a cache.
     pub(crate) vault: Vault,
-    /// Whether no file of the vault's folder is staged.
+    /// True if no file of the vault's folder is staged.
     pub(crate) is_empty: bool,
     _folder: Copy,
 }
 
-/// Copies what is staged of a vault to a temporary folder. Where git would commit no vault, the copy
-/// is one in which nothing is published.
+/// Copies the staged files of a vault to a temporary folder. If they do not include a vault, the
+/// copy is a vault in which nothing is published.
 ///
-/// What the configuration of git would do to the files of a checkout (line ends, filters) is not
-/// done: a commit holds the bytes that are staged.
+/// Conversions by git at a checkout (line ends, filters) are not done, because a commit contains
+/// the bytes that are staged.
 ///
 /// # Errors
-/// The vault is in no repository, or paths of it are not merged, or git lacks a blob.
+/// The vault is not in a repository, paths of it are not merged, or git lacks a blob.
 pub(crate) fn staged(workspace: &Workspace<'_>, vault: &Vault) -> Result<GitIndex, Failure> {
     if git::names_another(vault.root()) {
         let message = "GIT_DIR or GIT_INDEX_FILE names something outside of the vault's repository";
         return Err(Failure::new(Code::Usage, message)
-            .hint("unset them, or commit from the repository that holds the vault"));
+            .hint("unset them, or commit from the repository that contains the vault"));
     }
     let index = Index { workspace, root: vault.root() };
     let entries = index.entries()?;
@@ -66,9 +66,9 @@ pub(crate) fn staged(workspace: &Workspace<'_>, vault: &Vault) -> Result<GitInde
 struct Entry {
     mode: String,
     object: String,
-    /// Its path, with replacement characters where a name is no text.
+    /// The path; bytes that are not UTF-8 become replacement characters.
     path: String,
-    /// The same as the system has it.
+    /// The path in the bytes of the system.
     place: OsString,
 }
 
@@ -76,7 +76,8 @@ impl Entry {
     const LINK: &str = "120000";
     const SUBMODULE: &str = "160000";
 
-    /// Whether a command reads the file. Of an image or a program it is enough that it is there.
+    /// Returns true if a command reads the file. For other files, such as images, only their
+    /// existence matters.
     fn is_read(&self) -> bool {
         let ends = [".yaml", ".yml", ignored::NAME];
         let path = self.path.to_ascii_lowercase();
@@ -87,7 +88,7 @@ impl Entry {
     }
 }
 
-/// Git's index of the repository that holds a vault.
+/// The index of the repository that contains a vault.
 struct Index<'s, 'w> {
     workspace: &'s Workspace<'w>,
     root: &'s Path,
@@ -98,7 +99,7 @@ impl Index<'_, '_> {
         (self.workspace.environment.git)(self.root, args, input).map_err(|why| no_answer(&why))
     }
 
-    /// What a commit would hold of the vault, in the order of the index.
+    /// Returns the files of the vault that a commit would contain, in the order of the index.
     fn entries(&self) -> Result<Vec<Entry>, Failure> {
         let listed = self.ask(&["ls-files", "-z", "--stage", "--", "."], b"")?;
         let mut entries = Vec::new();
@@ -111,9 +112,9 @@ impl Index<'_, '_> {
         Ok(entries)
     }
 
-    /// Drops the files that `git add --intent-to-add` announced, which are in the index, but in no commit.
-    /// Git has nothing staged of them. Only the index is asked, not the files: for these git would run a
-    /// filter of the repository.
+    /// Drops the files that `git add --intent-to-add` announced: they are in the index, but a
+    /// commit would not contain them. Only the index is read, because git would run filters of the
+    /// repository on the files.
     fn drop_announced(&self, entries: &mut Vec<Entry>) -> Result<(), Failure> {
         let empty = self.object_of_nothing("blob")?;
         if !entries.iter().any(|entry| entry.object == empty) {
@@ -128,14 +129,14 @@ impl Index<'_, '_> {
         Ok(())
     }
 
-    /// The name of an object without content.
+    /// Returns the name of an empty object.
     fn object_of_nothing(&self, kind: &str) -> Result<String, Failure> {
         let said = self.ask(&["hash-object", "-t", kind, "--stdin"], b"")?;
         Ok(String::from_utf8_lossy(&said).trim().to_owned())
     }
 
-    /// The place of the vault in the work tree, with the staged rules of what git ignores above it;
-    /// none where they ignore the vault itself.
+    /// Returns the place of the vault in the work tree, with the staged ignore rules of the folders
+    /// above it; `None` if these rules ignore the vault itself.
     fn work_tree(&self) -> Result<Option<WorkTree>, Failure> {
         let prefix = self.ask(&["rev-parse", "--show-prefix"], b"")?;
         let prefix = String::from_utf8_lossy(&prefix);
@@ -162,8 +163,8 @@ impl Index<'_, '_> {
         Ok(WorkTree::new(prefix, |path| staged.borrow_mut().remove(path).transpose()))
     }
 
-    /// Writes the entries to a folder that has nothing in it. Links are last, so that no file is
-    /// written through one.
+    /// Writes the entries to an empty folder. Links are written last, so that no file is written
+    /// through one.
     fn write(&self, entries: &[Entry], folder: &Path) -> Result<(), Failure> {
         let (links, others): (Vec<&Entry>, Vec<&Entry>) =
             entries.iter().partition(|entry| entry.mode == Entry::LINK);
@@ -185,7 +186,7 @@ impl Index<'_, '_> {
             Content::Bytes(bytes) => {
                 File::create_new(folder.join(&entry.place)).and_then(|mut f| f.write_all(bytes))
             }
-            // Nothing that long is read; it is reported by its length.
+            // Files of this length are not read, but reported by their length.
             Content::TooLong(length) => {
                 File::create_new(folder.join(&entry.place)).and_then(|f| f.set_len(length))
             }
@@ -196,7 +197,7 @@ impl Index<'_, '_> {
         })
     }
 
-    /// Hands over the content of each entry.
+    /// Passes the content of each entry to `take`.
     fn blobs(
         &self,
         entries: &[&Entry],
@@ -249,7 +250,7 @@ impl Index<'_, '_> {
         let mut rest = said.as_slice();
         let mut contents = Vec::with_capacity(batch.len());
         for (entry, length) in batch {
-            // A line with the length, the bytes, and a line end.
+            // The answer is a line with the length, the bytes, and a line end.
             let head = format!("{length}\n");
             let content = rest.strip_prefix(head.as_bytes());
             let content = content.and_then(|rest| rest.split_at_checked(*length));
@@ -263,14 +264,14 @@ impl Index<'_, '_> {
     }
 }
 
-/// What a blob holds.
+/// The content of a blob.
 enum Content<'b> {
     Bytes(&'b [u8]),
-    /// Too many bytes for a document; how many.
+    /// The content exceeds the limit of a document; with its length.
     TooLong(u64),
 }
 
-/// The objects of entries, a line each.
+/// Returns the names of the objects of entries, one per line.
 fn names(entries: &[&Entry]) -> Vec<u8> {
     entries.iter().flat_map(|entry| [entry.object.as_bytes(), b"\n"].concat()).collect()
 }
@@ -286,7 +287,7 @@ fn entry(meta: &str, path: &[u8]) -> Result<Entry, Failure> {
         )
         .hint("resolve the conflict and run `git add` on the file"));
     }
-    // Git refuses such names; an index that was made by something else may have them.
+    // Git refuses such names, but another program may have made the index.
     let stays = |name: &[u8]| ![b"".as_slice(), b".", b".."].contains(&name);
     if !path.split(|byte| *byte == b'/').all(stays) {
         let message = format!("git's index has a file `{}` outside of its folder", name());
@@ -318,6 +319,6 @@ fn lacks(entry: &Entry) -> Failure {
 }
 
 fn no_copy(why: &std::io::Error) -> Failure {
-    Failure::new(Code::Io, format!("what is staged cannot be copied to a temporary folder: {why}"))
-        .hint("TMPDIR names another folder for temporary files")
+    Failure::new(Code::Io, format!("cannot copy the staged files to a temporary folder: {why}"))
+        .hint("set TMPDIR to another folder for temporary files")
 }

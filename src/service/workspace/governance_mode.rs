@@ -1,4 +1,4 @@
-//! The mode of a vault, as a user changes it.
+//! Turns mandatory review of a vault on and off.
 
 use super::Workspace;
 use crate::files::vault::Vault;
@@ -16,7 +16,7 @@ use crate::write::publish::review::{self, Begin};
 use crate::write::publish::{Mode, Outcome};
 
 impl Workspace<'_> {
-    /// Makes a vault governed, as one event. Its changes are recorded from then on.
+    /// Makes a vault governed, as one event, which also turns the change log on.
     ///
     /// # Errors
     /// Nothing was changed.
@@ -37,7 +37,7 @@ impl Workspace<'_> {
         })?)
     }
 
-    /// Submits that a vault is not governed any more.
+    /// Submits a change that turns off mandatory review.
     ///
     /// # Errors
     /// Nothing was submitted.
@@ -54,8 +54,8 @@ impl Workspace<'_> {
     }
 }
 
-/// Refuses a vault that would be damaged as soon as it is governed, because of what the reference
-/// implementation recorded (CKPT-40).
+/// Refuses to govern a vault with records of the reference implementation that would then be
+/// damage (CKPT-40).
 fn refuse_foreign_records(vault: &Vault, now: Timestamp) -> Result<(), Failure> {
     if !trusted_head::open_log(vault)?.foreign.is_whole() {
         return Ok(());
@@ -73,35 +73,38 @@ fn refuse_foreign_records(vault: &Vault, now: Timestamp) -> Result<(), Failure> 
         .hint(Hint::call("run {} first: it accepts such records as they are", adopt)))
 }
 
-/// Whether the last checkpoint leaves a vault governed.
+/// Returns true if the vault is governed at the head.
 ///
 /// # Errors
-/// The log or the configuration cannot be relied on.
+/// The log or the configuration is not valid.
 pub(crate) fn is_governed(vault: &Vault) -> Result<bool, Failure> {
     let log: Log = trusted_head::open_log(vault)?;
     Ok(crate::write::publish::is_governed(vault, &log.sound()?)?)
 }
 
-/// Whether advice names submissions: in a governed vault, whatever the live configuration says, and
-/// where that says that the vault is to be governed, because then nothing is published either.
+/// Returns true if advice should name submissions.
+///
+/// That is so in a governed vault, even if the live configuration differs, and if the live
+/// configuration asks for governance, because then nothing can be published without a
+/// review either.
 pub(crate) fn asks_for_reviews(vault: &Vault) -> bool {
-    // A vault that was ever governed has sealed its stewards. Where the configuration is gone, their
-    // history may be, too.
+    // A vault that was ever governed has a history of its stewards. If the configuration is
+    // missing, that history may be missing, too.
     let is_bare = !vault.files().exists(&DocumentId::config().live_path());
     let may_be = is_bare || vault.files().exists(&DocumentId::stewards().history_path());
     vault.config().is_governed() || may_be && is_governed(vault).unwrap_or(is_bare)
 }
 
-/// Whether the reference implementation may write to the log of a vault too, which knows no reviews.
+/// Returns true if the reference implementation, which knows no reviews, may also write to the log.
 ///
 /// # Errors
-/// The log cannot be relied on.
+/// The log is not valid.
 pub(crate) fn is_shared(vault: &Vault) -> Result<bool, Failure> {
     let log: Log = trusted_head::open_log(vault)?;
     Ok(log.sound()?.form().is_shared())
 }
 
-/// A configuration with this mode; every other byte stays.
+/// Returns a configuration with this mode; every other byte is unchanged.
 fn with_mode(text: &str, mode: Governance) -> Result<String, String> {
     let word = match mode {
         Governance::Governed => "governed",
@@ -116,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mode_is_changed_in_place_and_nothing_else() {
+    fn governance_mode_is_changed_in_place() {
         let on = |text| with_mode(text, Governance::Governed);
         assert_eq!(on("").as_deref(), Ok("governance: governed\n"));
         assert_eq!(on("a: 1").as_deref(), Ok("a: 1\ngovernance: governed\n"));

@@ -8,35 +8,35 @@ use crate::record::checkpoint::log::Log;
 use crate::record::trusted_head::{self, Head};
 use crate::service::report::failure::{Code, Failure};
 
-/// The head of a log whose last checkpoint was recomputed.
+/// Returns the head of a log after recomputing its last checkpoint.
 pub(crate) fn end_of(log: &Log) -> Result<Head, Failure> {
     let chronicle = log.sound()?;
     chronicle.state_at(chronicle.head_number())?;
     Ok(Head::of(&chronicle))
 }
 
-/// Refuses a vault that has no place for a trusted head.
+/// Refuses a vault without a state directory, where a trusted head would be recorded.
 pub(crate) fn check_state(vault: &Vault) -> Result<(), Failure> {
     vault.state().map(|_| ()).ok_or_else(no_state)
 }
 
 fn no_state() -> Failure {
-    Failure::new(Code::Usage, "there is no state directory for trusted heads")
+    Failure::new(Code::Usage, "the state directory for trusted heads is unknown")
         .hint("set HOME or XDG_STATE_HOME to a folder outside of the vault")
 }
 
 impl Workspace<'_> {
-    /// The user's directory of state.
+    /// Returns the user's state directory.
     pub(crate) fn known_state_home(&self) -> Result<PathBuf, Failure> {
         self.state_home().ok_or_else(no_state)
     }
 
-    /// Deletes all trusted heads of the vault in a folder, which may be gone; gives their number.
-    /// The folder of a deleted vault has no canonical path; it is then taken as it was printed.
+    /// Deletes all trusted heads of the vault in a folder, and returns their number. If the folder
+    /// no longer exists, its path is used as it is printed.
     pub(crate) fn forget_folder(&self, folder: &Path) -> Result<usize, Failure> {
         let home = self.known_state_home()?;
         let path = self.environment.cwd.join(folder);
-        // A link may have taken the place of the folder.
+        // A link may have replaced the folder.
         let path = match trusted_head::is_trusted(&home, &path) {
             true => path,
             false => path.canonicalize().unwrap_or(path),

@@ -1,5 +1,5 @@
-//! Legal holds: who may place and lift them, which of them are in force, and which are shown
-//! (AUDIT-29).
+//! Legal holds: who may place and lift them, which of them are in force, and which a reader may
+//! see (AUDIT-29).
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -23,11 +23,11 @@ use crate::values::model::principal::Principal;
 use crate::write::publish::review::rules_in_force;
 use crate::write::publish::{RulesUpon, head_named};
 
-/// Who may place and lift holds.
+/// The rules on who may place and lift holds.
 struct Keepers<'c> {
     vault: &'c Vault,
     chronicle: &'c Chronicle<'c>,
-    /// By what is in force upon a checkpoint; none where any principal may.
+    /// The rules in force at checkpoints; `None` if any principal may place and lift holds.
     upon: RefCell<HashMap<CheckpointNumber, Option<RulesUpon>>>,
     in_force: OnceCell<InForce>,
 }
@@ -37,7 +37,7 @@ impl<'c> Keepers<'c> {
         Self { vault, chronicle, upon: RefCell::default(), in_force: OnceCell::new() }
     }
 
-    /// Whether a principal may place and lift a hold by what is in force now.
+    /// Checks that a principal may place and lift a hold by the rules in force now.
     fn admit(&self, who: &Principal, hold: &Hold, is_limited: bool) -> Result<(), Failure> {
         let Some(rules) = rules_in_force(self.vault, self.chronicle)? else { return Ok(()) };
         if self.has(&RulesUpon { rules, is_limited }, who.as_str(), hold) {
@@ -48,17 +48,17 @@ impl<'c> Keepers<'c> {
             false => ",",
         };
         let message = format!(
-            "`{who}` is no reviewer of the vault{of_document} and may neither place nor lift this \
+            "`{who}` is not a reviewer of the vault{of_document} and cannot place or lift this \
              legal hold"
         );
-        Err(Failure::new(Code::NotASteward, message).hint("`ctx steward list` shows who is"))
+        Err(Failure::new(Code::NotASteward, message).hint("`ctx steward list` lists reviewers"))
     }
 
     fn has(&self, upon: &RulesUpon, who: &str, hold: &Hold) -> bool {
         if upon.rules.is_reviewer_of_vault(who) {
             return true;
         }
-        // The reviewers of the vault may not be told of the document.
+        // The reviewers of the vault may not know of the document.
         let named = hold.document.as_ref().filter(|_| upon.is_limited);
         let named = named.and_then(|id| id.parse::<DocumentId>().ok());
         named.is_some_and(|id| {
@@ -70,11 +70,13 @@ impl<'c> Keepers<'c> {
         })
     }
 
-    /// Whether a line that lifts a hold counts: by what was in force upon the later of the checkpoints
-    /// that it and the line of the hold name as their heads. It follows the hold, and a copy of the
-    /// vault as it was before knows no later rules.
+    /// Returns true if a line that lifts a hold is valid.
+    ///
+    /// The rules in force at the later of two checkpoints decide: the heads that this line and the
+    /// line of the hold name. The lift is later than the hold, and an older copy of the vault does
+    /// not have newer rules.
     fn counts(&self, line: &Line, (placed, hold): (&Line, &Hold)) -> bool {
-        // A head of another branch is the last one here.
+        // A head of another branch is replaced by the last one.
         let last = self.chronicle.head_number();
         let head_of = |line: &Line| head_named(self.chronicle, line).unwrap_or(last);
         let named = head_of(line).max(head_of(placed));
@@ -89,15 +91,16 @@ impl<'c> Keepers<'c> {
     }
 }
 
-/// The holds in force, of lines and of a folder of access logs; and whether the change logs are whole.
+/// Returns the holds in force, from the change logs and a folder of access logs, and true if the
+/// change logs are whole.
 ///
 /// # Errors
-/// It is not known what is held.
+/// The holds cannot be read.
 pub(super) fn read(vault: &Vault, folder: Option<&Path>) -> Result<(Holds, bool), Failure> {
     let (lines, is_sound) = of_log(lines_of_holds(vault))?;
     let lifts = lines.iter().any(Line::lifts_a_hold);
     let log = if lifts { Some(trusted_head::open_log(vault)?) } else { None };
-    // Where the log cannot be relied on, nothing is pruned anyway.
+    // Without a valid log, nothing is pruned anyway.
     let chronicle = log.as_ref().and_then(|log| log.sound().ok());
     let keepers = chronicle.as_ref().map(|chronicle| Keepers::new(vault, chronicle));
     let counts = |line: &Line, placed: (&Line, &Hold)| {
@@ -107,17 +110,16 @@ pub(super) fn read(vault: &Vault, folder: Option<&Path>) -> Result<(Holds, bool)
 }
 
 impl Workspace<'_> {
-    /// The holds in force.
     fn holds(&self, vault: &Vault) -> Result<Holds, Failure> {
         let AccessLogs { folder, .. } = self.access_logs(vault)?;
         read(vault, folder.as_deref()).map(|(holds, _)| holds)
     }
 
-    /// The holds in force that the reader may be shown: to one who may not read everything, those of
-    /// the user's own folder, and those that this reader may lift.
+    /// Returns the holds in force that the reader may see. A reader who may not read everything
+    /// sees those of the user's own folder, and those that this reader may lift.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The holds cannot be read.
     pub(crate) fn shown_holds(&self, vault: &Vault) -> Result<Holds, Failure> {
         let holds = self.holds(vault)?;
         if !self.sight(vault)?.is_limited() {
@@ -126,7 +128,7 @@ impl Workspace<'_> {
         let AccessLogs { folder, .. } = self.access_logs(vault)?;
         let own = of_holds(Holds::read(folder.as_deref(), &[], &|_, _| true))?;
         let log = trusted_head::open_log(vault)?;
-        // Nothing says who may lift what.
+        // Without a valid log, the rules are unknown.
         let Ok(chronicle) = log.sound() else { return Ok(own) };
         let keepers = Keepers::new(vault, &chronicle);
         let reader = vault.reader().principal().map(|(reader, _)| reader);
@@ -139,10 +141,11 @@ impl Workspace<'_> {
         Ok(holds.filtered(|placed| own.get(&placed.hold.id).is_some() || may_lift(placed)))
     }
 
-    /// Places a hold; gives its name. Where changes are recorded, its line is durable before its file.
+    /// Places a hold, and returns it with its name. In a vault with a change log, its line is
+    /// durable before its file.
     ///
     /// # Errors
-    /// The principal may not place it, or it was not placed, or not everywhere.
+    /// The principal may not place it, or the line or the file could not be written.
     pub(crate) fn place_hold(&self, vault: &Vault, hold: Hold) -> Result<PlacedHold, Failure> {
         let AccessLogs { folder, .. } = self.access_logs(vault)?;
         let (principal, _) = self.principal(vault.root(), None)?;
@@ -151,8 +154,8 @@ impl Workspace<'_> {
         let hold = Hold { id, ..hold };
         let placed = PlacedHold::new(self.now()?.to_string(), Some(principal.to_string()), hold);
         self.record_change(vault, Some(Change::Hold { hold: placed.hold.clone() }))?;
-        // Without a folder of the user there is only the line, and accesses in the vault, which
-        // records changes then.
+        // Without a folder of the user, accesses are only recorded in a vault with a change log,
+        // where the line is enough.
         if let Some(dir) = folder {
             hold::place(&dir, &self.environment.disk, &placed).map_err(|why| {
                 let place = dir.display();
@@ -165,8 +168,8 @@ impl Workspace<'_> {
     /// Lifts a hold.
     ///
     /// # Errors
-    /// There is no such hold that the principal may know of, they may not lift it, or it is still in
-    /// force.
+    /// The principal cannot know of such a hold, they may not lift it, or it could not be removed
+    /// and is still in force.
     pub(crate) fn lift_hold(
         &self,
         vault: &Vault,
@@ -201,7 +204,8 @@ impl Workspace<'_> {
     }
 }
 
-/// The lines of the change logs that place and lift holds, and whether these logs are whole.
+/// Returns the lines of the change logs that place and lift holds, and true if these logs
+/// are whole.
 fn lines_of_holds(vault: &Vault) -> io::Result<(Vec<Line>, bool)> {
     let logs = Logs::of_changes(vault)?;
     let mut lines = Vec::new();
@@ -217,7 +221,7 @@ fn lines_of_holds(vault: &Vault) -> io::Result<(Vec<Line>, bool)> {
 
 fn of_holds(read: io::Result<Holds>) -> Result<Holds, Failure> {
     read.map_err(|why| {
-        Failure::new(Code::Io, format!("it is not known what is held: {why}"))
+        Failure::new(Code::Io, format!("the legal holds cannot be read: {why}"))
             .hint("restore the file from a backup, or place the hold again and remove the file")
     })
 }

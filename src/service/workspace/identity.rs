@@ -1,4 +1,4 @@
-//! Who acts, and when.
+//! The principal who acts, and the time.
 
 use std::path::Path;
 use std::sync::PoisonError;
@@ -18,7 +18,7 @@ use crate::write::publish::Author;
 type Named = (String, &'static str);
 
 impl Workspace<'_> {
-    /// The time: `--now`, `CTX_NOW`, or the clock.
+    /// Returns the time: `--now`, `CTX_NOW`, or the clock.
     pub(crate) fn now(&self) -> Result<Timestamp, Failure> {
         let given = self.options.now.as_deref().or_else(|| self.environment.var("CTX_NOW"));
         match given {
@@ -29,8 +29,8 @@ impl Workspace<'_> {
         }
     }
 
-    /// Who acts: `--as`, `CTX_PRINCIPAL`, git's `user.email` in the vault, else `fallback`; and
-    /// which of them said so.
+    /// Returns the principal who acts, and the source of the name: `--as`, `CTX_PRINCIPAL`, git's
+    /// `user.email` in the vault, or else `fallback`.
     pub(crate) fn principal(
         &self,
         root: &Path,
@@ -59,8 +59,8 @@ impl Workspace<'_> {
         option.or_else(|| Some((var()?.to_owned(), "env")))
     }
 
-    /// Refuses a name of `--as` or `CTX_PRINCIPAL` that cannot be a principal: an access would be
-    /// recorded without one.
+    /// Refuses a name of `--as` or `CTX_PRINCIPAL` that cannot be a principal, because accesses
+    /// would be recorded without one.
     ///
     /// # Errors
     /// The name is blank or invalid.
@@ -68,8 +68,8 @@ impl Workspace<'_> {
         self.named_principal().map(parsed).transpose().map(drop)
     }
 
-    /// Returns a function that finds who acts on, or reads, the vault in a folder: the one place
-    /// that says so. Git is asked last, and only when the function is called.
+    /// Returns a function that finds the principal who acts on, or reads, the vault in a folder.
+    /// Nothing else decides that. Git is asked last, and only when the function is called.
     pub(super) fn who(&self, root: &Path) -> impl Fn() -> Option<Named> + Send + Sync + 'static {
         let said = self.named_principal();
         let (git, root) = (self.environment.git, root.to_owned());
@@ -81,27 +81,28 @@ impl Workspace<'_> {
         move || said.clone().or_else(|| Some((email()?, "git")))
     }
 
-    /// One line that git says of a folder.
+    /// Returns git's answer if it is one line.
     fn git_line(&self, root: &Path, args: &[&str]) -> Option<String> {
         line_of((self.environment.git)(root, args, b"").ok()?)
     }
 
-    /// The ref, or else the commit, that is checked out in the repository that holds a folder.
+    /// Returns the ref, or else the commit, that is checked out in the repository that contains
+    /// a folder.
     pub(super) fn checked_out(&self, root: &Path) -> Option<String> {
         let told = outside::checked_out(root)?;
         if !told.ends_with("/.invalid") {
             return Some(told);
         }
-        // A repository that keeps its refs in tables (reftable) tells only git.
+        // If a repository keeps its refs in tables (reftable), only git can read them.
         match (self.environment.git)(root, &["symbolic-ref", "--quiet", "HEAD"], b"") {
-            // The same cause would make it wait again.
+            // The next question would wait for the same reason.
             Err(GitError::NotRun(_)) => None,
             Err(GitError::Refused(_)) => self.git_line(root, &["rev-parse", "--verify", "HEAD"]),
             Ok(name) => line_of(name),
         }
     }
 
-    /// Who publishes, when, and why.
+    /// Returns the author of an event: the principal, the time, and a note.
     pub(crate) fn author(
         &self,
         vault: &Vault,
@@ -112,14 +113,14 @@ impl Workspace<'_> {
         Ok(Author {
             author: author.map(str::to_owned),
             now: self.now()?,
-            // A blank note says nothing.
+            // A blank note is left out.
             note: note.filter(|note| !note.trim().is_empty()).map(str::to_owned),
             recorder: self.recorder(vault, Some((principal.clone(), source)))?,
             principal,
         })
     }
 
-    /// What a command that waits for the lock shows about this command, which publishes nothing.
+    /// Returns the text about this command for other commands that wait for the lock.
     pub(crate) fn holder(&self) -> Result<String, Failure> {
         Ok(format!("ctx {}, since {}", self.options.command.verb, self.now()?))
     }
@@ -136,12 +137,12 @@ fn parsed((name, source): Named) -> Result<(Principal, &'static str), Failure> {
     Ok((parsed, source))
 }
 
-/// The address that git is configured with in a folder.
+/// Returns the email address that git is configured with in a folder.
 fn git_email(git: Git, root: &Path) -> Option<String> {
     line_of(git(root, &["config", "--get", "user.email"], b"").ok()?)
 }
 
-/// One line that a program printed.
+/// Returns the output of a program if it is one line; `None` if it is empty.
 fn line_of(bytes: Vec<u8>) -> Option<String> {
     let line = String::from_utf8(bytes).ok()?.trim().to_owned();
     (!line.is_empty()).then_some(line)
@@ -157,7 +158,7 @@ mod tests {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
 
     #[test]
-    fn git_is_asked_once_for_the_address_of_a_folder() {
+    fn principal_asks_git_once_per_folder() {
         let environment = Environment {
             git: |folder, _, _| {
                 ASKED.fetch_add(1, Ordering::Relaxed);

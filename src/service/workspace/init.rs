@@ -1,4 +1,4 @@
-//! Making a folder a vault.
+//! Makes a folder a vault.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -22,27 +22,26 @@ use crate::values::model::layout::limit;
 use crate::values::model::visible::{Invisible, shown, without_invisible};
 use crate::values::text_util::{argument, count};
 
-/// What vault to make.
+/// The vault to make.
 #[derive(Debug)]
 pub(crate) struct InitRequest {
-    /// The folder, from the current one.
+    /// The folder, relative to the current one.
     pub(crate) dir: PathBuf,
-    /// Its name; else that of the folder.
+    /// The name; `None` for the name of the folder.
     pub(crate) name: Option<String>,
-    /// Where documents are; else what the folder looks like.
+    /// The layout; `None` to derive it from the folder.
     pub(crate) layout: Option<Layout>,
-    /// Whether publishing writes into live files; else what the folder looks like.
+    /// The mode of frontmatters; `None` to derive it from the folder.
     pub(crate) frontmatter: Option<FrontmatterMode>,
     /// Documents to begin with.
     pub(crate) starter: Option<Starter>,
 }
 
 impl Workspace<'_> {
-    /// Makes a folder a vault. Existing files are never changed. Returns also what the user should
-    /// know.
+    /// Makes a folder a vault, and returns notes for the user. Existing files are never changed.
     ///
     /// # Errors
-    /// The folder is a vault already, is in one, or cannot be written. An interrupted one can be
+    /// The folder is a vault already, is in one, or cannot be written. An interrupted `init` can be
     /// run again.
     pub(crate) fn init(&self, request: &InitRequest) -> Result<(InitReport, Vec<String>), Failure> {
         let mut notes = Vec::new();
@@ -60,7 +59,7 @@ impl Workspace<'_> {
         check_name(&name)?;
         self.refuse_forgetting(&files, &request.dir)?;
         let wanted = wanted(&files, &name, request.starter)?;
-        // Of two at once the second finds a vault.
+        // If two processes run at once, the second one finds a vault.
         let _lock = lock::acquire(&files, self.patience(), &self.holder()?)?;
         let begun = self.outfit(Vault::open(files.root())?);
         if !is_begun(&begun) {
@@ -78,7 +77,7 @@ impl Workspace<'_> {
         });
         if is_bundle && request.frontmatter.is_none() {
             notes.push(format!(
-                "note: this is a bundle of the Open Knowledge Format: with `frontmatter: untouched` in {}, publishing writes to none of its files",
+                "note: this is a bundle of the Open Knowledge Format: with `frontmatter: untouched` in {}, publishing does not change its files",
                 layout::CONFIG
             ));
         }
@@ -88,7 +87,7 @@ impl Workspace<'_> {
         if let Some((site, exclusion)) = site(files.root()) {
             if frontmatter == FrontmatterMode::Managed {
                 notes.push(format!(
-                    "hint: `{site}` is of a site: with `frontmatter: untouched` in {}, publishing writes to no page",
+                    "hint: `{site}` belongs to a site: with `frontmatter: untouched` in {}, publishing does not change its pages",
                     layout::CONFIG
                 ));
             }
@@ -118,7 +117,8 @@ impl Workspace<'_> {
         Ok((report, notes))
     }
 
-    /// The formatters of the repository of a vault that exists; `None` if the folder is not a vault.
+    /// Returns the formatters of the repository of an existing vault; `None` if the folder is not
+    /// a vault.
     ///
     /// # Errors
     /// The configuration cannot be read.
@@ -136,7 +136,8 @@ impl Workspace<'_> {
         Ok(Some(InitReport { folder, name, layout, created, documents, formatters }))
     }
 
-    /// Refuses a place whose vault has a trusted head: a new vault would replace it.
+    /// Refuses a folder whose former vault has a trusted head, because a new vault would
+    /// replace it.
     fn refuse_forgetting(&self, files: &Files, dir: &Path) -> Result<(), Failure> {
         let Some(state) = self.state_of(files.root()) else { return Ok(()) };
         let trusted = trusted_head::trusted_heads_in(&state, files.root())?;
@@ -152,7 +153,7 @@ impl Workspace<'_> {
             .hint(Hint::call("if it was deleted on purpose, run {} first", forget)))
     }
 
-    /// Writes the files, the configuration last: without it the vault is only begun, and another
+    /// Writes the files, the configuration last. Without it the vault is incomplete, and another
     /// `init` completes it.
     fn write_vault(
         &self,
@@ -163,10 +164,10 @@ impl Workspace<'_> {
         notes: &mut Vec<String>,
     ) -> Result<Vec<String>, Failure> {
         let files = begun.files();
-        // Taking the lock makes the folder of local state, with the file that keeps it out of git.
+        // The lock makes the folder of local state, with the file that keeps it out of git.
         for (path, text) in wanted.iter().filter(|(path, _)| !files.exists(path)) {
             match files.create_new(path, text.as_bytes()) {
-                // Who waits for the lock writes this file too, before it has the lock.
+                // A process that waits for the lock writes this file too, before it has the lock.
                 Err(_) if *path == layout::CONTEXT_GITIGNORE && files.exists(path) => {}
                 written => written?,
             }
@@ -176,18 +177,18 @@ impl Workspace<'_> {
         }
         let mut paths: Vec<&str> = wanted.iter().map(|(path, _)| *path).collect();
         files.sync(&paths.iter().map(|path| Written::New(path)).collect::<Vec<_>>())?;
-        // The log is trusted from its beginning.
+        // The log is trusted from its first checkpoint.
         if let Err(why) = trusted_head::trust(begun, &Head::NONE, self.now()?) {
             notes.push(format!("warning: the trusted head could not be written: {why}"));
         }
         if let Err(why) = changes::forget(begun) {
             notes.push(format!(
-                "warning: what is kept of the former vault's change log could not be removed: {why}"
+                "warning: records of the former vault's change log could not be removed: {why}"
             ));
         }
         if let Err(why) = staging::forget(begun) {
             notes.push(format!(
-                "warning: what is kept of the former vault's staging chains could not be removed: {why}"
+                "warning: records of the former vault's staging chains could not be removed: {why}"
             ));
         }
         files.create_new(config, text.as_bytes())?;
@@ -197,7 +198,7 @@ impl Workspace<'_> {
     }
 }
 
-/// Names the first files and linked folders that are not documents, though they look like some.
+/// Returns notes on the first files and linked folders that look like documents but are not.
 fn left_out(vault: &Vault) -> Vec<String> {
     const NAMED: usize = 10;
     let found = working::not_documents(&vault.documents());
@@ -213,7 +214,7 @@ fn left_out(vault: &Vault) -> Vec<String> {
     notes
 }
 
-/// Returns true if an event of all documents publishes a new file, as far as the file alone says it.
+/// Returns true if an event of all documents would publish a new file, judged by the file alone.
 fn is_published(vault: &Vault, file: &LiveFile) -> bool {
     let place = (vault, file.path.as_str());
     let is_left_out = file.content.as_ref().is_ok_and(|live| {
@@ -233,7 +234,7 @@ pub(crate) fn refuse_vault(dir: &Path, named: &Path) -> Result<(), Failure> {
         Some(_) => real.parent().unwrap_or(&real),
         None => &real,
     };
-    // Both would take the same files for documents, and the same folders for histories.
+    // Both vaults would have the same files as documents, and the same folders for histories.
     Vault::find(above).map_or(Ok(()), |outer| {
         let outer = outer.root().display();
         Err(Failure::new(Code::Exists, format!("the folder is in the vault `{outer}`"))
@@ -257,7 +258,7 @@ fn likely_layout(files: &Files, starter: Option<Starter>) -> Layout {
     if is_structured { Layout::Structured } else { Layout::Obsidian }
 }
 
-/// Refuses a name that prints as another one.
+/// Refuses a name that looks like another one.
 fn check_name(name: &str) -> Result<(), Failure> {
     let Some(found) = Invisible::first_in_name(name) else { return Ok(()) };
     let message = format!("the vault name `{name}` contains the invisible {found}");
@@ -274,7 +275,7 @@ fn is_vault(dir: &Path) -> Failure {
         .hint(Hint::call("{} shows its state", status_of(dir)))
 }
 
-/// The command that shows the state of a vault in a folder.
+/// Returns the command that shows the state of a vault in a folder.
 fn status_of(dir: &Path) -> Call {
     match dir.as_os_str().is_empty() || dir == Path::new(".") {
         true => Verb::Status.into(),
@@ -282,7 +283,7 @@ fn status_of(dir: &Path) -> Call {
     }
 }
 
-/// The first vault in a folder or in one a few levels below it, as a path from there.
+/// Returns the first vault in a folder or in one a few levels below it, as a path relative to it.
 pub(crate) fn vault_below(dir: &Path) -> Option<PathBuf> {
     const LEVELS: usize = 3;
     let walk = walkdir::WalkDir::new(dir).follow_links(false).max_depth(LEVELS);
@@ -295,13 +296,14 @@ fn is_inner_vault(entry: &walkdir::DirEntry) -> bool {
     entry.depth() > 0 && entry.file_type().is_dir() && has_marks(entry.path())
 }
 
-/// Whether a folder is a vault only by what an `init` began that did not come to its end.
+/// Returns true if an interrupted `init` is all that makes a folder a vault.
 fn is_begun(vault: &Vault) -> bool {
     let marks = [layout::CONFIG, layout::DELTA_LOG, layout::FULL_LOG];
     !marks.iter().any(|mark| vault.files().exists(mark)) && vault.history_folders().is_empty()
 }
 
-/// Files of site generators, each with what keeps YAML files of the vault out of the site.
+/// Files of site generators, each with a setting that keeps YAML files of the vault out of
+/// the site.
 const SITES: [(&str, &str); 23] = [
     (
         "mkdocs.yml",
@@ -343,8 +345,8 @@ const HUGO: &str =
     "`ignoreFiles = ['stewards\\.yaml$', 'context\\.yaml$']` in the configuration of hugo";
 const PAGES: &str = "it publishes only pages from a folder of pages, so do not configure this folder as one of static files";
 
-/// The file of a site of which a folder may hold the pages, in the folder or in the one above, and
-/// what keeps files out of the site.
+/// Returns the file of a site whose pages a folder may contain, from the folder or the one above,
+/// and the setting that keeps files out of the site.
 fn site(root: &Path) -> Option<(&'static str, &'static str)> {
     let folders = [Some(root), root.parent()];
     let is_here =
@@ -352,7 +354,7 @@ fn site(root: &Path) -> Option<(&'static str, &'static str)> {
     SITES.into_iter().find(is_here)
 }
 
-/// Refuses a folder below which there is a vault: both would have the same files as documents.
+/// Refuses a folder that contains a vault, because both would have the same files as documents.
 fn refuse_wrapping(dir: &Path) -> Result<(), Failure> {
     let Some(inner) = folders_of(dir).find(is_inner_vault) else { return Ok(()) };
     let path = inner.path().strip_prefix(dir).unwrap_or(inner.path()).display().to_string();
@@ -362,12 +364,12 @@ fn refuse_wrapping(dir: &Path) -> Result<(), Failure> {
         .hint("name a folder next to it, or move that vault away first"))
 }
 
-/// What is in a folder, without hidden folders and links.
+/// Returns the content of a folder, without hidden folders and links.
 fn folders_of(dir: &Path) -> impl Iterator<Item = walkdir::DirEntry> {
     visible(walkdir::WalkDir::new(dir).follow_links(false))
 }
 
-/// What a walk finds, without hidden folders.
+/// Returns the entries of a walk, without hidden folders.
 fn visible(walk: walkdir::WalkDir) -> impl Iterator<Item = walkdir::DirEntry> {
     let entries = walk.into_iter().filter_entry(|e| {
         let name = e.file_name().to_string_lossy();
@@ -380,8 +382,9 @@ fn has_markdown(files: &Files) -> bool {
     folders_of(files.root()).any(|e| e.file_name().to_str().is_some_and(layout::is_markdown))
 }
 
-/// The files beside the configuration that are missing. A starter is refused where one of its files
-/// exists with another text; what an interrupted `init` wrote is as it would be written now.
+/// Returns the missing files apart from the configuration. A starter is refused if one of its files
+/// exists with another text. Files of an interrupted `init` have the text that would be
+/// written now.
 fn wanted(files: &Files, name: &str, starter: Option<Starter>) -> Result<Vec<NewFile>, Failure> {
     let mut wanted: Vec<NewFile> = starter.map(starter::documents).unwrap_or_default();
     let has = |path: &str, text: &str| {

@@ -1,16 +1,16 @@
-//! Bundles of the Open Knowledge Format: folders of Markdown files with a `type` each, and with
-//! `index.md` and `log.md`, which programs write that know nothing of a frontmatter there.
+//! Recognises bundles of the Open Knowledge Format: folders of Markdown files that have a `type`,
+//! with an `index.md` and `log.md` without frontmatter, which other programs write.
 
 use crate::files::vault::Vault;
 use crate::read::working::{self, LiveFile};
 use crate::text::document::Document;
 use crate::values::model::layout::{self, limit};
 
-/// The files of a bundle that have no frontmatter.
+/// The files of a bundle without a frontmatter.
 const RESERVED: [&str; 2] = ["index.md", "log.md"];
 
-/// Whether the folder of a vault that is about to be made is a bundle: its `index.md` says so, or it
-/// has one of the reserved files, and every other document has a type.
+/// Returns true if the folder of a new vault is a bundle: a reserved file names the version of the
+/// format, or there is a reserved file and every other document has a type.
 pub(super) fn is_in(vault: &Vault) -> bool {
     let reserved = || RESERVED.iter().filter(|name| vault.files().is_file(name));
     reserved().any(|name| says_version(vault, name))

@@ -1,12 +1,12 @@
-//! Which lines of a text an argument names.
+//! Parses a range of lines in an argument.
 
 use std::ops::Range;
 
 use crate::service::report::failure::{Code, Failure};
 use crate::values::yaml::canonical_number;
 
-/// The lines that `START,END` or `START,+COUNT` names in a text of so many lines, from 0. An end
-/// beyond the text is its end.
+/// Returns the lines, from 0, that `START,END` or `START,+COUNT` names in a text of `all` lines. An
+/// end beyond the text is cut.
 ///
 /// # Errors
 /// The argument has another form, or the text ends before the first line.
@@ -18,12 +18,12 @@ pub(crate) fn lines(argument: &str, all: usize) -> Result<Range<usize>, Failure>
     })?;
     if first > all {
         let message = format!("the range `{argument}` begins after line {all}, the last one");
-        return Err(Failure::new(Code::Usage, message).hint("an end beyond the text is its end"));
+        return Err(Failure::new(Code::Usage, message).hint("only the end may exceed the text"));
     }
     Ok(first - 1..end.min(all))
 }
 
-/// The first line, from 1, and the last one.
+/// Returns the first line, from 1, and the last one.
 fn range(argument: &str) -> Option<(usize, usize)> {
     let number = |text: &str| {
         let number = canonical_number(text).filter(|n| *n > 0)?;
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_names_its_first_line_and_its_last_or_their_number() {
+    fn lines_are_parsed_from_an_end_or_a_count() {
         let of = |argument| lines(argument, 9).map_err(|why| why.to_string());
         assert_eq!(of("3,7"), Ok(2..7));
         assert_eq!(of("3,+5"), Ok(2..7));

@@ -1,17 +1,24 @@
 //! A vault as every front end opens it: found or named, with the clock, the principal and the
-//! user's own folders, and with the grammar by which arguments name documents, versions and
-//! selectors.
+//! user's own folders, and with the grammar of arguments.
 //!
-//! `open` finds the vault and `identity` says who acts and when. `argument` reads what an argument
-//! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `lines` lines, `moment` checkpoints, `version` the texts of
-//! versions, `head` what the user trusted, `revision` the log at a git revision, and `git_index` the
-//! vault that git would commit. `elsewhere` finds access logs of
-//! other paths. `recording` gathers what a command hands out, `answer` hands texts to
-//! a program that uses the library, `changes` what it changed, and `retention` and `holds` say how long that is
-//! kept. `staging` is what sources returned, and who sees it. `stewards` reads and assigns stewards, `submission` reads
-//! one for its reviewer. `notify` tells a
-//! program of the user what was submitted or decided. `place` says where a vault is in its repository, `cloned` warns of what
-//! a clone lacks of it, `respaced` names the command that restores texts from git, and `discarded` says what git did to a log. `formatters` keeps other programs out of histories. `init` makes a vault, `create` a document, `demo` the example vault.
+//! - `open` finds the vault, and `identity` the principal and the time.
+//! - `argument` reads texts, types and tags; `name` ids and URIs, `places` folders, `ask`
+//!   selectors, `lines` lines, `moment` checkpoints, `version` the texts of versions.
+//! - `head` reads trusted heads, `revision` the log at a git revision, and `git_index` the vault
+//!   that git would commit.
+//! - `call` answers the questions of front ends. `recording` collects what a command hands out,
+//!   `elsewhere` finds access logs of other paths, and `answer` hands texts to a program that uses
+//!   the library.
+//! - `changes` records changes without a checkpoint. `retention` and `holds` decide how long lines
+//!   are kept.
+//! - `staging` has the results of sources, and decides who sees them.
+//! - `stewards` reads and assigns stewards, `submission` reads a submission for its reviewer, and
+//!   `notify` reports submissions and decisions to a program of the user.
+//! - `place` finds a vault in its repository, `cloned` warns of files that a clone lacks,
+//!   `respaced` names the command that restores texts from git, and `discarded` detects that git
+//!   replaced a log.
+//! - `formatters` keeps other programs out of histories. `init` makes a vault, `create` a pack, and
+//!   `demo` the changes of the example vault.
 
 mod answer;
 pub(crate) mod argument;
@@ -73,33 +80,34 @@ pub use crate::read::snapshot::{Resolution, Served, Withheld};
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::number::CheckpointNumber;
 
-/// Everything outside the process that an operation may depend on.
+/// Everything outside of the process that an operation may depend on.
 pub struct Environment {
     /// The current folder.
     pub cwd: PathBuf,
     /// The environment variables.
     pub vars: BTreeMap<String, String>,
-    /// The names of those variables that are not UTF-8.
+    /// The names of the environment variables that are not UTF-8.
     pub unreadable_vars: BTreeSet<String>,
-    /// Milliseconds since 1970, from the clock.
+    /// The clock, in milliseconds since 1970.
     pub clock: fn() -> i64,
-    /// Waits.
+    /// The function that waits.
     pub sleep: fn(Duration),
-    /// 16 random bytes, for ids that no two processes have in common.
+    /// Returns 16 random bytes, for ids that are unique among processes.
     pub random: fn() -> [u8; 16],
-    /// Whether accesses are recorded, as they are but in the tour of the demo.
+    /// True if accesses are recorded, which only the tour of the demo turns off.
     pub is_recorded: bool,
-    /// What git prints when it is run in a folder with these arguments and this input.
+    /// Runs git in a folder with arguments and input.
     pub git: git::Git,
-    /// The addresses that git is configured with, by folder: a server asks git once for each.
+    /// The email addresses that git is configured with, by folder, so that a server asks git once
+    /// for each.
     pub emails: git::Emails,
     /// The disk that is written to.
     pub disk: Disk,
 }
 
 impl Environment {
-    /// An environment without variables, with the `git` and the random numbers of the machine and
-    /// an ordinary disk. `clock` gives milliseconds since 1970.
+    /// Returns an environment without variables, with the `git` and the random numbers of the
+    /// machine and an ordinary disk. `clock` returns milliseconds since 1970.
     pub fn new(cwd: PathBuf, clock: fn() -> i64) -> Self {
         let (vars, disk) = (BTreeMap::new(), Disk::default());
         let unreadable_vars = BTreeSet::new();
@@ -110,7 +118,7 @@ impl Environment {
         Self { cwd, vars, unreadable_vars, clock, sleep, random, is_recorded, git, emails, disk }
     }
 
-    /// The same environment, for a command of its own.
+    /// Copies the environment for another command.
     pub(crate) fn duplicate(&self) -> Self {
         Self {
             cwd: self.cwd.clone(),
@@ -126,10 +134,10 @@ impl Environment {
         }
     }
 
-    /// Refuses a variable of ours that cannot be read: it would count as not set.
+    /// Refuses a variable `CTX_…` that is not UTF-8, because it would be ignored.
     ///
     /// # Errors
-    /// There is one.
+    /// There is such a variable.
     pub(crate) fn check_vars(&self) -> Result<(), Failure> {
         match self.unreadable_vars.iter().find(|name| name.starts_with("CTX_")) {
             Some(name) => Err(Failure::new(Code::Usage, format!("`{name}` is not UTF-8"))
@@ -138,48 +146,48 @@ impl Environment {
         }
     }
 
-    /// A variable that is set and not empty.
+    /// Returns the value of a variable; `None` if it is not set or empty.
     pub(crate) fn var(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 }
 
-/// What a user may set for every operation.
+/// Settings of the user for every operation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The vault's folder, instead of the nearest vault above the current folder.
     pub vault: Option<PathBuf>,
-    /// Who acts.
+    /// The name of the principal who acts.
     pub principal: Option<String>,
-    /// Whether a bearer token said so.
+    /// True if a bearer token named the principal.
     pub is_authenticated: bool,
-    /// Whether it is served to others, to whom what was never published is not there.
+    /// True if the vault is served to others, for whom unpublished documents do not exist.
     pub is_served: bool,
-    /// Whether who asks may be on another machine, and is told no path of this one.
+    /// True if the client may be on another machine, and must not see paths of this one.
     pub is_remote: bool,
     /// Seconds to wait for the write lock.
     pub lock_timeout: Option<u64>,
     /// The time, instead of the clock.
     pub now: Option<String>,
-    /// Who asks, as the user said it.
+    /// The labels of the caller, as the user gave them.
     pub labels: recording::GivenLabels,
-    /// The command, as the logs say it.
+    /// The command, as the logs record it.
     pub command: recording::Command,
 }
 
 impl Options {
-    /// Who acts, and what said so.
+    /// Returns the name of the principal who acts, and its source.
     pub(crate) fn named(&self) -> Option<(&str, &'static str)> {
         let source = if self.is_authenticated { "token" } else { "option" };
         Some((self.principal.as_deref()?, source))
     }
 }
 
-/// Where an operation works, and on whose behalf.
+/// A vault's folder and the principal who acts on it, with the environment.
 pub struct Workspace<'e> {
-    /// The outside world.
+    /// The environment of the process.
     pub environment: &'e Environment,
-    /// What the user set.
+    /// The settings of the user.
     pub options: Options,
 }
 
@@ -191,8 +199,8 @@ impl Workspace<'_> {
     ///
     /// # Errors
     ///
-    /// There is no vault, the selector is malformed, or the log cannot be read. A document that the
-    /// chain does not vouch for is no error: it is listed in [`Resolution::withheld`].
+    /// The vault does not exist, the selector is malformed, or the log cannot be read. A document
+    /// that the chain does not vouch for is not an error, but listed in [`Resolution::withheld`].
     pub fn resolve(
         &self,
         selector: &str,

@@ -1,4 +1,4 @@
-//! `--at`: the checkpoint of a question, by its number or by a time (RES-4).
+//! Parses `--at`: the checkpoint of a question, as a number or as a time (RES-4).
 
 use std::str::FromStr;
 
@@ -10,12 +10,12 @@ use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 
-/// A checkpoint as an argument names it.
+/// A checkpoint in an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// By its number.
+    /// The checkpoint with this number.
     Number(CheckpointNumber),
-    /// As the last one that had been made at a time.
+    /// The last checkpoint at this time.
     Time(Timestamp),
 }
 
@@ -23,7 +23,7 @@ impl FromStr for Moment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // Reports write `@3`.
+        // Reports print `@3`.
         if let Ok(number) = text.strip_prefix('@').unwrap_or(text).parse() {
             return Ok(Self::Number(number));
         }
@@ -37,11 +37,11 @@ impl FromStr for Moment {
 }
 
 impl Workspace<'_> {
-    /// The checkpoint that `--at` names. What answers and is recorded is its number, so that a
-    /// question by a time is asked again by that number.
+    /// Returns the checkpoint that `--at` names. The answer and the log contain its number, so that
+    /// a question by a time can be repeated by the number.
     ///
     /// # Errors
-    /// The time has not passed, no checkpoint had been made at it, or the log cannot be relied on.
+    /// The time is in the future, there was no checkpoint at that time, or the log is not valid.
     pub(crate) fn checkpoint_at(
         &self,
         (vault, source): (&Vault, &CheckpointSource),
@@ -62,20 +62,20 @@ impl Workspace<'_> {
     ) -> Result<CheckpointNumber, Failure> {
         let now = self.now()?;
         if time.millis() > now.millis() {
-            let message = format!("the time {time} has not passed: it is {now}");
+            let message = format!("the time {time} is in the future: it is {now}");
             return Err(Failure::new(Code::Usage, message)
-                .hint("without a time the answer is as of the last checkpoint"));
+                .hint("leave out the time to ask about the last checkpoint"));
         }
         let events = source.events(vault)?;
-        // Two spellings of an instant are not equal, but the same time. A later checkpoint that
-        // goes back, which is damage, does not change the answer.
+        // Times are compared in milliseconds, because an instant can be spelled in several ways. A
+        // later checkpoint with an earlier time, which is damage, does not change the answer.
         let passed = events.iter().take_while(|event| event.at.millis() <= time.millis());
         passed.last().map(|event| event.number).ok_or_else(|| {
             let message = match events.first() {
                 Some(first) => {
-                    format!("no checkpoint is as old as {time}: the first is of {}", first.at)
+                    format!("there was no checkpoint at {time}: the first is of {}", first.at)
                 }
-                None => format!("no checkpoint is as old as {time}: nothing is published yet"),
+                None => format!("there was no checkpoint at {time}: nothing is published yet"),
             };
             Failure::new(Code::UnknownCheckpoint, message)
                 .hint(Hint::call("{} lists all checkpoints", Verb::CheckpointList))
@@ -88,14 +88,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checkpoint_is_named_by_a_number_or_a_time() {
+    fn moment_is_parsed_from_a_number_or_a_time() {
         for three in ["3", "@3"] {
             assert_eq!(three.parse(), Ok(Moment::Number(CheckpointNumber(3))));
         }
         let day = Timestamp::of_rfc3339("2026-11-21T00:00:00Z").unwrap();
         assert_eq!("2026-11-21".parse(), Ok(Moment::Time(day)));
         for wrong in ["", "x", "-1", "3.5", "2026", "yesterday", "2026-11-21 10:00"] {
-            // A year is the number of a checkpoint.
+            // A year is parsed as the number of a checkpoint.
             assert_eq!(wrong.parse::<Moment>().is_err(), wrong != "2026", "{wrong}");
         }
     }

@@ -1,4 +1,4 @@
-//! How an argument names a document: an id, a URI, or the path of its file.
+//! Reads the name of a document in an argument: an id, a URI, or the path of its file.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::CheckpointNumber;
 
-/// A document as an argument names it.
+/// A document that an argument names.
 #[derive(Debug)]
 pub(crate) struct Named {
     pub(crate) id: DocumentId,
@@ -32,7 +32,7 @@ impl Named {
         Self { id, checkpoint: None, anchor: None }
     }
 
-    /// The same at the checkpoint of an option, if there is one.
+    /// Returns the name pinned to the checkpoint of an option, if there is one.
     ///
     /// # Errors
     /// The name is pinned to another checkpoint.
@@ -41,24 +41,24 @@ impl Named {
     }
 }
 
-/// The checkpoint that a pin or an option names.
+/// Returns the checkpoint of a pin or an option.
 ///
 /// # Errors
-/// They name different ones.
+/// The pin and the option name different checkpoints.
 pub(super) fn pinned(
     pin: Option<CheckpointNumber>,
     at: Option<CheckpointNumber>,
 ) -> Result<Option<CheckpointNumber>, Failure> {
     match (at, pin) {
         (Some(at), Some(pin)) if at != pin => {
-            let message = format!("the pin names checkpoint {pin}, but {at} is asked for, too");
-            Err(Failure::new(Code::Usage, message).hint("name one checkpoint: leave out the other"))
+            let message = format!("the pin names checkpoint {pin}, but {at} was also given");
+            Err(Failure::new(Code::Usage, message).hint("name only one checkpoint"))
         }
         (at, pin) => Ok(at.or(pin)),
     }
 }
 
-/// A folder of the vault, which an argument names where a document is expected.
+/// Returns the failure for a folder where a document is expected.
 fn is_folder(text: &str, folder: String) -> Failure {
     let folder = Uri::from(Target::Folder(folder));
     let list = Call::new(Verb::List).value(folder.to_string());
@@ -67,10 +67,10 @@ fn is_folder(text: &str, folder: String) -> Failure {
 }
 
 impl Workspace<'_> {
-    /// The id that an argument names; a live file or a history of it must exist.
+    /// Returns the id that an argument names. Its live file or its history must exist.
     ///
     /// # Errors
-    /// The argument is no name, or nothing has it.
+    /// The argument is not a name, or nothing has this name.
     pub(crate) fn known_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         self.known(vault, text).map_err(|why| match self.of_version(text) {
             Some(hint) if why.code == Code::UnknownId => Failure { hints: vec![hint], ..why },
@@ -78,7 +78,7 @@ impl Workspace<'_> {
         })
     }
 
-    /// What a command that takes a document, and perhaps a version of it, has for `ID@N`.
+    /// Returns a hint for `ID@N`: the command for a version and the one for a checkpoint.
     fn of_version(&self, text: &str) -> Option<Hint> {
         let (id, number) = text.rsplit_once('@').unwrap_or(("", text));
         crate::values::yaml::canonical_number(number)?;
@@ -104,17 +104,17 @@ impl Workspace<'_> {
     fn known(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         let mut id = self.named(vault, text)?;
         if self.options.is_served {
-            // Before anything of it is looked at.
+            // The check comes before anything of the document is read.
             id = self.nameable(vault, id)?;
         }
         if is_known(vault, &id) && !is_hidden(vault, &id) {
             return Ok(id);
         }
         let is_of_published = vault.reader().is_of_published();
-        // What a reader may not know of is no hint either.
+        // A hint must not name a document that the reader cannot know of.
         if let Ok(source) = versions_of(vault) {
             match Snapshot::of(vault, &source, None) {
-                // What is published is not unknown, even if all its files are gone.
+                // A published document is known even if all its files are missing.
                 Ok(head)
                     if head.may_name(&id)
                         && let Some(Err(withheld)) = head.get(&id) =>
@@ -133,10 +133,10 @@ impl Workspace<'_> {
         Err(Failure::unknown_id(id.as_str(), near.as_deref()))
     }
 
-    /// The id that an argument names; the log may be all that has it.
+    /// Returns the id that an argument names, even if only the log contains it.
     ///
     /// # Errors
-    /// The argument is no name, or nothing has it.
+    /// The argument is not a name, or nothing has this name.
     pub(crate) fn recorded_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         let is_unknown = |code| matches!(code, Code::UnknownId | Code::Withheld);
         let unknown = match self.known_id(vault, text) {
@@ -154,7 +154,8 @@ impl Workspace<'_> {
         if log.records(&id) { Ok(id) } else { Err(unknown) }
     }
 
-    /// The same id, if the reader may know of it (see [`Workspace::nameable`]).
+    /// Returns the id that an argument names, if the reader may know of it (see
+    /// [`Workspace::nameable`]).
     ///
     /// # Errors
     /// As [`Workspace::recorded_id`]; or the reader may not know of it.
@@ -162,14 +163,15 @@ impl Workspace<'_> {
         self.nameable(vault, self.recorded_id(vault, text)?)
     }
 
-    /// The same id, if the reader may know of it. Otherwise it is as unknown as one that is not there
-    /// (REV-23).
+    /// Returns the id if the reader may know of it. The error is that of a missing
+    /// document (REV-23).
     ///
     /// # Errors
-    /// The reader may not know of it; or the log cannot be relied on, and the last configuration that
-    /// the chain vouches for limits readers.
+    /// The reader cannot know of it; or the log is not valid, and the last configuration that the
+    /// chain vouches for limits readers.
     pub(crate) fn nameable(&self, vault: &Vault, id: DocumentId) -> Result<DocumentId, Failure> {
-        // What reads the log says what is wrong with it. If it hides every name, so does this.
+        // Callers that read the log report its faults. Where a fault hides every name, it is
+        // reported here.
         let failed = |why: LogError| match why {
             LogError::NoReader => Err(Failure::from(why)),
             why if is_limited_at_last(vault) => Err(why.into()),
@@ -185,7 +187,7 @@ impl Workspace<'_> {
         Ok(id)
     }
 
-    /// Returns true unless the hint names a command that answers that the id is unknown.
+    /// Returns false if the hint names a command that would answer that the id is unknown.
     pub(super) fn is_answerable(&self, hint: &Hint) -> bool {
         let mut asked = hint.values_of(Verb::StewardWho).peekable();
         if asked.peek().is_none() {
@@ -197,8 +199,8 @@ impl Workspace<'_> {
         asked.all(is_known)
     }
 
-    /// Reads how an argument names a document that is there now: an id, a URI, or the path of its
-    /// file. An id stands for itself, whatever characters it holds.
+    /// Returns the current document that an argument names by id, URI, or path of its file. An
+    /// existing id has precedence over a path, whatever characters it contains.
     pub(crate) fn named(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         if is_uri(text) {
             let named = of_uri(text, &vault.config().authorities)?;
@@ -221,7 +223,7 @@ impl Workspace<'_> {
             return self.alone_in(vault, text, self.as_recorded(vault, id));
         }
         let folder = text.strip_suffix('/');
-        // A document that the reader may not know of does not turn a folder into a document.
+        // A hidden document does not turn a folder into a document.
         let may_name = |id: &DocumentId| self.nameable(vault, id.clone()).is_ok();
         let found = self.of_path(vault, text).filter(|id| folder.is_none() || may_name(id));
         match (found, folder) {
@@ -243,8 +245,8 @@ impl Workspace<'_> {
         }
     }
 
-    /// Reads an id, which a path to the same file is not (MCP-36). What the reader may not be told of is not
-    /// looked for.
+    /// Reads an id; a path to the file is not accepted (MCP-36). Documents that the reader cannot
+    /// know of are not searched.
     fn named_by_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         let Ok(id) = text.parse::<DocumentId>() else {
             let source = versions_of(vault)?;
@@ -260,8 +262,8 @@ impl Workspace<'_> {
         }
     }
 
-    /// The recorded id that an id means: the same, or the one that differs only in case (VAULT-65),
-    /// if the reader may know of it.
+    /// Returns the recorded spelling of an id: the same, or one that differs only in case
+    /// (VAULT-65), if the reader may know of it.
     fn as_recorded(&self, vault: &Vault, id: DocumentId) -> DocumentId {
         let recorded = vault.recorded_in_other_case(&id).filter(|recorded| {
             !is_hidden(vault, recorded) && self.nameable(vault, recorded.clone()).is_ok()
@@ -269,8 +271,8 @@ impl Workspace<'_> {
         recorded.unwrap_or(id)
     }
 
-    /// An id that a text is, unless the text is the path of another document's file, too: a file
-    /// `a.md.md` has the id `a.md`.
+    /// Refuses an id that is also the path of another document's file: a file `a.md.md` has the
+    /// id `a.md`.
     fn alone_in(&self, vault: &Vault, text: &str, id: DocumentId) -> Result<DocumentId, Failure> {
         let is_path = id.is_document() && text.ends_with(layout::ENDING);
         let other = is_path.then(|| self.of_path(vault, text)).flatten();
@@ -281,13 +283,14 @@ impl Workspace<'_> {
         );
         Err(Failure::new(Code::Usage, message)
             .hint(format!("name the first one `{other}`, and the other `contextnest://{id}`"))
-            .hint(format!("better rename `{}`", id.live_path())))
+            .hint(format!("or rename `{}`", id.live_path())))
     }
 
-    /// Like [`Workspace::named`], but `ID@N` names the document at checkpoint N and `ID#anchor` a
-    /// section of it. In this form `@`, `#`, `%` and blanks of an id are percent-encoded, so that
-    /// no file can take the place of a pin or a section. A URI is read as the head's configuration
-    /// says.
+    /// Reads a name like [`Workspace::named`], with a checkpoint (`ID@N`) or a
+    /// section (`ID#anchor`).
+    ///
+    /// In this form `@`, `#`, `%` and blanks of an id are percent-encoded, so that no file can
+    /// replace a pin or a section. URIs are read by the head's configuration.
     pub(crate) fn named_at(
         &self,
         vault: &Vault,
@@ -297,7 +300,7 @@ impl Workspace<'_> {
         if is_uri(text) {
             return of_uri(text, &Snapshot::of(vault, source, None)?.authorities()?);
         }
-        // Over MCP only what the reader may read is known (MCP-36).
+        // A server only knows documents that the reader may read (MCP-36).
         let head = match self.options.is_served && text.contains(['#', '@']) {
             true => Some(Snapshot::of(vault, source, None)?),
             false => None,
@@ -306,8 +309,8 @@ impl Workspace<'_> {
             Some(head) => head.holds(id).unwrap_or(false),
             None => is_known(vault, id),
         };
-        // Whether a document has the name decides nothing that a reader could find out (REV-22): what
-        // no file has as it is written names a section.
+        // The result must not reveal which documents exist (REV-22): if no file has this exact
+        // name, the text names a section.
         let is_literal = || text.parse::<DocumentId>().is_ok_and(|id| is_known(&id));
         if let Some((name, anchor)) = text.rsplit_once('#')
             && let Ok(named) = self.pinned(vault, name, &is_known)
@@ -369,8 +372,8 @@ impl Workspace<'_> {
         Err(Failure::new(Code::Usage, message).hint(Hint::calls(hint, uris.map(read))))
     }
 
-    /// Reads the id of something new: an id from the vault's folder, or, if it is written as a
-    /// path (`./x`, `../x`, `x.md`), the file at that path from here.
+    /// Reads the id of a new document: relative to the vault's folder, or, if it is written as a
+    /// path (`./x`, `../x`, `x.md`), relative to the current folder.
     pub(crate) fn new_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         let is_path = text.starts_with("./") || text.starts_with("../") || text.ends_with(".md");
         if !is_path || self.options.is_served {
@@ -379,7 +382,7 @@ impl Workspace<'_> {
         let cwd =
             self.environment.cwd.canonicalize().unwrap_or_else(|_| self.environment.cwd.clone());
         let path = lexical(&cwd.join(text));
-        // From outside of the vault a path is one in the vault.
+        // Outside of the vault, a path is relative to the vault.
         let path = match path.strip_prefix(vault.root()) {
             Ok(inside) => inside.to_string_lossy().into_owned(),
             Err(_) => text.to_owned(),
@@ -387,7 +390,7 @@ impl Workspace<'_> {
         Ok(DocumentId::of_new(path.strip_suffix(".md").unwrap_or(&path))?)
     }
 
-    /// The new id of a document that is moved: a folder keeps the name.
+    /// Returns the new id of a moved document. If the text is a folder, the name is kept.
     pub(crate) fn moved_id(
         &self,
         vault: &Vault,
@@ -398,7 +401,7 @@ impl Workspace<'_> {
         self.new_id(vault, &[text, name.unwrap_or_default()].concat())
     }
 
-    /// The id of the file at a path, seen from the current folder or from the vault's.
+    /// Returns the id of the file at a path, relative to the current folder or to the vault's.
     fn of_path(&self, vault: &Vault, text: &str) -> Option<DocumentId> {
         let here = self.below_root(vault, text);
         let here = here.as_deref().and_then(Path::to_str);
@@ -408,8 +411,8 @@ impl Workspace<'_> {
         })
     }
 
-    /// The id that a path would have if a file were there: an error names it as it names a file that
-    /// the reader may not know of.
+    /// Returns the id that a path would have if a file were there, so that an error names missing
+    /// and hidden files in the same way.
     fn of_absent(&self, vault: &Vault, text: &str) -> Option<DocumentId> {
         let here = self.below_root(vault, text);
         let is_in_folder =
@@ -419,12 +422,12 @@ impl Workspace<'_> {
     }
 }
 
-/// What says which versions are published.
+/// Opens a source that is enough to find published versions.
 fn versions_of(vault: &Vault) -> Result<CheckpointSource, LogError> {
     CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())
 }
 
-/// The id of a file of the vault.
+/// Returns the id of a file of the vault.
 fn id_of_path(path: &str) -> Option<DocumentId> {
     match path.ends_with(layout::ENDING) && path != layout::CONTEXT {
         true => DocumentId::of_document_file(path).ok(),
@@ -432,7 +435,7 @@ fn id_of_path(path: &str) -> Option<DocumentId> {
     }
 }
 
-/// Whether a text is meant as a URI.
+/// Returns true if a text begins with the scheme of URIs.
 pub(crate) fn is_uri(text: &str) -> bool {
     text.get(..14).is_some_and(|scheme| scheme.eq_ignore_ascii_case("contextnest://"))
 }
@@ -449,7 +452,7 @@ pub(in crate::service::workspace) fn of_uri(
     }
 }
 
-/// Whether a path is absolute, or leaves the folder that it is seen from.
+/// Returns true if a path is absolute, or leaves the folder that it is relative to.
 pub(super) fn leads_out(path: &str) -> bool {
     let mut depth = 0_usize;
     let leaves = |part: Component<'_>| match part {
@@ -470,7 +473,7 @@ pub(super) fn leads_out(path: &str) -> bool {
     Path::new(path).components().any(leaves)
 }
 
-/// A path with `.` and `..` resolved by its text alone.
+/// Resolves `.` and `..` in a path by its text alone.
 pub(super) fn lexical(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {

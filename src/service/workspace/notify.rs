@@ -1,5 +1,5 @@
-//! Telling a program of the user what was submitted or decided (mail, chat). The user's own
-//! configuration names it, never a vault; what it does changes nothing in the vault.
+//! Notifies a program of the user (mail, chat) of submissions and decisions. Only the user's own
+//! configuration can name it, never a vault, and its result does not change the vault.
 
 use serde::Serialize;
 
@@ -12,10 +12,10 @@ use crate::values::model::number::Version;
 use crate::write::commit::{self, Step};
 use crate::write::publish::{Act, Outcome, review};
 
-/// The version of the message.
+/// The version of the message format.
 const PROTOCOL: u32 = 1;
 
-/// What the program gets on its input, as JSON on one line.
+/// The message to the program: JSON on one line.
 #[derive(Debug, Serialize)]
 struct Notice<'n> {
     protocol: u32,
@@ -37,21 +37,21 @@ struct Notice<'n> {
 struct Noticed<'n> {
     id: &'n DocumentId,
     version: Version,
-    /// The set that its submission belonged to.
+    /// The set of its submission.
     #[serde(skip_serializing_if = "Option::is_none")]
     change: Option<&'n str>,
-    /// What became of it, as the command prints it.
+    /// The outcome, in the words of the command.
     outcome: &'static str,
-    /// Who may decide about it now.
+    /// The principals who may decide next.
     reviewers: Vec<String>,
 }
 
 impl Workspace<'_> {
     /// Runs the program that the user's configuration names for this vault, if there is one, after
-    /// something was submitted or decided.
+    /// a submission or a decision.
     ///
     /// # Errors
-    /// The program was not run, or failed. What was recorded stands.
+    /// The program could not be run, or failed. The event remains recorded.
     pub(crate) fn notify(&self, vault: &Vault, outcome: &Outcome) -> Result<(), String> {
         let (action, reason) = match &outcome.act {
             Act::Publish => return Ok(()),
@@ -101,13 +101,14 @@ impl Workspace<'_> {
 }
 
 impl Workspace<'_> {
-    /// What the user's configuration says that nothing reads, as a misspelt key.
+    /// Returns keys of the user's configuration that nothing reads, such as misspelt ones,
+    /// as sentences.
     pub(crate) fn unknown_settings(&self, vault: &Vault) -> Vec<String> {
         configured::unknown_keys(vault.root(), |name| self.environment.var(name))
     }
 }
 
-/// The set that all of it belongs to.
+/// Returns the set that all items of an outcome belong to.
 fn the_set(outcome: &Outcome) -> Option<&str> {
     let first = outcome.items.first()?.set.as_deref()?;
     outcome.items.iter().all(|item| item.set.as_deref() == Some(first)).then_some(first)

@@ -1,4 +1,4 @@
-//! Finding a vault and the user's folders that belong to it.
+//! Finds a vault, and the user's folders for it.
 
 use crate::values::model::visible::shown;
 use std::path::{Path, PathBuf};
@@ -20,14 +20,14 @@ use crate::values::model::layout;
 use crate::values::text_util::argument;
 
 impl Workspace<'_> {
-    /// The vault: `--vault`, `CTX_VAULT`, or the nearest one from here upwards.
+    /// Opens the vault: `--vault`, `CTX_VAULT`, or the nearest one in the current folder and above.
     pub(crate) fn vault(&self) -> Result<Vault, Failure> {
         self.check_named_principal()?;
         let named = self.options.vault.clone();
         let named = named.or_else(|| self.environment.var("CTX_VAULT").map(PathBuf::from));
         let vault = match named {
             Some(dir) => {
-                // Without the `.` in it, which messages would repeat.
+                // Removes any `.`, which messages would repeat.
                 let dir: PathBuf = self.environment.cwd.join(dir).components().collect();
                 let vault = Vault::open(&dir).map_err(|why| self.not_opened(&dir, why))?;
                 self.refuse_links(&dir, &vault)?;
@@ -45,7 +45,7 @@ impl Workspace<'_> {
         Ok(self.outfit(vault))
     }
 
-    /// Why no vault was opened.
+    /// Returns the failure of a vault that could not be opened.
     fn not_opened(&self, dir: &Path, why: OpenError) -> Failure {
         let is_missing = matches!(why, OpenError::NotFound { .. } | OpenError::NotAVault { .. });
         let left_out = is_missing.then(|| self.left_out_vault(dir)).flatten();
@@ -62,8 +62,8 @@ impl Workspace<'_> {
         })
     }
 
-    /// The failure that a folder, or the nearest one above it in its repository, holds a vault that
-    /// git leaves out of the working copy; `None` if there is no such vault.
+    /// Returns a failure if git leaves a vault in this folder, or in the nearest one above it in
+    /// its repository, out of the working copy; `None` if there is no such vault.
     pub(super) fn left_out_vault(&self, dir: &Path) -> Option<Failure> {
         let there = dir.ancestors().find(|folder| folder.exists())?;
         let rest = dir.strip_prefix(there).ok()?;
@@ -88,7 +88,7 @@ impl Workspace<'_> {
         Some(Failure::new(Code::NoVault, message).hint(NOT_SPARSE))
     }
 
-    /// The vault's folder as the user's shell walked to it, which may be through links.
+    /// Returns the vault's folder with the links through which the user's shell reached it.
     fn walked_to(&self, root: &Path) -> Option<PathBuf> {
         let walked = Path::new(self.environment.var("PWD")?);
         let real = |path: &Path| path.canonicalize().ok();
@@ -99,8 +99,8 @@ impl Workspace<'_> {
         named.map(Path::to_owned)
     }
 
-    /// Refuses a vault that was named through a link inside a git work tree, or through a link in
-    /// the place of a folder of which a head is trusted (VAULT-28).
+    /// Refuses a vault that was named through a link inside of a git work tree, or through a link
+    /// that replaced a folder with a trusted head (VAULT-28).
     fn refuse_links(&self, dir: &Path, vault: &Vault) -> Result<(), Failure> {
         let work_tree =
             self.environment.var("GIT_WORK_TREE").map(|tree| self.environment.cwd.join(tree));
@@ -131,18 +131,18 @@ impl Workspace<'_> {
         Ok(())
     }
 
-    /// The nearest vault and the one that contains it, where the user did not say which one to use.
+    /// Returns the nearest vault and the one that contains it; `None` if the user chose a vault.
     pub(crate) fn nested(&self) -> Option<(PathBuf, PathBuf)> {
         let is_named = self.options.vault.is_some() || self.environment.var("CTX_VAULT").is_some();
         if is_named { None } else { Vault::nested(&self.environment.cwd) }
     }
 
-    /// The vault with its folders in the user's directories.
+    /// Adds to a vault its folders in the user's directories, the reader, and the history of git.
     pub(crate) fn outfit(&self, vault: Vault) -> Vault {
         let root = vault.root();
         let checked_out = self.checked_out(root);
-        // All commits that are checked out by themselves share one index; each is a memory of its
-        // own, because another one is no change.
+        // All detached commits share one index, but each has its own trusted head, because checking
+        // out another one is not a change of the log.
         let branch = checked_out.as_deref().filter(|name| name.starts_with("refs/"));
         let cache = outside::cache_home(|name| self.environment.var(name));
         let cache = cache.and_then(|home| folder_beside(&home, root, branch));
@@ -157,13 +157,13 @@ impl Workspace<'_> {
         }
     }
 
-    /// What git knows of a folder.
+    /// Returns git's knowledge of a folder.
     fn history_of(&self, folder: &Path) -> History {
         let (git, folder) = (self.environment.git, folder.to_owned());
         History::new(move |args| git(&folder, args, b"").ok())
     }
 
-    /// Who reads the vault in a folder: as who acts, when it is asked.
+    /// Returns the reader of the vault in a folder: the principal who acts, found on first use.
     fn reader(&self, root: &Path) -> Reader {
         let named = self.who(root);
         Reader::new(move || {
@@ -173,12 +173,12 @@ impl Workspace<'_> {
         .of_published(self.options.is_served)
     }
 
-    /// How long this command waits for another writer.
+    /// Returns the time for which this command waits for another writer.
     pub(crate) fn patience(&self) -> Duration {
         self.options.lock_timeout.map_or(lock::PATIENCE, Duration::from_secs)
     }
 
-    /// Where the head of a vault in a folder is trusted.
+    /// Returns the folder with the trusted head of a vault.
     pub(crate) fn state_of(&self, root: &Path) -> Option<StateFolder> {
         self.state_in(root, self.checked_out(root))
     }
@@ -190,22 +190,22 @@ impl Workspace<'_> {
         Some(StateFolder { home, dir, checked_out, repository })
     }
 
-    /// The user's directory of state.
+    /// Returns the user's state directory.
     pub(crate) fn state_home(&self) -> Option<PathBuf> {
         outside::state_home(|name| self.environment.var(name))
     }
 }
 
-/// Whether ctx began the log of a vault; true for a log that cannot be relied on. A vault without
-/// a log has none that ctx began.
+/// Returns true if ctx made the first checkpoint of a vault, or if the log is not valid; false if
+/// the log is missing.
 fn is_begun_by_ctx(vault: &Vault) -> bool {
     let log = Log::read(vault);
     let begun = |log: &Log| log.sound().map_or(true, |log| log.is_begun_by_ctx());
     log.as_ref().map_or(true, begun)
 }
 
-/// The folder of a vault in a directory of the user. What is in the vault is not out of the reach
-/// of those who write there.
+/// Returns the folder of a vault in a directory of the user; `None` if it is inside of the vault,
+/// where others could write to it.
 fn folder_beside(home: &Path, root: &Path, checked_out: Option<&str>) -> Option<PathBuf> {
     let dir = outside::folder_of(home, root, checked_out);
     (!outside::lies_in(&dir, root)).then_some(dir)

@@ -1,4 +1,4 @@
-//! Where a vault is in the repository that holds it: the place that code hosts count paths from.
+//! The place of a vault in its repository. Code hosts use paths relative to the top of it.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use crate::service::report::sarif::Place;
 use crate::text::uri::encode_bytes;
 
 impl Workspace<'_> {
-    /// The place of a vault: the top of the git work tree that holds it, else the vault's folder.
+    /// Returns the place of a vault: the git work tree that contains it, or else the
+    /// vault's folder.
     pub(crate) fn place(&self, vault: &Vault) -> Place {
         let top = self.top(vault);
         match top.as_ref().and_then(|top| vault.root().strip_prefix(top).ok()) {
@@ -19,12 +20,12 @@ impl Workspace<'_> {
         }
     }
 
-    /// The top of the git work tree that holds a vault.
+    /// Returns the top of the git work tree that contains a vault.
     pub(super) fn top(&self, vault: &Vault) -> Option<PathBuf> {
         work_tree(vault.root()).map(|(top, _)| top.to_owned()).or_else(|| self.named_tree())
     }
 
-    /// The work tree that a hook names, for a repository whose data is elsewhere.
+    /// Returns the work tree that a hook names, for a repository whose data is elsewhere.
     fn named_tree(&self) -> Option<PathBuf> {
         self.environment.var("GIT_DIR")?;
         let tree = self.environment.var("GIT_WORK_TREE")?;
@@ -32,7 +33,7 @@ impl Workspace<'_> {
     }
 }
 
-/// A relative path as a reference of a URI, with a final `/` unless it is empty.
+/// Returns a relative path as a URI reference, with a final `/` unless it is empty.
 fn folder_uri(path: &Path) -> String {
     let name = |part: std::path::Component<'_>| encode_bytes(part.as_os_str().as_bytes()) + "/";
     path.components().map(name).collect()

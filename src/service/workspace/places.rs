@@ -1,4 +1,4 @@
-//! Arguments that name documents or folders: what a verb that looks at many files is limited to.
+//! Parses arguments that name documents or folders, to which a verb is limited.
 
 use std::path::{Path, PathBuf};
 
@@ -17,32 +17,32 @@ use crate::values::model::id::DocumentId;
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     ids: Vec<DocumentId>,
-    /// Each with a `/` at its end; the empty text is the vault's folder.
+    /// Paths of folders with a final `/`; empty for the vault's folder.
     folders: Vec<String>,
 }
 
 impl Places {
-    /// Whether nothing is left out.
+    /// Returns true if the whole vault is included.
     pub(crate) fn is_everything(&self) -> bool {
         (self.ids.is_empty() && self.folders.is_empty())
             || self.folders.iter().any(String::is_empty)
     }
 
-    /// Whether a file belongs to them.
+    /// Returns true if a file is included.
     pub(crate) fn holds(&self, path: &str, id: Option<&DocumentId>) -> bool {
         self.is_everything()
             || id.is_some_and(|id| self.ids.contains(id))
             || self.folders.iter().any(|folder| path.starts_with(folder.as_str()))
     }
 
-    /// The documents that are named one by one.
+    /// Returns the documents that are named individually.
     pub(crate) fn ids(&self) -> &[DocumentId] {
         &self.ids
     }
 }
 
 impl Workspace<'_> {
-    /// As [`Workspace::places`], with the documents of a snapshot.
+    /// Parses arguments like [`Workspace::places`], with the published documents of a snapshot.
     pub(crate) fn places_at(
         &self,
         vault: &Vault,
@@ -54,12 +54,12 @@ impl Workspace<'_> {
         self.places(vault, texts, holds)
     }
 
-    /// Reads arguments that name documents, by id, URI or path, or folders, by a path from here or
-    /// from the vault's folder. `holds` says whether published documents are in a folder that is not
-    /// on the disk.
+    /// Parses arguments that name documents, by id, URI or path, or folders, by a path from the
+    /// current folder or from the vault's. `holds` returns true if published documents are in a
+    /// folder, which may be missing on the disk.
     ///
     /// # Errors
-    /// An argument names nothing that is there.
+    /// An argument names nothing that exists.
     fn places(
         &self,
         vault: &Vault,
@@ -86,7 +86,7 @@ impl Workspace<'_> {
         Ok(places)
     }
 
-    /// The folder that an argument names, on the disk, unless it names a document.
+    /// Returns the folder on the disk that an argument names; `None` if it names a document.
     pub(crate) fn folder_of(&self, vault: &Vault, text: &str) -> Option<String> {
         let is_named = |id: &DocumentId| is_known(vault, id);
         let is_document =
@@ -101,7 +101,7 @@ impl Workspace<'_> {
         holds: &impl Fn(&str) -> bool,
     ) -> Option<String> {
         let here = self.below_root(vault, text);
-        // A path that leaves the vault from here names nothing in it.
+        // A path that leads out of the vault names nothing in it.
         let from_root = (!leads_out(text)).then(|| lexical(Path::new(text)));
         [here, from_root].into_iter().flatten().find_map(|path| {
             let path = path.to_str()?;
@@ -110,14 +110,14 @@ impl Workspace<'_> {
         })
     }
 
-    /// The path in the vault that a path from here leads to.
+    /// Returns the path in the vault that a path from the current folder leads to.
     pub(super) fn below_root(&self, vault: &Vault, text: &str) -> Option<PathBuf> {
         let from_here = lexical(&self.environment.cwd.canonicalize().ok()?.join(text));
         from_here.strip_prefix(vault.root()).ok().map(Path::to_owned)
     }
 
-    /// The set that a selector selects which is a path of a folder; the empty text is the vault's
-    /// folder. No text with a character of selectors is one.
+    /// Returns the selector for a path of a folder; empty for the vault's folder. A text with a
+    /// character of selectors is not such a path.
     pub(crate) fn listed_folder(&self, vault: &Vault, text: &str) -> Option<String> {
         if text.contains(is_of_selectors) {
             return None;

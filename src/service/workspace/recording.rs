@@ -1,4 +1,4 @@
-//! What a command hands out, gathered while it works, and recorded before any of it leaves
+//! Records what a command hands out: collected while it works, and written before the output leaves
 //! (`spec/audit.md`, AUDIT-5).
 
 use std::borrow::Cow;
@@ -32,62 +32,62 @@ use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::model::visible::shown;
 
-/// What is to be recorded of a command.
+/// The data that the access log gets about a command.
 #[derive(Debug)]
 pub(crate) struct Recording {
     began: Instant,
-    /// The files of the vault, and the folder of what the user knows of it.
+    /// The files of the vault, and its folder in the user's state directory.
     vault: Option<(Files, Option<StateFolder>)>,
-    /// Who reads it.
+    /// The reader of the vault.
     reader: Reader,
-    /// How it is to be recorded.
+    /// The strictest settings of the vault.
     settings: Audit,
-    /// The end of the checkpoint log.
+    /// The head of the checkpoint log.
     pub(crate) head: Option<(CheckpointNumber, Digest)>,
-    /// When that was made.
+    /// The time of the head.
     pub(crate) head_at: Option<Timestamp>,
     /// The class of the answer.
     pub(crate) class: Option<Class>,
-    /// What was asked for, in canonical form.
+    /// The selector, id or words that were asked for, in canonical form.
     pub(crate) query: Option<String>,
     /// The texts that were handed out.
     pub(crate) texts: Vec<Text>,
-    /// How many names were listed.
+    /// Number of names that were listed.
     pub(crate) listed: Option<usize>,
-    /// How many documents were withheld because the chain does not vouch for them.
+    /// Number of documents that were withheld because the chain does not vouch for them.
     pub(crate) withheld: usize,
-    /// How many documents of the checkpoint the reader may not read.
+    /// Number of documents of the checkpoint that the reader may not read.
     pub(crate) unreadable: usize,
 }
 
-/// Why a command was not recorded.
+/// The reason why a command was not recorded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotRecorded {
-    /// There is no place for it.
-    #[error("the user has no directory of state outside the vault; set CTX_AUDIT_DIR or HOME")]
+    /// The access log does not have a place.
+    #[error("the user lacks a state directory outside of the vault; set CTX_AUDIT_DIR or HOME")]
     NoPlace,
-    /// The place that the user named is none.
+    /// The user named an invalid place.
     #[error("CTX_AUDIT_DIR is `{dir}`, {why}")]
     NamedPlace {
-        /// What it is.
+        /// The path.
         dir: String,
-        /// Why not.
+        /// The reason why it is invalid.
         why: &'static str,
     },
-    /// It could not be written.
+    /// The line could not be written.
     #[error("cannot write to `{}`: {source}", dir.display())]
     Append {
-        /// The folder.
+        /// The folder of the log.
         dir: PathBuf,
-        /// Whether it is the one in the vault.
+        /// True if the log is in the vault.
         is_in_vault: bool,
-        /// Why.
+        /// The cause.
         source: AppendError,
     },
 }
 
 impl NotRecorded {
-    /// What to do about it, where the message does not say it.
+    /// Returns what the user can do about it.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::NoPlace | Self::NamedPlace { .. } => "name a folder with CTX_AUDIT_DIR",
@@ -99,19 +99,19 @@ impl NotRecorded {
             Self::Append { is_in_vault: true, .. } => {
                 "accesses of this vault are kept in it (`audit.accesses: vault`): a reader needs the permission to write there"
             }
-            Self::Append { .. } => "free the folder, or name another with CTX_AUDIT_DIR",
+            Self::Append { .. } => "make the folder writable, or set CTX_AUDIT_DIR to another",
         }
     }
 }
 
 impl From<NotRecorded> for Failure {
     fn from(why: NotRecorded) -> Self {
-        let hint = format!("nothing is handed out that is not recorded: {}", why.hint());
+        let hint = format!("nothing is handed out without a record: {}", why.hint());
         Self::new(Code::Io, format!("the access was not recorded: {why}")).hint(hint)
     }
 }
 
-/// The variable that says a label where it was not given.
+/// Returns the name of the variable for a label.
 pub(crate) fn label_var(name: &str) -> String {
     format!("CTX_{}", name.to_uppercase())
 }
@@ -131,30 +131,30 @@ pub struct GivenLabels {
     pub node: Option<String>,
 }
 
-/// A command, as the logs say it.
+/// A command, as the logs record it.
 #[derive(Clone, Debug, Default)]
 pub struct Command {
-    /// Its name.
+    /// The name of the command.
     pub verb: String,
-    /// Its words.
+    /// The arguments.
     pub argv: Vec<String>,
-    /// Whether it prints to a terminal.
+    /// True if it prints to a terminal.
     pub terminal: bool,
-    /// The program that asks on behalf of the user, as it names itself.
+    /// The program that calls on behalf of the user, by its own name.
     pub client: Option<String>,
 }
 
-/// What a command printed.
+/// The output of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Printed<'p> {
-    /// What it printed.
+    /// The bytes of the output.
     pub(crate) output: &'p [u8],
-    /// With which code governance refused it.
+    /// The code with which governance refused the command.
     pub(crate) refused: Option<Code>,
 }
 
 impl Recording {
-    /// Nothing yet.
+    /// Begins an empty recording.
     pub(crate) fn begin() -> Self {
         Self {
             began: Instant::now(),
@@ -172,14 +172,14 @@ impl Recording {
         }
     }
 
-    /// The vault that texts are handed out of.
+    /// Sets the vault that texts are read from.
     pub(crate) fn is_of(&mut self, vault: &Vault) {
         self.vault = Some((vault.files().clone(), vault.state().cloned()));
         self.reader = vault.reader().clone();
         self.holds(vault.config());
     }
 
-    /// The checkpoints that are answered from: their end, and the configuration that it seals.
+    /// Sets the checkpoints that are read: their head, and the configuration that it seals.
     pub(crate) fn reads(&mut self, vault: &Vault, source: &CheckpointSource) {
         let head = source.head(vault);
         self.head = head.map(|(number, hash, _)| (number, hash));
@@ -188,17 +188,17 @@ impl Recording {
         sealed.iter().for_each(|config| self.holds(config));
     }
 
-    /// A configuration that the vault has, sealed or live: the stricter counts.
+    /// Adds a configuration of the vault, sealed or live. The stricter settings are used.
     pub(crate) fn holds(&mut self, config: &Config) {
         self.settings = self.settings.stricter(Audit::of(config));
     }
 
-    /// Whether the access has to be durable before the answer leaves.
+    /// Returns true if the access must be durable before the answer leaves.
     pub(crate) fn must_be_durable(&self) -> bool {
         self.settings.durability == Some(Durability::Sync)
     }
 
-    /// Whether nothing was handed out or listed so far.
+    /// Returns true if nothing was handed out or listed so far.
     pub(crate) fn is_empty(&self) -> bool {
         self.texts.is_empty() && self.listed.is_none()
     }
@@ -238,22 +238,22 @@ impl Recording {
     }
 }
 
-/// The checkpoints of a vault, as far as they can be read.
+/// Returns the checkpoints of a vault; empty if its log is not valid.
 pub(crate) fn heads_of(vault: &Vault) -> Heads {
     sound_heads(vault).unwrap_or_default()
 }
 
-/// The checkpoints of a vault; `None` if its log cannot be relied on.
+/// Returns the checkpoints of a vault; `None` if its log is not valid.
 pub(super) fn sound_heads(vault: &Vault) -> Option<Heads> {
     let log = trusted_head::open_log(vault).ok()?;
     let chronicle = log.sound().ok()?;
     Some(Heads::from(&chronicle))
 }
 
-/// What was read of the access log.
+/// Returns the result of reading an access log.
 ///
 /// # Errors
-/// It could not be read.
+/// The log could not be read.
 pub(crate) fn of_log<T>(read: io::Result<T>) -> Result<T, Failure> {
     read.map_err(|why| Failure::new(Code::Io, format!("the access log: {why}")))
 }
@@ -266,18 +266,18 @@ fn open(dir: &Path) -> Result<Logs, Failure> {
 /// The logs of accesses to a vault.
 #[derive(Debug, Default)]
 pub(crate) struct AccessLogs {
-    /// The folder of those on this machine, in the user's hands; none without a place for them.
+    /// The folder of the user's own logs on this machine; `None` without a place for them.
     pub(crate) folder: Option<PathBuf>,
-    /// These and those in the vault, with the cuts.
+    /// The logs on this machine and in the vault, with the cuts.
     pub(crate) logs: Logs,
-    /// The folders of other paths among them.
+    /// The folders of other paths that are included.
     pub(crate) other_paths: Vec<Elsewhere>,
-    /// Logs of this user that are not among them.
+    /// Logs of this user that are not included.
     pub(crate) unread: Vec<UnreadLogs>,
 }
 
 impl Workspace<'_> {
-    /// Where a user's accesses to a vault are recorded, outside of it.
+    /// Returns the place outside of a vault where the user's accesses to it are recorded.
     fn user_place(&self, root: &Path, state: Option<StateFolder>) -> Result<Place, NotRecorded> {
         Self::place_in(root, state, self.environment.var("CTX_AUDIT_DIR"))
     }
@@ -297,14 +297,14 @@ impl Workspace<'_> {
         let place = Place::of(root, state, named.map(Path::new));
         let Some(dir) = named else { return place.ok_or(NotRecorded::NoPlace) };
         let refused = |why| NotRecorded::NamedPlace { dir: shown(dir).into_owned(), why };
-        // Seen from each folder, a relative path is another log.
+        // A relative path would name another log in each working directory.
         if !Path::new(dir).is_absolute() {
-            return Err(refused("which is no absolute path; name a folder from `/` on"));
+            return Err(refused("which is not an absolute path; name one that begins with `/`"));
         }
         place.ok_or_else(|| refused("a folder in the vault; name one outside of it"))
     }
 
-    /// Where an access is recorded under these settings.
+    /// Returns the place where an access is recorded under these settings.
     fn log_place(&self, recording: &Recording) -> Result<Option<Place>, NotRecorded> {
         let Some((files, state)) = recording.vault.clone() else { return Ok(None) };
         match recording.settings.accesses {
@@ -314,7 +314,8 @@ impl Workspace<'_> {
         .map(|place| Some(place.with_patience(self.patience())))
     }
 
-    /// Why accesses to a vault cannot be recorded, as far as that can be known before the first one.
+    /// Returns the reason why accesses to a vault cannot be recorded, as far as it is known before
+    /// the first one.
     #[cfg(feature = "mcp")]
     pub(crate) fn unrecordable(&self, vault: &Vault) -> Option<String> {
         let mut recording = Recording::begin();
@@ -327,7 +328,7 @@ impl Workspace<'_> {
         let may = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
         let why = match there.is_dir() {
             true => rustix::fs::access(there, may).map_err(io::Error::from).and_then(|()| {
-                // Some file systems take the right to write for granted, and make nothing.
+                // Some file systems report the permission to write, but do not create anything.
                 if there == dir { Ok(()) } else { outside::try_folder_in(there) }
             }),
             false => Err(io::Error::from(io::ErrorKind::NotADirectory)),
@@ -336,34 +337,36 @@ impl Workspace<'_> {
         Some(format!("cannot write to `{}`: {why}", dir.display()))
     }
 
-    /// The logs of accesses to a vault: those on this machine, and those that the vault has.
+    /// Opens the logs of accesses to a vault: those on this machine, and those in the vault.
     ///
     /// # Errors
-    /// There is no place for them, or it cannot be listed.
+    /// The logs do not have a place, or a folder cannot be listed.
     pub(crate) fn access_logs(&self, vault: &Vault) -> Result<AccessLogs, Failure> {
-        let no_place = |why| Failure::new(Code::Io, format!("there is no access log: {why}"));
+        let no_place =
+            |why| Failure::new(Code::Io, format!("the access log does not exist: {why}"));
         let folder = self.user_folder(vault).map_err(no_place)?;
         let logs = folder.as_deref().map_or_else(|| Ok(Logs::none()), open)?;
         let logs = of_log(logs.with_accesses_in(vault))?.pruned_at(cuts_of(vault));
         Ok(AccessLogs { folder, logs, ..AccessLogs::default() })
     }
 
-    /// The same logs as far as they can be read: a folder that cannot be listed is a fault of the
-    /// logs.
+    /// Opens the logs as far as they can be read. A folder that cannot be listed becomes a fault of
+    /// the logs.
     ///
     /// # Errors
-    /// There is no place for them.
+    /// The logs do not have a place.
     pub(crate) fn readable_logs(&self, vault: &Vault) -> Result<AccessLogs, Failure> {
-        let no_place = |why| Failure::new(Code::Io, format!("there is no access log: {why}"));
+        let no_place =
+            |why| Failure::new(Code::Io, format!("the access log does not exist: {why}"));
         let folder = self.user_folder(vault).map_err(no_place)?;
         let logs = Logs::of_accesses(folder.as_deref(), vault).pruned_at(cuts_of(vault));
         Ok(AccessLogs { folder, logs, ..AccessLogs::default() })
     }
 
-    /// The same logs for an answer: with those of this user at other paths.
+    /// Opens the logs for an answer, including those of this user for other paths.
     ///
     /// # Errors
-    /// There is no place for them.
+    /// The logs do not have a place.
     pub(crate) fn asked_logs(&self, vault: &Vault) -> Result<AccessLogs, Failure> {
         Ok(self.with_other_paths(self.readable_logs(vault)?, vault))
     }
@@ -377,8 +380,8 @@ impl Workspace<'_> {
         AccessLogs { logs, other_paths: read, unread, ..own }
     }
 
-    /// The folder that the user's access logs are to be in, if there is none: CTX_AUDIT_DIR, or the
-    /// directory of state.
+    /// Returns the folder for the user's access logs (CTX_AUDIT_DIR or the state directory) if it
+    /// does not exist.
     pub(crate) fn lacking_folder(&self, vault: &Vault) -> Option<PathBuf> {
         self.user_place(vault.root(), vault.state().cloned()).ok()?;
         let named = self.environment.var("CTX_AUDIT_DIR").map(PathBuf::from);
@@ -386,7 +389,8 @@ impl Workspace<'_> {
         (!home.is_dir()).then_some(home)
     }
 
-    /// The folder of the user's accesses to a vault. There may be none where the vault keeps them.
+    /// Returns the folder of the user's accesses to a vault; `None` if it does not have a place and
+    /// the vault contains them.
     pub(super) fn user_folder(&self, vault: &Vault) -> Result<Option<PathBuf>, NotRecorded> {
         let is_in_vault = || {
             vault.files().exists(layout::ACCESS_DIR)
@@ -399,11 +403,11 @@ impl Workspace<'_> {
         }
     }
 
-    /// The logs in a folder that the user names, or in the one of this vault in it, as
-    /// `CTX_AUDIT_DIR` has it.
+    /// Opens the logs in a folder that the user names, or in its subfolder for this vault, as
+    /// in `CTX_AUDIT_DIR`.
     ///
     /// # Errors
-    /// There is no such folder or no log in it, or it cannot be listed.
+    /// The folder does not exist, contains no log, or cannot be listed.
     pub(crate) fn logs_in(&self, vault: &Vault, dir: &Path) -> Result<AccessLogs, Failure> {
         let dir = self.named_folder(dir)?;
         let dir = folder_with_logs(&dir, &outside::log_key_of(vault.root())).map_err(|why| {
@@ -415,24 +419,24 @@ impl Workspace<'_> {
         Ok(AccessLogs { folder: Some(dir), logs, ..AccessLogs::default() })
     }
 
-    /// A folder that the user names.
+    /// Returns the path of a folder that the user names.
     ///
     /// # Errors
-    /// There is no such folder.
+    /// The folder does not exist.
     pub(crate) fn named_folder(&self, dir: &Path) -> Result<PathBuf, Failure> {
         let mut dir = self.environment.cwd.join(dir);
         if !dir.is_dir() {
             return Err(Failure::new(Code::Io, format!("`{}` is not a folder", dir.display())));
         }
-        // The user named this link.
+        // A link that the user names is followed.
         if dir.is_symlink() {
             dir = dir.canonicalize().unwrap_or(dir);
         }
         Ok(dir)
     }
 
-    /// The logs of accesses to a vault, those of other paths included. Without a place for the own
-    /// ones the reason is returned, too.
+    /// Returns the logs of accesses to a vault, including other paths, and the reason if those of
+    /// this path do not have a place.
     pub(crate) fn all_logs(&self, vault: &Vault) -> (AccessLogs, Option<NotRecorded>) {
         let (folder, lacks) = match self.user_folder(vault) {
             Ok(folder) => (folder, None),
@@ -443,10 +447,10 @@ impl Workspace<'_> {
         (self.with_other_paths(own, vault), lacks)
     }
 
-    /// Records what a command handed out; a command that handed out nothing leaves no line.
+    /// Records what a command handed out. A command that handed out nothing is not recorded.
     ///
     /// # Errors
-    /// It could not be recorded.
+    /// The line could not be written.
     pub(crate) fn record(
         &self,
         mut recording: Recording,
@@ -462,11 +466,11 @@ impl Workspace<'_> {
         self.append(&place, &recording, &request, event).map(|_| ())
     }
 
-    /// Records what an agent states of its session: an output, or a hydration. Gives what names the
-    /// line.
+    /// Records an output or a hydration that an agent reports for its session, and returns the name
+    /// of the line.
     ///
     /// # Errors
-    /// It could not be recorded.
+    /// The line could not be written.
     pub(crate) fn record_stated(
         &self,
         recording: &Recording,
@@ -478,7 +482,7 @@ impl Workspace<'_> {
         self.append(&place, recording, &request, stated)
     }
 
-    /// What was asked, and by whom; by its hash where the settings say so.
+    /// Returns the request, with hashes in place of arguments if the settings say so.
     fn asked(&self, recording: &Recording, labels: Labels) -> Request {
         let root = recording.vault.as_ref().map(|(files, _)| files.root()).unwrap_or(Path::new(""));
         let asked = self.request(root, labels, recording.reader.principal().cloned());
@@ -501,7 +505,7 @@ impl Workspace<'_> {
     ) -> Result<TraceId, NotRecorded> {
         let clock = || Timestamp::from_millis((self.environment.clock)());
         let at = self.now().unwrap_or_else(|_| clock());
-        // The clock of who published the head may be ahead of ours.
+        // The publisher's clock may have been ahead of ours.
         let at = recording.head_at.map_or(at, |head_at| at.max(head_at));
         let is_durable = recording.must_be_durable();
         let environment = (self.environment.random, &self.environment.disk);
@@ -514,7 +518,7 @@ impl Workspace<'_> {
         })
     }
 
-    /// What was asked, of the vault in a folder.
+    /// Returns the request to the vault in a folder.
     fn request(
         &self,
         root: &Path,
@@ -542,10 +546,10 @@ impl Workspace<'_> {
         }
     }
 
-    /// How the change log says who changes a vault.
+    /// Returns the recorder with which the change log records this principal and command.
     ///
     /// # Errors
-    /// A label is none.
+    /// A label is invalid.
     pub(crate) fn recorder(
         &self,
         vault: &Vault,
@@ -553,16 +557,16 @@ impl Workspace<'_> {
     ) -> Result<Recorder, Failure> {
         let request = self.request(vault.root(), self.labels()?, principal);
         let recorder = Recorder { random: self.environment.random, request };
-        // The sealed configuration is looked at where the log is read.
+        // The sealed configuration is added when the log is read.
         Ok(recorder.under(Some(Some(vault.config()))))
     }
 
-    /// The labels of this command: what it was given, else what the environment says.
+    /// Returns the labels of this command: the given ones, or else those of the environment.
     pub(crate) fn labels(&self) -> Result<Labels, Failure> {
         let GivenLabels { agent, session, thread, task, node } = &self.options.labels;
         let label = |given: &Option<String>, name: &str| {
             let var = label_var(name);
-            // That it is empty is no id either.
+            // An empty variable is an invalid label, too.
             let named = || self.environment.vars.get(&var).map(String::as_str);
             let value = given.as_deref().or_else(named);
             let Some(value) = value else { return Ok(None) };

@@ -13,20 +13,20 @@ use crate::values::text_util::{argument, count};
 
 /// Maximum number of damaged files that git is asked for.
 const MOST: usize = 200;
-/// Number of full texts from which on a pattern names them in the command.
+/// Number of full texts from which on the command names them by a pattern.
 const MANY: usize = 6;
-/// Maximum number of commits in which an unaltered text is searched.
+/// Maximum number of commits that are searched for unaltered texts.
 const COMMITS: &str = "--max-count=50";
-/// All full texts and diffs in files: no command changes one after it was written.
+/// Pattern of all full texts and diffs in files, which no command changes after writing them.
 const TEXTS: &str = "':(glob)**/.versions/*/v*'";
 
 /// A damaged file, with the hash that a full text in it must have.
 type Damaged<'f> = BTreeMap<&'f str, Option<&'f str>>;
 
 impl Workspace<'_> {
-    /// Returns the hint with the command that restores stored texts which lost their hash, and logs in
-    /// which only white space changed. Git is asked for the staged files, then for those of commits;
-    /// it runs no program of the repository.
+    /// Returns the hint with the command that restores damaged texts, and logs in which only white
+    /// space changed. Git is asked for the staged files, then for those of commits; it runs no
+    /// program of the repository.
     pub(crate) fn restoring(&self, vault: &Vault, findings: &[Finding]) -> Option<String> {
         let is_lost = |found: &&Finding| {
             matches!(
@@ -39,7 +39,8 @@ impl Workspace<'_> {
             )
         };
         let lost = findings.iter().filter(is_lost);
-        // No hash of the report is that of such a file: only white space may have changed.
+        // The report does not contain a hash of such a file, so only changes of white space
+        // are recognised.
         let is_history = |path: &str| {
             let is_log = codec::FORMS.map(codec::path_of).contains(&path);
             is_log || path.ends_with("/history.yaml") || path.ends_with(".jsonl")
@@ -90,7 +91,7 @@ impl Workspace<'_> {
         let (texts, histories): (Vec<&str>, Vec<&str>) =
             whole.iter().map(|(path, _)| *path).partition(|path| !is_history(path));
         let mut paths: Vec<String> = match texts.len() {
-            // Only the staged files are sure to have every text that a pattern matches.
+            // Only the staged files certainly include every text that the pattern matches.
             MANY.. if revision.is_empty() => vec![TEXTS.to_owned()],
             _ => texts.into_iter().map(argument).map(|path| path.to_string()).collect(),
         };
@@ -102,9 +103,11 @@ impl Workspace<'_> {
         ))
     }
 
-    /// The damaged files that a revision has as they were recorded: a full text by its hash, and a
-    /// history if it differs in white space only, so that restoring it loses no entry. With each file
-    /// the first of [`KINDS`] that explains the difference, or their number.
+    /// Returns the damaged files that a revision has as they were recorded.
+    ///
+    /// A full text must have its hash. A history may differ in white space only, so that restoring
+    /// it loses no entry. With each file comes the index of the first of [`KINDS`] that explains
+    /// the difference, or their number.
     fn whole_in<'f>(
         &self,
         vault: &Vault,
@@ -132,7 +135,7 @@ impl Workspace<'_> {
     }
 }
 
-/// Takes the next answer of `git cat-file --batch`; `None` if the object is missing.
+/// Returns the next answer of `git cat-file --batch`; `None` if the object is missing.
 fn next_blob<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let end = rest.iter().position(|byte| *byte == b'\n')?;
     let (header, after) = (String::from_utf8_lossy(&rest[..end]), &rest[end + 1..]);

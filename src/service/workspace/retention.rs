@@ -1,4 +1,4 @@
-//! How long accesses are kept: deleting what is older than the retention, and is not held.
+//! The retention of accesses: deletes those that are older and not held.
 
 use std::path::PathBuf;
 
@@ -14,32 +14,32 @@ use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
 use crate::write::publish;
 
-/// Milliseconds of a day.
+/// Milliseconds per day.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// What was pruned, or would be.
+/// The accesses that were pruned, or would be.
 #[derive(Debug)]
 pub(crate) struct PruneOutcome {
     /// The folder of the logs.
     pub(crate) folder: PathBuf,
-    /// For how many days accesses are kept.
+    /// Number of days for which accesses are kept.
     pub(crate) retention: u64,
-    /// Only accesses before this time go.
+    /// Accesses from this time on are kept.
     pub(crate) before: Timestamp,
-    /// What goes.
+    /// The accesses to prune.
     pub(crate) plan: Plan,
     /// The holds in force.
     pub(crate) holds: Holds,
 }
 
 impl Workspace<'_> {
-    /// Where access logs of a vault were pruned.
+    /// Returns the places where access logs of a vault were pruned.
     pub(crate) fn cuts(&self, vault: &Vault) -> Cuts {
         cuts_of(vault)
     }
 
-    /// Deletes the accesses before a time that neither the retention nor a hold keeps; with
-    /// `is_done` false it says what would go.
+    /// Deletes the accesses before a time that neither the retention nor a hold keeps. If `is_done`
+    /// is false, only returns them.
     ///
     /// # Errors
     /// Nothing was deleted, or not everything.
@@ -50,7 +50,7 @@ impl Workspace<'_> {
         is_done: bool,
     ) -> Result<PruneOutcome, Failure> {
         if !changes::is_begun(vault) {
-            let message = "this vault records no changes, so that pruned accesses would look \
+            let message = "this vault does not have a change log, so pruned accesses would look \
                            like lost ones";
             return Err(Failure::new(Code::NotBegun, message).hint("run `ctx audit begin`"));
         }
@@ -92,13 +92,13 @@ impl Workspace<'_> {
             prune::prune(logs, writer, &self.environment.disk).map_err(|why| {
                 let message = format!("not every access was deleted: {why}");
                 Failure::new(Code::Io, message)
-                    .hint("run `ctx trace prune` again; what is recorded as pruned stays so")
+                    .hint("run `ctx trace prune` again to delete the rest")
             })?;
         }
         Ok(())
     }
 
-    /// The time before which accesses may go.
+    /// Returns the time before which accesses may be deleted.
     fn limit(&self, retention: u64, asked: Option<Timestamp>) -> Result<Timestamp, Failure> {
         let days = i64::try_from(retention).unwrap_or(i64::MAX);
         let kept = self.now()?.millis().saturating_sub(days.saturating_mul(DAY));
@@ -116,8 +116,8 @@ impl Workspace<'_> {
     }
 }
 
-/// For how many days accesses are kept: as the sealed configuration says, or the live one where that
-/// is longer. Where the sealed one cannot be known, nothing may go.
+/// Returns the number of days for which accesses are kept: by the sealed configuration, or the live
+/// one if it keeps them longer. If the sealed one cannot be read, nothing may be deleted.
 fn retention_of(vault: &Vault) -> Result<u64, Failure> {
     let log = trusted_head::open_log(vault)?;
     let chronicle = log.sound()?;
@@ -127,8 +127,8 @@ fn retention_of(vault: &Vault) -> Result<u64, Failure> {
     Ok(sealed.map_or(live, |sealed| sealed.stricter(live)).retention)
 }
 
-/// The cuts that the change logs of a vault record. A log that cannot be read records none, so that
-/// pruned accesses count as missing.
+/// Returns the cuts in the change logs of a vault. An unreadable log has none, so that pruned
+/// accesses are reported as missing.
 pub(super) fn cuts_of(vault: &Vault) -> Cuts {
     let cuts = Logs::of_changes(vault).and_then(|changes| Cuts::of(&changes));
     cuts.unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The log as git has it at a revision, as an anchor for the verifier.
+//! The log of the vault at a git revision, as an anchor for the verifier.
 
 use super::Workspace;
 use super::git::GitError;
@@ -11,7 +11,7 @@ use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Hint, Verb};
 use crate::values::model::layout;
 
-/// `--expect-head HASH`.
+/// Returns the anchor of `--expect-head HASH`.
 pub(crate) fn expected(hash: &str) -> Result<Anchor, Failure> {
     let digest = hash.trim().parse().map_err(|why| {
         Failure::new(Code::Usage, format!("`{hash}` is not a checkpoint hash: {why}"))
@@ -20,9 +20,10 @@ pub(crate) fn expected(hash: &str) -> Result<Anchor, Failure> {
     Ok(Anchor::expected(digest))
 }
 
-/// `--since REVISION`: the log as git has it at a revision, whichever of its forms it had then.
+/// Returns the anchor of `--since REVISION`: the log at a revision of git, in the form that it
+/// had then.
 ///
-/// Whatever git cannot say is a failure, never an anchor that holds nothing.
+/// If git cannot answer, that is a failure, never an empty anchor.
 pub(crate) fn revision(
     workspace: &Workspace<'_>,
     vault: &Vault,
@@ -38,8 +39,8 @@ pub(crate) fn revision(
     Ok(Anchor::revision(name.to_owned(), commit, hashes))
 }
 
-/// `--since-fork REVISION`: the log at the last commit that HEAD and a revision have in common. A
-/// branch that brings the vault in is compared with the empty log.
+/// Returns the anchor of `--since-fork REVISION`: the log at the merge base of HEAD and a revision.
+/// If the vault was added since then, that log is empty.
 pub(crate) fn merge_base(
     workspace: &Workspace<'_>,
     vault: &Vault,
@@ -48,7 +49,7 @@ pub(crate) fn merge_base(
     let repository = Repository { workspace, vault };
     let commit = repository.commit(name)?;
     let base = repository.ask(&["merge-base", "HEAD", &commit]).map_err(|_| {
-        let message = format!("HEAD and `{name}` have no commit in common");
+        let message = format!("HEAD and `{name}` do not have a common commit");
         Failure::new(Code::Usage, message)
             .hint("a shallow clone lacks it: fetch the full history of both branches")
     })?;
@@ -58,7 +59,7 @@ pub(crate) fn merge_base(
     Ok(Anchor::merge_base(name.to_owned(), base, hashes, theirs))
 }
 
-/// The repository that holds a vault.
+/// The repository that contains a vault.
 struct Repository<'s, 'w> {
     workspace: &'s Workspace<'w>,
     vault: &'s Vault,
@@ -80,13 +81,13 @@ impl Repository<'_, '_> {
             .map_err(|_| GitError::Refused("the output of git is not UTF-8".to_owned()))
     }
 
-    /// The commit that a name stands for, if it stands for one only.
+    /// Returns the commit that a name means; fails if the name is ambiguous.
     fn commit(&self, name: &str) -> Result<String, Failure> {
         self.ask(&["rev-parse", "--show-toplevel"]).map_err(|why| no_answer(&why))?;
         let wanted = format!("{name}^{{commit}}");
         let commit = self.ask(&["rev-parse", "--verify", "--end-of-options", &wanted]);
         let commit = commit.map_err(|_| {
-            Failure::new(Code::Usage, format!("git has no revision `{name}` in this repository")).hint(
+            Failure::new(Code::Usage, format!("unknown git revision `{name}`")).hint(
                 "name a commit, branch or tag of the vault's repository; a shallow clone may lack it",
             )
         })?;
@@ -99,8 +100,8 @@ impl Repository<'_, '_> {
         Ok(commit.trim().to_owned())
     }
 
-    /// The hashes of all checkpoints at a commit; none where the folder was no vault. A vault that
-    /// had nothing published is the beginning of every log.
+    /// Returns the hashes of all checkpoints at a commit; `None` if the folder was not a vault. A
+    /// vault without published documents has an empty log, which every log continues.
     fn hashes(&self, name: &str, commit: &str) -> Result<Option<Vec<Digest>>, Failure> {
         let entries = self.tree(name, commit)?;
         let entry_of = |path: &str| entries.iter().find(|entry| entry.path == path);
@@ -117,8 +118,8 @@ impl Repository<'_, '_> {
         Ok(Some(chronicle.checkpoints().iter().map(|checkpoint| checkpoint.hash).collect()))
     }
 
-    /// The refs that a name may be short for, by git's rules (gitrevisions(7)). A process that may
-    /// push a tag could give it the name of a branch.
+    /// Returns the refs that a name may be short for, by git's rules (gitrevisions(7)). A process
+    /// that may push a tag could give it the name of a branch.
     fn refs(&self, name: &str) -> Result<Vec<String>, Failure> {
         let name = name.split(['~', '^', '@', ':']).next().unwrap_or(name);
         let places = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
@@ -128,7 +129,7 @@ impl Repository<'_, '_> {
         let mut args = vec!["for-each-ref", "--format=%(refname)"];
         args.extend(wanted.iter().map(String::as_str));
         let found = self.ask(&args).map_err(|why| no_answer(&why))?;
-        // A pattern also matches what is below it.
+        // A pattern also matches refs below it.
         Ok(found
             .lines()
             .filter(|found| wanted.iter().any(|w| w == found))
@@ -136,7 +137,7 @@ impl Repository<'_, '_> {
             .collect())
     }
 
-    /// What a commit's tree has of the vault's marks.
+    /// Returns the entries of a commit's tree that mark a vault.
     fn tree(&self, name: &str, commit: &str) -> Result<Vec<Entry>, Failure> {
         let paths = [layout::FULL_LOG, layout::DELTA_LOG, layout::CONTEXT_DIR];
         let args = [["ls-tree", "-z", commit, "--"].as_slice(), paths.as_slice()].concat();
@@ -159,14 +160,14 @@ impl Repository<'_, '_> {
     }
 }
 
-/// Git does not say anything of the folder.
+/// Returns the failure if git cannot be used in the folder.
 fn no_answer(why: &GitError) -> Failure {
     Failure::new(Code::Usage, format!("`--since` needs git: {why}")).hint(
         "the vault must be in a git repository that you own; in a hook of a bare repository set GIT_DIR and GIT_WORK_TREE",
     )
 }
 
-/// Git has the commit, but not what it consists of.
+/// Returns the failure if git has a commit, but not its content.
 fn unreadable(name: &str, why: &GitError) -> Failure {
     Failure::new(Code::Io, format!("the log at `{name}` cannot be read: {why}"))
 }

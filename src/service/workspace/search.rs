@@ -1,4 +1,4 @@
-//! Asking the search back-end that the user chose.
+//! Searches with the back-end that the user chose.
 
 use std::path::Path;
 
@@ -12,15 +12,15 @@ use crate::read::snapshot::plan::Searched;
 use crate::read::snapshot::{CheckpointSource, Snapshot};
 use crate::service::report::failure::{Code, Failure};
 
-/// Told how many documents an index is about to read, where that takes long.
+/// Gets the number of documents that an index is about to read, if this takes long.
 pub(crate) type OnSlow<'s> = &'s dyn Fn(usize);
 
-/// The note where a vault's own configuration names a program.
+/// A note for vaults whose configuration names a program.
 const IGNORED: &str = "`search` in .context/config.yaml is ignored, because a vault cannot choose which \
                        program runs; set CTX_SEARCH_COMMAND, or name the vault in \
                        ~/.config/contextnest/config.yaml";
 
-/// An answer and the back-end that gave it.
+/// An answer, and the name of the back-end that returned it.
 pub(crate) struct Answered {
     pub(crate) backend: String,
     pub(crate) answer: Answer,
@@ -38,7 +38,8 @@ pub(crate) fn ask(
     on_slow: OnSlow<'_>,
 ) -> Result<Answered, Failure> {
     let program = configured::program(vault.root(), |name| workspace.environment.var(name))?;
-    // Readers share no index: its words and their weights tell what others may read.
+    // Limited readers use no shared index, because its words and weights would reveal
+    // unreadable texts.
     let cache = vault.cache().filter(|_| !snapshot.is_limited()).map(Path::to_owned);
     let backend: Box<dyn Backend> = match (program, snapshot.hash()) {
         (Some(program), _) => Box::new(Command::new(program, vault.root(), snapshot.checkpoint())),
@@ -52,7 +53,7 @@ pub(crate) fn ask(
     Ok(Answered { backend: backend.name().to_owned(), answer })
 }
 
-/// What a search in a selector finds, which is asked of `snapshot`: sections, or whole documents.
+/// Runs a search in a selector at `snapshot`, and returns sections or whole documents.
 ///
 /// # Errors
 /// The snapshot is not of the last checkpoint, or the back-end failed.

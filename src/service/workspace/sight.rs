@@ -1,4 +1,4 @@
-//! What a reader may see of the change logs, of accesses in the vault, and of copies of both
+//! Limits what a reader may see of the change logs, of accesses in the vault, and of copies of both
 //! (`spec/review.md`, REV-26).
 
 use std::collections::HashMap;
@@ -20,33 +20,35 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
 
-/// Of so many versions is kept whether they may be read. A log may name any number.
+/// Maximum number of versions for which readability is cached. A log may name any number.
 const MOST_KEPT: usize = 100_000;
 
 impl Workspace<'_> {
-    /// Refuses a question whose answer damage to a file of the rules, or to the log, empties (REV-21,
-    /// REV-26).
+    /// Refuses a question if damage to the log, or to a file of the rules, would empty its answer
+    /// (REV-21, REV-26).
     ///
     /// # Errors
-    /// The first of the files.
+    /// The first damaged file.
     pub(crate) fn check_rules(&self, vault: &Vault) -> Result<(), Failure> {
         let checked = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())
             .and_then(|source| Ok(Snapshot::of(vault, &source, None)?.check_rules()));
         match checked {
             Ok(checked) => Ok(checked?),
             Err(why) if is_limited_at_last(vault) => Err(why.into()),
-            // Everybody may read, so that the answer is not emptied.
+            // Without limits on reading, the answer is not emptied.
             Err(_) => Ok(()),
         }
     }
 
-    /// What may be seen of the logs of a vault. Of changes a reader who may not read everything sees
-    /// those that name only what this reader may read, without the words of their commands; of
-    /// accesses outside of the user's own folder those of the same principal, and, with a role at
-    /// the vault, those of others that handed out only what this reader may read.
+    /// Returns the limits on what a reader sees of the logs of a vault.
+    ///
+    /// A reader who may not read everything sees a change if it names only readable artifacts,
+    /// without the words of its command. Outside of the user's own folder, such a reader sees
+    /// accesses of the same principal. With a role at the vault, they also see those of others that
+    /// handed out only readable texts.
     ///
     /// # Errors
-    /// Only stewards read the vault, and no principal is configured.
+    /// Only stewards may read the vault, and no principal is configured.
     pub(crate) fn sight(&self, vault: &Vault) -> Result<Sight, Failure> {
         let told = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())
             .and_then(|source| Snapshot::of(vault, &source, None)?.told());
@@ -54,7 +56,7 @@ impl Workspace<'_> {
             Ok(None) => return Ok(Sight::default()),
             Ok(Some(told)) => Some(told),
             Err(why @ LogError::NoReader) => return Err(why.into()),
-            // Nothing says who may read what.
+            // The rules on reading are unknown.
             Err(_) if is_limited_at_last(vault) => None,
             Err(_) => return Ok(Sight::default()),
         };
@@ -63,7 +65,7 @@ impl Workspace<'_> {
         let files = vault.files().clone();
         let handed_out = told.is_some().then(|| HandedOut::of(vault));
         Ok(Sight::limited(move |line, folder| match (&line.event, &told) {
-            // One command may change more than the line of one of its changes names.
+            // One command may change more than the one change that its line names.
             (Event::Change(change), Some(told)) => {
                 is_readable(change, told, &files).then(|| line.without_words())
             }
@@ -84,11 +86,11 @@ impl Workspace<'_> {
     }
 }
 
-/// What accesses of other principals may be seen, by what they handed out.
+/// Decides which accesses of other principals a reader may see, by the texts that they handed out.
 struct HandedOut {
     files: Files,
     authorities: Authorities,
-    /// The versions that were looked at, by what names the document, and whether they may be read.
+    /// Caches if versions may be read, by document and version.
     known: Mutex<HashMap<(String, u64), bool>>,
 }
 
@@ -98,7 +100,8 @@ impl HandedOut {
         Self { files: vault.files().clone(), authorities, known: Mutex::default() }
     }
 
-    /// Whether everything that a line was made from is named in it, and may be read.
+    /// Returns true if a line names everything that it was made from, and the reader may read all
+    /// of it.
     fn is_readable(&self, line: &Line, told: &Nameable) -> bool {
         match &line.event {
             Event::Access(access) => {
@@ -108,7 +111,7 @@ impl HandedOut {
             Event::Hydration(of) => {
                 is_version_readable(&of.source, of.source_version, told, &self.files)
             }
-            // A listing, a refusal and an output do not say what they are about.
+            // A listing, a refusal and an output do not name documents.
             Event::Listing(_) | Event::Refused(_) | Event::Output(_) | Event::Change(_) => false,
         }
     }
@@ -129,19 +132,19 @@ impl HandedOut {
 
     fn judged(&self, text: &Text, told: &Nameable) -> bool {
         let id = match &text.uri {
-            // Who may see a staged entry does not follow from who may read (STAGE-13).
+            // Permission to see a staged entry does not follow from permission to read (STAGE-13).
             Some(uri) if is_staged(uri) => return false,
             Some(uri) => of_uri(uri, &self.authorities).ok().map(|named| named.id.to_string()),
             None => text.id.clone(),
         };
         let Some(id) = id else { return false };
-        // Under another name of the vault, the same URI was of another document.
+        // If the vault had another name, the same URI named another document.
         let may_be_hidden = told.hidden().any(|hidden| text.is_of(hidden.as_str()));
         !may_be_hidden && is_version_readable(&id, text.version, told, &self.files)
     }
 }
 
-/// Whether a reader may read everything that a change names.
+/// Returns true if a reader may read everything that a change names.
 fn is_readable(change: &Change, told: &Nameable, files: &Files) -> bool {
     let may_name = |id: &DocumentId| told.may_name(id);
     match change {
@@ -164,22 +167,22 @@ fn is_readable(change: &Change, told: &Nameable, files: &Files) -> bool {
                         && is_version_readable(&one.id, one.version, told, files)
                 })
         }
-        // Paths of files, live files that no version holds, versions that no history has, and what a user
-        // wrote about accesses or events.
+        // These name paths of files, live files without a version, versions without a history, and
+        // texts of users about accesses or events.
         Change::Recover { .. }
         | Change::Draft { .. }
         | Change::Hold { .. }
         | Change::Lift { .. }
         | Change::Dismiss { .. }
         | Change::Acknowledge { .. } => false,
-        // Who may see a staged entry does not follow from who may read (STAGE-13).
+        // Permission to see a staged entry does not follow from permission to read (STAGE-13).
         Change::Pin(_)
         | Change::Unpin(_)
         | Change::Promote(_)
         | Change::Discard(_)
         | Change::Collect(_)
         | Change::Erase(_) => false,
-        // A chain names its source, and that something of it was staged.
+        // A chain reveals its source, and that a result of it was staged.
         Change::Bind { staged, .. } => staged.is_empty(),
         Change::ReplaceLog { .. }
         | Change::HeadTrust { .. }

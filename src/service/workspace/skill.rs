@@ -1,4 +1,4 @@
-//! Where a skill for agents goes, and what it says of a vault.
+//! Writes a skill for agents: its place, and its text about a vault.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -15,26 +15,25 @@ use crate::service::report::failure::{Code, Failure};
 
 /// The project that agents work in.
 pub(crate) struct Project {
-    /// Its folder.
     pub(crate) folder: PathBuf,
-    /// The folder of the vault in it; `.` for the project itself.
+    /// The folder of the vault, relative to the project; `.` for the project itself.
     pub(crate) vault: String,
     skills: String,
     files: Files,
 }
 
-/// What is written.
+/// The files to write.
 pub(crate) struct Plan {
-    /// Each file, with what becomes of it.
+    /// The files, each with its change.
     pub(crate) files: Vec<(Taught, Change)>,
 }
 
 impl Workspace<'_> {
-    /// The project that holds a vault: the folder that is named, else that of the git repository, else
-    /// the vault's.
+    /// Returns the project that contains a vault: the folder that is named, or else that of the git
+    /// repository, or else the vault's.
     ///
     /// # Errors
-    /// The folder does not hold the vault, or that of the skills is not in it.
+    /// The folder does not contain the vault, or the folder of the skills is not in the project.
     pub(crate) fn project(
         &self,
         vault: &Vault,
@@ -51,16 +50,16 @@ impl Workspace<'_> {
             None => self.top(vault).unwrap_or_else(|| vault.root().to_owned()),
         };
         let Some(inside) = vault.root().strip_prefix(&folder).ok().and_then(Path::to_str) else {
-            let message = format!("`{}` does not hold the vault", folder.display());
+            let message = format!("`{}` does not contain the vault", folder.display());
             return Err(Failure::new(Code::Usage, message)
                 .hint(format!("name a folder above {}", vault.root().display())));
         };
         let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
         let skills = skills.trim_end_matches('/');
         if skills.is_empty() || !Path::new(skills).components().all(is_plain) {
-            let message = format!("`{skills}` is no folder in the project");
+            let message = format!("`{skills}` is not a folder in the project");
             return Err(Failure::new(Code::Usage, message)
-                .hint("name it as agents do, such as `.claude/skills`"));
+                .hint("name the folder where agents expect skills, such as `.claude/skills`"));
         }
         let vault = if inside.is_empty() { "." } else { inside }.to_owned();
         let files = Files::open(&folder)?.on(self.environment.disk.clone());
@@ -69,10 +68,10 @@ impl Workspace<'_> {
 }
 
 impl Project {
-    /// What each file becomes.
+    /// Returns the files of the skill, and the change of each.
     ///
     /// # Errors
-    /// One cannot be read.
+    /// A file cannot be read.
     pub(crate) fn plan(&self, about: &About) -> Result<Plan, Failure> {
         let texts = skill::texts(about, &self.skills);
         let changes = skill::plan(&self.files, &texts)?;
@@ -82,7 +81,7 @@ impl Project {
     /// Writes the files.
     ///
     /// # Errors
-    /// One cannot be written; those before it are.
+    /// A file cannot be written. Those before it are.
     pub(crate) fn bring(&self, plan: &Plan) -> Result<(), Failure> {
         let each = |(one, change): &(Taught, Change)| skill::bring(&self.files, one, change);
         Ok(plan.files.iter().try_for_each(each)?)
@@ -90,7 +89,7 @@ impl Project {
 }
 
 impl Plan {
-    /// The first file that was edited by hand, with what is wrong with it.
+    /// Returns the first file that was edited by hand, and the reason why it cannot be replaced.
     pub(crate) fn edited(&self) -> Option<(&Taught, &'static str)> {
         self.files.iter().find_map(|(one, change)| match change {
             Change::Edited(why) => Some((one, *why)),
@@ -100,11 +99,11 @@ impl Plan {
 }
 
 impl Call<'_> {
-    /// What a skill says of what is published. Where stewards decide who may read, it names nothing:
-    /// the files have other readers.
+    /// Collects the published texts for a skill. If reading is limited, the skill names nothing,
+    /// because its files have other readers.
     ///
     /// # Errors
-    /// The log cannot be relied on.
+    /// The log is not valid.
     pub(crate) fn skill(
         &mut self,
         mapped: &Mapped<'_>,

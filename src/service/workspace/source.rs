@@ -1,4 +1,4 @@
-//! Hydration records: what a caller states that it fetched, as a published source says
+//! Hydration records: results that a caller fetched by the description of a published source
 //! (`spec/source.md`, section 3).
 
 use std::collections::BTreeMap;
@@ -41,32 +41,32 @@ pub(crate) const ALL: &str = "type:source";
 /// A hydration that was recorded.
 #[derive(Debug)]
 pub(crate) struct Recorded {
-    /// What names the line.
+    /// The name of the line.
     pub(crate) trace: TraceId,
-    /// What it says.
+    /// The content of the line.
     pub(crate) hydration: Hydration,
-    /// The URI of the staged result, where it was staged.
+    /// The URI of the staged result; `None` if it was not staged.
     pub(crate) staged: Option<String>,
 }
 
-/// What became of a recorded result.
+/// The staged entry of a recorded result.
 pub(crate) enum StagedResult {
-    /// It was not staged.
+    /// The result was not staged.
     Never,
-    /// It is kept.
+    /// The entry is kept.
     Kept(Box<StagedEntry>, Traced<Content>),
-    /// It was staged, and an act ended it.
+    /// The entry was ended by an act.
     Ended(ActKind),
 }
 
-/// What a program printed, and what became of it.
+/// The output of a program that fetched a result.
 #[derive(Debug)]
 pub(crate) struct Fetched {
-    /// What it printed.
+    /// The output.
     pub(crate) printed: Vec<u8>,
-    /// How long it took.
+    /// The running time in milliseconds.
     pub(crate) duration_ms: u64,
-    /// What went wrong.
+    /// The failure of the program, as a sentence.
     pub(crate) error: Option<String>,
 }
 
@@ -79,10 +79,10 @@ impl From<NotFetchable> for Failure {
     }
 }
 
-/// What a published document says is to be called.
+/// Returns the call that a published source describes.
 ///
 /// # Errors
-/// It is no source.
+/// The document is not a source.
 pub(crate) fn call_of(served: &Served) -> Result<SourceCall<'_>, Failure> {
     SourceCall::of(served).ok_or_else(|| {
         Failure::new(Code::NotASource, format!("`{}` is not a source", served.id))
@@ -90,20 +90,22 @@ pub(crate) fn call_of(served: &Served) -> Result<SourceCall<'_>, Failure> {
     })
 }
 
-/// That the head publishes a document that is no source, and of which no result can be staged.
+/// Returns the failure if the head publishes a document that is not a source, so that it has no
+/// staged results.
 pub(crate) fn no_source(head: &Snapshot<'_>, id: &DocumentId) -> Option<Failure> {
     let served = head.get(id)?.ok()?;
     call_of(&served).err()
 }
 
-/// That a result was recorded, and is not kept. Recording it again would add a second line.
+/// Returns the failure for a result that was recorded but is not kept. Recording it again would add
+/// a second line.
 fn not_staged(trace: &TraceId, why: &StagingError) -> Failure {
     let mut failure = match why {
         StagingError::Tail(_) => {
             let message = format!("recorded as {trace}, and staged, but {why}");
             Failure::new(Code::Io, message).hint(
-                "do not record the result again; free the directory of state, so that the next \
-                 result can be followed",
+                "do not record the result again; make the state directory writable, so that \
+                 lost results can be detected",
             )
         }
         why => {
@@ -116,7 +118,7 @@ fn not_staged(trace: &TraceId, why: &StagingError) -> Failure {
     failure
 }
 
-/// Whether a line of an access log is of a principal and of a session that was named.
+/// Returns true if a line of an access log belongs to this principal and named session.
 fn is_own(line: &Line, mine: Option<&PrincipalKey>, labels: &Labels) -> bool {
     let who = line.request.principal.as_ref().and_then(|who| who.parse::<Principal>().ok());
     let of = &line.request.labels;
@@ -141,7 +143,7 @@ impl From<ClaimError> for Failure {
             ClaimError::OtherServer { .. } | ClaimError::ServerMissing { .. } => {
                 (Code::Usage, "name the server that the source declares".to_owned())
             }
-            ClaimError::NoServer { .. } => (Code::Usage, "name no server".to_owned()),
+            ClaimError::NoServer { .. } => (Code::Usage, "leave out the server".to_owned()),
             ClaimError::Tool { declared, .. } => {
                 (Code::Usage, format!("its tools are {}", declared.join(", ")))
             }
@@ -159,10 +161,10 @@ impl From<ClaimError> for Failure {
 }
 
 impl Workspace<'_> {
-    /// A selector that searches nothing, asked at a checkpoint.
+    /// Plans a selector without a search at a checkpoint.
     ///
     /// # Errors
-    /// As [`Asked::new`].
+    /// See [`Asked::new`].
     pub(crate) fn ask_for_sources<'v>(
         &self,
         places: (&'v Vault, &'v CheckpointSource),
@@ -172,11 +174,11 @@ impl Workspace<'_> {
         Asked::new(self, places, Query { text: selector, at, whole: true, staged: false }, &|_| ())
     }
 
-    /// What is wrong with the live sources, and with those that the head publishes (SRC-7); and what of
-    /// these is withheld.
+    /// Returns the problems of the live sources and of the published ones (SRC-7), and the
+    /// published sources that are withheld.
     ///
     /// # Errors
-    /// What is published cannot be read.
+    /// The published documents cannot be read.
     pub(crate) fn check_sources(
         &self,
         (vault, source): (&Vault, &CheckpointSource),
@@ -196,7 +198,7 @@ impl Workspace<'_> {
         Ok((report, withheld))
     }
 
-    /// How many live sources there are, and what is wrong with them.
+    /// Returns the number of live sources, and their problems.
     fn check_live_sources(
         &self,
         vault: &Vault,
@@ -226,10 +228,10 @@ impl Workspace<'_> {
         (files.len(), found)
     }
 
-    /// The labels of a command that needs the session that it belongs to.
+    /// Returns the labels of a command that needs a named session.
     ///
     /// # Errors
-    /// No session is named, or a label is none.
+    /// No session is named, or a label is invalid.
     pub(crate) fn named_session(&self, what: &str) -> Result<Labels, Failure> {
         let labels = self.labels()?;
         match labels.session_implicit {
@@ -239,10 +241,10 @@ impl Workspace<'_> {
         }
     }
 
-    /// Compares what a caller states with the source and the access logs.
+    /// Compares a caller's claim with the source and the access logs.
     ///
     /// # Errors
-    /// It is not so, or the logs cannot be read.
+    /// The claim is wrong, or the logs cannot be read.
     pub(crate) fn check_claim(
         &self,
         vault: &Vault,
@@ -250,7 +252,7 @@ impl Workspace<'_> {
         (claim, labels): (&Claim, &Labels),
     ) -> Result<(), Failure> {
         claim.check(call)?;
-        // Without a log there may still be one to begin.
+        // The first result of a source may come before any log exists.
         if !claim.depends_on.is_empty() {
             let logs = self.access_logs(vault)?.logs;
             let mine = vault.reader().principal().map(|(principal, _)| principal.key());
@@ -259,10 +261,11 @@ impl Workspace<'_> {
         Ok(())
     }
 
-    /// For how many days results of a source are staged; none where they are not (STAGE-9).
+    /// Returns the number of days for which results of a source are staged; `None` if they are not
+    /// staged (STAGE-9).
     ///
     /// # Errors
-    /// What is in force cannot be read.
+    /// The configuration in force cannot be read.
     pub(crate) fn staged_for(
         &self,
         (vault, source): (&Vault, &CheckpointSource),
@@ -274,11 +277,11 @@ impl Workspace<'_> {
         Ok(staging::days_kept(call.block.stage, staging, call.block.retention))
     }
 
-    /// Records a hydration that was checked, and stages the result where the source and the vault say
-    /// so.
+    /// Records a hydration whose claim was checked, and stages the result if the source and the
+    /// vault require it.
     ///
     /// # Errors
-    /// It could not be recorded, or not staged.
+    /// The hydration could not be recorded, or the result could not be staged.
     pub(crate) fn record_hydration(
         &self,
         (vault, source): (&Vault, &CheckpointSource),
@@ -287,7 +290,7 @@ impl Workspace<'_> {
         received: Received,
     ) -> Result<Recorded, Failure> {
         let days = self.staged_for((vault, source), call)?;
-        // Who acts is who the access and the entry are of.
+        // The access and the entry belong to the principal who acts.
         let principal = vault.reader().principal().map(|(principal, _)| principal.to_string());
         let hydration = claim.recorded(call, &received);
         let event = Event::Hydration(hydration.clone());
@@ -295,7 +298,7 @@ impl Workspace<'_> {
             Failure::new(Code::Io, format!("the hydration was not recorded: {why}"))
         })?;
         let of = (principal, labels);
-        // The clock of who published the source may be ahead of ours.
+        // The publisher's clock may be ahead of ours.
         let now = self.now()?;
         let at = recording.head_at.map_or(now, |head_at| now.max(head_at));
         let staged = match days.filter(|_| hydration.error.is_none()) {
@@ -307,7 +310,8 @@ impl Workspace<'_> {
         Ok(Recorded { trace, hydration, staged })
     }
 
-    /// The results of a source in a session of the principal who asks now, in the order of each log.
+    /// Returns the results of a source in a session of the current principal, in the order of
+    /// each log.
     ///
     /// # Errors
     /// The access logs cannot be read.
@@ -333,7 +337,8 @@ impl Workspace<'_> {
         Ok(found)
     }
 
-    /// Which recorded result of a source may be used again in this session.
+    /// Returns the recorded result of a source that may be used again in this session, or the
+    /// reason why there is none.
     ///
     /// # Errors
     /// The access logs cannot be read.
@@ -343,7 +348,8 @@ impl Workspace<'_> {
         labels: &Labels,
         call: &SourceCall<'_>,
     ) -> Result<Freshness, Failure> {
-        // An access is never recorded as before the head, whose writer's clock may be ahead of ours.
+        // An access is never recorded as earlier than the head, whose writer's clock may be ahead
+        // of ours.
         let head = source.head(vault).map(|(_, _, at)| at);
         let now = self.now()?;
         let now = head.map_or(now, |head| now.max(head));
@@ -352,17 +358,17 @@ impl Workspace<'_> {
         Ok(source::fresh::freshness(call, results, now))
     }
 
-    /// The program that the user lets fetch what a source describes.
+    /// Returns the program that the user configured to fetch from the server of a source.
     ///
     /// # Errors
-    /// The source is none that a program fetches, or the user names no program.
+    /// Programs cannot fetch from this source, or the user's configuration names no program.
     pub(crate) fn fetcher(&self, vault: &Vault, call: &SourceCall<'_>) -> Result<Fetcher, Failure> {
         let server = source::fetch::server(call)?;
         let found = configured::fetcher(vault.root(), server, |name| self.environment.var(name))?;
         found.ok_or_else(|| self.no_program(vault, server))
     }
 
-    /// That the user names no program for a server, with what to add.
+    /// Returns the failure if no program is configured for a server, with the lines to add.
     fn no_program(&self, vault: &Vault, server: &str) -> Failure {
         let file = configured::config_file(|name| self.environment.var(name));
         let file = file.map_or("config.yaml".to_owned(), |file| file.display().to_string());
@@ -382,10 +388,10 @@ impl Workspace<'_> {
         failure
     }
 
-    /// The last results of the sources that one depends on, in this session.
+    /// Returns the last results in this session of the sources that a source depends on.
     ///
     /// # Errors
-    /// One has none.
+    /// A source does not have a result.
     pub(crate) fn used_results(
         &self,
         vault: &Vault,
@@ -400,7 +406,7 @@ impl Workspace<'_> {
             used.push(last.ok_or_else(|| {
                 let message = format!("no result of `{id}` is recorded in this session");
                 Failure::new(Code::UnknownTrace, message).hint(Hint::call(
-                    "fetch and record the dependency first: {} gives the order",
+                    "fetch and record the dependency first: {} prints the order",
                     Call::new(Verb::SourceOrder).value(call.served.id.as_str()),
                 ))
             })?);
@@ -408,11 +414,10 @@ impl Workspace<'_> {
         Ok(used)
     }
 
-    /// Runs the program of the user for a source; gives what it printed, how long it took, and what
-    /// went wrong.
+    /// Runs the program of the user for a source. A failure of the program is part of the result.
     ///
     /// # Errors
-    /// What is to be called cannot be said.
+    /// The message to the program could not be made.
     pub(crate) fn fetch(
         &self,
         vault: &Vault,
@@ -437,10 +442,11 @@ impl Workspace<'_> {
         Ok(Fetched { printed, duration_ms, error })
     }
 
-    /// What became of a result of a session of the principal who asks now.
+    /// Returns the staged entry of a result in a session of the current principal.
     ///
     /// # Errors
-    /// The chains, or what is in force, cannot be read, or the content is not what was received.
+    /// The chains, or the configuration and stewards in force, cannot be read, or the content is
+    /// not what was received.
     pub(crate) fn staged_result(
         &self,
         vault: &Vault,
@@ -462,8 +468,8 @@ impl Workspace<'_> {
         Ok(ended.map_or(StagedResult::Never, |ended| StagedResult::Ended(ended.kind)))
     }
 
-    /// The one place where a result is staged, once its hydration is recorded. Gives the URI of the
-    /// entry.
+    /// Stages a result after its hydration was recorded, and returns the URI of the entry. Nothing
+    /// else stages results.
     fn stage(
         &self,
         vault: &Vault,

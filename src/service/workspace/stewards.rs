@@ -1,5 +1,5 @@
-//! Stewards as a command asks for them: those in force, who decides about one artifact, and changes
-//! of the live `stewards.yaml`.
+//! Reads and changes stewards for a command: those in force, those of one artifact, and those in
+//! the live `stewards.yaml`.
 
 use std::collections::BTreeSet;
 
@@ -25,29 +25,28 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::model::tag::Tag;
 use crate::write::publish::{self, Mode, Outcome, PublishError, Refusal};
 
-/// The most assignments that one import makes.
+/// Maximum number of assignments in one import.
 const MAX_IMPORTED: usize = 1_000;
 
-/// The tags of an artifact, and which text has them.
+/// The tags of an artifact, and the text that has them.
 pub(crate) struct TagsOf {
-    /// The tags.
     pub(crate) tags: Vec<Tag>,
-    /// Whether the live file has them, and not the published text.
+    /// True if the tags are those of the live file.
     pub(crate) is_live: bool,
-    /// The tags of the published text, where it has others.
+    /// The tags of the published text, if they differ.
     pub(crate) published: Option<Vec<Tag>>,
 }
 
-/// One change of an assignment.
+/// A change of one assignment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Assigning {
-    /// This role.
+    /// Assigns this role.
     To(Role),
-    /// No role.
+    /// Removes the assignment.
     Nothing,
 }
 
-/// The role that a word names.
+/// Parses a role.
 ///
 /// # Errors
 /// There is no such role.
@@ -58,10 +57,10 @@ pub(crate) fn role(word: &str) -> Result<Role, Failure> {
     })
 }
 
-/// The principal or group that an argument names.
+/// Parses a principal, or the name of a group.
 ///
 /// # Errors
-/// It can name no principal.
+/// The name is not a valid principal.
 pub(crate) fn holder(name: &str, is_group: bool) -> Result<Who, Failure> {
     if is_group {
         return Ok(Who::Group(name.to_owned()));
@@ -72,10 +71,10 @@ pub(crate) fn holder(name: &str, is_group: bool) -> Result<Who, Failure> {
     Ok(Who::Principal(principal))
 }
 
-/// The scope that a folder, a tag or an id names; that of the vault where there is none.
+/// Returns the scope of a folder, a tag or an id, or else that of the vault.
 ///
 /// # Errors
-/// It names none.
+/// The name is not valid for this kind of scope.
 pub(crate) fn scope(
     folder: Option<&str>,
     tag: Option<&str>,
@@ -91,11 +90,11 @@ pub(crate) fn scope(
 }
 
 impl Workspace<'_> {
-    /// The stewards in force at a checkpoint, or at the last one; and a failure if no role is known there,
-    /// because a file of the rules cannot be read.
+    /// Returns the stewards in force at a checkpoint or at the head, and a failure if the roles
+    /// there are unknown because a file of the rules cannot be read.
     ///
     /// # Errors
-    /// There is no such checkpoint, or the log cannot be relied on.
+    /// There is no such checkpoint, or the log is not valid.
     pub(crate) fn stewards_at(
         &self,
         vault: &Vault,
@@ -119,11 +118,11 @@ impl Workspace<'_> {
         Ok((StewardsAt { checkpoint, in_force, is_edited }, known))
     }
 
-    /// The scopes at which the reader has a role, by kind and name, where the reader may not read
-    /// `stewards.yaml` itself; none where all scopes are shown.
+    /// Returns the scopes at which the reader has a role, by kind and name, if the reader may not
+    /// read `stewards.yaml` itself; `None` if the reader may see all scopes.
     ///
     /// # Errors
-    /// No principal is configured, the log cannot be relied on, or a file of the rules cannot be read.
+    /// No principal is configured, the log is not valid, or a file of the rules cannot be read.
     pub(crate) fn own_scopes(
         &self,
         vault: &Vault,
@@ -138,11 +137,11 @@ impl Workspace<'_> {
         Ok(own.map(|own| own.iter().map(scope_key).collect()))
     }
 
-    /// The tags by which the stewards of an artifact are found: of the live file, if there is one and
-    /// no checkpoint is asked for, else of the published text.
+    /// Returns the tags that decide about the stewards of an artifact: of the live file, if there
+    /// is one and `at` is `None`, or else of the published text.
     ///
     /// # Errors
-    /// Nothing has this id at the checkpoint, or its text cannot be read.
+    /// No artifact has this id at the checkpoint, or its text cannot be read.
     pub(crate) fn tags_of(
         &self,
         (vault, source): (&Vault, &CheckpointSource),
@@ -176,7 +175,7 @@ impl Workspace<'_> {
         }
     }
 
-    /// Changes one assignment of the live file and publishes the file.
+    /// Changes one assignment in the live file, and publishes the file.
     ///
     /// # Errors
     /// Nothing was changed.
@@ -190,7 +189,7 @@ impl Workspace<'_> {
         let stewards = live_stewards(vault)?;
         check_group(&stewards, who)?;
         if matches!(assigning, Assigning::Nothing) && !is_assigned(&stewards, scope, who) {
-            let message = format!("{who} has no role at {scope} in the live `{STEWARDS}`");
+            let message = format!("{who} does not have a role at {scope} in the live `{STEWARDS}`");
             return Err(Failure::new(Code::Usage, message)
                 .hint("`ctx steward list` lists the published assignments"));
         }
@@ -200,8 +199,8 @@ impl Workspace<'_> {
         })
     }
 
-    /// Makes the owners of a `CODEOWNERS` file reviewers, and publishes the file. Where the live file
-    /// has all of them, nothing is published, whatever else was edited in it.
+    /// Makes the owners in a `CODEOWNERS` file reviewers, and publishes the live file. If the live
+    /// file already has all of them, nothing is published, even if it has other edits.
     ///
     /// # Errors
     /// Nothing was changed.
@@ -220,7 +219,7 @@ impl Workspace<'_> {
         }
         let assigned = |text: &str| {
             let mut text = text.to_owned();
-            // Each goes to the front of its list or mapping: the last first keeps their order.
+            // Each one is added at the front, so the reverse order keeps theirs.
             for Mapped { scope, reviewers, .. } in imported.mapped.iter().rev() {
                 for reviewer in reviewers.iter().rev() {
                     let who = Who::Principal(reviewer.clone());
@@ -246,14 +245,14 @@ impl Workspace<'_> {
     ) -> Result<Outcome, Failure> {
         let author = self.author(vault, note, None)?;
         let edited = |text: &str| {
-            // A new file says of which version it is.
+            // A new file begins with the version of its format.
             edit(if text.trim().is_empty() { "version: 1\n" } else { text })
         };
         Ok(publish::propose_governance_file(vault, &DocumentId::stewards(), &author, mode, edited)?)
     }
 }
 
-/// Whether the live file says something else than what is in force.
+/// Returns true if the live file differs from the one in force.
 fn is_edited(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
     let live = vault.files().read_optional(STEWARDS, limit::DOCUMENT).ok().flatten();
     let live = live.as_deref().map(|bytes| utf8(bytes).map(|text| normalise(text).into_owned()));
@@ -277,7 +276,7 @@ fn unread(id: &DocumentId, problem: &Problem) -> Failure {
     PublishError::Refused(vec![refusal]).into()
 }
 
-/// The stewards of the live file; none where there is no file.
+/// Returns the stewards of the live file; empty if the file is missing.
 fn live_stewards(vault: &Vault) -> Result<Stewards, Failure> {
     let refused = |problems: Vec<Problem>| {
         let refusal = Refusal { path: STEWARDS.to_owned(), problems };
@@ -299,7 +298,7 @@ fn check_group(stewards: &Stewards, who: &Who) -> Result<(), Failure> {
     if stewards.groups().any(|(known, _)| known == name) {
         return Ok(());
     }
-    let message = format!("`{STEWARDS}` has no group `{name}`");
+    let message = format!("`{STEWARDS}` does not define a group `{name}`");
     Err(Failure::new(Code::Usage, message)
         .hint(format!("add a line below `groups:`, such as `{name}: [lee@example.com]`")))
 }

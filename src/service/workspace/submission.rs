@@ -1,4 +1,4 @@
-//! One submission as a reviewer reads it.
+//! Reads one submission for its reviewer.
 
 use super::Workspace;
 use super::version::{any_text_of, recorded};
@@ -17,13 +17,13 @@ use crate::values::model::number::Version;
 use crate::write::publish::review::{self, About};
 
 impl Workspace<'_> {
-    /// Reads what awaits a decision of an artifact, or a submission of it that was decided, by its
-    /// version. What is recorded of it names both versions with
-    /// the hashes of their whole texts.
+    /// Reads the pending submission of an artifact, or an earlier one by its version.
+    ///
+    /// The record for the access log names both versions, with the hashes of their whole texts.
     ///
     /// # Errors
-    /// Nothing awaits a decision, the principal has no role there, or the chain does not vouch for
-    /// one of the texts.
+    /// There is no such submission, the principal lacks a role there, or the chain does not vouch
+    /// for one of the texts.
     pub(crate) fn submission(
         &self,
         (vault, log): (&Vault, &Log),
@@ -47,7 +47,7 @@ impl Workspace<'_> {
             Ok((text, history))
         };
         let (submitted, history) = record(awaited)?;
-        // What is submitted upon a retirement is compared with what was published before it.
+        // A submission after a retirement is compared with the text that was published before it.
         let before = match &track.pending {
             Some(_) => track.last_approved(),
             None => track.published.as_ref(),
@@ -60,7 +60,7 @@ impl Workspace<'_> {
             let hash = history.entry(*version)?.chain_hash;
             Blame::at(vault.files(), id, &history, (*version, hash)).ok()
         });
-        // What is to be retired or moved, or was retired, is no other text.
+        // A retirement or move does not change the text.
         let action = track.pending.as_ref().and_then(|pending| pending.action.as_ref());
         let is_text = action.is_some_and(|action| !action.is_retirement()) || !id.is_document();
         let (published, base) = published.unwrap_or_else(|| (String::new(), Version::NONE));
@@ -91,8 +91,8 @@ impl Workspace<'_> {
     }
 }
 
-/// Says that the published text, which the submission is based on, has no valid approval, and with which
-/// version the submission is compared instead.
+/// Returns a warning if the published text that the submission is based on was not validly
+/// approved, with the version that the submission is compared with instead.
 fn unapproved(track: &Track, base: Version) -> Option<Problem> {
     let published = track.last_published().filter(|last| last.version != base)?;
     let compared = match base {
@@ -104,14 +104,14 @@ fn unapproved(track: &Track, base: Version) -> Option<Problem> {
         severity: Severity::Warning,
         line: None,
         message: format!(
-            "version {}, which it is based on, has no valid approval; {compared}",
+            "version {}, which it is based on, lacks a valid approval; {compared}",
             published.version
         ),
         hint: "read all of the changes: an approval also approves those of that version".into(),
     })
 }
 
-/// What a page does not show of the text of a document.
+/// Returns the problems of text that a page of the document would not show.
 fn hidden(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Problem> {
     let Ok(document) = Document::parse(text) else { return Vec::new() };
     let criteria = working::criteria(vault, &id.live_path(), &document, false);
@@ -120,7 +120,7 @@ fn hidden(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Problem> {
     found
 }
 
-/// The version that awaits a decision.
+/// Returns the version that awaits a decision.
 fn awaited(track: &Track) -> Version {
     match (&track.pending, &track.emergency) {
         (Some(pending), _) => pending.version,
@@ -129,13 +129,13 @@ fn awaited(track: &Track) -> Version {
     }
 }
 
-/// The version before an emergency retirement: remarks up to it are about something else.
+/// Returns the version before an emergency retirement. Remarks up to it are about something else.
 fn before_emergency(track: &Track) -> Version {
     let version = track.emergency.as_ref().map_or(0, |emergency| emergency.version.0);
     Version(version.saturating_sub(1))
 }
 
-/// Every principal who may decide, unless it cannot be decided as it is.
+/// Returns the principals who may decide; empty if the submission is faulty or decided.
 pub(super) fn reviewers(about: &About) -> Vec<String> {
     match about.fault.is_some() || about.end.is_some() {
         true => Vec::new(),
@@ -143,7 +143,8 @@ pub(super) fn reviewers(about: &About) -> Vec<String> {
     }
 }
 
-/// The remarks about submissions after the published version, and before what ended them.
+/// Returns the remarks on submissions after the published version and before the end of
+/// the submission.
 fn comments(
     vault: &Vault,
     id: &DocumentId,

@@ -1,16 +1,16 @@
-//! The lines of logs that questions name, and why there is none.
+//! Finds the log lines that questions name, and explains why a line is missing.
 
 use crate::record::audit::{Fault, Logs, TraceId};
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::visible::shown;
 
-/// The name of an access as an argument.
+/// Parses the name of an access.
 pub(crate) fn trace_id(text: &str) -> Result<TraceId, Failure> {
     text.parse().map_err(|why| {
         let failure =
             Failure::new(Code::Usage, format!("`{text}` is not the name of an access: {why}"));
-        // The id of a document names none: it may have many.
+        // A document may have many accesses, so its id is not a name of one.
         let list = Call::new(Verb::TraceList).word("--document").value(text);
         match text.contains('/') {
             true => failure.hint(Hint::call("{} lists the accesses to a document", list)),
@@ -19,7 +19,7 @@ pub(crate) fn trace_id(text: &str) -> Result<TraceId, Failure> {
     })
 }
 
-/// That the log has no line that was asked for; one that was altered is none.
+/// Returns the failure for an access that is not in the log. An altered line is treated as missing.
 pub(crate) fn unknown_access(logs: &Logs) -> Failure {
     if let Some(failure) = unlisted(std::slice::from_ref(logs)) {
         return failure;
@@ -31,14 +31,13 @@ pub(crate) fn unknown_access(logs: &Logs) -> Failure {
     Failure::new(Code::UnknownTrace, message).hint(listed())
 }
 
-/// What lists the accesses.
+/// Returns the hint with the commands that list accesses.
 fn listed() -> Hint {
     let calls = [Verb::TraceList.into(), Verb::TraceVerify.into()];
     Hint::calls("{} lists them; {} names lines that were altered", calls)
 }
 
-/// The same failure with what is wrong with the logs: a line that is asked for may be one that they
-/// lack.
+/// Adds the faults of the logs to a failure, because the missing line may be one that they lost.
 pub(crate) fn naming(mut failure: Failure, lost: &[Fault]) -> Failure {
     let name = |fault: &Fault| {
         format!("{}: {}: {}", fault.kind.as_str(), shown(&fault.file), shown(&fault.why))
@@ -47,10 +46,10 @@ pub(crate) fn naming(mut failure: Failure, lost: &[Fault]) -> Failure {
     failure
 }
 
-/// So many faults are named with a failure.
+/// Maximum number of faults that are added to a failure.
 const MOST_NAMED: usize = 20;
 
-/// Of some faults, those of the writer whose line a trace names.
+/// Returns the faults in the files of the writer that a trace names.
 pub(crate) fn of_writer<'f>(
     faults: &'f [Fault],
     name: &'f TraceId,
@@ -61,14 +60,14 @@ pub(crate) fn of_writer<'f>(
     faults.iter().filter(is_of)
 }
 
-/// That a line which was not found may be in a folder that could not be listed.
+/// Returns a failure if a folder could not be listed, because a missing line may be there.
 fn unlisted(all: &[Logs]) -> Option<Failure> {
     let fault = all.iter().flat_map(Logs::unlisted).next()?;
     let Fault { file, why, .. } = fault;
     Some(Failure::new(Code::Io, format!("the access log `{}`: {why}", shown(file))))
 }
 
-/// That no line has a name; a line that was pruned had it.
+/// Returns the failure for a name that no line has; if the line was pruned, it says so.
 pub(crate) fn unknown_trace(all: &[Logs], name: &TraceId) -> Failure {
     match all.iter().find_map(|logs| logs.cuts().covers(name)) {
         Some(cut) => {

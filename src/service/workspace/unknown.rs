@@ -1,4 +1,4 @@
-//! Notes on the names in a selector that name nothing published, each with the nearest one that does.
+//! Notes on the names in a selector that match nothing published, each with the nearest known name.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::tag::Tag;
 use crate::values::text_util::Nearest;
 
-/// A note for each document and folder in a selector that names nothing published, and for each tag,
-/// server or type among `words` that no published document has.
+/// Returns a note for each document and folder in a selector that is not published, and for each
+/// tag, server or type among `words` that no published document has.
 pub(super) fn names(
     snapshot: &Snapshot<'_>,
     expr: &Expr<Term>,
@@ -35,7 +35,7 @@ pub(super) fn names(
             Atom::Tag(tag) => names.tag(tag)?,
             Atom::Server(name) => names.word(Known::Servers, &atom, name)?,
             Atom::Type(wanted) if has_type(resolution, wanted) => None,
-            // An answer without documents of a type that has a meaning explains itself.
+            // An empty answer for a known type needs no explanation.
             Atom::Type(NodeType::Other(word)) => names.word(Known::Types, &atom, word)?,
             _ => None,
         };
@@ -44,7 +44,7 @@ pub(super) fn names(
     Ok(notes)
 }
 
-/// Whether a document of the answer has a tag: then the vault need not be asked.
+/// Returns true if a document of the answer has a tag, so that the vault need not be asked.
 fn has_tag(resolution: &Resolution, tag: &Tag) -> bool {
     resolution.documents.iter().any(|served| served.fields.has_tag(tag))
 }
@@ -74,8 +74,8 @@ impl Names<'_, '_> {
         Ok(Some(format!("`{id}` is not published at checkpoint {at}{}", meant(near, quoted))))
     }
 
-    /// A folder is known by a document of the answer, else by the log; an answer from an index does
-    /// not fail for a log that cannot be read.
+    /// Searches a folder in the answer, then in the log. If the log cannot be read, an answer from
+    /// an index still succeeds.
     fn folder(&mut self, folder: &str, resolution: &Resolution) -> Option<String> {
         let is_in = |id: &DocumentId| id.as_str().starts_with(folder);
         if resolution.documents.iter().any(|served| is_in(&served.id))
@@ -85,7 +85,7 @@ impl Names<'_, '_> {
         }
         let ids = self.snapshot.documents().ok()?;
         let known: BTreeSet<&str> = ids.flat_map(|id| id.with_folders().skip(1)).collect();
-        // The folder of this name elsewhere, or one that is written nearly so.
+        // Prefer a folder with this name elsewhere, then one with a similar path.
         let wanted = folder.trim_end_matches('/');
         let same = known.iter().find(|known| known.rsplit('/').next() == Some(wanted)).copied();
         let near = same.or_else(|| self.near.find(wanted, known));

@@ -1,4 +1,4 @@
-//! The problems of all live files, or of some.
+//! Validates all live files, or some of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -26,15 +26,17 @@ use crate::values::model::layout::limit;
 use crate::values::model::timestamp::Timestamp;
 use crate::write::publish::review::due::{Due, due};
 
-/// Of one code so many problems are in a report, unless all are asked for.
+/// Maximum number of problems with the same code in a report, unless all are requested.
 pub(crate) const LISTED: usize = 10_000;
 
-/// Validates the documents that arguments name, or all live files where there are no arguments: how
-/// many documents were read, and their problems, of one code at most `most`. `home` is the vault itself
-/// where `vault` is a copy of what is staged: images above the vault are looked for there.
+/// Validates the documents that arguments name, or all live files without arguments.
+///
+/// Returns the number of files that were checked, and their problems, at most `most` with the same
+/// code. `home` is the vault itself if `vault` is a copy of the staged files: images above the
+/// vault are searched there.
 ///
 /// # Errors
-/// An argument names no live file.
+/// An argument does not name a live file.
 pub(crate) fn validate(
     workspace: &Workspace<'_>,
     (vault, home): (&Vault, &Vault),
@@ -65,7 +67,7 @@ pub(crate) fn validate(
         false => judged.add(named),
         true => {
             working::each(vault, |files| judged.add(files));
-            // What is published stays a document, whatever `exclude`, the layout or git leaves out.
+            // A published document remains one, even if `exclude`, the layout or git leaves it out.
             let walked: HashSet<&DocumentId> = judged.ids.iter().map(|(_, id)| id).collect();
             let mut beside = head.ids();
             beside.retain(|id| !walked.contains(id));
@@ -87,15 +89,17 @@ pub(crate) fn validate(
     Ok((checked + governance.len(), found))
 }
 
-/// Live documents and their problems. Of a document that is judged, only what the problems of several
-/// documents need is kept: a vault's texts may exceed the memory.
+/// Live documents and their problems.
+///
+/// Only the data that problems of several documents need are kept of each document, because the
+/// texts of a vault may exceed the memory.
 struct Judged<'v> {
     vault: &'v Vault,
     now: Timestamp,
     head: &'v Head<'v>,
     surroundings: Surroundings<'v>,
     found: Gathered,
-    /// Number of files, including those whose names make no id.
+    /// Number of files, including those whose names are not valid ids.
     checked: usize,
     /// The paths and ids of the files.
     ids: Vec<(String, DocumentId)>,
@@ -116,7 +120,7 @@ impl<'v> Judged<'v> {
         Self { vault, now, head, surroundings, found, checked: 0, ids, sources, stale }
     }
 
-    /// Judges some files by themselves.
+    /// Checks each file separately.
     fn add(&mut self, files: Vec<LiveFile>) {
         let vault = self.vault;
         self.checked += files.len();
@@ -140,7 +144,7 @@ impl<'v> Judged<'v> {
         }
     }
 
-    /// Judges the files together. Returns their number, their ids, and all problems.
+    /// Checks the files together. Returns their number, their ids, and all problems.
     fn finish(mut self) -> (usize, HashSet<DocumentId>, Gathered) {
         let named = || self.ids.iter().map(|(path, id)| (path.as_str(), id));
         let look_alikes = confusable::problems(named(), self.surroundings.ids());
@@ -153,15 +157,15 @@ impl<'v> Judged<'v> {
     }
 }
 
-/// The files that a publication would refuse because they were edited from another version than the
-/// published one.
+/// Returns problems for files that were edited from another version than the published one, which a
+/// publication would refuse.
 fn stale_files(vault: &Vault, files: &[LiveFile], head: &Head<'_>) -> Vec<(String, Problem)> {
     let Some(head) = &head.0 else { return Vec::new() };
     let stale = |file: &LiveFile| Some((file.path.clone(), stale_file(vault, head, file)?));
     files.par_iter().filter_map(stale).collect()
 }
 
-/// Documents whose approval is older than the stewards allow.
+/// Returns problems for documents whose approval is older than the stewards allow.
 fn due_files(
     workspace: &Workspace<'_>,
     (vault, log): (&Vault, &Log),
@@ -199,7 +203,7 @@ fn of_governance(vault: &Vault, is_wanted: impl Fn(&str) -> bool, found: &mut Ga
             (file.path, problems)
         })
         .collect();
-    // A pack whose name makes no id is reported as such, whatever it says.
+    // An invalid name of a pack is its only reported problem.
     let is_named = |path: &str| DocumentId::of_governance_file(path).is_ok();
     let named: Vec<_> = packs.into_iter().filter(|(path, _)| is_named(path)).collect();
     let seen: HashSet<String> = named.iter().map(|(path, _)| path.clone()).collect();
@@ -214,8 +218,8 @@ fn of_governance(vault: &Vault, is_wanted: impl Fn(&str) -> bool, found: &mut Ga
     }
 }
 
-/// The scopes that may be named to the reader (REV-25); `None` for all of them. Where nobody knows
-/// who may read, none is named.
+/// Returns the scopes that the reader may know of (REV-25); `None` for all of them. If the readers
+/// are unknown because of damage, no scope is named.
 fn own_scopes(vault: &Vault, stewards: &Stewards) -> Option<BTreeSet<Scope>> {
     let viewer = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())
         .and_then(|source| source.viewer(vault));
@@ -225,7 +229,7 @@ fn own_scopes(vault: &Vault, stewards: &Stewards) -> Option<BTreeSet<Scope>> {
     }
 }
 
-/// The scopes of the live stewards at which nothing could be approved.
+/// Returns problems for the scopes of the live stewards at which nothing could be approved.
 fn stuck_scopes(vault: &Vault, path: &str) -> Vec<Problem> {
     let bytes = vault.files().read_optional(path, limit::DOCUMENT).ok().flatten();
     let text = bytes.as_deref().and_then(|bytes| utf8(bytes).ok());
@@ -234,9 +238,9 @@ fn stuck_scopes(vault: &Vault, path: &str) -> Vec<Problem> {
         code: "scope-stuck",
         severity: Severity::Warning,
         line: None,
-        message: format!("{stuck}: what is submitted there cannot be approved"),
+        message: format!("{stuck}: submissions there cannot be approved"),
         hint: Hint::call(
-            "assign those that are lacking with {}",
+            "assign the missing principals with {}",
             Call::new(Verb::StewardAssign).word("PRINCIPAL").word("ROLE"),
         ),
     };
@@ -247,7 +251,7 @@ fn stuck_scopes(vault: &Vault, path: &str) -> Vec<Problem> {
     stuck.into_iter().map(problem).collect()
 }
 
-/// The head, as far as it can be read: a vault whose log is broken still has live files to check.
+/// The head, as far as it can be read. A vault with a broken log still has live files to check.
 pub(super) struct Head<'v>(pub(super) Option<Snapshot<'v>>);
 
 impl Published for Head<'_> {
@@ -260,7 +264,7 @@ impl Published for Head<'_> {
     }
 }
 
-/// Live documents whose names some file system or reader takes for one.
+/// Returns problems for live documents whose names are the same for some file systems or readers.
 fn collisions<'f>(live: impl Iterator<Item = (&'f str, &'f DocumentId)>) -> Vec<(String, Problem)> {
     let mut folded: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (path, id) in live {

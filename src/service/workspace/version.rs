@@ -1,4 +1,4 @@
-//! The text of one version, of what is published, or of the live file.
+//! Reads the text of one version, of the published one, or of the live file.
 
 use crate::files::vault::Vault;
 use crate::files::vault::files::Files;
@@ -24,7 +24,7 @@ use crate::values::text_util::nearest_name;
 use crate::values::yaml::canonical_number;
 use crate::write::publish::review::rules_in_force;
 
-/// Reads `3` or `v3`.
+/// Parses a version number: `3` or `v3`.
 pub(crate) fn number(text: &str) -> Result<Version, Failure> {
     let digits = text.strip_prefix('v').unwrap_or(text);
     let number = canonical_number(digits).filter(|n| *n > 0);
@@ -38,8 +38,8 @@ pub(crate) fn number(text: &str) -> Result<Version, Failure> {
     })
 }
 
-/// The verified text of a version, with the history that it comes from. A step of a review was not
-/// approved, and what the reader of `head` may not read is unknown.
+/// Returns the verified text of a version, and its history. Steps of a review are refused, and a
+/// version that the reader of `head` may not read looks like a missing one.
 pub(crate) fn text_of(
     vault: &Vault,
     head: &Snapshot<'_>,
@@ -76,8 +76,8 @@ pub(crate) fn text_of(
     }
 }
 
-/// The text of a version that was published without a valid approval, and what is wrong with that:
-/// a reviewer compares it with others. `None` for other versions and other principals.
+/// Returns the text of a version that was published without a valid approval, and the fault, for
+/// comparison by a reviewer; `None` for other versions and other principals.
 pub(crate) fn unapproved_text(
     (vault, chronicle, head): (&Vault, &Chronicle<'_>, &Snapshot<'_>),
     id: &DocumentId,
@@ -93,8 +93,8 @@ pub(crate) fn unapproved_text(
     is_fit.ok().map(|()| (text, history, finding))
 }
 
-/// Refuses what the reader of `head` may not read, as if there were no such version (REV-24). Says
-/// whether it is a step of a review.
+/// Refuses a text that the reader of `head` may not read, as if the version did not exist (REV-24).
+/// Returns true if it is a step of a review.
 pub(crate) fn check_text(
     head: &Snapshot<'_>,
     id: &DocumentId,
@@ -109,7 +109,8 @@ pub(crate) fn check_text(
     }
 }
 
-/// The same of any version, for a reviewer. One that the log seals must be the one that it seals.
+/// Returns the text of any version, for a reviewer. A version that the log seals must have the
+/// sealed hash.
 pub(crate) fn any_text_of(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -135,7 +136,7 @@ pub(crate) fn any_text_of(
     Ok((text, history))
 }
 
-/// Why a version cannot be read.
+/// Returns the failure for a version that cannot be read.
 pub(crate) fn failed(vault: &Vault, id: &DocumentId, version: Version, why: ChainError) -> Failure {
     match why.explained(vault, id) {
         why @ (ChainError::HistoryMissing | ChainError::LeftOut) => {
@@ -147,7 +148,7 @@ pub(crate) fn failed(vault: &Vault, id: &DocumentId, version: Version, why: Chai
     }
 }
 
-/// Why a history has no entry of a version: a checkpoint may seal it.
+/// Returns the failure for a version without an entry in the history. A checkpoint may seal it.
 fn no_entry(
     (vault, chronicle): (&Vault, &Chronicle<'_>),
     id: &DocumentId,
@@ -167,15 +168,15 @@ fn no_entry(
     .hint(Hint::call("run {} for a full report", Verb::Verify))
 }
 
-/// A version that an artifact does not have.
+/// Returns the failure for a version that an artifact does not have.
 fn no_version(id: &DocumentId, version: Version) -> Failure {
     let history = Call::new(Verb::History).value(id.as_str());
-    Failure::new(Code::UnknownVersion, format!("`{id}` has no version {version}"))
+    Failure::new(Code::UnknownVersion, format!("unknown version {version} of `{id}`"))
         .hint(Hint::call("{} lists its versions", history))
 }
 
-/// Whether an artifact is not there for the reader, because no version of it was ever published. A
-/// history that cannot be read may have one.
+/// Returns true if an artifact does not exist for the reader because no version of it was ever
+/// published. An unreadable history may contain a published version.
 pub(crate) fn is_hidden(vault: &Vault, id: &DocumentId) -> bool {
     vault.reader().is_of_published() && !was_published(vault, id)
 }
@@ -190,19 +191,20 @@ fn was_published(vault: &Vault, id: &DocumentId) -> bool {
     }
 }
 
-/// Refuses to name an artifact that the reader of `head` may not know of, as one that there is not.
+/// Refuses an artifact that the reader of `head` cannot know of, like a missing one.
 pub(crate) fn check_name(head: &Snapshot<'_>, id: &DocumentId) -> Result<(), Failure> {
     if head.may_name(id) { Ok(()) } else { Err(unknown(head, id.as_str())?) }
 }
 
-/// A name that nothing has, with the nearest id that the reader of `head` may know of.
+/// Returns the failure for an unknown name, with the nearest id that the reader of `head` may
+/// know of.
 ///
 /// # Errors
-/// Damage to a file of the rules hides every name (REV-21), or the log cannot be relied on.
+/// Damage to a file of the rules hides every name (REV-21), or the log is not valid.
 pub(crate) fn unknown(head: &Snapshot<'_>, name: &str) -> Result<Failure, Failure> {
     head.check_rules()?;
     let known = || Ok::<_, Failure>(head.state()?.iter().map(|(id, _)| id.as_str()));
-    // A folder, or a pattern of a shell for the files in one.
+    // The name may be a folder, or a shell pattern for the files in one.
     let folder = name.find('*').map_or(Some(name), |at| Some(name[..at].rsplit_once('/')?.0));
     let folder = folder.map(|folder| format!("{folder}/"));
     if let Some(folder) = folder
@@ -215,7 +217,7 @@ pub(crate) fn unknown(head: &Snapshot<'_>, name: &str) -> Result<Failure, Failur
     Ok(Failure::unknown_id(name, nearest_name(name, known()?, '/')))
 }
 
-/// What the access log says of a text that was made of a version.
+/// Returns the record of a text that was made of a version, for the access log.
 pub(crate) fn recorded(
     (files, chronicle): (&Files, &Chronicle<'_>),
     id: &DocumentId,
@@ -232,7 +234,7 @@ pub(crate) fn recorded(
     Some(Origin { id, checkpoint, entry, author, reviewed }.text(handed_out))
 }
 
-/// The live text of an artifact, in normal form.
+/// Returns the live text of an artifact, in normal form.
 pub(crate) fn live_text(vault: &Vault, id: &DocumentId) -> Result<String, Failure> {
     let path = id.live_path();
     let missing = || missing_file(id);
@@ -254,14 +256,14 @@ pub(crate) fn live_text(vault: &Vault, id: &DocumentId) -> Result<String, Failur
     }
 }
 
-/// An artifact without a live file.
+/// Returns the failure for an artifact without a live file.
 pub(crate) fn missing_file(id: &DocumentId) -> Failure {
     let read = Call::new(Verb::Read).value(id.as_str());
     Failure::new(Code::UnknownId, format!("the file `{}` does not exist", id.live_path()))
         .hint(Hint::call("{} prints the published text", read))
 }
 
-/// The verified text of an artifact, or a failure that says what is there instead.
+/// Returns the verified text of an artifact, or a failure that explains why it is not published.
 pub(crate) fn published(
     vault: &Vault,
     snapshot: &Snapshot<'_>,
@@ -277,7 +279,7 @@ pub(crate) fn published(
             let call = |verb| Call::new(verb).value(id.as_str());
             let is_limited = snapshot.is_limited() || is_hidden(vault, id);
             let hint = if !is_limited && vault.files().exists(&id.history_path()) {
-                Hint::call("{} shows when it was", call(Verb::History))
+                Hint::call("{} shows when it was published", call(Verb::History))
             } else if !is_limited && vault.files().exists(&id.live_path()) {
                 match DocumentId::of_document_file(&id.live_path()) {
                     Ok(_) if !vault.is_document_path(&id.live_path()) => Hint::call(
@@ -295,7 +297,7 @@ pub(crate) fn published(
                 }
             } else {
                 let unknown = unknown(snapshot, id.as_str())?;
-                // To a reader from whom documents are hidden nothing else may be said of one.
+                // A reader with limits must not learn anything else about a hidden document.
                 let is_same = snapshot.is_limited();
                 return Err(if is_same { unknown } else { Failure { message, ..unknown } });
             };

@@ -1,4 +1,4 @@
-//! The staged results beside the documents of an answer (STAGE-13).
+//! The staged results next to the documents of an answer (STAGE-13).
 
 use super::resolve::Resolved;
 use super::{Call, Note};
@@ -12,23 +12,22 @@ use crate::service::workspace::staging::Content;
 /// The staged results of an answer.
 #[derive(Default)]
 pub(crate) struct Beside {
-    /// Those that fit.
+    /// The results that fit into the budget.
     pub(crate) taken: Vec<StagedResult>,
-    /// What did not fit into the budget.
+    /// The results that do not fit into the budget.
     pub(crate) left_out: Vec<StagedLeftOutReport>,
 }
 
-/// One of them, with its content where that was asked for.
+/// A staged result, with its content if that was asked for.
 pub(crate) struct StagedResult {
     entry: StagedEntry,
     own: bool,
     content: Option<Content>,
-    /// What its block costs, where there is a budget.
+    /// Tokens of its block; `None` without a budget.
     tokens: Option<u64>,
 }
 
 impl StagedResult {
-    /// The report of it.
     pub(crate) fn report(&self) -> StagedReport {
         let report =
             StagedReport { tokens: self.tokens, ..StagedReport::of(&self.entry, self.own) };
@@ -38,36 +37,38 @@ impl StagedResult {
         }
     }
 
-    /// Whether its content is part of the answer.
+    /// Returns true if the content is part of the answer.
     pub(crate) fn has_content(&self) -> bool {
         self.content.is_some()
     }
 
-    /// Its content between the lines that say what it is; none where only its name was asked for.
+    /// Returns the content between the lines that identify it; `None` if only the name was
+    /// asked for.
     pub(crate) fn block(&self) -> Option<String> {
         self.content.as_ref().map(|content| block(&self.entry, &content.bytes))
     }
 }
 
 impl Beside {
-    /// The reports of those that fit.
+    /// Returns the reports of the results that fit.
     pub(crate) fn reports(&self) -> Vec<StagedReport> {
         self.taken.iter().map(StagedResult::report).collect()
     }
 
-    /// Whether there was none.
+    /// Returns true if nothing was found.
     pub(crate) fn is_empty(&self) -> bool {
         self.taken.is_empty() && self.left_out.is_empty()
     }
 }
 
 impl Call<'_> {
-    /// The staged results that stand beside the documents of an answer about now; a past one is
-    /// answered from its checkpoint. A budget is for both: results get what documents leave of it, in
-    /// their order.
+    /// Returns the staged results that go next to the documents of an answer about the present.
+    ///
+    /// An answer about the past has none, because checkpoints do not contain them. Documents and
+    /// results share a budget: results get what documents leave of it, in their order.
     ///
     /// # Errors
-    /// The chains, or what is in force, cannot be read.
+    /// The chains, or the configuration and stewards in force, cannot be read.
     pub(crate) fn beside(
         &mut self,
         vault: &Vault,
@@ -79,7 +80,7 @@ impl Call<'_> {
             return Ok(Beside::default());
         }
         let found = match self.workspace.staged_of(vault, &self.labels, &resolved.asked) {
-            // That they cannot be read is no reason to keep documents back.
+            // Documents are answered even if staged results cannot be read.
             Err(why) if why.code == Code::Io => {
                 self.note(Note::NoStaging(why.message));
                 None

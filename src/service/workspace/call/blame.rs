@@ -15,7 +15,7 @@ use crate::service::workspace::version::published;
 use crate::text::document::sections::Section;
 use crate::text::uri::Class;
 
-/// What it takes to answer.
+/// The data that an answer needs.
 pub(crate) const NEED: Need = Need::Versions;
 
 /// A published text, the versions of its lines, and the section that was asked for.
@@ -30,7 +30,7 @@ impl Call<'_> {
     /// Attributes the lines of the document that an id, a URI or a path names.
     ///
     /// # Errors
-    /// No such document or section is published then, or a version of its history does not verify.
+    /// The document or section is not published, or a version of its history does not verify.
     pub(crate) fn blame(
         &mut self,
         (vault, source): Places<'_>,
@@ -50,11 +50,11 @@ impl Call<'_> {
         Ok(Attributed { served, section, blame, seals })
     }
 
-    /// The report of some lines: those that `range` names as `START,END`, those of the section, or
-    /// all, at most so many. `sealed` says whether the lines leave with their comments.
+    /// Returns the report of at most `most` lines: those of `range` (`START,END`), those of the
+    /// section, or all. `sealed`: the lines are handed out with their comments.
     ///
     /// # Errors
-    /// The range is none, or there is a section, too.
+    /// The range is invalid, or used together with a section.
     pub(crate) fn blame_lines<'r>(
         &mut self,
         attributed: &'r Attributed,
@@ -69,7 +69,8 @@ impl Call<'_> {
             (Some(_), Some(section)) => {
                 let message =
                     format!("`#{}` and a range of lines both choose lines", section.anchor);
-                return Err(Failure::new(Code::Usage, message).hint("give one of them only"));
+                let hint = "use either the section or the range, not both";
+                return Err(Failure::new(Code::Usage, message).hint(hint));
             }
         };
         let start = range.start;
@@ -78,7 +79,7 @@ impl Call<'_> {
         Ok(report)
     }
 
-    /// The report of how many lines of each section come from which version.
+    /// Returns how many lines of each section come from which version.
     pub(crate) fn blame_sections<'r>(
         &mut self,
         attributed: &'r Attributed,

@@ -1,4 +1,4 @@
-//! What became of documents that were cited: whether pinned URIs still say what is published.
+//! Checks citations: reports for each pinned URI if it is current, superseded or retired.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,10 +11,10 @@ use crate::text::uri::{Class, Uri};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 
-/// What it takes to answer.
+/// The data that an answer needs.
 pub(crate) const NEED: Need = Need::Versions;
 
-/// The most URIs of one question.
+/// Maximum number of URIs in one question.
 const MOST: usize = 500;
 
 /// A citation: a document at a checkpoint, or a section of it.
@@ -25,10 +25,10 @@ struct Citation {
 }
 
 impl Call<'_> {
-    /// Says of pinned URIs whether they are current, superseded or retired, in their order.
+    /// Reports for each pinned URI if it is current, superseded or retired, in the given order.
     ///
     /// # Errors
-    /// There are too many, or the log cannot be relied on.
+    /// There are too many URIs, or the log is not valid.
     pub(crate) fn check(
         &mut self,
         (vault, source): Places<'_>,
@@ -62,7 +62,7 @@ impl Call<'_> {
                 }
             });
         }
-        // One checkpoint at a time: each is as large as the vault.
+        // One checkpoint at a time, because the state of each is as large as the vault.
         for (checkpoint, citations) in cited {
             let then = Snapshot::of(vault, source, Some(checkpoint))?;
             for (place, citation) in citations {
@@ -78,14 +78,14 @@ impl Call<'_> {
     fn citation(&self, (vault, source): Places<'_>, text: &str) -> Result<Citation, Failure> {
         let named = self.workspace.named_at(vault, source, text)?;
         let Some(checkpoint) = named.checkpoint else {
-            let message = "it names no checkpoint, so that it always names what is published";
+            let message = "the URI is not pinned to a checkpoint, so it cannot be outdated";
             return Err(Failure::new(Code::Usage, message));
         };
         Ok(Citation { id: named.id, checkpoint, anchor: named.anchor })
     }
 }
 
-/// Says what became of a citation between its checkpoint and the last one.
+/// Compares a citation at its checkpoint with the head.
 fn compare(
     then: &Snapshot<'_>,
     head: &Snapshot<'_>,
@@ -103,7 +103,7 @@ fn compare(
     let anchor = citation.anchor.as_deref();
     let Some(text) = text_of(&before, anchor) else { return };
     report.state = match head.get(&citation.id) {
-        // What the reader may not read now is not there; that it is not retired is not told either.
+        // A document that the reader may not read looks like a missing one, not like a retired one.
         None if head.is_limited() && !head.may_name(&citation.id) => return,
         None => Standing::Retired,
         Some(Err(_)) => Standing::Withheld,
@@ -130,7 +130,7 @@ fn compare(
     report.version = Some(before.entry.version);
 }
 
-/// What a citation names of a text: a section, or the body; without comments, as it is served.
+/// Returns the cited text: a section, or the body, without comments as it is served.
 fn text_of<'s>(served: &'s Served, anchor: Option<&str>) -> Option<Cow<'s, str>> {
     let range = match anchor {
         None => served.body_range(),

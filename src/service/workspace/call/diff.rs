@@ -14,7 +14,7 @@ use crate::service::workspace::version::{
 use crate::text::document::live_form::LiveForm;
 use crate::values::model::id::DocumentId;
 
-/// Where the versions of a document are read from: the vault, its log, and what is published.
+/// The vault, its log, and the published state: where the versions of a document are read from.
 pub(crate) type Ground<'g> = (&'g Vault, &'g Chronicle<'g>, &'g Snapshot<'g>);
 
 /// Two texts compared.
@@ -22,22 +22,22 @@ pub(crate) struct Difference {
     id: DocumentId,
     /// The older text: `v1`, or `live`.
     pub(crate) from: String,
-    /// The newer one.
+    /// The newer text.
     pub(crate) to: String,
-    /// Whether they are equal.
+    /// True if the texts are equal.
     pub(crate) equal: bool,
-    /// The unified diff; empty of equal texts.
+    /// The unified diff; empty if the texts are equal.
     pub(crate) diff: String,
-    /// What is wrong with the approvals of the versions.
+    /// Faults of the approvals of the versions.
     pub(crate) findings: Vec<String>,
 }
 
 impl Call<'_> {
-    /// The diff from one version to another; in the place of the older one stands what is published,
-    /// and of the newer one, or by the word `live`, the live file.
+    /// Compares two versions of a document. The older one defaults to the published version, and
+    /// the newer one to the live file, which `live` also names.
     ///
     /// # Errors
-    /// A version or file is not there, or the reader may not read it.
+    /// A version or file does not exist, or the reader may not read it.
     pub(crate) fn diff(
         &mut self,
         (vault, chronicle, head): Ground<'_>,
@@ -75,7 +75,7 @@ impl Call<'_> {
                     base = Some(served.origin().text(""));
                     (format!("v{}", served.entry.version), as_live(id, served.text))
                 }
-                // A reviewer looks at what was published without an approval.
+                // A reviewer may look at a version that was published without an approval.
                 Err(why) => match head.recorded_version(id) {
                     Some(version) if unapproved_text(ground, id, version).is_some() => {
                         side(Some(&version.to_string()))?
@@ -94,14 +94,13 @@ impl Call<'_> {
 }
 
 impl Difference {
-    /// The report.
     pub(crate) fn report(&self) -> DiffReport<'_> {
         let Self { id, from, to, equal, diff, findings } = self;
         DiffReport { id, from, to, equal: *equal, diff, unapproved: findings }
     }
 }
 
-/// A diff from or to versions, with what is recorded of them.
+/// Returns a diff together with the records of the versions that it shows.
 pub(crate) fn handed_out(diff: String, versions: Vec<Text>) -> Traced<String> {
     let of_diff = |text: Text| Text { part: Some(Part::Diff), ..text.handed_out(&diff) };
     let recorded =
@@ -109,7 +108,7 @@ pub(crate) fn handed_out(diff: String, versions: Vec<Text>) -> Traced<String> {
     Traced::new(diff, recorded)
 }
 
-/// What a live file with a published text has.
+/// Returns the live form of a published text.
 pub(crate) fn as_live(id: &DocumentId, sealed: String) -> String {
     if id.is_document() { LiveForm::of(&sealed).into_text() } else { sealed }
 }

@@ -1,4 +1,5 @@
-//! Writing drafts: live files that say so, of which the change log says who wrote them (MCP-18).
+//! Writes drafts: live files with the status `draft`, whose writers the change log
+//! records (MCP-18).
 
 use super::{Call, Note};
 use crate::files::vault::Vault;
@@ -14,25 +15,22 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::tag::Tag;
 use crate::write::publish::{Draft, DraftRequest, Mode, Upon};
 
-/// Returns true if a body has nothing to read.
+/// Returns true if a body has only white space.
 #[cfg(feature = "mcp")]
 pub(crate) fn is_blank(body: &str) -> bool {
     body.trim_start_matches(BOM).trim().is_empty()
 }
 
-/// What a draft says in its frontmatter, besides its body.
+/// Fields of a draft's frontmatter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fields {
-    /// The title.
     pub(crate) title: Option<String>,
-    /// The type.
     pub(crate) node_type: Option<NodeType>,
-    /// All tags.
     pub(crate) tags: Option<Vec<Tag>>,
 }
 
 impl Fields {
-    /// Whether none is set.
+    /// Returns true if no field is set.
     #[cfg(feature = "mcp")]
     pub(crate) fn is_empty(&self) -> bool {
         self.title.is_none() && self.node_type.is_none() && self.tags.is_none()
@@ -52,14 +50,15 @@ impl Fields {
         edit
     }
 
-    /// The text of a new document. A body may begin with a frontmatter of its own.
+    /// Returns the text of a new document. The body may begin with its own frontmatter.
     pub(crate) fn of_new(&self, body: &str, author: &str) -> Result<String, EditError> {
         let body = body.trim_start_matches(BOM);
         self.edit().text("status", "draft").text("author", author).apply(body)
     }
 
-    /// A text with these fields, and with another body if there is one, as a draft. A body with a
-    /// frontmatter is a whole text, which says no other base than this one.
+    /// Returns a draft of `base` with these fields, and with another body if there is one.
+    ///
+    /// A body with a frontmatter is a whole text. It keeps the base version that `base` records.
     #[cfg(feature = "mcp")]
     pub(crate) fn of_edited(&self, base: &str, body: Option<&str>) -> Result<String, EditError> {
         let before = Document::parse(base)?;
@@ -91,7 +90,7 @@ impl Fields {
 }
 
 impl Call<'_> {
-    /// Writes a draft, and records who wrote it.
+    /// Writes a draft, and records its writer.
     ///
     /// # Errors
     /// Nothing was written.
@@ -112,7 +111,6 @@ impl Call<'_> {
         Ok(draft)
     }
 
-    /// Records that this principal wrote a draft.
     fn record_draft(&mut self, vault: &Vault, id: &DocumentId, hash: Digest) {
         let draft = DraftRef { id: id.to_string(), sha256: hash.to_string() };
         let change = Change::Draft { draft };

@@ -1,5 +1,6 @@
-//! The differences that explain a failure, and what a dry run would write: texts of documents, for which
-//! the same is asked, and of which the same is recorded, as of any other text (REV-21, AUDIT-5).
+//! Adds to a failure the differences that explain it, and to a dry run what it would write. These
+//! are texts of documents: they need the same permission, and are recorded in the same way, as any
+//! other (REV-21, AUDIT-5).
 
 use super::Call;
 use super::diff::{Ground, as_live, handed_out};
@@ -21,7 +22,7 @@ use crate::values::model::number::Version;
 use crate::write::publish::review;
 
 impl Call<'_> {
-    /// A failure with the differences that explain it, as far as its reader may read them.
+    /// Adds the differences that explain a failure, as far as the reader may read them.
     pub(crate) fn explained(&mut self, failure: Failure) -> Failure {
         let mut failure = self.workspace.explained(failure);
         for compared in std::mem::take(&mut failure.compared) {
@@ -30,7 +31,7 @@ impl Call<'_> {
         failure
     }
 
-    /// The same failure without it where the log cannot be relied on.
+    /// Adds one difference; returns the failure unchanged if the log is not valid.
     fn with_difference(&mut self, failure: Failure, compared: &Compared) -> Failure {
         let Ok(vault) = self.vault() else { return failure };
         let Ok(log) = self.log(&vault) else { return failure };
@@ -58,8 +59,8 @@ impl Call<'_> {
         failure.with_difference(&Difference { id, between: &between, diff: &diff, merge })
     }
 
-    /// The versions since the one that the caller has read which this reader may read. What only awaits
-    /// a decision, or was rejected, is not for every reader.
+    /// Returns the versions since the one that the caller has read, as far as this reader may read
+    /// them. Submissions and rejected versions are left out, because not every reader may see them.
     fn between(&mut self, (vault, chronicle, head): Ground<'_>, compared: &Compared) -> Vec<Entry> {
         let Ok(history) = replay::load(vault.files(), &compared.id) else { return Vec::new() };
         let may_read = |entry: &Entry| {
@@ -99,8 +100,8 @@ impl Call<'_> {
         Some(self.release(handed_out(diff, versions)))
     }
 
-    /// The text of a version: of one that was published as `diff` shows it, and of a step as `review show`
-    /// does.
+    /// Returns the text of a version: like `diff` for a published one, like `review show` for
+    /// a step.
     fn readable(
         &self,
         (vault, chronicle, head): Ground<'_>,
@@ -116,8 +117,8 @@ impl Call<'_> {
         check_text(head, id, (version, &history), &text).ok().map(|_| text)
     }
 
-    /// What a dry run shows of a live file that an event would write; `None` if the reader may not read
-    /// the document. `submitted`: the version that is approved.
+    /// Returns the part of a dry run about one live file; `None` if the reader may not read the
+    /// document. `submitted`: the version that is approved.
     pub(crate) fn dry_run(
         &mut self,
         ground: Ground<'_>,

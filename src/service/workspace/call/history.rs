@@ -20,27 +20,27 @@ use crate::values::model::number::{CheckpointNumber, Version};
 #[cfg(feature = "mcp")]
 use crate::values::model::principal::PrincipalKey;
 
-/// What it takes to answer.
+/// The data that an answer needs.
 pub(crate) const NEED: Need = Need::Versions;
 
-/// The history of an artifact, and which checkpoint seals what of it.
+/// The history of an artifact, and the checkpoints that seal its versions.
 pub(crate) struct Versions {
     id: DocumentId,
     history: History,
     seals: Seals,
-    /// Those that the reader may not read (REV-24).
+    /// The versions that the reader may not read (REV-24).
     hidden: BTreeSet<Version>,
-    /// What is wrong with the approvals of the others.
+    /// Faults of the approvals of the other versions.
     unapproved: BTreeMap<Version, ChainError>,
-    /// What checkpoints seal and the history lacks.
+    /// Versions that checkpoints seal but the history lacks.
     lacking: Vec<(CheckpointNumber, Option<Version>)>,
 }
 
 impl Call<'_> {
-    /// The history of what an id names that was ever published.
+    /// Reads the history of an artifact that was published at least once.
     ///
     /// # Errors
-    /// It has none, it cannot be read, or the reader may not know of it.
+    /// The history is missing or cannot be read, or the reader cannot know of the artifact.
     pub(crate) fn history(
         &mut self,
         (vault, source): Places<'_>,
@@ -54,13 +54,13 @@ impl Call<'_> {
         let hidden = hidden(&head, vault, (&id, &history));
         let unapproved = head.unapproved_events(&id, &history);
         let mut lacking = source.lacking(vault, &id, &history)?;
-        // A lost text has no tags.
+        // The tags of a lost text are unknown.
         lacking.retain(|(_, version)| version.is_none() || head.may_read(&id, "", false));
         Ok(Versions { id, history, seals, hidden, unapproved, lacking })
     }
 
-    /// Cuts a report to its last versions, or to the last ones before a place of the history. Gives
-    /// how many are left out before them.
+    /// Cuts a report to its last `limit` versions, or to the last ones before a place of the
+    /// history. Returns how many earlier versions are left out.
     pub(crate) fn cut_history(
         &mut self,
         report: &mut HistoryReport<'_>,
@@ -81,11 +81,11 @@ impl Call<'_> {
 
 #[cfg(feature = "mcp")]
 impl Call<'_> {
-    /// Leaves out of a report the steps of reviews that are none of the principal's business: those
-    /// of others, unless the principal is an editor of the published text.
+    /// Removes the review steps of other principals from a report, unless the principal is an
+    /// editor of the published text.
     ///
     /// # Errors
-    /// The log cannot be relied on.
+    /// The log is not valid.
     pub(crate) fn cut_steps(
         &mut self,
         (vault, source): Places<'_>,
@@ -106,7 +106,7 @@ impl Call<'_> {
 }
 
 impl Versions {
-    /// The first checkpoints of its published versions.
+    /// Returns the first checkpoints of the published versions.
     #[cfg(feature = "mcp")]
     pub(crate) fn checkpoints(&self) -> Vec<CheckpointNumber> {
         let is_told = |entry: &Entry| entry.is_published() && !self.hidden.contains(&entry.version);
@@ -114,7 +114,7 @@ impl Versions {
         published.filter_map(|entry| self.seals.get(&entry.version).copied()).collect()
     }
 
-    /// The report, for which every version is recomputed.
+    /// Returns the report. Every version is recomputed for it.
     pub(crate) fn report<'r>(&'r self, vault: &'r Vault) -> HistoryReport<'r> {
         let mut report = HistoryReport::new(vault.files(), &self.seals, &self.id, &self.history);
         report.versions.retain(|row| !self.hidden.contains(&row.version));
@@ -127,7 +127,7 @@ impl Versions {
     }
 }
 
-/// The versions that the reader of `head` may not read.
+/// Returns the versions that the reader of `head` may not read.
 fn hidden(
     head: &Snapshot<'_>,
     vault: &Vault,
@@ -141,7 +141,7 @@ fn hidden(
     while let Some(step) = walk.next() {
         let Ok(version) = step.version else { continue };
         let (number, text) = (version.entry.version, version.text);
-        // What cannot be read has no tags.
+        // The tags of an unreadable text are unknown.
         if check_text(head, id, (number, history), text.unwrap_or_default()).is_err() {
             hidden.insert(number);
         }

@@ -1,4 +1,4 @@
-//! The published documents, or those that a selector selects, by name.
+//! Lists the published documents, or those that a selector selects, by name.
 
 use rayon::prelude::*;
 
@@ -20,17 +20,17 @@ use crate::values::model::number::CheckpointNumber;
 
 /// The documents of a list.
 pub(crate) struct Listing {
-    /// The checkpoint that they are published at.
+    /// The checkpoint of the list.
     pub(crate) checkpoint: CheckpointNumber,
-    /// The documents, and those that are withheld.
+    /// The documents, and the withheld ones.
     pub(crate) all: Resolution,
-    /// Which back-end found them, where a search did.
+    /// The back-end that found them; `None` without a search.
     pub(crate) backend: Option<String>,
-    /// What the writer of the selector should know.
+    /// Notes on the selector for its writer.
     pub(crate) notes: Vec<String>,
-    /// How many entries come after the page.
+    /// Number of entries after the page.
     pub(crate) omitted: usize,
-    /// The hash of what the reader may read of the checkpoint.
+    /// The hash of everything at the checkpoint that the reader may read.
     #[cfg(feature = "mcp")]
     pub(crate) seen: Option<Digest>,
     class: Class,
@@ -38,17 +38,17 @@ pub(crate) struct Listing {
     query: Option<String>,
 }
 
-/// What it takes to list what a selector selects, or everything.
+/// Returns the data that a list needs.
 pub(crate) fn need(selector: Option<&str>) -> Need {
     selector.map_or(Need::Versions, Asked::need)
 }
 
 impl Workspace<'_> {
-    /// The selector that an argument of `list` stands for, which may be the path of a folder; none
+    /// Returns the selector for an argument of `list`, which may be the path of a folder; `None`
     /// for the vault's folder.
     pub(crate) fn listed(&self, vault: &Vault, text: &str) -> Option<String> {
         if self.options.is_served {
-            // Which folders there are on the disk is not told (MCP-36).
+            // A client cannot find out which folders exist on the disk (MCP-36).
             return Some(text.to_owned()).filter(|text| !text.trim().is_empty());
         }
         match self.listed_folder(vault, text) {
@@ -59,12 +59,14 @@ impl Workspace<'_> {
 }
 
 impl Call<'_> {
-    /// A page of the documents that a selector selects, or of all, in the order of an answer: at most
-    /// so many after the first `skipped`. Of all documents those of the page only are read, and what
-    /// is withheld is one of its entries.
+    /// Returns a page of the documents that a selector selects, or of all, in the order of
+    /// an answer.
+    ///
+    /// The page has at most `most` entries after the first `skipped`. Without a selector, only the
+    /// documents of the page are read, and withheld documents are entries, too.
     ///
     /// # Errors
-    /// The selector is invalid, or the log cannot be relied on.
+    /// The selector is invalid, or the log is not valid.
     pub(crate) fn list(
         &mut self,
         (vault, source): Places<'_>,
@@ -99,8 +101,8 @@ impl Call<'_> {
         Ok(Listing { backend: asked.plan.backend, notes, ..listing })
     }
 
-    /// How each text begins of what is left of a list, in the same order. The texts were verified for
-    /// the list, so that none is read for it; that they are handed out makes it an access.
+    /// Returns the first words of each text on the page, in the same order. The texts were verified
+    /// for the list, so none is read again. Handing them out is an access, which is recorded.
     pub(crate) fn openings(&mut self, listing: &Listing) -> Vec<Snippet> {
         self.recording.class = Some(listing.class);
         self.recording.query.clone_from(&listing.query);
@@ -109,7 +111,7 @@ impl Call<'_> {
 }
 
 impl Listing {
-    /// A page of a snapshot, of which nothing else is to be said.
+    /// Makes a page of a snapshot without a back-end and without notes.
     fn of(
         snapshot: &Snapshot<'_>,
         (all, omitted): (Resolution, usize),
@@ -128,7 +130,7 @@ impl Listing {
         })
     }
 
-    /// How many entries the page has.
+    /// Returns the number of entries on the page.
     #[cfg(feature = "mcp")]
     pub(crate) fn entries(&self) -> usize {
         let withheld = if self.query.is_none() { self.all.withheld.len() } else { 0 };
@@ -145,7 +147,7 @@ impl Listing {
         Traced::new(openings, texts)
     }
 
-    /// The report of what is left of it, with `openings` where these are asked for.
+    /// Returns the report of the page, with `openings` if they were asked for.
     pub(crate) fn report<'r>(&'r self, openings: Option<&'r [Snippet]>) -> ListReport<'r> {
         match openings {
             None => ListReport::new(self.checkpoint, &self.all),

@@ -1,4 +1,4 @@
-//! The instructions for agents, and a map of what is published.
+//! The instructions for agents, and a map of the published documents.
 
 use super::{Call, Places};
 use crate::read::snapshot::overview::Overview;
@@ -11,12 +11,11 @@ use crate::service::workspace::moment::Moment;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 
-/// What it takes to answer.
+/// The data that an answer needs.
 pub(crate) const NEED: Need = Need::Fields;
 
-/// What a map is made of.
+/// The parts of a map.
 pub(crate) struct Mapped<'v> {
-    /// The checkpoint.
     pub(crate) snapshot: Snapshot<'v>,
     overview: Overview,
     /// The packs that the checkpoint seals.
@@ -26,10 +25,10 @@ pub(crate) struct Mapped<'v> {
 }
 
 impl Call<'_> {
-    /// Gathers the instructions and what is published.
+    /// Collects the instructions and an overview of the published documents.
     ///
     /// # Errors
-    /// The log cannot be relied on.
+    /// The log is not valid.
     pub(crate) fn map<'v>(
         &mut self,
         (vault, source): Places<'v>,
@@ -61,10 +60,10 @@ impl Call<'_> {
         Ok(Mapped { snapshot, overview, packs, instructions })
     }
 
-    /// The report without the instructions.
+    /// Returns the report without the instructions.
     ///
     /// # Errors
-    /// The log cannot be relied on.
+    /// The log is not valid.
     pub(crate) fn map_report<'m>(
         &mut self,
         mapped: &'m Mapped<'_>,
@@ -78,17 +77,17 @@ impl Call<'_> {
 }
 
 impl Mapped<'_> {
-    /// A report of it with the instructions.
+    /// Adds the instructions to a report.
     pub(crate) fn with_instructions<'m>(&'m self, map: MapReport<'m>) -> Traced<MapReport<'m>> {
         map.with(self.instructions.as_ref())
     }
 
-    /// What is withheld.
+    /// Returns the withheld artifacts.
     pub(crate) fn withheld(&self) -> &[Withheld] {
         &self.overview.withheld
     }
 
-    /// Whether no checkpoint holds instructions, as far as is known.
+    /// Returns true if the checkpoint lacks instructions, unless they are only withheld.
     pub(crate) fn lacks_instructions(&self) -> bool {
         let is_withheld = || self.withheld().iter().any(|w| w.id.as_str() == layout::CONTEXT);
         self.instructions.is_none() && !is_withheld()

@@ -1,16 +1,17 @@
-//! One call of a front end: who asks, the vault that is read, what is to be recorded of it, and what is
-//! said beside the answer.
+//! One call of a front end: who calls, the vault that is read, the recording, and the notes that go
+//! with the answer.
 //!
 //! A front end turns its words into a question, asks it here, and prints the report of the answer:
-//! a command as text or `--json`, a tool as text and structured content. What left is recorded by
-//! [`Call::record`], before its first byte does (`spec/audit.md`, AUDIT-5).
+//! a command as text or `--json`, a tool as text and structured content. [`Call::record`] records
+//! the output before its first byte leaves (`spec/audit.md`, AUDIT-5).
 //!
 //! `read`, `resolve`, `search`, `list`, `history`, `blame`, `check`, `neighbors`, `diff`, `map`,
-//! `packs` (of `pack list`), `replay`, `review` and `verify` are the questions of the verbs of these
-//! names (`map` is that of `context`). `submit`, `draft` and `write` are acts: what is submitted and
-//! decided, and what a principal writes that is not published, which `own` reads. `source` records
-//! what a source gave, `stage` lists staged results and promotes one, `beside` is what stands with an
-//! answer of them, `sight` whether a reader's vault is as it was, `told` of which documents a call that
+//! `packs` (of `pack list`), `replay`, `review` and `verify` answer the questions of the verbs with
+//! these names (`map` answers `context`). `submit`, `draft` and `write` are acts: `submit` submits
+//! and decides, the others write unpublished texts, which `own` reads. `source` records the result
+//! of a source. `stage` lists staged results and promotes them, and `beside` adds them to an
+//! answer. `sight` detects changes of a reader's vault. `told` decides which documents the answer
+//! of a writing call may name, and `work` reports the progress of a call.
 //! writes may speak, and `work` how far a call is.
 
 pub(crate) mod beside;
@@ -64,60 +65,60 @@ use crate::write::publish::{self, Act, Outcome};
 /// A vault and its checkpoints, as a question reads them.
 pub(crate) type Places<'p> = (&'p Vault, &'p CheckpointSource);
 
-/// Told how many documents an index has read of how many, where that takes long.
+/// Gets the number of documents that an index has read, and of all, if indexing takes long.
 pub(crate) type OnIndexing<'s> = &'s mut dyn FnMut(usize, usize);
 
-/// One call at work.
+/// One call of a front end.
 pub(crate) struct Call<'w> {
-    /// Where it works, and on whose behalf.
+    /// The vault's folder and the principal who acts.
     pub(crate) workspace: Workspace<'w>,
-    /// What is to be recorded of it.
+    /// The record of this call for the access log.
     pub(crate) recording: Recording,
-    /// Who asks.
+    /// The labels of the caller.
     pub(crate) labels: Labels,
-    /// The log that is read in place of the vault's, where a past command is run again.
+    /// The log that replaces the vault's, if a past command is run again.
     pub(crate) pinned: Option<Log>,
-    /// How many documents the reader may not read; none where reading is not limited.
+    /// Number of documents that the reader may not read; `None` if reading is not limited.
     pub(crate) may_not_read: Option<usize>,
-    /// Where it is seen from.
+    /// The progress that other threads can see.
     #[cfg(feature = "mcp")]
     pub(crate) work: Option<std::sync::Arc<work::Work>>,
     notes: Vec<Note>,
 }
 
-/// How a front end says [`Note::NoInstructions`]: true if they are hidden, and if they are absent.
-pub(crate) const NO_INSTRUCTIONS: &str = "there are no instructions that you may read";
+/// The text of [`Note::NoInstructions`], for hidden and for missing instructions.
+pub(crate) const NO_INSTRUCTIONS: &str = "no instructions that you can read are published";
 
-/// What is said beside an answer, whatever the question was. A front end puts it into its words.
+/// A note next to an answer, independent of the question. A front end puts it into words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
-    /// The log does not hold the trusted head.
+    /// The log does not contain the trusted head.
     LostHead(String),
-    /// The reader may not read so many documents of this checkpoint.
+    /// Number of documents of this checkpoint that the reader may not read.
     Unreadable(usize, CheckpointNumber),
-    /// A key of the user's configuration that nothing reads, in words.
+    /// A key of the user's configuration that nothing reads, as a sentence.
     Setting(String),
-    /// The change log lacks what was done, and why.
+    /// The change log lacks the event; with the reason.
     NoChange(String),
-    /// The program of the user's configuration was not told, and why.
+    /// The program of the user's configuration was not notified; with the reason.
     NotNotified(String),
     /// A staging chain of this source is damaged.
     DamagedChain(DocumentId),
-    /// Staged results cannot be read, and why.
+    /// Staged results cannot be read; with the reason.
     NoStaging(String),
-    /// The access logs have so many faults, so that accesses may be missing.
+    /// Number of faults of the access logs, which may lack accesses.
     LogFaults(usize),
-    /// A staged result of the answer cannot be read, and why.
+    /// A staged result of the answer cannot be read; with the reason.
     NoContent(String),
-    /// The checkpoint has no instructions for agents that the reader may read.
+    /// The checkpoint lacks instructions for agents that the reader may read.
     NoInstructions,
-    /// The instructions for agents, so many tokens, do not fit into the answer.
+    /// The instructions for agents do not fit into the answer; with their number of tokens.
     #[cfg(feature = "mcp")]
     LongInstructions(u64),
 }
 
 impl<'w> Call<'w> {
-    /// A call of which nothing is to be recorded yet.
+    /// Begins a call with an empty recording.
     pub(crate) fn new(workspace: Workspace<'w>, labels: Labels) -> Self {
         Self {
             workspace,
@@ -131,10 +132,10 @@ impl<'w> Call<'w> {
         }
     }
 
-    /// The vault of the call; what it hands out, or is refused, is recorded of it.
+    /// Opens the vault of the call, and makes the recording one of this vault.
     ///
     /// # Errors
-    /// There is none, or its configuration cannot be read.
+    /// The vault does not exist, or its configuration cannot be read.
     pub(crate) fn vault(&mut self) -> Result<Vault, Failure> {
         let vault = self.workspace.vault()?;
         self.recording.is_of(&vault);
@@ -145,10 +146,10 @@ impl<'w> Call<'w> {
         Ok(vault)
     }
 
-    /// Where the checkpoints of a vault are read from: the index, or the log.
+    /// Opens the source of checkpoints: the index, or the log.
     ///
     /// # Errors
-    /// Neither can be read.
+    /// Neither of them can be read.
     pub(crate) fn source(
         &mut self,
         vault: &Vault,
@@ -166,10 +167,10 @@ impl<'w> Call<'w> {
         Ok(source)
     }
 
-    /// The log of a vault, for questions that rely on it.
+    /// Reads the log of a vault, for questions that need a valid one.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The log cannot be read.
     pub(crate) fn log(&mut self, vault: &Vault) -> Result<Log, Failure> {
         if let Some(log) = &self.pinned {
             return Ok(log.clone());
@@ -182,7 +183,7 @@ impl<'w> Call<'w> {
         Ok(log)
     }
 
-    /// Keeps in mind what is recorded of an answer from these checkpoints.
+    /// Records which checkpoints the answer is read from.
     pub(crate) fn reads(&mut self, vault: &Vault, chronicle: &Chronicle<'_>) {
         let head = chronicle.head();
         self.recording.head = head.map(|head| (head.number, head.hash));
@@ -191,14 +192,16 @@ impl<'w> Call<'w> {
         sealed.iter().for_each(|config| self.recording.holds(config));
     }
 
-    /// A value that holds texts of documents, which are recorded before the report leaves.
+    /// Returns the value, and records the texts of documents in it.
     pub(crate) fn release<T>(&mut self, traced: Traced<T>) -> T {
         traced.release(&mut self.recording.texts)
     }
 
-    /// Tells the program of the user's configuration of an event, unless the event only published, and
-    /// notes if that failed. It is called before the report is made, which has the note. A report of an
-    /// event takes nothing but the result, so that no verb can forget it.
+    /// Notifies the program of the user's configuration of an event, unless the event only
+    /// published, and adds a note if that failed.
+    ///
+    /// The note goes into the report, so this is called before. A report of an event can only be
+    /// made from the result, so that no verb can forget the call.
     pub(crate) fn acted(&mut self, vault: &Vault, outcome: Outcome) -> Acted {
         if outcome.act != Act::Publish {
             debug_assert!(
@@ -213,11 +216,11 @@ impl<'w> Call<'w> {
         Acted::told(outcome)
     }
 
-    /// Records what was released so far, with the bytes that are about to leave. `refused`: with
-    /// which code governance refused the call. Nothing of it is recorded twice.
+    /// Records what was released since the last record, with the output that is about to leave.
+    /// `refused`: the code with which governance refused the call.
     ///
     /// # Errors
-    /// It was not recorded.
+    /// The access log could not be written.
     pub(crate) fn record(
         &mut self,
         output: &[u8],
@@ -227,7 +230,7 @@ impl<'w> Call<'w> {
         self.workspace.record(recording, self.labels.clone(), &Printed { output, refused })
     }
 
-    /// Keeps in mind how many documents are withheld from the answer.
+    /// Adds to the number of withheld documents in the recording.
     pub(crate) fn withholds(&mut self, withheld: &[Withheld]) {
         self.recording.withheld += withheld.len();
     }
@@ -235,7 +238,7 @@ impl<'w> Call<'w> {
     /// Counts the documents that the reader may not read, without naming one.
     ///
     /// # Errors
-    /// What the checkpoint holds is not known.
+    /// The state of the checkpoint cannot be read.
     pub(crate) fn count_unreadable(&mut self, snapshot: &Snapshot<'_>) -> Result<(), LogError> {
         let count = snapshot.unreadable_count()?;
         self.recording.unreadable = count;
@@ -246,33 +249,33 @@ impl<'w> Call<'w> {
         Ok(())
     }
 
-    /// Notes keys of the user's configuration that nothing reads: a program that they were to name is
-    /// not run.
+    /// Adds a note for each key of the user's configuration that nothing reads. A misspelt key may
+    /// be the reason why a program is not run.
     pub(crate) fn note_settings(&mut self, vault: &Vault) {
         let unknown = self.workspace.unknown_settings(vault).into_iter().take(10);
         self.notes.extend(unknown.map(Note::Setting));
     }
 
-    /// Says something beside the answer.
+    /// Adds a note, once.
     pub(crate) fn note(&mut self, note: Note) {
-        // An answer that was too large is made again.
+        // A too large answer is made again, with the same notes.
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
-    /// What is to be said beside the answer, and was not taken yet.
+    /// Returns the notes, and removes them.
     pub(crate) fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
     }
 
-    /// What is to be said beside the answer.
+    /// Returns the notes.
     #[cfg(feature = "mcp")]
     pub(crate) fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// Forgets the texts of an answer that is made again, and was not sent.
+    /// Forgets the texts of an answer that was not sent and is made again.
     #[cfg(feature = "mcp")]
     pub(crate) fn unsend(&mut self) {
         self.recording.texts.clear();

@@ -1,4 +1,4 @@
-//! What of a vault has a name that may be read by it: a page of its documents and packs.
+//! A page of the names in a vault: documents and packs that can be read by URI.
 
 use super::{Call, Places};
 use crate::read::snapshot::packs::SealedPack;
@@ -9,30 +9,29 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 
-/// What it takes to answer: an index makes it cheap, so that one is made.
+/// The data that an answer needs. An index answers fast, so it is built if it is missing.
 pub(crate) const NEED: Need = Need::Fields;
 
-/// A page of what a checkpoint publishes: documents in byte order of their ids, then packs in that of
+/// A page of published artifacts: documents in byte order of their ids, then packs in that of
 /// their files.
 pub(crate) struct Page {
-    /// The checkpoint.
     pub(crate) checkpoint: CheckpointNumber,
     /// Documents that a URI can name.
     pub(crate) documents: Vec<(Uri, Listed)>,
-    /// Packs.
+    /// Packs that a URI can name.
     pub(crate) packs: Vec<(Uri, SealedPack)>,
-    /// How many names there are.
+    /// Number of all names.
     pub(crate) all: usize,
-    /// The hash of what the reader may read of the checkpoint.
+    /// The hash of everything at the checkpoint that the reader may read.
     pub(crate) seen: Option<Digest>,
 }
 
 impl Call<'_> {
-    /// At most `most` names after the first `skipped`, at a checkpoint or the last one. What is
-    /// withheld is left out.
+    /// Returns at most `most` names after the first `skipped`, at a checkpoint or at the head.
+    /// Withheld artifacts are left out.
     ///
     /// # Errors
-    /// The log cannot be relied on.
+    /// The log is not valid.
     pub(crate) fn names(
         &mut self,
         (vault, source): Places<'_>,
@@ -55,7 +54,7 @@ impl Call<'_> {
         }
         let (mut packs, mut all) = (Vec::new(), ids.len());
         if end >= ids.len() {
-            // They are few, and read only where the documents end.
+            // Packs are few, and only read after the last document.
             let usable = snapshot.packs().map(|packs| packs.usable).unwrap_or_default();
             all += usable.len();
             let first = skipped.saturating_sub(ids.len());
@@ -72,11 +71,12 @@ impl Call<'_> {
         Ok(Page { checkpoint, documents, packs, all, seen })
     }
 
-    /// The first documents whose ids begin so, in byte order, and how many there are, as far as the
-    /// reader may know of them. Those that no URI can name are left out of the first ones.
+    /// Returns the first documents whose ids begin with `beginning`, in byte order, and the number
+    /// of all of them. Documents that the reader cannot know of are left out of both; documents
+    /// without a URI are counted only.
     ///
     /// # Errors
-    /// The log cannot be relied on.
+    /// The log is not valid.
     pub(crate) fn first_below(
         &mut self,
         (vault, source): Places<'_>,
@@ -94,10 +94,10 @@ impl Call<'_> {
         Ok((first.collect(), ids.len()))
     }
 
-    /// The tags of the documents that the reader may read, in byte order.
+    /// Returns the tags of the documents that the reader may read, in byte order.
     ///
     /// # Errors
-    /// The log cannot be relied on.
+    /// The log is not valid.
     pub(crate) fn tags(&mut self, (vault, source): Places<'_>) -> Result<Vec<String>, Failure> {
         let snapshot = Snapshot::of(vault, source, None)?;
         self.count_unreadable(&snapshot)?;

@@ -1,4 +1,4 @@
-//! The documents around one.
+//! The documents that one document is linked with.
 
 use super::{Call, Places};
 use crate::read::graph::walk::Walk;
@@ -12,28 +12,27 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::text_util::nearest_name;
 
-/// What it takes to answer.
+/// The data that an answer needs.
 pub(crate) const NEED: Need = Need::Fields;
 
-/// A document and those that it is linked with.
+/// A document and its neighbours.
 pub(crate) struct Linked {
-    /// The document.
     id: DocumentId,
-    /// The checkpoint that was asked.
+    /// The checkpoint of the answer.
     pub(crate) checkpoint: CheckpointNumber,
-    /// What is around it.
+    /// The neighbours, and the links to them.
     pub(crate) around: Around,
-    /// The hash of what the reader may read of the checkpoint.
+    /// The hash of everything at the checkpoint that the reader may read.
     #[cfg(feature = "mcp")]
     pub(crate) seen: Option<Digest>,
 }
 
 impl Call<'_> {
-    /// Walks from a document along its links. The first `skipped` of what is found, and is no part of
-    /// the limit, are left out.
+    /// Walks from a document along its links. The first `skipped` neighbours are left out, and do
+    /// not use up the limit.
     ///
     /// # Errors
-    /// No such document is published then, or the log cannot be relied on.
+    /// The document is not published at the checkpoint, or the log is not valid.
     pub(crate) fn neighbors(
         &mut self,
         (vault, source): Places<'_>,
@@ -67,7 +66,6 @@ impl Call<'_> {
 }
 
 impl Linked {
-    /// The report.
     pub(crate) fn report(&self) -> NeighborsReport<'_> {
         NeighborsReport::new(&self.id, self.checkpoint, &self.around)
     }

@@ -1,5 +1,5 @@
-//! What a principal wrote that is not published: the draft in a live file, as the change log says who
-//! wrote it, or a submission (MCP-18). It is handed to this principal only.
+//! Unpublished texts of a principal: the draft in a live file, if the change log names this
+//! principal as its writer, or a submission (MCP-18). No other principal gets them.
 
 use super::Call;
 use crate::files::vault::Vault;
@@ -16,7 +16,7 @@ use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
 use crate::write::publish::review;
 
-/// A text of a principal that is not published.
+/// An unpublished text of a principal.
 pub(crate) struct OwnText {
     id: DocumentId,
     state: DraftState,
@@ -26,7 +26,6 @@ pub(crate) struct OwnText {
 }
 
 impl OwnText {
-    /// The report.
     pub(crate) fn report(&self) -> DraftTextReport<'_> {
         DraftTextReport {
             id: &self.id,
@@ -38,7 +37,7 @@ impl OwnText {
         }
     }
 
-    /// The text between two lines that say what it is.
+    /// Returns the text between two lines that identify it.
     pub(crate) fn block(&self) -> String {
         let facts = [("state", self.state.as_str())];
         crate::read::snapshot::portion::own_block(
@@ -50,12 +49,12 @@ impl OwnText {
 }
 
 impl Workspace<'_> {
-    /// The hash of a live file that the principal wrote as a draft, or names by its hash: what they
-    /// have not read they do not submit or publish.
+    /// Returns the hash of a live file that the principal wrote as a draft, or that they name by
+    /// its hash. This way, principals only submit and publish texts that they have read.
     ///
     /// # Errors
-    /// It is neither. Whether there is a file, whose it is, and whether a guess of its hash was right,
-    /// is not told.
+    /// Neither is the case. The error does not reveal if the file exists, who wrote it, or if a
+    /// guessed hash is right.
     pub(crate) fn own_file(
         &self,
         vault: &Vault,
@@ -75,18 +74,18 @@ impl Workspace<'_> {
         {
             return Ok(named);
         }
-        let message = format!("`{path}` is no draft of yours, or is not as you read it");
+        let message = format!("`{path}` is not your draft, or has changed since you read it");
         let failure = Failure::new(Code::UnpublishedChanges, message);
-        Err(failure.hint("a draft of yours is the one that you wrote last; otherwise name the hash of the file that you have read"))
+        Err(failure.hint("your draft is the text that you wrote last; to use another text, name the hash of the file that you have read"))
     }
 }
 
 impl Call<'_> {
-    /// What this principal wrote of a document that is not published: the draft in its live file, else
+    /// Returns the principal's unpublished text of a document: the draft in its live file, or else
     /// their submission that awaits a decision.
     ///
     /// # Errors
-    /// There is neither, or it is another principal's.
+    /// There is neither, or it belongs to another principal.
     pub(crate) fn own_text(&mut self, vault: &Vault, id: &str) -> Result<OwnText, Failure> {
         let named = self.workspace.named(vault, id)?;
         self.recording.class = Some(Class::Direct);
@@ -129,9 +128,9 @@ impl Call<'_> {
 
 fn none_of_yours(vault: &Vault, id: &DocumentId) -> Failure {
     if !changes::is_begun(vault) {
-        let message = "this vault records no changes, so that it is not known who wrote a draft";
+        let message = "this vault does not have a change log, so the writer of a draft is unknown";
         return Failure::new(Code::NotBegun, message);
     }
-    Failure::new(Code::NotSubmitted, format!("you have no draft or submission of `{id}`"))
-        .hint("a draft is yours while its file is as you wrote it")
+    Failure::new(Code::NotSubmitted, format!("you do not have a draft or submission of `{id}`"))
+        .hint("a draft is yours until another program changes its file")
 }

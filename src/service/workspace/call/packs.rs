@@ -6,14 +6,14 @@ use crate::read::snapshot::{Need, Snapshot};
 use crate::service::report::failure::Failure;
 use crate::values::model::number::CheckpointNumber;
 
-/// What it takes to answer.
+/// The data that an answer needs.
 pub(crate) const NEED: Need = Need::Fields;
 
 impl Call<'_> {
-    /// The packs that a checkpoint seals, or the last one, as far as their reader may read them.
+    /// Returns the packs that a checkpoint or the head seals, as far as the reader may read them.
     ///
     /// # Errors
-    /// The log cannot be relied on, or the configuration is withheld.
+    /// The log is not valid, or the configuration is withheld.
     pub(crate) fn packs<'v>(
         &mut self,
         (vault, source): Places<'v>,

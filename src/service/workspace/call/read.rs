@@ -1,4 +1,4 @@
-//! One published document, or a section of it.
+//! Reads one published document, or a section of it.
 
 use super::{Call, Places};
 #[cfg(feature = "mcp")]
@@ -12,22 +12,22 @@ use crate::service::workspace::version::published;
 use crate::text::document::sections::Section;
 use crate::text::uri::Class;
 
-/// What it takes to answer.
+/// The data that an answer needs.
 pub(crate) const NEED: Need = Need::Versions;
 
 /// A document as a checkpoint seals it, and the section that was asked for.
 pub(crate) struct Reading {
-    /// The document.
     pub(crate) served: Served,
-    /// The section; none of the whole document.
+    /// The section; `None` for the whole document.
     pub(crate) section: Option<Section>,
 }
 
 impl Call<'_> {
-    /// The document that an id, a URI or a path names, with `#ANCHOR` a section of it.
+    /// Reads the document that an id, a URI or a path names; with `#ANCHOR` a section of it.
     ///
     /// # Errors
-    /// No such document or section is published then, or the chain does not vouch for it.
+    /// The document or section is not published at the checkpoint, or the chain does not vouch
+    /// for it.
     pub(crate) fn read(
         &mut self,
         (vault, source): Places<'_>,
@@ -44,7 +44,7 @@ impl Call<'_> {
         Ok(Reading { served, section })
     }
 
-    /// The sections of what was read: of the document, or those inside of its section.
+    /// Returns the sections of the document, or those inside of the section that was read.
     pub(crate) fn outline(&mut self, reading: &Reading) -> Vec<Section> {
         self.recording.listed = Some(1);
         let mut sections = reading.served.sections();
@@ -58,7 +58,7 @@ impl Call<'_> {
 }
 
 impl Reading {
-    /// The report with the text.
+    /// Returns the report with the text.
     pub(crate) fn report(&self) -> Traced<DocumentReport<'_>> {
         match &self.section {
             None => DocumentReport::whole(&self.served),
@@ -66,12 +66,12 @@ impl Reading {
         }
     }
 
-    /// The report with these sections in place of the text.
+    /// Returns the report with these sections in place of the text.
     pub(crate) fn outlined<'r>(&'r self, sections: &'r [Section]) -> OutlineReport<'r> {
         OutlineReport::new(&self.served, sections)
     }
 
-    /// What was asked for, as a part of an answer.
+    /// Returns the text as a portion of an answer.
     #[cfg(feature = "mcp")]
     pub(crate) fn portion(&self) -> Portion<'_> {
         Portion { section: self.section.as_ref(), ..Portion::whole(&self.served) }

@@ -1,4 +1,4 @@
-//! The texts of recorded accesses, made again and compared with the log (AUDIT-9).
+//! Rebuilds the texts of recorded accesses, and compares them with the log (AUDIT-9).
 
 use super::{Call, Places};
 use crate::files::vault::Vault;
@@ -12,29 +12,29 @@ use crate::service::workspace::traces::{unknown_access, unknown_trace};
 use crate::values::model::hint::{Call as Command, Hint, Verb};
 use crate::values::model::id::DocumentId;
 
-/// Which accesses are made again.
+/// The accesses to rebuild.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Replayed<'r> {
-    /// The one with this name.
+    /// The access with this name.
     Trace(&'r TraceId),
-    /// Those of a session.
+    /// The accesses of a session.
     Session(&'r Filter),
 }
 
-/// What of an access is made again.
+/// The part of an access to rebuild.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Made {
-    /// Its texts.
+    /// The texts.
     Texts,
-    /// Its whole output.
+    /// The whole output.
     Output,
 }
 
-/// The lines of a question, and what is wrong with the logs that they are from. Of one access there
-/// are none of the latter: what its writer lost, the caller knows.
+/// Returns the lines to rebuild, and the faults of the logs that they are from. The faults are
+/// empty for a single access; the caller finds those of its writer.
 ///
 /// # Errors
-/// There is no such line, or it handed out no text.
+/// The line does not exist, or contains no text.
 pub(crate) fn lines(
     vault: &Vault,
     logs: &Logs,
@@ -61,7 +61,7 @@ pub(crate) fn lines(
         Replayed::Session(filter) => {
             let mut found: Vec<Line> = Vec::new();
             let keep = |line: Line| has_texts(&line).then_some(line);
-            // That all is the same says that no line of the session was replaced.
+            // Other lines are verified too, so that no line of the session can be replaced.
             let take = &mut |line| found.push(line);
             let faults = of_log(logs.matching_verified(filter, &keep, take))?;
             match found.is_empty() {
@@ -72,25 +72,25 @@ pub(crate) fn lines(
     }
 }
 
-/// That a line is a change, which no access log has.
+/// Returns the failure if the name is that of a change, which no access log contains.
 fn is_change(vault: &Vault, logs: &Logs, name: &TraceId) -> Option<Failure> {
     let changes = Logs::of_changes(vault).ok()?.seen_by(logs.sight().clone());
     let found = changes.find(name).ok()?;
     found.first().map(|line| no_texts(name, line.event.kind().as_str()))
 }
 
-/// That a line says of no text that it was handed out.
+/// Returns the failure for a line that contains no text.
 fn no_texts(name: &TraceId, event: &str) -> Failure {
-    let message = format!("`{name}` is no access, but a line `{event}`: it handed out no text");
+    let message = format!("`{name}` is not an access but a line `{event}` without texts");
     let show = Command::new(Verb::TraceShow).value(name.to_string());
     Failure::new(Code::Usage, message).hint(Hint::call("{} prints it", show))
 }
 
 impl Call<'_> {
-    /// Makes the texts of lines again. Whose session it is sees its staged entries.
+    /// Rebuilds the texts of lines. The principal of a session sees its staged entries.
     ///
     /// # Errors
-    /// The labels of the call are none.
+    /// The labels of the call are invalid.
     pub(crate) fn replay(
         &mut self,
         (vault, source): Places<'_>,

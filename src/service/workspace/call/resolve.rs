@@ -1,4 +1,4 @@
-//! What a selector or a URI selects, with texts.
+//! Resolves a selector or a URI to documents with their texts.
 
 use super::beside::Beside;
 use super::{Call, Places};
@@ -16,32 +16,32 @@ use crate::service::workspace::moment::Moment;
 use crate::service::workspace::search::OnSlow;
 use crate::text::uri::Class;
 
-/// A selector that was read and planned.
+/// A selector that is parsed and planned.
 pub(crate) struct Planned<'v> {
-    /// What is asked.
+    /// The selector and its checkpoint.
     pub(crate) asked: Asked<'v>,
-    /// Whether it is asked of the last checkpoint, and not of one that is named.
+    /// True if the question names no checkpoint, so that the head answers.
     pub(crate) is_now: bool,
 }
 
-/// What it selects.
+/// The documents of a selector.
 pub(crate) struct Resolved<'v> {
-    /// What was asked.
+    /// The selector and its checkpoint.
     pub(crate) asked: Asked<'v>,
-    /// Whether it was asked of the last checkpoint.
+    /// True if the question named no checkpoint, so that the head answered.
     pub(crate) is_now: bool,
     /// The documents.
     pub(crate) resolution: Resolution,
-    /// What the writer of the selector should know.
+    /// Notes on the selector for its writer.
     pub(crate) notes: Vec<String>,
     instructions: Vec<Instructions>,
 }
 
 impl Call<'_> {
-    /// Reads a selector or URI, and plans it at a checkpoint.
+    /// Parses a selector or URI, and plans it at a checkpoint.
     ///
     /// # Errors
-    /// It is invalid, or names what is not there.
+    /// The selector is invalid, or names something that does not exist.
     pub(crate) fn plan<'v>(
         &mut self,
         (vault, source): Places<'v>,
@@ -55,11 +55,11 @@ impl Call<'_> {
         Ok(Planned { asked, is_now })
     }
 
-    /// The documents that a selector selects, with the instructions that go before their texts if
-    /// the answer is one for an agent.
+    /// Resolves a selector to documents, with the instructions that precede their texts in an
+    /// answer for an agent.
     ///
     /// # Errors
-    /// What is published cannot be read.
+    /// The published documents cannot be read.
     pub(crate) fn resolve<'v>(
         &mut self,
         vault: &Vault,
@@ -74,7 +74,7 @@ impl Call<'_> {
             true => asked.instructions(&mut resolution),
             false => Vec::new(),
         };
-        // A search, or a lone name, is answered as if the others were not there.
+        // The answer to a search, or to a single name, does not depend on unreadable documents.
         if asked.plan.class() == Class::Set {
             self.count_unreadable(&asked.snapshot)?;
         }
@@ -83,10 +83,10 @@ impl Call<'_> {
 }
 
 impl Resolved<'_> {
-    /// What of it fits into a budget.
+    /// Returns the part of the answer that fits into a budget.
     ///
     /// # Errors
-    /// What the checkpoint holds is not known.
+    /// The state of the checkpoint cannot be read.
     pub(crate) fn context(
         &self,
         budget: Option<u64>,
@@ -95,16 +95,16 @@ impl Resolved<'_> {
         self.context_of(Shape { budget, tokenizer, ..Shape::default() })
     }
 
-    /// What of it fits into a shape, with the instructions.
+    /// Returns the part of the answer that fits into a shape, with the instructions.
     ///
     /// # Errors
-    /// What the checkpoint holds is not known.
+    /// The state of the checkpoint cannot be read.
     pub(crate) fn context_of<'r>(&'r self, shape: Shape<'r>) -> Result<Context<'r>, LogError> {
         let shape = Shape { instructions: &self.instructions, ..shape };
         Ok(Context::new(self.asked.question()?, &self.resolution, shape))
     }
 
-    /// The report of what a context holds, and of what stands beside it.
+    /// Returns the report of a context, and of the staged results next to it.
     pub(crate) fn report<'r>(
         &'r self,
         context: &'r Context<'r>,

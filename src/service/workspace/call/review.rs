@@ -1,4 +1,4 @@
-//! What awaits a decision: all of it, or one submission as its reviewer reads it.
+//! The submissions that await a decision: a list of them, or one as its reviewer reads it.
 
 use super::{Call, Places};
 use crate::files::vault::Vault;
@@ -13,10 +13,10 @@ use crate::values::model::number::Version;
 use crate::values::model::principal::Principal;
 use crate::write::publish::review::{self, Queue};
 
-/// What it takes to list what awaits a decision.
+/// The data that a list of submissions needs.
 pub(crate) const NEED: Need = Need::Versions;
 
-/// What awaits a decision, and who asks.
+/// The submissions that await a decision, and the principal who lists them.
 pub(crate) struct Queued {
     queue: Queue,
     principal: Option<Principal>,
@@ -24,10 +24,10 @@ pub(crate) struct Queued {
 }
 
 impl Call<'_> {
-    /// What this principal may decide, or everything that awaits a decision.
+    /// Returns the submissions that this principal may decide, or all that await a decision.
     ///
     /// # Errors
-    /// The vault is not governed, or the log cannot be relied on.
+    /// The vault is not governed, or the log is not valid.
     pub(crate) fn queue(
         &mut self,
         (vault, source): Places<'_>,
@@ -46,10 +46,11 @@ impl Call<'_> {
         Ok(queued)
     }
 
-    /// One submission, decided or not, as its reviewer reads it.
+    /// Returns one submission, decided or not, as its reviewer reads it.
     ///
     /// # Errors
-    /// There is none, the principal has no role there, or the chain does not vouch for a text.
+    /// The submission does not exist, the principal lacks a role there, or the chain does not vouch
+    /// for a text.
     pub(crate) fn submission(
         &mut self,
         vault: &Vault,
@@ -58,13 +59,14 @@ impl Call<'_> {
     ) -> Result<Submitted, Failure> {
         let named = self.workspace.named(vault, id)?;
         if vault.reader().is_of_published() {
-            // Before anything of it is looked at.
+            // The check comes before anything of the document is read.
             self.workspace.check_writable(vault, &named)?;
         }
         self.workspace.check_told(vault, &named)?;
         let log = self.log(vault)?;
         let submitted = self.workspace.submission((vault, &log), &named, version);
-        // Who may not read what was submitted is not told either whether there is such a document.
+        // A principal who may not read the submission cannot find out either if the
+        // document exists.
         let submitted = match submitted {
             Err(_) if vault.reader().is_of_published() => {
                 self.workspace.nameable(vault, named.clone())?;
@@ -80,7 +82,7 @@ impl Call<'_> {
     }
 }
 
-/// What names a list of what awaits a decision: another list has another hash.
+/// Returns a hash that identifies a list of submissions.
 #[cfg(feature = "mcp")]
 pub(crate) fn hash(report: &QueueReport<'_>) -> Digest {
     let rows = report.waiting.iter();
@@ -90,8 +92,8 @@ pub(crate) fn hash(report: &QueueReport<'_>) -> Digest {
 
 #[cfg(feature = "mcp")]
 impl Call<'_> {
-    /// Cuts a list to what is answered of it: at most `limit` after the first `skipped`. Gives how
-    /// many are left out after them.
+    /// Cuts a list to at most `limit` submissions after the first `skipped`. Returns how many are
+    /// left out after them.
     pub(crate) fn cut_queue(
         &mut self,
         report: &mut QueueReport<'_>,
@@ -107,12 +109,11 @@ impl Call<'_> {
 }
 
 impl Queued {
-    /// What is withheld because its history cannot be read.
+    /// Returns the artifacts that are withheld because their histories cannot be read.
     pub(crate) fn withheld(&self) -> &[Withheld] {
         &self.queue.withheld
     }
 
-    /// The report.
     pub(crate) fn report(&self) -> QueueReport<'_> {
         QueueReport::new(&self.queue, self.principal.as_ref(), self.all)
     }

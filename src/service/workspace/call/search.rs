@@ -1,4 +1,4 @@
-//! Sections that have words.
+//! Searches for sections that contain words.
 
 use super::{Call, Places};
 use crate::files::vault::Vault;
@@ -12,56 +12,56 @@ use crate::text::uri::Class;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 
-/// What a search found.
+/// The hits of a search.
 pub(crate) struct Found {
-    /// Which back-end found it.
+    /// The name of the back-end.
     pub(crate) backend: String,
-    /// What it found.
+    /// The hits.
     pub(crate) answer: Answer,
-    /// The checkpoint that it searched, the last one.
+    /// The checkpoint that was searched: the head.
     pub(crate) checkpoint: CheckpointNumber,
-    /// The hash of that; none where nothing is published.
+    /// The hash of the checkpoint; `None` if nothing is published.
     pub(crate) hash: Option<Digest>,
-    /// The hash of what the reader may read of the checkpoint.
+    /// The hash of everything at the checkpoint that the reader may read.
     #[cfg(feature = "mcp")]
     pub(crate) seen: Option<Digest>,
-    /// Whether more hits were to be left out than there are.
+    /// True if `skipped` exceeds the number of hits.
     #[cfg(feature = "mcp")]
     pub(crate) is_past: bool,
     query: String,
 }
 
-/// What it takes to answer.
+/// Returns the data that a search needs.
 pub(crate) fn need(vault: &Vault) -> Need {
-    // Who has searched before will again: the log is large, and the index says the same.
+    // A user who has searched before will do it again. The index is smaller than the log.
     let is_second = vault.cache().is_some_and(search::builtin::is_made);
     if is_second { Need::Fields } else { Need::Versions }
 }
 
-/// Which of the hits are answered.
+/// The page of hits to return.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hits {
-    /// The most of them.
+    /// Maximum number of hits.
     pub(crate) limit: usize,
-    /// How many better ones are left out, because they were answered before.
+    /// Number of better hits to leave out, because earlier pages have them.
     pub(crate) skipped: usize,
-    /// The checkpoint that they were answered at.
+    /// The checkpoint of the earlier pages.
     pub(crate) at: Option<CheckpointNumber>,
 }
 
 impl Hits {
-    /// The best ones.
+    /// Returns the first page of at most `limit` hits.
     pub(crate) fn best(limit: usize) -> Self {
         Self { limit, skipped: 0, at: None }
     }
 }
 
 impl Call<'_> {
-    /// Finds sections, [`MAX_HITS`](search::MAX_HITS) at most with those that are left out.
+    /// Finds sections: at most [`MAX_HITS`](search::MAX_HITS), including those that are left out.
     ///
     /// # Errors
-    /// The back-end or its configuration failed, or the hits that are left out were answered at
-    /// another checkpoint than the last one.
+    /// The back-end or its configuration failed, or the earlier pages are from another checkpoint
+    /// than the head.
     pub(crate) fn search(
         &mut self,
         (vault, source): Places<'_>,
@@ -78,7 +78,7 @@ impl Call<'_> {
             if !is_empty || !asked.answer.goes_on || limit == search::MAX_HITS {
                 break asked;
             }
-            // What was proposed may not be shown. A page without a hit would be its own next one.
+            // The reader may not see some proposed hits. A page without a hit would lead to itself.
             limit = limit.saturating_mul(2).min(search::MAX_HITS);
         };
         #[cfg(feature = "mcp")]
@@ -105,7 +105,7 @@ impl Call<'_> {
     }
 }
 
-/// Refuses a page of another checkpoint than the last one, which is the only one that is searched.
+/// Refuses a page from another checkpoint than the head, because only the head can be searched.
 fn check_page(at: CheckpointNumber, head: CheckpointNumber) -> Result<(), Failure> {
     if at == head {
         return Ok(());
@@ -115,13 +115,14 @@ fn check_page(at: CheckpointNumber, head: CheckpointNumber) -> Result<(), Failur
         return Err(Failure::new(Code::UnknownCheckpoint, message));
     }
     let message = format!(
-        "a search answers for the last checkpoint, {head}, but the page before is of checkpoint {at}"
+        "a search answers for the last checkpoint, {head}, but the previous page is of \
+         checkpoint {at}"
     );
     Err(Failure::new(Code::SearchPast, message).hint("search again from the first page"))
 }
 
 impl Found {
-    /// The report, with or without how each score is made.
+    /// Returns the report, with or without the parts of each score.
     pub(crate) fn report(&self, explain: bool) -> Traced<SearchReport<'_>> {
         let about = (self.query.as_str(), self.backend.as_str());
         SearchReport::new(about, self.checkpoint, &self.answer, explain)

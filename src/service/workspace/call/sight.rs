@@ -1,4 +1,4 @@
-//! Whether what a principal may read of a vault is as it was.
+//! Detects changes of the part of a vault that a principal may read.
 
 use super::{Call, Places};
 use crate::read::snapshot::{Need, Snapshot};
@@ -7,15 +7,18 @@ use crate::service::workspace::name::of_uri;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 
-/// What it takes to answer.
+/// The data that an answer needs.
 pub(crate) const NEED: Need = Need::Versions;
 
 impl Call<'_> {
-    /// At a checkpoint, or the last one: a hash that changes whenever something else is published for
-    /// the reader, unless it is known, and those of what some URIs name: none of what is not there for
-    /// the reader, and of what is pinned, which never changes.
+    /// Returns a hash of everything that the reader can see at a checkpoint or at the head, and one
+    /// hash per URI.
+    ///
+    /// The first is `known` if that is set. A hash per URI is `None` if the URI is not visible to
+    /// the reader, or pinned, because a pinned text never changes.
     ///
     /// # Errors
+    /// The log is not valid.
     /// The log cannot be relied on.
     pub(crate) fn sight(
         &mut self,

@@ -1,4 +1,4 @@
-//! What a source gave, as a caller states it (SRC-8).
+//! Records the result of a source, as a caller reports it (SRC-8).
 
 use super::Call;
 use crate::files::vault::Vault;
@@ -11,19 +11,20 @@ use crate::service::workspace::version::published;
 
 /// A result that was recorded.
 pub(crate) struct RecordedOf {
-    /// The source.
     pub(crate) served: Served,
-    /// What was recorded.
+    /// The line of the access log, and the staged entry.
     pub(crate) recorded: Recorded,
     session: String,
 }
 
 impl Call<'_> {
-    /// Records what a source gave, in the named session of the call. `receive` gives the result, with
-    /// its bytes if they are to be kept; it is asked once what is stated was found to be so.
+    /// Records the result of a source in the named session of the call.
+    ///
+    /// `receive` is called after the claim was checked, and returns the result, with its bytes if
+    /// its argument is true because they are kept.
     ///
     /// # Errors
-    /// Nothing was recorded; or it was, and the result could not be staged.
+    /// Nothing was recorded; or the result was recorded but could not be staged.
     pub(crate) fn record_result(
         &mut self,
         vault: &Vault,
@@ -52,7 +53,6 @@ impl Call<'_> {
 }
 
 impl RecordedOf {
-    /// The report.
     pub(crate) fn report(&self) -> SourceRecordReport<'_> {
         SourceRecordReport {
             trace: self.recorded.trace.to_string(),

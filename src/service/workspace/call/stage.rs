@@ -1,5 +1,4 @@
-//! What sources returned: the entries of a list, and a document that is made of one (STAGE-13,
-//! STAGE-16).
+//! Lists the staged results of sources, and promotes one to a document (STAGE-13, STAGE-16).
 
 use super::{Call, Note};
 use crate::files::vault::Vault;
@@ -16,53 +15,54 @@ use crate::text::document::frontmatter::NodeType;
 use crate::values::model::id::DocumentId;
 use crate::write::publish::Mode;
 
-/// Which staged entries are listed.
+/// The staged entries to list.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Listing<'l> {
-    /// Those of this source, by id or file.
+    /// Only entries of this source, by id or file.
     pub(crate) source: Option<&'l str>,
-    /// Those of this session.
+    /// Only entries of this session.
     pub(crate) session: Option<&'l str>,
-    /// Those that the principal recorded in the session of the call, and no others.
+    /// Only entries that the principal recorded in the session of the call.
     pub(crate) own: bool,
-    /// Ended ones, too.
+    /// Also entries that have ended.
     pub(crate) ended: bool,
 }
 
-/// A document that is to be made of a staged entry.
+/// A staged entry to promote to a document.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Promoting<'p> {
     /// The name of the entry.
     pub(crate) entry: &'p str,
     /// The id of the document.
     pub(crate) to: &'p str,
-    /// Its title.
+    /// The title of the document.
     pub(crate) title: Option<&'p str>,
-    /// The word of its type.
+    /// The type of the document.
     pub(crate) node_type: Option<&'p str>,
-    /// Its tags.
+    /// The tags of the document.
     pub(crate) tags: &'p [String],
     /// A note to store with the version.
     pub(crate) note: Option<&'p str>,
 }
 
-/// The name of a staged entry as an argument.
+/// Parses the name of a staged entry.
 ///
 /// # Errors
-/// It is none.
+/// The text is not such a name.
 pub(crate) fn staged_name(text: &str) -> Result<StagedName, Failure> {
     parse_name(text).map_err(|why| {
         let text = crate::values::model::visible::shown(text).into_owned();
-        Failure::new(Code::Usage, format!("`{text}` names no staged entry: {why}"))
+        Failure::new(Code::Usage, format!("`{text}` is not the name of a staged entry: {why}"))
     })
 }
 
 impl Call<'_> {
-    /// The staged entries that the principal may see, the oldest first, and whether entries and acts may
-    /// be missing, because a chain is damaged.
+    /// Returns the staged entries that the principal may see, oldest first, and true if a damaged
+    /// chain may hide some.
     ///
     /// # Errors
-    /// The chains, or what is in force, cannot be read; or what is named as a source is none.
+    /// The chains, or the configuration and stewards in force, cannot be read; or the document is
+    /// not a source.
     pub(crate) fn staged(
         &mut self,
         vault: &Vault,
@@ -94,11 +94,12 @@ impl Call<'_> {
         Ok((StagedListReport { staged, own_elsewhere }, is_damaged))
     }
 
-    /// Makes a document of a staged entry that the principal sees, and tells the program of the user's
-    /// configuration if it was submitted.
+    /// Promotes a staged entry that the principal sees to a document. The program of the user's
+    /// configuration is notified if the document is submitted.
     ///
     /// # Errors
-    /// As [`crate::service::workspace::Workspace::promote_staged`]; or an argument is invalid.
+    /// An argument is invalid, or one of the errors of
+    /// [`crate::service::workspace::Workspace::promote_staged`].
     pub(crate) fn promote(
         &mut self,
         vault: &Vault,
@@ -127,7 +128,6 @@ impl Call<'_> {
 }
 
 impl Promoted<Acted> {
-    /// The report.
     pub(crate) fn report(&self, spell: Spell) -> StagedPromoteReport<'_> {
         let event = self.outcome.as_ref().map(|outcome| EventReport::new(outcome, false, spell));
         StagedPromoteReport {

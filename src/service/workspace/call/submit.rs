@@ -1,4 +1,4 @@
-//! What is submitted or published: the artifacts that arguments name, and a text that is handed in.
+//! Submits and decides: the artifacts that arguments name, and a text that is handed in.
 
 use super::Call;
 use crate::files::vault::Vault;
@@ -13,38 +13,38 @@ use crate::values::model::number::Version;
 use crate::write::publish::review::{Decision, Refusing};
 use crate::write::publish::{Author, Mode, NewDocument, Outcome, PublishError, Which, review};
 
-/// What is decided about submissions.
+/// A decision on submissions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Deciding<'d> {
-    /// They are approved.
+    /// Approve them.
     Approve,
-    /// They are rejected, for this reason.
+    /// Reject them, for this reason.
     Reject(&'d str),
-    /// Their submitter withdraws them.
+    /// Withdraw them as their submitter.
     Withdraw(Option<&'d str>),
 }
 
-/// Which submissions are decided.
+/// The submissions to decide.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decided<'d> {
     /// Ids or files of artifacts.
     pub(crate) ids: &'d [String],
     /// Every submission of this change.
     pub(crate) change: Option<&'d str>,
-    /// The version that the one submission must be.
+    /// The version that the submission must have, if there is only one.
     pub(crate) version: Option<Version>,
     /// A note to store with each version.
     pub(crate) note: Option<&'d str>,
-    /// How.
+    /// Options of the event.
     pub(crate) mode: Mode,
 }
 
 impl Workspace<'_> {
-    /// The documents and folders that arguments name. A name of nothing is left to the event, which
-    /// refuses it.
+    /// Returns the documents and folders that arguments name. Names of nothing are passed on to the
+    /// event, which refuses them.
     ///
     /// # Errors
-    /// An argument is no name.
+    /// An argument is not a name.
     pub(crate) fn artifacts(&self, vault: &Vault, texts: &[String]) -> Result<Which, Failure> {
         let (mut ids, mut folders) = (Vec::new(), Vec::new());
         for text in texts {
@@ -59,10 +59,10 @@ impl Workspace<'_> {
         })
     }
 
-    /// The artifacts to submit, with the text that is handed in for the one of them.
+    /// Returns the artifacts to submit, and the text that is handed in for one of them.
     ///
     /// # Errors
-    /// There is a text, and not one document; or the text is empty.
+    /// A text is handed in for more or less than one document, or it is empty.
     pub(crate) fn to_submit(
         &self,
         vault: &Vault,
@@ -80,7 +80,7 @@ impl Workspace<'_> {
             (Some(text), _) if text.trim_start_matches('\u{feff}').trim().is_empty() => {
                 let retire = Words::new(Verb::Retire).word("ID");
                 Err(Failure::new(Code::Usage, "the text to submit is empty")
-                    .hint(Hint::call("{} withdraws a document", retire)))
+                    .hint(Hint::call("{} retires a document", retire)))
             }
             (Some(text), Which::Ids(ids)) if ids.len() == 1 => {
                 let new = NewDocument { id: ids[0].clone(), text };
@@ -90,8 +90,8 @@ impl Workspace<'_> {
         }
     }
 
-    /// The id of a text that is handed in: where nothing has the id yet, a path stands for the file
-    /// that it names, as for other commands that make a document.
+    /// Returns the id of a text that is handed in. If nothing has this id yet, a path names the
+    /// file to make, as for other commands that make a document.
     fn handed_in(&self, vault: &Vault, id: &DocumentId, text: &str) -> Result<DocumentId, Failure> {
         match id.is_document() && !working::is_known(vault, id) {
             true if is_uri(text) => Ok(DocumentId::of_new(id.as_str())?),
@@ -102,7 +102,7 @@ impl Workspace<'_> {
 }
 
 impl Call<'_> {
-    /// Decides about submissions, and tells the program of the user's configuration.
+    /// Decides submissions, and notifies the program of the user's configuration.
     ///
     /// # Errors
     /// Nothing was decided.

@@ -1,4 +1,5 @@
-//! Of which documents a call that writes may speak to its principal (`spec/mcp.md`, MCP-8, MCP-17).
+//! Decides which documents a writing call may reveal to its principal (`spec/mcp.md`,
+//! MCP-8, MCP-17).
 
 use std::collections::BTreeSet;
 
@@ -19,11 +20,13 @@ use crate::values::model::principal::PrincipalKey;
 use crate::write::publish::{PublishError, review};
 
 impl Workspace<'_> {
-    /// Refuses to tell of a submission of a document that was never published, but to its submitter
-    /// and to editors: to others it is as unknown as one that there is not.
+    /// Checks that the principal may know of the submissions of a document.
+    ///
+    /// If the document was never published, only the submitter and editors may. For others it looks
+    /// like a missing one.
     ///
     /// # Errors
-    /// The principal is neither.
+    /// The principal may not know of them.
     pub(super) fn check_told(&self, vault: &Vault, id: &DocumentId) -> Result<(), Failure> {
         match !is_hidden(vault, id) || self.is_party_to(vault, id)? {
             true => Ok(()),
@@ -31,10 +34,10 @@ impl Workspace<'_> {
         }
     }
 
-    /// As [`Workspace::check_told`]; a draft is told of to its author, too.
+    /// Checks the same as [`Workspace::check_told`], but also lets the author of a draft pass.
     ///
     /// # Errors
-    /// The principal is neither of these.
+    /// The principal may not know of the document.
     #[cfg(feature = "mcp")]
     pub(super) fn check_draft_told(&self, vault: &Vault, id: &DocumentId) -> Result<(), Failure> {
         match self.own_draft(vault, id)? {
@@ -43,18 +46,19 @@ impl Workspace<'_> {
         }
     }
 
-    /// Refuses a call about what the principal may not be told of, as one about what there is not.
-    /// Where only the tags of a text say who reads it, its id says nothing: then a draft is told of to
-    /// its author, and a submission to its submitter and to editors.
+    /// Checks that the principal may know of a document; the error is that of a missing one.
+    ///
+    /// If reading is decided by the tags of a text, the id alone decides nothing: then the author
+    /// may know of a draft, and the submitter and editors of a submission.
     ///
     /// # Errors
-    /// The principal may not be told of it.
+    /// The principal may not know of the document.
     pub(crate) fn check_writable(&self, vault: &Vault, id: &DocumentId) -> Result<(), Failure> {
         let unknown = match self.nameable(vault, id.clone()) {
             Err(failure) if failure.code == Code::UnknownId => failure,
             known => return known.map(|_| ()),
         };
-        // Nothing says who may be told of anything.
+        // Without a valid log, no rule allows more.
         let is_sound =
             crate::record::trusted_head::open_log(vault).is_ok_and(|log| log.sound().is_ok());
         match is_sound && (self.is_party_unseen(vault, id)? || self.is_drafter_of(vault, id)?) {
@@ -63,8 +67,8 @@ impl Workspace<'_> {
         }
     }
 
-    /// The same for a new document. Who is an editor of its text may make it where nothing has the id:
-    /// that an id is taken cannot be hidden from who makes a document with it (REV-25).
+    /// Checks the same for a new document, which an editor of its text may make with an unused id.
+    /// The answer reveals to them if an id is taken (REV-25).
     ///
     /// # Errors
     /// As [`Workspace::check_writable`].
@@ -74,7 +78,7 @@ impl Workspace<'_> {
         id: &DocumentId,
         text: &str,
     ) -> Result<(), Failure> {
-        // A command is for who has the files.
+        // A user of the command line has the files.
         if !vault.reader().is_of_published() {
             return Ok(());
         }
@@ -89,8 +93,8 @@ impl Workspace<'_> {
         }
     }
 
-    /// Returns true if the principal is told of every submission: in a governed vault an editor at every
-    /// scope.
+    /// Returns true if the principal may know of every submission. In a governed vault, that is an
+    /// editor at every scope.
     #[cfg(feature = "mcp")]
     pub(crate) fn is_told_of_all(&self, vault: &Vault) -> bool {
         let Ok(log) = crate::record::trusted_head::open_log(vault) else { return false };
@@ -104,10 +108,11 @@ impl Workspace<'_> {
         }
     }
 
-    /// Whether the principal submitted what awaits a decision, or is an editor of it.
+    /// Returns true if the principal submitted the pending submission of a document, or is an
+    /// editor of it.
     fn is_party_to(&self, vault: &Vault, id: &DocumentId) -> Result<bool, Failure> {
         let (me, _) = self.principal(vault.root(), None)?;
-        // What the principal may not read is not there (REV-24).
+        // A document that the principal may not read looks like a missing one (REV-24).
         let pending = review::about(vault, id, &me).ok().and_then(|of| of.waiting.track.pending);
         match pending {
             Some(one) if PrincipalKey::of(&one.by) == me.key() => Ok(true),
@@ -116,8 +121,8 @@ impl Workspace<'_> {
         }
     }
 
-    /// The same of an artifact that the principal may not be told of by its id. No file of it is looked at
-    /// unless it is theirs: else the time that it takes would tell that there is one.
+    /// Returns the same for an artifact whose id the principal may not know. Files of others are
+    /// not read, because the time for it would reveal that they exist.
     fn is_party_unseen(&self, vault: &Vault, id: &DocumentId) -> Result<bool, Failure> {
         let (me, _) = self.principal(vault.root(), None)?;
         let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
@@ -138,8 +143,9 @@ impl Workspace<'_> {
         Ok(is_party && fit.is_ok())
     }
 
-    /// Whether the principal has a draft of a document that was never published, and is an editor of
-    /// all that was ever submitted of it: else a draft would say that there is more.
+    /// Returns true if the principal has a draft of an unpublished document, and is an editor of
+    /// every text that was submitted of it. Otherwise a draft would reveal that there are
+    /// other texts.
     fn is_drafter_of(&self, vault: &Vault, id: &DocumentId) -> Result<bool, Failure> {
         if self.own_draft(vault, id)?.is_none() || !is_hidden(vault, id) {
             return Ok(false);
@@ -156,11 +162,11 @@ impl Workspace<'_> {
         self.is_editor_of(vault, id, &texts)
     }
 
-    /// The live file of a document, if its bytes are those that this principal wrote as a draft, as
-    /// the change log says.
+    /// Returns the bytes and hash of a live file if the change log names this principal as the
+    /// writer of these bytes.
     ///
     /// # Errors
-    /// The file or the log cannot be read, or there is no principal.
+    /// The file or the log cannot be read, or the principal is unknown.
     pub(crate) fn own_draft(
         &self,
         vault: &Vault,
@@ -178,7 +184,7 @@ impl Workspace<'_> {
             }
         });
         of_log(read)?;
-        // The file of another principal is not looked at.
+        // The files of other principals are not read.
         if mine.is_empty() {
             return Ok(None);
         }
@@ -188,7 +194,8 @@ impl Workspace<'_> {
         Ok(mine.contains(&hash.to_string()).then_some((bytes, hash)))
     }
 
-    /// Whether the principal is an editor of texts of a document; in an ungoverned vault each one is.
+    /// Returns true if the principal is an editor of these texts of a document, or if the vault
+    /// is ungoverned.
     pub(super) fn is_editor_of(
         &self,
         vault: &Vault,
@@ -203,7 +210,7 @@ impl Workspace<'_> {
     }
 }
 
-/// The failure for an id that nothing has.
+/// Returns the failure for an id that does not exist.
 fn unknown_upon(vault: &Vault, id: &DocumentId) -> Result<Failure, Failure> {
     let log = crate::record::trusted_head::open_log(vault)?;
     unknown(&Snapshot::at(vault, &log.sound()?, None)?, id.as_str())

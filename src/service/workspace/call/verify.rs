@@ -1,4 +1,4 @@
-//! A verification of the vault, or of what ids name.
+//! Verifies the vault, or the artifacts that ids name.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,11 @@ use crate::service::report::failure::Failure;
 use crate::service::workspace::Workspace;
 
 impl Workspace<'_> {
-    /// What a verifier is to check: what these ids name, or everything.
+    /// Returns the request to a verifier: the artifacts with these ids, or everything if there
+    /// are none.
     ///
     /// # Errors
-    /// An id names nothing that the log or a history ever held.
+    /// An id is neither in the log nor in a history.
     pub(crate) fn verification(
         &self,
         vault: &Vault,

@@ -1,4 +1,4 @@
-//! The work of a call, seen from another thread: how far it is, and whether its end is waited for.
+//! The progress of a call, as another thread sees it, and a way to stop it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::files::vault::Vault;
 use crate::files::vault::progress::Progress;
 
-/// The work of a call.
+/// The progress of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     progress: Mutex<Option<Arc<Progress>>>,
@@ -14,7 +14,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// The call works on a vault.
+    /// Shows the progress on this vault.
     pub(super) fn is_on(&self, vault: &Vault) {
         let progress = Arc::clone(vault.progress());
         if self.is_stopped.load(Ordering::SeqCst) {
@@ -23,12 +23,12 @@ impl Work {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
     }
 
-    /// How far it is on the vault that it works on.
+    /// Returns the progress; `None` before the call opens a vault.
     pub(crate) fn progress(&self) -> Option<Arc<Progress>> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Nothing waits for it any more.
+    /// Stops the work, because nothing waits for its result.
     pub(crate) fn stop(&self) {
         self.is_stopped.store(true, Ordering::SeqCst);
         if let Some(progress) = self.progress() {

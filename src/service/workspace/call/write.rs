@@ -1,4 +1,4 @@
-//! Writing for a principal who has no editor: new and changed texts, as drafts or as submissions.
+//! Writes new and changed texts as drafts or submissions, for principals without a text editor.
 
 use super::Call;
 use super::draft::Fields;
@@ -22,14 +22,14 @@ use crate::write::publish::{
     Draft, Mode, NewDocument, PublishError, Refusal, Request, Upon, Which,
 };
 
-/// A text that is to be written.
+/// A text to write.
 #[derive(Debug)]
 pub(crate) struct Writing<'w> {
-    /// The document.
+    /// The id of the document.
     pub(crate) id: &'w str,
-    /// Fields that it is to have.
+    /// Fields to set in the frontmatter.
     pub(crate) fields: &'w Fields,
-    /// Its body; none keeps the one that it has.
+    /// The body; `None` keeps the existing one.
     pub(crate) body: Option<&'w str>,
     /// The hash of the live file that the writer has read.
     pub(crate) live: Option<Digest>,
@@ -39,14 +39,14 @@ pub(crate) struct Writing<'w> {
     pub(crate) note: Option<&'w str>,
 }
 
-/// How texts are submitted.
+/// Options of a submission.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Submitting<'s> {
-    /// The set that they belong to.
+    /// The set of submissions.
     pub(crate) change: Option<&'s str>,
-    /// Whether another principal's submission is withdrawn for it.
+    /// True if a pending submission of another principal is withdrawn for it.
     pub(crate) supersede: bool,
-    /// Whether the published texts are submitted as they are.
+    /// True if the published texts are submitted unchanged.
     pub(crate) renew: bool,
 }
 
@@ -78,7 +78,7 @@ impl Call<'_> {
         Ok((id, draft))
     }
 
-    /// Submits a new document, of which no live file is made.
+    /// Submits a new document. No live file is made.
     ///
     /// # Errors
     /// Nothing was submitted.
@@ -96,7 +96,7 @@ impl Call<'_> {
         let log = self.log(vault)?;
         let rules = review::rules_in_force(vault, &log.sound()?)?;
         let rules = rules.ok_or(PublishError::Ungoverned)?;
-        // Who makes no document is not told which ids are taken.
+        // A principal who cannot make documents does not learn which ids are taken.
         let fit = rules.require(me.as_str(), Role::Editor, [(&id, text.as_str())]);
         fit.map_err(|why| Failure::from(ReviewError::from(why)))?;
         crate::write::publish::check_place(vault, &id)?;
@@ -124,7 +124,7 @@ impl Call<'_> {
         };
         let draft = self.write_draft(vault, (&id, Upon::Live(writing.live)), about, compose);
         let draft = draft.or_else(|why| {
-            // Whether another principal has a draft of it is not told.
+            // The error does not reveal if another principal has a draft.
             if [Code::UnpublishedChanges, Code::UnknownId].contains(&why.code) {
                 self.workspace.check_draft_told(vault, &id)?;
             }
@@ -133,11 +133,13 @@ impl Call<'_> {
         Ok((id, draft))
     }
 
-    /// Submits a changed text of a document. A draft of the principal, which they name by its hash,
-    /// becomes the text first, so that none is left behind; without a draft no live file changes.
+    /// Submits a changed text of a document.
+    ///
+    /// If the principal names their draft by its hash, the text is first written to the draft, so
+    /// that no older draft remains. Without a draft, no live file changes.
     ///
     /// # Errors
-    /// Nothing was submitted. The draft may have been written: it is no less complete then.
+    /// Nothing was submitted. The draft may have been written, as a whole.
     pub(crate) fn update_submission(
         &mut self,
         vault: &Vault,
@@ -159,9 +161,9 @@ impl Call<'_> {
             });
         }
         if self.workspace.own_draft(vault, &id)?.is_some() {
-            let message = format!("you have a draft of `{id}`, which would be left behind");
+            let message = format!("this submission would not replace your draft of `{id}`");
             return Err(Failure::new(Code::UnpublishedChanges, message)
-                .hint("name the hash of the file that the last answer about your draft has"));
+                .hint("name the hash of the file from the last answer about your draft"));
         }
         let base = self.base_text(vault, &id)?;
         let text = writing.fields.of_edited(&base, writing.body);
@@ -169,7 +171,7 @@ impl Call<'_> {
         self.submit(vault, (which, Some(NewDocument { id, text })), (note, mode), how)
     }
 
-    /// Submits live files, each as its principal wrote it.
+    /// Submits live files as their principal wrote them.
     ///
     /// # Errors
     /// Nothing was submitted.
@@ -183,7 +185,7 @@ impl Call<'_> {
         let ids = ids.iter().map(|text| self.workspace.named(vault, text));
         let ids: Vec<DocumentId> = ids.collect::<Result<_, _>>()?;
         if live.is_some() && ids.len() != 1 {
-            let message = "a hash is that of the file of one document";
+            let message = "one hash can only name the file of one document";
             return Err(Failure::new(Code::Usage, message).hint("submit one at a time"));
         }
         let is_governed = is_governed(vault)?;
@@ -216,7 +218,7 @@ impl Call<'_> {
         Ok(self.acted(vault, outcome))
     }
 
-    /// Submits artifacts, and tells the program of the user's configuration.
+    /// Submits artifacts, and notifies the program of the user's configuration.
     ///
     /// # Errors
     /// Nothing was submitted.
@@ -234,8 +236,8 @@ impl Call<'_> {
         Ok(self.acted(vault, outcome))
     }
 
-    /// Writes the text of a version into the live file: the published one as it is, another one as a
-    /// draft of a version that has its text.
+    /// Writes the text of a version into the live file: the published text unchanged, or another
+    /// version's as a draft.
     ///
     /// # Errors
     /// Nothing was written.
@@ -259,12 +261,12 @@ impl Call<'_> {
         let base = now.as_ref().map(|now| as_live(&now.text));
         let (text, handed_out) = match (wanted, &base) {
             (None, Some(text)) => {
-                // It has been `published` before: that is what it is again.
+                // The published text is handed out, so it is recorded.
                 let served = published(vault, &head, &id)?;
                 (text.clone(), Some(served.origin().text(&served.text)))
             }
             (None, None) => {
-                let message = format!("`{id}` is not published, so that no text is its default");
+                let message = format!("`{id}` does not have a published version");
                 return Err(Failure::new(Code::Usage, message).hint("name a version"));
             }
             (Some(version), base) => {
@@ -285,8 +287,8 @@ impl Call<'_> {
         Ok((id, draft))
     }
 
-    /// What a changed text of a document is an edit of: the published text, else the principal's own
-    /// submission.
+    /// Returns the base of a changed text: the published text, or else the principal's
+    /// own submission.
     fn base_text(&mut self, vault: &Vault, id: &DocumentId) -> Result<String, Failure> {
         let log = self.log(vault)?;
         let chronicle = log.sound()?;
@@ -305,12 +307,13 @@ impl Call<'_> {
     }
 }
 
-/// Refuses what is no document: a governance file is no draft.
+/// Refuses governance files, which cannot be drafts.
 fn check_document(id: &DocumentId) -> Result<(), Failure> {
     match id.is_document() {
         true => Ok(()),
-        false => Err(Failure::new(Code::Usage, format!("`{id}` is a governance file"))
-            .hint("only documents are written here; edit the file, and submit it by a command")),
+        false => Err(Failure::new(Code::Usage, format!("`{id}` is a governance file")).hint(
+            "only documents can be written here; edit the file, then submit it by a command",
+        )),
     }
 }
 

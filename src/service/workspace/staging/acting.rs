@@ -1,5 +1,5 @@
-//! Recording acts upon entries: lines in the chains, and one in the change log. An act that was
-//! interrupted between them is completed later (STAGE-24).
+//! Records acts on entries: lines in the chains, and one in the change log. If an act is
+//! interrupted between them, a later command completes it (STAGE-24).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::timestamp::Timestamp;
 
 impl Workspace<'_> {
-    /// Takes the write lock for an act, and completes the act that was interrupted before it.
+    /// Takes the write lock for an act, and completes an act that was interrupted before.
     ///
     /// # Errors
     /// Another process holds the lock, or something was not recorded.
@@ -26,9 +26,9 @@ impl Workspace<'_> {
         Ok(lock)
     }
 
-    /// Records an act, durable, for the holder of the lock of [`Self::lock_to_act`]: its lines in the
-    /// chains of their sources, and then that of the change log, if changes are recorded. `made_by` is
-    /// the principal of an interrupted command.
+    /// Records an act durably: its lines in the chains of their sources, and then the line of the
+    /// change log, if there is one. The caller holds the lock of [`Self::lock_to_act`]. `made_by`
+    /// is the principal of an interrupted command.
     ///
     /// # Errors
     /// Not everything was recorded.
@@ -55,8 +55,8 @@ impl Workspace<'_> {
         Ok(())
     }
 
-    /// Adds the line of an interrupted act to the change log, as an act of the principal whom the
-    /// chain names; returns the act. With `is_done` false it writes nothing.
+    /// Adds the missing line of an interrupted act to the change log, as an act of the principal
+    /// whom the chain names, and returns the act. If `is_done` is false, writes nothing.
     ///
     /// # Errors
     /// Something could not be read or recorded.
@@ -98,20 +98,20 @@ impl Workspace<'_> {
     }
 }
 
-/// What the record of an interrupted act lacks.
+/// The missing records of an interrupted act.
 struct Lacking {
-    /// The act lines of those of its entries that have none.
+    /// The act lines of entries that have none.
     lines: BTreeMap<DocumentId, Vec<LineKind>>,
     /// The time of the act.
     at: Timestamp,
-    /// The change line.
+    /// The line of the change log.
     change: Change,
     /// The principal of the act.
     by: String,
 }
 
-/// What the record of an interrupted act lacks; `None` if no chain has a line of it, so that it did not
-/// happen, or nothing is missing.
+/// Returns the missing records of an interrupted act; `None` if nothing is missing, or if no chain
+/// has a line of it, so that it did not happen.
 fn lacking(vault: &Vault, mark: &Acting) -> Result<Option<Lacking>, Failure> {
     let (Some((kind, names)), Ok(at)) = (mark.names(), mark.at.parse()) else { return Ok(None) };
     let mut acts: BTreeMap<String, Act> = BTreeMap::new();
@@ -138,7 +138,7 @@ fn lacking(vault: &Vault, mark: &Acting) -> Result<Option<Lacking>, Failure> {
             }
         }
     }
-    // All lines of an act are the same but for the entry.
+    // The lines of one act only differ in the entry.
     let Some(Act { principal: Some(by), document, version, reason, .. }) =
         acts.values().next().cloned()
     else {
@@ -148,7 +148,7 @@ fn lacking(vault: &Vault, mark: &Acting) -> Result<Option<Lacking>, Failure> {
         let is_by = act.principal.as_ref() == Some(&by);
         is_by && (&act.document, act.version, &act.reason) == (&document, version, &reason)
     });
-    // An act upon several entries is done upon all.
+    // An act on several entries is completed for all of them.
     entries.retain(|name, _| !acts.contains_key(name));
     let mut lines: BTreeMap<DocumentId, Vec<LineKind>> = BTreeMap::new();
     for (name, (source, entry)) in entries {
@@ -159,7 +159,7 @@ fn lacking(vault: &Vault, mark: &Acting) -> Result<Option<Lacking>, Failure> {
     }
     let is_later = |line: &Line| match &mark.after {
         Some((writer, seq)) if *writer == line.writer => line.seq > *seq,
-        // Times are written in one form, so that they compare as texts.
+        // All times are in one form, so they can be compared as texts.
         _ => line.at >= mark.began && line.request.principal.as_ref() == Some(&by),
     };
     let logs = Logs::of_changes(vault).and_then(|logs| {

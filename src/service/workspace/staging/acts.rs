@@ -1,4 +1,4 @@
-//! Acts upon entries, and who may do which (STAGE-12, STAGE-14).
+//! Acts on entries, and the roles that they need (STAGE-12, STAGE-14).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,20 +19,20 @@ use crate::values::model::layout::STAGING_CHAINS;
 use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
 
-/// What an act did.
+/// The result of an act.
 #[derive(Debug)]
 pub(crate) struct Acted {
-    /// The entry, as it was before.
+    /// The entry before the act.
     pub(crate) entry: StagedEntry,
-    /// Whether it was so already.
+    /// True if the entry already had this state.
     pub(crate) unchanged: bool,
 }
 
-/// The staged entries as the holder of the write lock finds them.
+/// The staged entries as they are under the write lock.
 pub(super) struct Desk<'d> {
     pub(super) vault: &'d Vault,
     pub(super) staged: Staged,
-    /// Whether a chain is damaged.
+    /// True if a chain is damaged.
     pub(super) is_damaged: bool,
     pub(super) principal: Principal,
     /// The session, if it was named.
@@ -41,8 +41,8 @@ pub(super) struct Desk<'d> {
 }
 
 impl<'d> Desk<'d> {
-    /// The entry of a name, and what of others shows whether they keep its content: an equal content
-    /// may be another source's.
+    /// Reads the entry of a name, and other entries as far as they may keep its content. Another
+    /// source may have the same content.
     pub(super) fn named(
         workspace: &Workspace<'_>,
         vault: &'d Vault,
@@ -55,7 +55,7 @@ impl<'d> Desk<'d> {
         })
     }
 
-    /// The entries of the chains that are found.
+    /// Reads the entries of the chains that `find` returns.
     pub(super) fn open(
         workspace: &Workspace<'_>,
         vault: &'d Vault,
@@ -68,24 +68,24 @@ impl<'d> Desk<'d> {
         Ok(Self { vault, staged, is_damaged, principal, session, access })
     }
 
-    /// Whether the actor may see an entry (STAGE-13).
+    /// Returns true if the actor may see an entry (STAGE-13).
     pub(super) fn is_visible(&self, entry: &StagedEntry) -> bool {
         entry.is_own(Some(&self.principal.key()), self.session.as_deref())
             || self.access.may_see(Some(&self.principal), &entry.source)
     }
 
-    /// Whether the actor may end entries of a source.
+    /// Returns true if the actor may end entries of a source.
     pub(super) fn is_reviewer(&self, source: &DocumentId) -> bool {
         self.access.require(Some(&self.principal), Role::Reviewer, source).is_ok()
     }
 
-    /// Whether the actor has a role for each source that there is or could be.
+    /// Returns true if the actor has a role for every source that could exist.
     pub(super) fn has_role_everywhere(&self, needed: Role) -> bool {
         self.access.is_everywhere(&self.principal, needed)
     }
 
-    /// The entry of a name, of whose source the actor has a role. One that the actor may not see is
-    /// as unknown as one that there is not.
+    /// Returns the entry of a name if the actor has a role for its source. For an entry that the
+    /// actor may not see, the error is that of a missing one.
     pub(super) fn find(&self, name: &StagedName, needed: Role) -> Result<&StagedEntry, Failure> {
         let is_visible = |entry: &StagedEntry| self.is_visible(entry);
         let unknown = || unknown_entry(&self.staged, name, &is_visible);
@@ -96,7 +96,7 @@ impl<'d> Desk<'d> {
         }
     }
 
-    /// Records an act of the actor upon entries, durable, for the holder of the lock of
+    /// Records an act of the actor on entries durably. The caller holds the lock of
     /// [`Workspace::lock_to_act`].
     pub(super) fn act(
         &self,
@@ -119,7 +119,8 @@ impl<'d> Desk<'d> {
         Ok(())
     }
 
-    /// Removes the payloads of entries that ended, if no live entry names them; gives how many.
+    /// Removes the payloads of ended entries, if no live entry names them, and returns
+    /// their number.
     pub(super) fn remove(&self, ended: &[&StagedEntry]) -> Result<usize, Failure> {
         let places: BTreeSet<_> = ended.iter().map(|one| one.place()).collect();
         let is_left = |one: &&StagedEntry| one.is_live() && !places.contains(&one.place());
@@ -137,7 +138,7 @@ impl Workspace<'_> {
     /// Pins, unpins or discards an entry.
     ///
     /// # Errors
-    /// There is none, it ended, or the principal has not the role.
+    /// The entry does not exist or has ended, or the principal does not have the role.
     pub(crate) fn act_on_staged(
         &self,
         vault: &Vault,
@@ -155,7 +156,7 @@ impl Workspace<'_> {
             let (state, act) = (entry.state(), kind.as_str());
             let message = match kind {
                 ActKind::Discard => format!("`{name}` is {state} already"),
-                _ => format!("`{name}` is {state}, so that there is nothing to {act}"),
+                _ => format!("`{name}` is {state}, so there is nothing to {act}"),
             };
             return Err(Failure::new(Code::StagedEnded, message));
         }
@@ -170,7 +171,7 @@ impl Workspace<'_> {
         if unchanged {
             return Ok(Acted { entry, unchanged });
         }
-        // Of pins and unpins the last one counts: another clock may be ahead of this one.
+        // The latest pin or unpin is valid, and another clock may be ahead of this one.
         let last = entry.pin_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
         let at = match last.filter(|_| kind != ActKind::Discard) {
             Some(last) => self.now()?.max(last.next().unwrap_or(last)),
@@ -189,7 +190,7 @@ impl Workspace<'_> {
     }
 }
 
-/// An act of a principal upon an entry.
+/// Returns the line for an act of a principal on an entry.
 pub(super) fn act_upon(entry: &StagedEntry, principal: &str, step: &StagedStep) -> Act {
     Act {
         entry: EntryRef {
@@ -204,7 +205,7 @@ pub(super) fn act_upon(entry: &StagedEntry, principal: &str, step: &StagedStep) 
     }
 }
 
-/// That no entry has a name, or more than one that may be seen has it.
+/// Returns the failure if no entry has a name, or if more than one visible entry has it.
 pub(super) fn unknown_entry(
     staged: &Staged,
     name: &StagedName,
@@ -217,7 +218,7 @@ pub(super) fn unknown_entry(
         let (writer, seq) = (&entry.writer, entry.seq);
         return Failure::new(Code::UnknownStaged, message).hint(format!(
             "name one by all digits of its writer, as in `{writer}-{seq}`, the name of a file in \
-             `{STAGING_CHAINS}/{}`; `ctx verify` says more",
+             `{STAGING_CHAINS}/{}`; `ctx verify` reports more",
             entry.source
         ));
     }
@@ -225,14 +226,13 @@ pub(super) fn unknown_entry(
         .hint(Hint::call("{} lists those that you may see", Verb::StageList))
 }
 
-/// Refuses to end an entry whose content is that of a document.
+/// Refuses to end an entry that was promoted to a document.
 pub(super) fn refuse_promoted(entry: &StagedEntry) -> Result<(), Failure> {
     if !entry.is_promoted() {
         return Ok(());
     }
-    // The document may be one that the actor may not know of.
-    let message =
-        format!("`{}` was promoted: the history of a document holds its content", entry.name());
+    // The actor may not know of the document.
+    let message = format!("`{}` was promoted: the history of a document contains it", entry.name());
     Err(Failure::new(Code::StagedPromoted, message)
         .hint("the entry is kept, so that `promoted_from` keeps its meaning"))
 }

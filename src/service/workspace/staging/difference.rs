@@ -1,4 +1,4 @@
-//! How staged contents of a source differ (STAGE-20).
+//! Compares staged contents of a source (STAGE-20).
 
 use super::view::{Content, StagedView, lines_of};
 use crate::files::vault::Vault;
@@ -11,19 +11,19 @@ use crate::service::workspace::Workspace;
 use crate::text::document::Document;
 use crate::values::model::id::DocumentId;
 
-/// What two contents are compared by.
+/// The difference of two contents.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Difference {
-    /// JSON values: by their parts.
+    /// The changed parts of two JSON values.
     Json(Vec<PartChange>),
-    /// Texts: a diff of their lines, empty where they are equal.
+    /// The diff of two texts by lines; empty if they are equal.
     Text(String),
-    /// One is no text: by their bytes.
+    /// At least one content is not a text, so only the bytes can be compared.
     Bytes,
 }
 
 impl Difference {
-    /// From the content of an older entry to that of a newer one.
+    /// Compares the content of an older entry with that of a newer one.
     pub(crate) fn between(
         (old, old_content): (&StagedEntry, &Content),
         (new, new_content): (&StagedEntry, &Content),
@@ -42,7 +42,7 @@ impl Difference {
         }
     }
 
-    /// Its word.
+    /// Returns the form of the comparison.
     pub(crate) fn form(&self) -> ComparedAs {
         match self {
             Self::Json(_) => ComparedAs::Json,
@@ -51,7 +51,8 @@ impl Difference {
         }
     }
 
-    /// It in lines, each with its end: of JSON a line for each part, of bytes none.
+    /// Returns lines with their ends: one per part of JSON, those of the diff of texts, and none
+    /// for bytes.
     pub(crate) fn lines(&self) -> Vec<String> {
         match self {
             Self::Json(changes) => changes.iter().map(|change| format!("{change}\n")).collect(),
@@ -68,20 +69,19 @@ pub(crate) struct PromotedFrom {
     pub(crate) document: DocumentId,
     /// The entry that it was promoted from.
     pub(crate) entry: String,
-    /// The version that the last checkpoint publishes; none where a submission of it awaits a
-    /// reviewer, or it was retired.
+    /// The version that the head publishes; `None` if a submission of it awaits a decision, or it
+    /// was retired.
     pub(crate) published: Option<u64>,
-    /// Whether the last result still has the content of the entry.
+    /// True if the last result has the same content as the entry.
     pub(crate) is_current: bool,
 }
 
 impl StagedView {
-    /// The last live entry of a source, and before it the last live one of a result of the same
-    /// server and tools; of the viewer in the named session alone, where only the own ones are asked
-    /// for.
+    /// Returns the last live entry of a source, and before it the last live one of the same server
+    /// and tools. If `is_own` is set, only entries of the viewer in the named session are used.
     ///
     /// # Errors
-    /// The viewer sees fewer.
+    /// The viewer sees fewer than two such entries.
     pub(crate) fn last_two(
         &self,
         source: &DocumentId,
@@ -94,37 +94,36 @@ impl StagedView {
         let (new, earlier) = match live.split_last() {
             Some((new, earlier)) => (*new, earlier),
             None if is_own => {
-                return Err(too_few(source, "has no staged result of yours in this session"));
+                return Err(too_few(source, "lacks staged results of yours in this session"));
             }
-            None => return Err(too_few(source, "has no staged result that you may see")),
+            None => return Err(too_few(source, "lacks staged results that you may see")),
         };
         match earlier.iter().rfind(|old| is_same_call(old, new)) {
             Some(old) => Ok((old, new)),
-            None if !earlier.is_empty() => Err(too_few(
-                source,
-                "has no earlier staged result of the server and the tools of the last one",
-            )),
-            None if is_own => {
-                Err(too_few(source, "has one staged result of yours in this session"))
+            None if !earlier.is_empty() => {
+                Err(too_few(source, "lacks an earlier staged result of the same server and tools"))
             }
-            None => Err(too_few(source, "has one staged result, and nothing to compare it with")),
+            None if is_own => {
+                Err(too_few(source, "has only one staged result of yours in this session"))
+            }
+            None => Err(too_few(source, "has only one staged result that you may see")),
         }
     }
 }
 
-/// Whether two results came from the same server by the same tools. What was asked of these is not
-/// recorded.
+/// Returns true if two results came from the same server by the same tools. The arguments of the
+/// tools are not recorded.
 fn is_same_call(a: &StagedEntry, b: &StagedEntry) -> bool {
     (&a.entry.server, &a.entry.tools) == (&b.entry.server, &b.entry.tools)
 }
 
-/// Whether two entries have the same content, in the form that it is compared by.
+/// Returns true if two entries have the same content, in the form in which it is compared.
 fn is_same_content(a: &StagedEntry, b: &StagedEntry) -> bool {
     (a.entry.canonical, &a.entry.content_hash) == (b.entry.canonical, &b.entry.content_hash)
 }
 
 fn too_few(source: &DocumentId, what: &str) -> Failure {
-    let message = format!("`{source}` {what}: two are compared");
+    let message = format!("`{source}` {what}, but two are needed");
     Failure::new(Code::UnknownStaged, message).hint(format!(
         "results are staged by `ctx source record`, and listed with \
          `ctx stage list --source {source} --every-session --all`; `ctx stage diff NEWER OLDER` \
@@ -133,12 +132,12 @@ fn too_few(source: &DocumentId, what: &str) -> Failure {
 }
 
 impl Workspace<'_> {
-    /// The documents that were promoted from a result before the last one, of the same server and
-    /// tools, and of which the published text still says so. Those that the reader may not read are
+    /// Returns the documents that were promoted from an earlier result of the same server and
+    /// tools, and whose published texts still name it. Documents that the reader may not read are
     /// left out.
     ///
     /// # Errors
-    /// What is published cannot be read.
+    /// The published documents cannot be read.
     pub(crate) fn promoted_before(
         &self,
         (vault, source): (&Vault, &CheckpointSource),
@@ -171,7 +170,7 @@ impl Workspace<'_> {
     }
 }
 
-/// Whether a document says that it was promoted from an entry.
+/// Returns true if the frontmatter names an entry as the origin of its promotion.
 fn is_from(text: &str, uri: &str) -> bool {
     let document = Document::parse(text).ok();
     document.is_some_and(|document| document.frontmatter.promoted_from() == Some(uri))

@@ -1,4 +1,4 @@
-//! Collecting entries past their retention, and erasing a content (STAGE-17, STAGE-18).
+//! Collects entries past their retention, and erases contents (STAGE-17, STAGE-18).
 
 use std::collections::BTreeSet;
 
@@ -20,47 +20,50 @@ use crate::values::model::digest::Digest;
 use crate::values::model::layout::{LOCAL_DIR, RECOVERED, limit};
 use crate::values::model::timestamp::Timestamp;
 
-/// A reason may have a content, or a word of it, with fewer bytes: it may be any word.
+/// Minimum number of bytes of a content, or of a word of it, that a reason must not repeat. Shorter
+/// ones may be any word.
 const FEWEST_REPEATED: usize = 4;
-/// How many letters and digits in a row make a part of the content: more than most words have.
+/// Number of consecutive letters and digits that make a part of the content: more than in
+/// most words.
 const LONG_REPEATED: usize = 16;
-/// More commits are not named.
+/// Maximum number of commits that are named.
 const MOST_COMMITS: usize = 100;
 
-/// What was collected, or would be.
+/// The result of a collection, or of its dry run.
 #[derive(Debug)]
 pub(crate) struct Collected {
-    /// Those entries that the actor may see, as they were.
+    /// The collected entries that the actor may see, as they were before.
     pub(crate) entries: Vec<StagedEntry>,
-    /// Files of contents that went, or would; none to an actor who may not see every entry: another
-    /// entry may share a content.
+    /// Number of removed files of contents; `None` if the actor may not see every entry, because
+    /// the number would reveal that another entry shares a content.
     pub(crate) files: Option<usize>,
 }
 
-/// What was erased, or would be.
+/// The result of an erasure, or of its dry run.
 #[derive(Debug)]
 pub(crate) struct Erased {
-    /// The entries that were ended, as they were; none where all were erased before.
+    /// The entries that were ended, as they were before; empty if all were erased earlier.
     pub(crate) entries: Vec<StagedEntry>,
     /// The file of the content.
     pub(crate) path: String,
-    /// Whether the actor is a reviewer at every scope, so that no entry keeps the content.
+    /// True if the actor is a reviewer at every scope, so that no entry keeps the content.
     pub(crate) is_everywhere: bool,
-    /// Whether the vault is in a repository of git.
+    /// True if the vault is in a git repository.
     pub(crate) in_git: bool,
-    /// Commits of git that brought the file and still hold it; none are looked for where an entry
-    /// that the actor may not see may have brought it.
+    /// Git commits that added the file and still contain it; empty if an entry that the actor may
+    /// not see could have the same content.
     pub(crate) commits: Vec<String>,
-    /// Whether there are more of them.
+    /// True if there are further commits.
     pub(crate) more: bool,
-    /// Why git did not say.
+    /// The reason why git did not answer.
     pub(crate) unknown: Option<String>,
 }
 
 impl Workspace<'_> {
-    /// Collects the entries past their retention; with `is_done` false it says what would go. Where
-    /// `sweeps` asks for it, or a command was interrupted before it removed a content, it looks for
-    /// every content that no entry claims.
+    /// Collects the entries past their retention. If `is_done` is false, only returns them.
+    ///
+    /// All contents without an entry are removed, too, if `sweeps` is set or a command was
+    /// interrupted before it removed a content.
     ///
     /// # Errors
     /// Nothing was collected, or not everything.
@@ -109,10 +112,11 @@ impl Workspace<'_> {
         Ok(Collected { entries, files: told(files) })
     }
 
-    /// Completes what an interrupted command began with contents: removes those that no entry claims, with
-    /// what was recovered of them. An erasure without a line of its act did not begin. Returns the files
-    /// of the contents; with `is_done` false it removes nothing. `act` is the act that was completed, or would
-    /// be.
+    /// Completes an interrupted removal of contents: removes those that no entry claims, and what
+    /// was recovered of them.
+    ///
+    /// An erasure without a line of its act did not begin. `act` is the act that was completed, or
+    /// would be. Returns the files of the contents; if `is_done` is false, removes nothing.
     ///
     /// # Errors
     /// Not everything was removed.
@@ -134,7 +138,7 @@ impl Workspace<'_> {
         let all = |_: &KnownEntry<'_>| true;
         let find = |bounds: &Bounds| chains_of((vault, bounds), None, (&all, Sharing::Claims(now)));
         let Judged { staged, is_damaged, .. } = judged(vault, &find)?;
-        // What a dry run would have ended is gone, too.
+        // A dry run treats the entries that it would end as ended.
         let ends = act.filter(|act| ActKind::of_word(act.action).is_some_and(ActKind::ends));
         let named: Vec<&String> = ends.iter().flat_map(|act| &act.staged).collect();
         let is_gone = |entry: &&StagedEntry| named.contains(&&entry.name().to_string());
@@ -160,9 +164,10 @@ impl Workspace<'_> {
         Ok(removed)
     }
 
-    /// Erases the content of an entry, and ends the live entries that share it and whose sources the
-    /// actor reviews; with `is_done` false it says what would go. What it does and says is the same
-    /// whether or not others share the content (STAGE-18).
+    /// Erases the content of an entry, and ends the live entries that share it and whose sources
+    /// the actor reviews. If `is_done` is false, only returns them.
+    ///
+    /// The effect and the answer do not reveal if other entries share the content (STAGE-18).
     ///
     /// # Errors
     /// Nothing was erased, or not everything.
@@ -184,8 +189,8 @@ impl Workspace<'_> {
             _ => None,
         };
         refuse_repeated(content.as_deref(), reason)?;
-        // An entry that ended otherwise is erased where it is named: a merge may have brought its
-        // content back.
+        // An entry that ended in another way can be erased by its name, because a merge may have
+        // restored its content.
         let is_open = |entry: &StagedEntry| match &entry.ended {
             None => true,
             Some(ended) => ended.kind != ActKind::Erase && entry.name() == named.name(),
@@ -198,7 +203,7 @@ impl Workspace<'_> {
         };
         let all: Vec<&StagedEntry> = desk.staged.entries.iter().filter(shares).collect();
         let open: Vec<&StagedEntry> = all.iter().copied().filter(|one| is_open(one)).collect();
-        // The text of a source may be lost, so that no principal has a role for it.
+        // The text of a source may be lost. Then no principal has a role for it.
         for entry in &open {
             desk.access.require(Some(&desk.principal), Role::Reviewer, &entry.source)?;
         }
@@ -206,7 +211,7 @@ impl Workspace<'_> {
         if is_done {
             let unfinished = Unfinished::begin(vault.files())?;
             desk.act(self, &open, (ActKind::Erase, self.now()?), Some(reason))?;
-            // What an interrupted command left may hold it, too.
+            // Uncommitted files of an interrupted command may contain the content, too.
             for temporary in vault.files().temporaries() {
                 vault.files().discard(&format!("{LOCAL_DIR}/{temporary}"));
             }
@@ -224,7 +229,8 @@ impl Workspace<'_> {
         Ok(Erased { entries, path, is_everywhere, in_git, commits, more, unknown })
     }
 
-    /// The commits that brought a file, whatever branch or reflog has them.
+    /// Returns the commits that added a file, on any branch or reflog, true if there are more, and
+    /// a reason if git did not answer.
     fn commits_with(&self, vault: &Vault, path: &str) -> (Vec<String>, bool, Option<String>) {
         let most = format!("--max-count={}", MOST_COMMITS + 1);
         let all =
@@ -248,21 +254,22 @@ impl Workspace<'_> {
     }
 }
 
-/// Refuses a reason that repeats the content, or a part of it: the reason stays.
+/// Refuses a reason that repeats the content or a part of it, because the reason is kept.
 fn refuse_repeated(content: Option<&[u8]>, reason: &str) -> Result<(), Failure> {
     let Some(part) = content.and_then(|content| repeated(reason, content)) else { return Ok(()) };
     let message = format!("the reason repeats `{part}` of the content, and the reason is kept");
     Err(Failure::new(Code::Refused, message)
-        .hint("say why it is erased without its words, as in `holds a home address`"))
+        .hint("give a reason without such words, as in `contains a home address`"))
 }
 
-/// A part of a reason that the content has, too: the whole content, [`LONG_REPEATED`] letters and
-/// digits in a row, or a word that is no plain word, such as a number or an address. Case, blanks and
-/// punctuation make no difference.
+/// Returns a part of a reason that is also in the content.
+///
+/// A part is the whole content, [`LONG_REPEATED`] letters and digits in a row, or a word with a
+/// digit or an `@`, such as a number or an address. Case, blanks and punctuation are ignored.
 fn repeated<'r>(reason: &'r str, content: &[u8]) -> Option<&'r str> {
     let content = plain(&String::from_utf8_lossy(content));
     let has = |part: &str| content.contains(part);
-    // Where each letter of the plain reason stands in the reason.
+    // The range in the reason of each letter of the plain reason.
     let (mut text, mut places) = (String::new(), Vec::new());
     for (at, letter) in reason.char_indices() {
         let plain = plain(letter.encode_utf8(&mut [0; 4]));
@@ -289,17 +296,17 @@ fn repeated<'r>(reason: &'r str, content: &[u8]) -> Option<&'r str> {
     })
 }
 
-/// The letters and digits of a text, in lower case.
+/// Returns the letters and digits of a text, in lower case.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Removes what was recovered of an interrupted writer of a content: files with a part of it from its
-/// first byte on. Where the content is gone, nothing tells them from others.
+/// Removes recovered files of an interrupted writer of a content: those with a beginning of it. If
+/// the content is no longer known, they cannot be recognised.
 fn discard_recovered(vault: &Vault, content: Option<&[u8]>) {
     let (files, Some(content)) = (vault.files(), content) else { return };
     for folder in files.names(RECOVERED).unwrap_or_default() {
-        // What was below `.context/local`, without the dot.
+        // The folder was below `.context/local`, and is stored without the dot.
         let folder = format!("{RECOVERED}/{folder}/{}", LOCAL_DIR.trim_start_matches('.'));
         for name in files.names(&folder).unwrap_or_default() {
             let path = format!("{folder}/{name}");
@@ -313,8 +320,10 @@ fn discard_recovered(vault: &Vault, content: Option<&[u8]>) {
     }
 }
 
-/// The payloads that no entry claims but those that are about to end: of these, or where it sweeps
-/// of all that are there; while a chain is damaged, of those that some entry names.
+/// Returns the payloads that no entry claims, apart from the entries in `gone`.
+///
+/// Only payloads of `gone` are searched, or all of them if `sweeps` is set; while a chain is
+/// damaged, only payloads that some entry names.
 fn unclaimed(
     (vault, staged, is_damaged): (&Vault, &Staged, bool),
     gone: &[&StagedEntry],
@@ -342,7 +351,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_repeats_no_part_of_the_content() {
+    fn erase_refuses_a_reason_that_repeats_the_content() {
         let content = b"{\"name\": \"Jane Doe of Springfield\", \"ssn\": \"123-45-6789\"}";
         for (reason, part) in [
             ("request of JANE DOE of Springfield", Some("JANE DOE of Springf")),

@@ -21,16 +21,16 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::STAGING_CHAINS;
 use crate::values::model::number::Version;
 
-/// What is known of the sources of entries, at the versions that were consumed.
+/// The frontmatters of sources, at the versions that were fetched.
 type Sources = HashMap<(DocumentId, u64), Option<Frontmatter>>;
 
 impl Workspace<'_> {
-    /// The entries of an answer at the head: those of this session and principal that the selector
-    /// selects, and with `status:staged` in it also those of others. None where there is nothing to
-    /// look for.
+    /// Returns the entries of an answer at the head that the selector selects: those of this
+    /// session and principal, and, if it names `status:staged`, also those of others. `None` if no
+    /// entries are searched.
     ///
     /// # Errors
-    /// The chains, or what is in force, cannot be read.
+    /// The chains, or the configuration and stewards in force, cannot be read.
     pub(crate) fn staged_of(
         &self,
         vault: &Vault,
@@ -38,9 +38,9 @@ impl Workspace<'_> {
         asked: &Asked<'_>,
     ) -> Result<Option<(StagedView, Vec<StagedEntry>)>, Failure> {
         let names_staged = asked.names_staged();
-        // What a search finds is published.
+        // A search only finds published documents.
         let is_asked = asked.plan.backend.is_none() && (names_staged || !labels.session_implicit);
-        // Without chains there is something to say where checkpoints bind some.
+        // If checkpoints bind chains, a missing chain has to be reported.
         let may_have = vault.files().exists(STAGING_CHAINS) || vault.config().staging.bind;
         if !is_asked || !may_have {
             return Ok(None);
@@ -77,14 +77,15 @@ impl Workspace<'_> {
 }
 
 impl Asked<'_> {
-    /// Whether the selector names staged entries.
+    /// Returns true if the selector names staged entries.
     pub(crate) fn names_staged(&self) -> bool {
         let terms = self.selector.expr.leaves();
         terms.iter().any(|(term, _)| names_staged(term))
     }
 }
 
-/// Whether an entry is in a set: it has type, tags and URI of its source, and is staged.
+/// Returns true if an entry is in a set: it has the type, tags and URI of its source, and
+/// is staged.
 fn is_in(atom: &Atom, entry: &StagedEntry, fields: Option<&Frontmatter>) -> bool {
     match atom {
         Atom::Status(status) => *status == StatusFilter::Staged,

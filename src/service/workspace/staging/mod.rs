@@ -1,8 +1,9 @@
-//! Staged results as a principal may see them, and what may be done to them (`spec/staging.md`).
+//! Staged results as a principal may see them, and acts on them (`spec/staging.md`).
 //!
-//! `view` says which entries a principal sees, and hands out their contents; `acts` pins, unpins and
-//! discards, `ending` collects and erases, `promotion` makes a document of an entry, and `acting`
-//! records all of these. `matching` selects entries by a selector, and `difference` compares two.
+//! `view` decides which entries a principal sees, and hands out their contents. `acts` pins, unpins
+//! and discards, `ending` collects and erases, `promotion` makes a document of an entry, and
+//! `acting` records all of these. `matching` selects entries by a selector, and `difference`
+//! compares two.
 
 mod acting;
 mod acts;

@@ -1,4 +1,4 @@
-//! Making a document of a staged entry (STAGE-16).
+//! Promotes a staged entry to a document (STAGE-16).
 
 use super::acts::{Desk, act_upon};
 use super::view::{Judged, chains_of, content, judged};
@@ -29,42 +29,43 @@ use crate::write::commit::UncommittedFile;
 use crate::write::publish::review::{ReviewError, Submission, rules_in_force, submit};
 use crate::write::publish::{self, Author, Mode, NewDocument, Outcome, Request, Which};
 
-/// What an entry becomes.
+/// The document to make of an entry.
 pub(crate) struct Target<'t> {
     /// The id of the document.
     pub(crate) id: &'t DocumentId,
-    /// Its title; the last part of the id where this is absent.
+    /// The title; `None` for the last part of the id.
     pub(crate) title: Option<&'t str>,
-    /// Its tags.
+    /// The tags.
     pub(crate) tags: Vec<Tag>,
-    /// Its type.
+    /// The type.
     pub(crate) node_type: NodeType,
-    /// Who promotes it, and with which note.
+    /// The principal who promotes it, and their note.
     pub(crate) author: &'t Author,
-    /// How.
+    /// Options of the event.
     pub(crate) mode: Mode,
 }
 
-/// What a promotion did.
+/// The result of a promotion.
 pub(crate) struct Promoted<O> {
-    /// The entry, as it was.
+    /// The entry before the promotion.
     pub(crate) entry: StagedEntry,
     /// The document.
     pub(crate) document: DocumentId,
-    /// The publication or submission; none where an interrupted command had made it.
+    /// The publication or submission; `None` if an interrupted command had made it.
     pub(crate) outcome: Option<O>,
     /// The version of the document.
     pub(crate) version: Version,
-    /// Whether it awaits a reviewer.
+    /// True if the document awaits a decision.
     pub(crate) submitted: bool,
 }
 
 impl Workspace<'_> {
-    /// Promotes an entry that the viewer sees: a new document, then the act upon the entry.
+    /// Promotes an entry that the viewer sees: makes a new document, then records the act on
+    /// the entry.
     ///
     /// # Errors
-    /// Nothing was made; or the document was, and the act was not recorded: the same call records it
-    /// then.
+    /// Nothing was made; or the document was made and the act was not recorded. The same call then
+    /// records it.
     pub(crate) fn promote_staged(
         &self,
         vault: &Vault,
@@ -87,7 +88,7 @@ impl Workspace<'_> {
                     mark.begin(vault.files())?;
                 }
                 let outcome = make(vault, (target, text), submitted).inspect_err(|_| {
-                    // An event that failed after its commit stands.
+                    // An event that failed after its commit remains.
                     if !vault.files().exists(&target.id.history_path()) {
                         mark.end(vault.files());
                     }
@@ -108,14 +109,14 @@ impl Workspace<'_> {
         Ok(Promoted { entry, document, outcome, version, submitted })
     }
 
-    /// Refuses an entry whose name another one has: `promoted_from` would lead to both.
+    /// Refuses an entry whose name another one has, because `promoted_from` would be ambiguous.
     fn refuse_shared_name(&self, vault: &Vault, name: &StagedName) -> Result<(), Failure> {
         let desk = Desk::named(self, vault, (name, Sharing::Unasked))?;
         match desk.staged.all_named(name).len() {
             ..=1 => Ok(()),
             _ => {
                 let message = format!(
-                    "`{name}` names two staged entries, so that a document could not say which one it \
+                    "`{name}` names two staged entries, so a document could not record which one it \
                      was made of"
                 );
                 Err(Failure::new(Code::Refused, message)
@@ -124,7 +125,7 @@ impl Workspace<'_> {
         }
     }
 
-    /// The version of the document that an interrupted command made of this entry.
+    /// Returns the version of the document if an interrupted command made it of this entry.
     fn made_before(
         &self,
         vault: &Vault,
@@ -143,7 +144,7 @@ impl Workspace<'_> {
             NotMade::OtherBody => {
                 let name = entry.name();
                 let message = format!(
-                    "`{id}` says that it was promoted from `{name}`, and its body is not the content"
+                    "`{id}` names `{name}` in `promoted_from`, but its body differs from that entry"
                 );
                 Failure::new(Code::Exists, message).hint(
                     "choose another id, and remove `promoted_from` from a document that \
@@ -165,7 +166,7 @@ impl Workspace<'_> {
         let _lock = self.lock_to_act(vault).map_err(unfinished)?;
         let desk = Desk::named(self, vault, (name, Sharing::Unasked)).map_err(unfinished)?;
         let Some(entry) = desk.staged.find(name).cloned() else {
-            let message = format!("the entry `{name}` went away meanwhile");
+            let message = format!("the entry `{name}` was removed by another process");
             return Err(unfinished(Failure::new(Code::UnknownStaged, message)));
         };
         match is_promoted_to(&entry, id) {
@@ -174,10 +175,11 @@ impl Workspace<'_> {
         }
     }
 
-    /// Completes the promotions that were interrupted after their document was made, as acts of the
-    /// principals whom the histories name, and withdraws the others; returns those that it
-    /// completes. With `is_done` false it writes nothing. `kept` are the files that the recovery
-    /// moves away.
+    /// Completes interrupted promotions whose document was made, and withdraws the others. Returns
+    /// the completed ones.
+    ///
+    /// The acts are recorded for the principals whom the histories name. If `is_done` is false,
+    /// nothing is written. `kept` are the files that the recovery moves away.
     ///
     /// # Errors
     /// Something could not be read or recorded.
@@ -219,7 +221,7 @@ impl Workspace<'_> {
         Ok(settled)
     }
 
-    /// Records that an entry became a document, for the holder of the lock of [`Self::lock_to_act`].
+    /// Records that an entry was promoted. The caller holds the lock of [`Self::lock_to_act`].
     /// `made_by` is the principal of an interrupted command.
     fn act_promoted(
         &self,
@@ -248,8 +250,8 @@ fn is_promoted_to(entry: &StagedEntry, id: &DocumentId) -> bool {
     entry.promoted.iter().any(|promotion| promotion.document == *id)
 }
 
-/// The entry of a name, the version of a document that was made of it, and the principal who made
-/// that; `None` if there is no such entry or version.
+/// Returns the entry of a name, the version of a document that was made of it, and the principal
+/// who made that version; `None` if there is no such entry or version.
 fn made(
     vault: &Vault,
     name: &StagedName,
@@ -269,8 +271,8 @@ fn made(
     Ok(found.map(|found| ((*entry).clone(), version, found.edited_by.clone())))
 }
 
-/// Refuses who makes no document with this text: they are not told either which ids are taken
-/// (STAGE-14).
+/// Refuses a principal who may not make a document with this text. They do not learn which ids are
+/// taken (STAGE-14).
 fn require_editor(vault: &Vault, (target, text): (&Target<'_>, &str)) -> Result<(), Failure> {
     let log = trusted_head::open_log(vault)?;
     let Some(rules) = rules_in_force(vault, &log.sound()?)? else { return Ok(()) };
@@ -280,11 +282,11 @@ fn require_editor(vault: &Vault, (target, text): (&Target<'_>, &str)) -> Result<
 }
 
 fn exists(id: &DocumentId) -> Failure {
-    Failure::new(Code::Exists, format!("`{id}` exists already, or did"))
+    Failure::new(Code::Exists, format!("`{id}` exists already, or existed before"))
         .hint("a promotion makes a new document: choose another id")
 }
 
-/// The document: its frontmatter, and the content of the entry byte for byte.
+/// Returns the text of the document: its frontmatter, and the content of the entry byte for byte.
 fn text_of(vault: &Vault, entry: &StagedEntry, target: &Target<'_>) -> Result<String, Failure> {
     let content = content(vault, entry)?;
     let refused = |why: &str| {
@@ -294,7 +296,7 @@ fn text_of(vault: &Vault, entry: &StagedEntry, target: &Target<'_>) -> Result<St
             .hint("it stays staged; pin it, and cite its URI from a document that you write")
     };
     let Some(body) = content.text() else {
-        return Err(refused("it is not UTF-8, or holds NUL"));
+        return Err(refused("it is not UTF-8, or contains NUL"));
     };
     let name = target.id.as_str().rsplit('/').next().unwrap_or_default();
     let own = Document::of_live(body).ok();
@@ -303,7 +305,7 @@ fn text_of(vault: &Vault, entry: &StagedEntry, target: &Target<'_>) -> Result<St
         let name = entry.name().to_string();
         let message = format!("the content of `{name}` says `{says}`, so it is not promoted");
         let show = Call::new(Verb::StageShow).value(name).word("--raw");
-        let hint = "{} prints it; write it into a file and name that to publish it all the same";
+        let hint = "{} prints it; to publish it anyway, write it to a file and name that file";
         return Err(Failure::new(Code::Refused, message).hint(Hint::call(hint, show)));
     }
     let mut edit = Edit::default()
@@ -316,7 +318,7 @@ fn text_of(vault: &Vault, entry: &StagedEntry, target: &Target<'_>) -> Result<St
         .text("status", "draft")
         .text("author", target.author.principal.as_str())
         .text("promoted_from", &entry.name().to_string());
-    // The content is not looked at: what it begins with is no frontmatter.
+    // The edit gets an empty text, so that the start of the content is not read as a frontmatter.
     let head = edit.apply("").map_err(|why| refused(&why.to_string()))?;
     let text = format!("{head}{body}");
     if normalise(&text) != text {

@@ -1,4 +1,4 @@
-//! Which staged entries a principal sees, and what is in them (STAGE-13).
+//! Decides which staged entries a principal sees, and reads their contents (STAGE-13).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -32,7 +32,7 @@ use crate::values::model::number::Version;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::write::publish::review::rules_in_force;
 
-/// The staged entries of a vault, to a principal in a session.
+/// The staged entries of a vault, as a principal sees them in a session.
 pub(crate) struct StagedView {
     /// Every entry, visible or not.
     pub(super) staged: Staged,
@@ -40,31 +40,31 @@ pub(crate) struct StagedView {
     /// The session, if it was named.
     session: Option<String>,
     access: Access,
-    /// How many live entries of each source the viewer recorded in other sessions, beside those that
-    /// were read.
+    /// Number of live entries of each source that the viewer recorded in other sessions and that
+    /// were not read.
     counted: BTreeMap<DocumentId, usize>,
-    /// The sources of which a chain is damaged.
+    /// The sources with a damaged chain.
     damaged: BTreeSet<DocumentId>,
 }
 
-/// Which entries are listed.
+/// The entries to list.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Listed<'l> {
-    /// Those of a source.
+    /// Only entries of this source.
     pub(crate) source: Option<&'l DocumentId>,
-    /// Those of a session.
+    /// Only entries of this session.
     pub(crate) session: Option<&'l str>,
-    /// Ended ones, too.
+    /// Also entries that have ended.
     pub(crate) ended: bool,
 }
 
-/// What the stewards in force allow.
+/// The permissions by the stewards in force.
 pub(super) struct Access {
-    /// None in an ungoverned vault.
+    /// The rules; `None` in an ungoverned vault.
     rules: Option<Rules>,
-    /// The texts of sources by which roles are decided; none where a text cannot be read.
+    /// The texts of sources, whose tags decide about roles; `None` if a text cannot be read.
     texts: HashMap<DocumentId, Option<String>>,
-    /// What was decided of the viewer.
+    /// Caches if the viewer may see the entries of sources.
     seen: RefCell<HashMap<DocumentId, bool>>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Content {
 }
 
 impl Access {
-    /// What is in force for these sources.
+    /// Returns the permissions for these sources.
     fn of<'s>(
         (vault, chronicle): (&Vault, &Chronicle<'_>),
         rules: Option<Rules>,
@@ -92,7 +92,7 @@ impl Access {
         Self { rules, texts, seen: RefCell::default() }
     }
 
-    /// Refuses a principal who has not this role at the scope of a source of a governed vault.
+    /// Refuses a principal who does not have this role for a source of a governed vault.
     pub(super) fn require(
         &self,
         who: Option<&Principal>,
@@ -110,21 +110,21 @@ impl Access {
         match self.texts.get(source).and_then(Option::as_ref) {
             Some(text) => rules.require(who, needed, [(source, text.as_str())]).map_err(unfit),
             None => {
-                let message = format!("`{source}` cannot be read, so that no role is known for it");
+                let message = format!("`{source}` cannot be read, so its roles are unknown");
                 Err(Failure::new(Code::NotASteward, message))
             }
         }
     }
 
-    /// Whether a principal has a role at every scope. That follows from the stewards alone, so that
-    /// it says nothing of what is staged.
+    /// Returns true if a principal has a role at every scope. The answer follows from the stewards
+    /// alone, so it reveals nothing about staged entries.
     pub(super) fn is_everywhere(&self, who: &Principal, needed: Role) -> bool {
         let Some(rules) = &self.rules else { return true };
         rules.stewards.has_everywhere(&who.key(), needed)
     }
 
-    /// Removes from entries the documents that the viewer may not know of: those that the viewer may
-    /// not read, and those that await a review at scopes where the viewer has no role (STAGE-13).
+    /// Removes documents that the viewer cannot know of from the entries: those that the viewer may
+    /// not read, and those that await a review at scopes where the viewer lacks a role (STAGE-13).
     fn withhold_documents(
         &self,
         vault: &Vault,
@@ -162,7 +162,7 @@ impl Access {
         Ok(())
     }
 
-    /// Whether the viewer is an editor or a reviewer of a source.
+    /// Returns true if the viewer is an editor or a reviewer of a source.
     pub(super) fn may_see(&self, who: Option<&Principal>, source: &DocumentId) -> bool {
         if self.rules.is_none() {
             return true;
@@ -176,29 +176,29 @@ impl Access {
     }
 }
 
-/// What was found of a question.
+/// The entries that were found, with the permissions.
 pub(super) struct Judged {
     pub(super) staged: Staged,
     pub(super) access: Access,
-    /// Entries that are counted, see [`Answering::counted`].
+    /// Number of entries that are only counted, see [`Answering::counted`].
     counted: BTreeMap<DocumentId, usize>,
-    /// Whether a chain is damaged.
+    /// True if a chain is damaged.
     pub(super) is_damaged: bool,
-    /// The sources of which one is.
+    /// The sources with a damaged chain.
     damaged: BTreeSet<DocumentId>,
     chains: Chains,
 }
 
-/// What is known before chains are looked for.
+/// Facts that limit the search for chains.
 pub(super) struct Bounds {
-    /// Whether stewards decide who sees entries.
+    /// True if stewards decide who sees entries.
     is_governed: bool,
-    /// What the last checkpoint binds of chains.
+    /// The chains that the head binds.
     bound: BTreeMap<DocumentId, Mark>,
 }
 
-/// The entries of chains with what stands of the acts upon them (STAGE-19), and what the stewards in
-/// force allow. `find` gives the chains.
+/// Returns the entries of the chains that `find` returns, with the valid acts on them (STAGE-19),
+/// and the permissions by the stewards in force.
 pub(super) fn judged(
     vault: &Vault,
     find: &dyn Fn(&Bounds) -> Result<Answering, Failure>,
@@ -209,13 +209,13 @@ pub(super) fn judged(
     let bounds = Bounds { is_governed: rules.is_some(), bound: chronicle.bound() };
     let Answering { chains, counted, mut damaged } = find(&bounds)?;
     if chains.chains.iter().all(|chain| chain.lines.is_empty()) {
-        // Chains that lost their lines look like chains that never had any.
+        // Chains that lost all lines look like chains without any.
         let lost = lost_sources(vault);
         damaged.extend(lost.map_err(|why| {
             Failure::new(Code::Io, format!("the chains of staged results: {why}"))
         })?);
     }
-    // A line that cannot be read, or is not there, may name a content.
+    // An unreadable or missing line may name a content.
     let is_damaged = !chains.strays.is_empty() || !damaged.is_empty();
     let judge = ActJudge::new(vault.files(), &chronicle);
     let staged = Staged::judged(&chains, &|act| judge.standing(act));
@@ -225,7 +225,7 @@ pub(super) fn judged(
     Ok(Judged { staged, access, counted, is_damaged, damaged, chains })
 }
 
-/// The chains of a vault, or of a source, as far as these entries need them.
+/// Returns the chains of a vault, or of a source, as far as these entries need them.
 pub(super) fn chains_of(
     (vault, bounds): (&Vault, &Bounds),
     source: Option<&DocumentId>,
@@ -235,7 +235,7 @@ pub(super) fn chains_of(
     Ok(answering(vault, &Wanted { source, entries, sharing, counted, bound })?)
 }
 
-/// The text of a document that was sealed last.
+/// Returns the last sealed text of a document.
 pub(in crate::service::workspace) fn last_text(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -247,10 +247,11 @@ pub(in crate::service::workspace) fn last_text(
 }
 
 impl Workspace<'_> {
-    /// The entries of a list, as who acts sees them in the session of these labels.
+    /// Returns the entries of a list, as the principal who acts sees them in the session of
+    /// these labels.
     ///
     /// # Errors
-    /// The chains, or what is in force, cannot be read.
+    /// The chains, or the configuration and stewards in force, cannot be read.
     pub(crate) fn staged_listed(
         &self,
         vault: &Vault,
@@ -264,7 +265,7 @@ impl Workspace<'_> {
                 && session.is_none_or(|session| entry.session == session)
         };
         self.view(vault, labels, &|bounds| {
-            // Without stewards every principal sees every entry.
+            // Without stewards, every principal sees every entry, so none is only counted.
             let counted = |entry: &KnownEntry<'_>| bounds.is_governed && own.is_elsewhere(entry);
             let (source, sharing, bound) = (listed.source, Sharing::Unasked, &bounds.bound);
             let wanted = Wanted { source, entries: &is_listed, sharing, counted: &counted, bound };
@@ -272,11 +273,11 @@ impl Workspace<'_> {
         })
     }
 
-    /// The entries that the viewer recorded in the session of these labels, of a source or of all,
-    /// as far as a question concerns them; with `others` those of others, too.
+    /// Returns the entries of a source, or of all, that the viewer recorded in the session of these
+    /// labels and that `concerns` selects; with `others` also those of others.
     ///
     /// # Errors
-    /// As [`Workspace::staged_listed`].
+    /// See [`Workspace::staged_listed`].
     pub(crate) fn staged_own(
         &self,
         (vault, labels): (&Vault, &Labels),
@@ -291,10 +292,10 @@ impl Workspace<'_> {
         self.view(vault, labels, &find)
     }
 
-    /// The entries that may have one of these names.
+    /// Returns the entries that may have one of these names.
     ///
     /// # Errors
-    /// As [`Workspace::staged_listed`].
+    /// See [`Workspace::staged_listed`].
     pub(crate) fn staged_named(
         &self,
         vault: &Vault,
@@ -308,10 +309,10 @@ impl Workspace<'_> {
         self.view(vault, labels, &find)
     }
 
-    /// The entries that may have a name, and the live ones of their sources.
+    /// Returns the entries that may have a name, and the live ones of their sources.
     ///
     /// # Errors
-    /// As [`Workspace::staged_listed`].
+    /// See [`Workspace::staged_listed`].
     pub(crate) fn staged_beside(
         &self,
         vault: &Vault,
@@ -325,10 +326,10 @@ impl Workspace<'_> {
         self.view(vault, labels, &find)
     }
 
-    /// The entries of a source, but those that were collected and to which nothing else was done.
+    /// Returns the entries of a source, without those that were collected and had no other act.
     ///
     /// # Errors
-    /// As [`Workspace::staged_listed`].
+    /// See [`Workspace::staged_listed`].
     pub(crate) fn staged_of_source(
         &self,
         vault: &Vault,
@@ -342,10 +343,10 @@ impl Workspace<'_> {
         self.view(vault, labels, &find)
     }
 
-    /// Every entry of a source, with its chains.
+    /// Returns every entry of a source, and its chains.
     ///
     /// # Errors
-    /// As [`Workspace::staged_listed`].
+    /// See [`Workspace::staged_listed`].
     pub(crate) fn staged_whole(
         &self,
         vault: &Vault,
@@ -358,7 +359,7 @@ impl Workspace<'_> {
         })
     }
 
-    /// The entries of the chains that are found.
+    /// Returns the entries of the chains that `find` returns.
     fn view(
         &self,
         vault: &Vault,
@@ -382,13 +383,13 @@ impl Workspace<'_> {
     }
 }
 
-/// The source of the entries with these names; none where they may be of several.
+/// Returns the source of the entries with these names; `None` if there may be several sources.
 fn source_of<'n>(names: &[&'n StagedName]) -> Option<&'n DocumentId> {
     let first = names.first()?.source.as_ref()?;
     names.iter().all(|name| name.source.as_ref() == Some(first)).then_some(first)
 }
 
-/// Who views entries, and in which named session, as rows of the index say it.
+/// The viewer of entries and the named session, in the form of the index.
 #[derive(Clone, Copy)]
 struct Own {
     principal: [u8; 16],
@@ -407,31 +408,31 @@ impl Own {
         }
     }
 
-    /// Whether the viewer recorded an entry in this session.
+    /// Returns true if the viewer recorded an entry in this session.
     fn is(self, entry: &KnownEntry<'_>) -> bool {
         self.session == Some(entry.session) && self.principal == entry.principal
     }
 
-    /// Whether the viewer recorded an entry in another session.
+    /// Returns true if the viewer recorded an entry in another session.
     fn is_elsewhere(self, entry: &KnownEntry<'_>) -> bool {
         self.is_known && self.principal == entry.principal && self.session != Some(entry.session)
     }
 }
 
 impl StagedView {
-    /// Whether the viewer recorded it in this session.
+    /// Returns true if the viewer recorded an entry in this session.
     pub(crate) fn is_own(&self, entry: &StagedEntry) -> bool {
         let key = self.principal.as_ref().map(Principal::key);
         entry.is_own(key.as_ref(), self.session.as_deref())
     }
 
-    /// Whether the viewer may see an entry at all.
+    /// Returns true if the viewer may see an entry.
     pub(crate) fn is_visible(&self, entry: &StagedEntry) -> bool {
         self.is_own(entry) || self.access.may_see(self.principal.as_ref(), &entry.source)
     }
 
-    /// The sources of which a chain is damaged, so that entries and acts may be missing: those whose
-    /// entries the viewer sees.
+    /// Returns the sources with a damaged chain, so that entries and acts may be missing, as far as
+    /// the viewer sees their entries.
     pub(crate) fn damaged(&self) -> impl Iterator<Item = &DocumentId> {
         let principal = self.principal.as_ref();
         let has_own = |source: &DocumentId| {
@@ -442,8 +443,8 @@ impl StagedView {
             .filter(move |source| self.access.may_see(principal, source) || has_own(source))
     }
 
-    /// How many live entries of a source, or of all, the viewer recorded in other sessions, and may
-    /// not see in this one.
+    /// Returns the number of live entries of a source, or of all, that the viewer recorded in other
+    /// sessions and may not see in this one.
     pub(crate) fn own_elsewhere(&self, source: Option<&DocumentId>) -> usize {
         let key = self.principal.as_ref().map(Principal::key);
         let is_mine = |entry: &&StagedEntry| {
@@ -458,21 +459,21 @@ impl StagedView {
         read + counted.map(|(_, count)| count).sum::<usize>()
     }
 
-    /// The entries that the viewer may see, in the order in which they were staged.
+    /// Returns the entries that the viewer may see, in the order in which they were staged.
     pub(crate) fn visible(&self) -> Vec<&StagedEntry> {
         let mut seen: Vec<&StagedEntry> =
             self.staged.entries.iter().filter(|entry| self.is_visible(entry)).collect();
-        // Times are written in one form, so that they compare as texts.
+        // All times are in one form, so they can be compared as texts.
         seen.sort_by(|a, b| {
             (&a.at, &a.source, &a.writer, a.seq).cmp(&(&b.at, &b.source, &b.writer, b.seq))
         });
         seen
     }
 
-    /// The entry of a name. What the viewer may not see is unknown.
+    /// Returns the entry of a name. An entry that the viewer may not see looks like a missing one.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such entry.
     pub(crate) fn find(&self, name: &StagedName) -> Result<&StagedEntry, Failure> {
         let found = self.staged.find(name).filter(|entry| self.is_visible(entry));
         let is_visible = |entry: &StagedEntry| self.is_visible(entry);
@@ -490,16 +491,16 @@ impl StagedView {
         })
     }
 
-    /// The content of an entry, which is what was received.
+    /// Returns the verified content of an entry.
     ///
     /// # Errors
-    /// It is gone, or is not what was received.
+    /// The content was removed, or is not what was received.
     pub(crate) fn content(&self, vault: &Vault, entry: &StagedEntry) -> Result<Content, Failure> {
         content(vault, entry)
     }
 }
 
-/// The content of an entry, which is what was received.
+/// Returns the verified content of an entry.
 pub(super) fn content(vault: &Vault, entry: &StagedEntry) -> Result<Content, Failure> {
     let name = entry.name();
     if let Some(ended) = &entry.ended {
@@ -522,30 +523,30 @@ pub(super) fn content(vault: &Vault, entry: &StagedEntry) -> Result<Content, Fai
     }
 }
 
-/// What the access log says of the content of an entry (STAGE-15).
+/// Returns the record of a handed out content for the access log (STAGE-15).
 pub(crate) fn recorded(entry: &StagedEntry, handed_out: &[u8]) -> Text {
     entry.text(handed_out)
 }
 
 impl Content {
-    /// The content to be handed out, with what is recorded of that.
+    /// Returns the content to hand out, and its record.
     pub(crate) fn handed_out(self, entry: &StagedEntry) -> Traced<Self> {
         let texts = vec![recorded(entry, &self.bytes)];
         Traced::new(self, texts)
     }
 
-    /// The content as text; none where it is none.
+    /// Returns the content as text; `None` if it is not a text.
     pub(crate) fn text(&self) -> Option<&str> {
         payload_text(&self.bytes)
     }
 }
 
-/// A content in lines to compare it by: of JSON, its value with keys in order. None where it is no
-/// text.
+/// Returns a content in lines, for a comparison; `None` if it is not a text. The keys of JSON
+/// are sorted.
 pub(crate) fn lines_of(content: &Content, canonical: Option<Canonical>) -> Option<String> {
     let mut text = match canonical {
         Some(Canonical::Jcs) => {
-            // By way of the canonical form, so that one number has one spelling.
+            // The canonical form gives each number one spelling.
             let value: serde_json::Value = serde_json::from_slice(&content.bytes).ok()?;
             let value: serde_json::Value =
                 serde_json::from_str(&serde_jcs::to_string(&value).ok()?).ok()?;
