@@ -240,7 +240,7 @@ fn what_no_commit_ever_had_is_a_note_until_it_is_given_up() {
     assert_eq!(found(&place), ["audit-elsewhere"]);
     let said = place.ctx("verify").ok().stdout;
     assert!(
-        said.contains("of which the vault has no file, and no commit that git names"),
+        said.contains("but neither the vault nor a commit that git names has its file"),
         "{said}"
     );
     place.ctx("head trust").ok();
@@ -330,7 +330,7 @@ fn questions_say_that_lines_are_lost() {
     named("replay --session s1");
     // Logs that are named are not those that this machine writes.
     let named = origin.ctx(&format!("trace list --logs {}", origin.path(FOLDER).display()));
-    assert!(named.exits(5).stderr.contains("there is no log in it"));
+    assert!(named.exits(5).stderr.contains("it contains no logs"));
 }
 
 #[test]

@@ -427,7 +427,7 @@ fn what_is_no_file_of_a_log_hides_no_other() {
         assert_eq!(told.stdout, whole);
         assert!(told.stderr.contains("the log has 1 fault"), "{}", told.stderr);
         let told = place.ctx("trace verify").exits(1).stdout;
-        assert!(told.contains(&format!("{name}:1: it cannot be read: ")), "{told}");
+        assert!(told.contains(&format!("{name}:1: cannot be read: ")), "{told}");
         fs::remove_dir(&path).unwrap();
     }
     place.ctx("trace verify").ok();

@@ -264,7 +264,7 @@ fn logs_of_several_machines_are_brought_together_and_grow() {
             .replace(log.parent().unwrap().to_str().unwrap(), "SOURCE")
             .replace(log.file_name().unwrap().to_str().unwrap(), "FILE"),
         @"
-    audit-rollback: SOURCE/FILE:1: the copy has a line here that the source has not
+    audit-rollback: SOURCE/FILE:1: the copy has a line here that the source lacks
     2 files: 0 new, 0 extended, 1 unchanged, 1 refused
     "
     );
@@ -297,7 +297,7 @@ fn collect_refuses_what_is_no_log_of_this_vault() {
     for (args, why) in [
         (format!("{} --into logs", source.display()), "is in the vault"),
         (format!("{0} --into {0}", source.display()), "has the logs of a machine, not copies"),
-        (format!("{} --into ../logs", foreign.display()), "there is no log in it"),
+        (format!("{} --into ../logs", foreign.display()), "it contains no logs"),
         ("nowhere --into ../logs".to_owned(), "cannot read"),
     ] {
         let output = place.ctx(&format!("trace collect {args}"));

@@ -1,5 +1,5 @@
-//! Putting lines at the end of a writer's chain (AUDIT-5). Processes take turns by a lock on the
-//! writer's first file, so that none loses a line of another.
+//! Appends lines to a writer's chain (AUDIT-5). Processes take turns by a lock on the writer's
+//! first file, so that no process overwrites a line of another.
 
 use std::fs::File;
 use std::io;
@@ -14,10 +14,10 @@ use crate::files::vault::disk::Disk;
 use crate::record::journal::{End, FULL, Random, WriterId, last_line};
 use crate::values::model::timestamp::Timestamp;
 
-/// Why nothing was recorded.
+/// Failure to record a line.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// The system refused.
+    /// A file could not be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
     /// A line could not be written as JSON.
@@ -25,10 +25,10 @@ pub enum AppendError {
     Json(#[from] serde_json::Error),
 }
 
-/// Records an event; where it must be durable, waits for the disk. Gives what names its first line.
+/// Appends an event and returns the trace of its first line; if `is_durable`, syncs the file.
 ///
 /// # Errors
-/// Nothing was recorded, or it may not last.
+/// Fails if nothing was recorded, or if a durable line was not synced.
 pub(crate) fn append(
     place: &Place,
     (random, disk): (Random, &Disk),
@@ -47,19 +47,19 @@ pub(crate) fn append(
     Ok(first)
 }
 
-/// Where the next line goes.
+/// Position at which the next line is appended.
 struct Seat {
     writer: WriterId,
-    /// Our turn at the log.
+    /// Lock on the log, released on drop.
     _turn: File,
     end: End,
-    /// The file that is next written to, and its name.
+    /// Name of the file to append to.
     name: String,
     file: File,
 }
 
-/// Who we are, our turn at the log, its end, and the file that is next written to. A log whose last
-/// line is none is left as it is: `trace verify` says what is wrong with it.
+/// Takes the writer's lock and finds the end of its log. A log whose last line cannot be read is
+/// left as it is, and a new writer begins: `trace verify` reports what is wrong with it.
 fn seat(place: &Place, random: Random) -> io::Result<Seat> {
     let mut writer = place.writer(random)?;
     for _ in 0..2 {
@@ -72,12 +72,11 @@ fn seat(place: &Place, random: Random) -> io::Result<Seat> {
         drop(turn);
         writer = place.begin(Some(&writer), random)?;
     }
-    Err(io::Error::other("another process changes the log"))
+    Err(io::Error::other("another process is changing the log"))
 }
 
-/// The end of a writer's log, and the file that is next written to with the number in its name; none
-/// where its last line is none. A line that a crash tore is truncated: nothing was handed out on its
-/// word.
+/// Returns the end of a writer's log, and the file to append to with the number in its name; `None`
+/// if the last line cannot be read. A line that a crash tore is truncated: no answer depends on it.
 fn end_of(folder: &Folder, writer: &WriterId, turn: &File) -> io::Result<Option<(End, u64, File)>> {
     let files = folder.files()?.remove(writer).unwrap_or_default();
     let later = files.into_iter().filter(|first| *first > 1).rev();
@@ -105,7 +104,7 @@ fn end_of(folder: &Folder, writer: &WriterId, turn: &File) -> io::Result<Option<
     Ok(Some((end, name, file)))
 }
 
-/// The last whole line of a file, after which what a crash left is truncated.
+/// Returns the last whole line of a file, and truncates an incomplete one after it.
 fn whole_end(file: &File) -> io::Result<Option<Vec<u8>>> {
     let total = file.metadata()?.len();
     let (line, length) = last_line(total, |from, length| {
@@ -132,7 +131,7 @@ mod tests {
     };
     use crate::values::model::digest::Digest;
 
-    /// An answer with so many documents.
+    /// Returns an answer with this number of documents.
     fn answer(documents: usize) -> Event {
         let text = Text {
             uri: None,
@@ -172,9 +171,10 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(6))]
 
-        /// Eight threads with an open file each, as processes have: each takes its turns by the lock.
+        /// Eight threads each have their own open file, as processes do, and take turns by
+        /// the lock.
         #[test]
-        fn processes_that_append_at_once_lose_no_line_and_break_no_chain(
+        fn append_by_concurrent_processes_keeps_every_line_and_chain(
             plans in prop::collection::vec(
                 prop::collection::vec((0..3_usize, prop::sample::select(vec![1, 1, 2, 2001])), 0..6),
                 8,

@@ -1,8 +1,9 @@
-//! A file of a log in blocks of lines, which threads read side by side.
+//! Reads a log file in blocks of lines, which threads read in parallel.
 //!
-//! A block has the lines that begin in it; the last one may end in a later block. A file is read as
-//! long as it was when it was opened: a writer may append to it at the same time. Memory does not
-//! grow with the file, and of lines that are longer than a few blocks one is read at a time.
+//! A block has the lines that begin in it; the last one may end in a later block. A file is read up
+//! to the length that it had when it was opened, because a writer may append to it at the same
+//! time. Memory does not grow with the file. Lines that are longer than a few blocks are read one
+//! at a time.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom};
@@ -15,45 +16,45 @@ use rustix::fs::OFlags;
 
 use crate::record::journal::MAX_LINE;
 
-/// The length of a block.
+/// Length of a block in bytes.
 const BLOCK: usize = 256 << 10;
-/// From here on a line is long.
+/// Length from which a line is long.
 const LONG: usize = 4 * BLOCK;
 
 /// A file of a log.
 pub(super) struct LogFile {
     file: File,
     length: u64,
-    /// The turn of the thread that has a long line.
+    /// Held by the thread that reads a long line.
     long: Mutex<()>,
 }
 
 /// The lines that begin in a block.
 pub(super) struct Lines<'b> {
-    /// Whole lines with their ends.
+    /// Whole lines with their line ends.
     pub(super) text: &'b [u8],
-    /// What is wrong with a last line that is not among them.
+    /// Reason why a last line is not among them.
     pub(super) unread: Option<Unread>,
 }
 
-/// Why a line is not read.
+/// Reason why a line is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// It has no end.
+    /// The line end is missing.
     Torn,
-    /// It is longer than any line of ours.
+    /// The line is longer than [`MAX_LINE`].
     TooLong,
 }
 
 impl LogFile {
-    /// Opens a file: no link, and nothing but a file.
+    /// Opens a regular file; fails on a link and on anything else.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let flags = i32::try_from(flags.bits()).unwrap_or_default();
         Self::of(OpenOptions::new().read(true).custom_flags(flags).open(path)?)
     }
 
-    /// The file that was opened.
+    /// Wraps a file that is already open; fails if it is not a regular file.
     pub(super) fn of(file: File) -> io::Result<Self> {
         let meta = file.metadata()?;
         if !meta.is_file() {
@@ -62,44 +63,45 @@ impl LogFile {
         Ok(Self { file, length: meta.len(), long: Mutex::new(()) })
     }
 
-    /// The file, to be read in one go.
+    /// Returns a reader for the file as a whole.
     pub(super) fn into_reader(self) -> BufReader<File> {
         BufReader::with_capacity(1 << 16, self.file)
     }
 
-    /// What tells it from another file of its name, which may have taken its place.
+    /// Returns device and inode. They differ if another file has replaced this one.
     pub(super) fn identity(&self) -> io::Result<(u64, u64)> {
         let meta = self.file.metadata()?;
         Ok((meta.dev(), meta.ino()))
     }
 
-    /// How many bytes are read of it.
+    /// Number of bytes that are read of the file.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// So many bytes from a place on.
+    /// Reads `length` bytes at an offset.
     pub(super) fn part(&self, from: u64, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         self.file.read_exact_at(&mut bytes, from)?;
         Ok(bytes)
     }
 
-    /// So many bytes from the beginning on.
+    /// Returns a reader for the first bytes of the file.
     pub(super) fn beginning(&self, bytes: u64) -> io::Result<impl Read + '_> {
         let mut file = BufReader::with_capacity(BLOCK, &self.file);
         file.seek(SeekFrom::Start(0))?;
         Ok(file.take(bytes))
     }
 
-    /// The bytes that were there when it was opened, from a place on.
+    /// Returns a reader from an offset to the length at opening.
     pub(super) fn from(&self, begin: u64) -> io::Result<impl Read + '_> {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(begin))?;
         Ok(file.take(self.length.saturating_sub(begin)))
     }
 
-    /// Where the last whole line ends. A line that is too long counts as whole.
+    /// Returns the offset at which the last whole line ends. A line that is too long is treated
+    /// as whole.
     pub(super) fn end_of_lines(&self) -> io::Result<u64> {
         let (mut buffer, mut to) = (Vec::new(), self.length);
         while to > 0 && self.length - to < MAX_LINE {
@@ -114,12 +116,13 @@ impl LogFile {
         Ok(if to == 0 { 0 } else { self.length })
     }
 
-    /// How many blocks it has.
+    /// Number of blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.length.div_ceil(BLOCK as u64)
     }
 
-    /// Works on the lines that begin in a block. The buffer may be that of another block.
+    /// Calls `work` with the lines that begin in a block. The buffer may be reused for
+    /// other blocks.
     pub(super) fn with_block<R>(
         &self,
         block: u64,
@@ -127,7 +130,7 @@ impl LogFile {
         work: impl FnOnce(Lines<'_>) -> R,
     ) -> io::Result<R> {
         let from = block * BLOCK as u64;
-        // The byte before it says whether a line begins with the block.
+        // The byte before the block shows whether a line begins with the block.
         let before = usize::from(block > 0);
         let wanted = before + usize::try_from(self.length - from).unwrap_or(BLOCK).min(BLOCK);
         let read = self.read(from - before as u64, wanted, 0, buffer)?;
@@ -143,7 +146,7 @@ impl LogFile {
         self.with_last_line(from + (read - before) as u64, (begin, end, read), buffer, work)
     }
 
-    /// Reads the last line of a block to its end, of which the buffer holds the beginning.
+    /// Reads the last line of a block to its end. The buffer already contains its beginning.
     fn with_last_line<R>(
         &self,
         mut at: u64,
@@ -173,7 +176,7 @@ impl LogFile {
             }
         };
         let done = work(Lines { text: &buffer[begin..end], unread });
-        // Its memory goes before the next one has its turn.
+        // Frees the memory before another thread reads a long line.
         if turn.is_some() {
             *buffer = Vec::new();
         }
@@ -181,7 +184,7 @@ impl LogFile {
         Ok(done)
     }
 
-    /// Reads bytes into a buffer from a place in it on; gives how many there were.
+    /// Reads bytes into a buffer from an index on; returns how many were read.
     fn read(
         &self,
         from: u64,
@@ -190,7 +193,7 @@ impl LogFile {
         buffer: &mut Vec<u8>,
     ) -> io::Result<usize> {
         if buffer.len() < filled + wanted {
-            // Twice the length would be twice the memory of the longest line.
+            // Doubling the length would need twice the memory of the longest line.
             buffer.reserve_exact(filled + wanted - buffer.len());
             buffer.resize(filled + wanted, 0);
         }
@@ -208,19 +211,19 @@ impl LogFile {
     }
 }
 
-/// Lines one after the other, from any place of a file on to its end, also if it grows.
+/// Reads lines one after the other from any offset to the end of the file, even if the file grows.
 pub(super) struct LineReader<'f> {
     file: BufReader<&'f File>,
     line: Vec<u8>,
 }
 
-/// How a line ends.
+/// A line, or the reason why there is none.
 pub(super) enum Ending<'l> {
-    /// With its LF, which is left out here.
+    /// With its LF, which is left out of the slice.
     Line(&'l [u8]),
-    /// After more bytes than any line of ours has; so many were passed over.
+    /// The line is longer than [`MAX_LINE`]; contains the number of bytes skipped.
     TooLong(u64),
-    /// Not yet, or there is none.
+    /// An incomplete line, or the end of the file.
     None,
 }
 
@@ -233,7 +236,7 @@ impl<'f> LineReader<'f> {
         self.file.seek(SeekFrom::Start(place)).map(drop)
     }
 
-    /// Where the line begins that follows the one at a place.
+    /// Returns the offset of the line that follows the one at a place.
     pub(super) fn line_after(&mut self, place: u64) -> io::Result<u64> {
         self.go_to(place)?;
         Ok(place + self.file.skip_until(b'\n')? as u64)
@@ -254,7 +257,7 @@ impl<'f> LineReader<'f> {
 mod tests {
     use super::*;
 
-    /// The lines of all blocks, with their ends, and what is not read.
+    /// Returns the lines of all blocks, with their line ends, and the reasons of those not read.
     fn lines(text: &[u8]) -> (Vec<Vec<u8>>, Vec<Unread>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
@@ -272,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_in_one_block_wherever_it_begins_and_ends() {
+    fn blocks_contain_each_line_exactly_once() {
         for lengths in [
             &[BLOCK, BLOCK, 3][..],
             &[BLOCK - 1, 1, BLOCK + 1, BLOCK - 1],
@@ -292,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_passed_over() {
+    fn blocks_skip_a_line_that_is_too_long() {
         let most = usize::try_from(MAX_LINE).unwrap();
         let line = |length: usize| [vec![b'x'; length - 1], b"\n".to_vec()].concat();
         let (longest, longer, short) = (line(most), line(most + 1), line(2));
@@ -304,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_a_file_is_read() {
+    fn open_refuses_anything_but_a_regular_file() {
         let folder = tempfile::tempdir().unwrap();
         let (link, fifo) = (folder.path().join("link"), folder.path().join("fifo"));
         std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();

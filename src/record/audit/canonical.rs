@@ -1,49 +1,48 @@
-//! The one spelling of a line (AUDIT-2): the canonical form of RFC 8785, of which lines hold
+//! The one spelling of a line (AUDIT-2): the canonical form of RFC 8785. The values of a line are
 //! objects, arrays, texts, `true`, `false`, and whole numbers below 2^53.
 //!
-//! [`Members::read`] checks the bytes as they are, in one pass and without a second spelling to
-//! compare them with, and keeps where each member of the object is. So the hash of a line is that of
-//! the bytes around its member `hash`, and a value that is not asked for costs nothing more. Depth
-//! and number of values are limited: a log is read in bounded memory, whatever is in it.
+//! [`Members::read`] checks the bytes as they are, in one pass, without a second spelling to
+//! compare them with. It records where each member of the object is. So the hash of a line is that
+//! of the bytes around its member `hash`, and a value that is not needed costs nothing more. Depth
+//! and number of values are limited, so that any log is read in bounded memory.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 
-/// Objects and arrays are nested no deeper, the line itself included.
+/// Maximum depth of nested objects and arrays, including the line itself.
 pub(super) const MAX_DEPTH: usize = 32;
-/// A line has no more values: the longest line of ours has less than half of them.
+/// Maximum number of values in a line. The longest line that ctx writes has less than half of them.
 pub(super) const MAX_VALUES: usize = 1 << 16;
-/// RFC 8785 spells whole numbers from here on by their nearest `f64`.
+/// Limit of whole numbers: from here on, RFC 8785 spells them by their nearest `f64`.
 const NUMBERS: u64 = 1 << 53;
 
-/// Why bytes are not in canonical form.
+/// Reason why bytes are not in canonical form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not in canonical form (RFC 8785): {why} at byte {at}")]
 pub(super) struct NotCanonical {
-    /// What is wrong.
     why: &'static str,
-    /// The place from 0 on.
+    /// Offset of the fault in bytes.
     at: usize,
 }
 
-/// The members of the object that a line is, in their order.
+/// The members of a line's object, in their order.
 pub(crate) struct Members<'l> {
     text: &'l str,
     members: Vec<Member<'l>>,
 }
 
 struct Member<'l> {
-    /// As it is spelled, without quotes. A key of ours has no escapes.
+    /// Key as it is spelled, without quotes. The keys of lines contain no escapes.
     key: &'l str,
-    /// Where the key begins, and the value ends.
+    /// From the first byte of the key to the end of the value.
     whole: Range<usize>,
-    /// Where the value begins.
+    /// Offset of the value.
     value: usize,
 }
 
-/// Why a member is not what it must be.
+/// Failure to read a member.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MemberFault {
     #[error("no `{0}`")]
@@ -57,7 +56,7 @@ pub(crate) enum MemberFault {
 }
 
 impl<'l> Members<'l> {
-    /// Reads an object in canonical form.
+    /// Parses an object in canonical form.
     pub(super) fn read(bytes: &'l [u8]) -> Result<Self, NotCanonical> {
         let text = std::str::from_utf8(bytes).map_err(|why| NotCanonical {
             why: "bytes that are not UTF-8",
@@ -76,13 +75,13 @@ impl<'l> Members<'l> {
         }
     }
 
-    /// Where a member with this key would begin, which is not there: others follow it.
+    /// Returns the offset at which a missing member with this key would begin.
     pub(super) fn place_of(&self, key: &str) -> usize {
         let next = self.members.iter().find(|member| member.key > key);
         next.map_or(self.text.len().saturating_sub(1), |member| member.whole.start)
     }
 
-    /// The value of a member, if there is one.
+    /// Parses the value of a member; `None` if the member is missing.
     pub(crate) fn get<T: DeserializeOwned>(
         &self,
         key: &'static str,
@@ -95,25 +94,25 @@ impl<'l> Members<'l> {
         member.map(value).transpose()
     }
 
-    /// The value of a member that there must be.
+    /// Parses the value of a required member.
     pub(crate) fn need<T: DeserializeOwned>(&self, key: &'static str) -> Result<T, MemberFault> {
         self.get(key)?.ok_or(MemberFault::Missing(key))
     }
 
-    /// A value that has its own say about which members it takes.
+    /// Parses the whole object into a type that decides itself which members it accepts.
     pub(crate) fn whole<T: DeserializeOwned>(&self) -> Result<T, MemberFault> {
         serde_json::from_str(self.text).map_err(MemberFault::Whole)
     }
 
-    /// The bytes of the object without a member, in two pieces; all of them if there is none. The
-    /// pieces together are in canonical form again.
+    /// Returns the bytes of the object without a member, in two pieces; all of them if the member
+    /// is missing. The pieces together are again in canonical form.
     pub(super) fn without(&self, key: &str) -> [&'l [u8]; 2] {
         let bytes = self.text.as_bytes();
         let Some(n) = self.members.iter().position(|member| member.key == key) else {
             return [bytes, &[]];
         };
         let Range { start, end } = self.members[n].whole;
-        // The comma before it goes with it; of the first member that after it.
+        // The comma before the member is removed with it; for the first member, the comma after it.
         let (start, end) = match (n, self.members.len()) {
             (0, 1) => (start, end),
             (0, _) => (start, end + 1),
@@ -123,7 +122,7 @@ impl<'l> Members<'l> {
     }
 }
 
-/// Bytes that stand for themselves in a text.
+/// Bytes that represent themselves in a text.
 const PLAIN: [bool; 256] = {
     let mut plain = [true; 256];
     let mut control = 0;
@@ -140,7 +139,7 @@ struct Scan<'l> {
     text: &'l str,
     bytes: &'l [u8],
     at: usize,
-    /// How many more values there may be.
+    /// Number of values that may still follow.
     values: usize,
 }
 
@@ -150,11 +149,11 @@ impl<'l> Scan<'l> {
     }
 
     fn peek(&self) -> u8 {
-        // A NUL is nowhere right.
+        // A NUL is valid nowhere.
         self.bytes.get(self.at).copied().unwrap_or(0)
     }
 
-    /// Passes over a byte if it is the next one.
+    /// Skips a byte if it is the next one.
     fn skip(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == byte;
         self.at += usize::from(is_next);
@@ -165,7 +164,7 @@ impl<'l> Scan<'l> {
         if self.skip(byte) { Ok(()) } else { Err(self.fault(why)) }
     }
 
-    /// A value that may hold others down to a depth.
+    /// Checks a value that may nest others down to a depth.
     fn value(&mut self, depth: usize) -> Result<(), NotCanonical> {
         self.values = self.values.checked_sub(1).ok_or(self.fault("too many values"))?;
         match self.peek() {
@@ -176,7 +175,7 @@ impl<'l> Scan<'l> {
             b'0'..=b'9' => self.number(),
             _ if self.bytes[self.at..].starts_with(b"true") => self.pass(4),
             _ if self.bytes[self.at..].starts_with(b"false") => self.pass(5),
-            _ => Err(self.fault("a value that no line has")),
+            _ => Err(self.fault("a value of a kind that lines cannot have")),
         }
     }
 
@@ -233,19 +232,19 @@ impl<'l> Scan<'l> {
         let digits = &self.text[start..start + digits];
         let is_spelled = digits == "0" || !digits.starts_with('0');
         if !is_spelled || !digits.parse::<u64>().is_ok_and(|number| number < NUMBERS) {
-            return Err(self.fault("no whole number below 2^53"));
+            return Err(self.fault("not a whole number below 2^53"));
         }
         self.pass(digits.len())
     }
 
-    /// What is between the quotes of a text, as it is spelled.
+    /// Returns the bytes between the quotes of a text, as they are spelled.
     fn string(&mut self) -> Result<&'l str, NotCanonical> {
         self.expect(b'"', "no `\"")?;
         let start = self.at;
         loop {
             let rest = &self.bytes[self.at..];
             let plain = rest.iter().position(|byte| !PLAIN[usize::from(*byte)]);
-            self.at += plain.ok_or(self.fault("a text without end"))?;
+            self.at += plain.ok_or(self.fault("an unterminated text"))?;
             match self.peek() {
                 b'"' => break,
                 b'\\' => self.escape()?,
@@ -256,7 +255,8 @@ impl<'l> Scan<'l> {
         Ok(&self.text[start..self.at - 1])
     }
 
-    /// An escape: of a quote, a backslash or a control character, each in its shortest spelling.
+    /// Checks an escape: of a quote, a backslash or a control character, each in its
+    /// shortest spelling.
     fn escape(&mut self) -> Result<(), NotCanonical> {
         match self.bytes[self.at + 1..] {
             [b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => self.pass(2),
@@ -267,7 +267,7 @@ impl<'l> Scan<'l> {
     }
 }
 
-/// The order of two keys: that of their UTF-16 code units.
+/// Compares two keys by their UTF-16 code units.
 fn order(a: &str, b: &str) -> Ordering {
     let is_plain = |key: &str| key.is_ascii() && !key.contains('\\');
     if is_plain(a) && is_plain(b) {
@@ -283,7 +283,7 @@ fn order(a: &str, b: &str) -> Ordering {
     units(a).cmp(units(b))
 }
 
-/// The characters of a text whose escapes were checked.
+/// Returns the characters of a text whose escapes were checked.
 fn unescaped(text: &str) -> impl Iterator<Item = char> {
     let mut chars = text.chars();
     std::iter::from_fn(move || {
@@ -314,8 +314,8 @@ mod tests {
 
     use super::*;
 
-    /// What the check must say: the bytes are what `serde_jcs` spells of the object that they are,
-    /// and the object has values of the kinds that a line may have only.
+    /// Returns the expected result of the check: true if the bytes are what `serde_jcs` spells for
+    /// the object, and the object has only values of the kinds that a line may have.
     fn is_spelled(bytes: &[u8]) -> bool {
         fn is_of_ours(value: &Value, depth: usize) -> bool {
             match value {
@@ -337,7 +337,7 @@ mod tests {
             6 => prop::char::range('a', 'c'),
             2 => prop::char::range('\0', '\u{1f}'),
             1 => prop::sample::select(vec!['"', '\\', '/', '\u{7f}', '\u{e9}', '\u{2028}']),
-            // Their UTF-8 is in another order than their UTF-16.
+            // Their order in UTF-8 differs from that in UTF-16.
             1 => prop::sample::select(vec!['\u{ffff}', '\u{e000}', '\u{10000}', '\u{10ffff}']),
         ];
         prop::collection::vec(c, 0..4).prop_map(String::from_iter)
@@ -364,7 +364,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_check_accepts_what_serde_jcs_spells_and_nothing_else(
+        fn canonical_accepts_exactly_the_spelling_of_serde_jcs(
             object in object(),
             at in any::<prop::sample::Index>(),
             byte in prop::sample::select(b"\"\\{}[],: 01.-euf\x00\x1f\xc3".to_vec()),
@@ -383,7 +383,7 @@ mod tests {
         }
 
         #[test]
-        fn a_member_is_left_out_with_its_comma(object in object(), key in "[abc]?") {
+        fn canonical_removes_a_member_with_its_comma(object in object(), key in "[abc]?") {
             let mut object = object;
             let key: &'static str = key.leak();
             object[key] = "x".into();
@@ -401,17 +401,17 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_says_what_and_where() {
+    fn canonical_faults_name_reason_and_offset() {
         insta::assert_snapshot!(why(""), @"not in canonical form (RFC 8785): no `{` at byte 0");
         insta::assert_snapshot!(why(r#"{"b":1,"a":2}"#), @"not in canonical form (RFC 8785): a key that is not in order at byte 7");
         insta::assert_snapshot!(why(r#"{"a":1.5}"#), @"not in canonical form (RFC 8785): no `,` or `}` at byte 6");
         insta::assert_snapshot!(why(r#"{"a":"\u000a"}"#), @"not in canonical form (RFC 8785): an escape that is not the shortest at byte 6");
-        insta::assert_snapshot!(why(r#"{"a": 1}"#), @"not in canonical form (RFC 8785): a value that no line has at byte 5");
+        insta::assert_snapshot!(why(r#"{"a": 1}"#), @"not in canonical form (RFC 8785): a value of a kind that lines cannot have at byte 5");
         assert_eq!(why("{}"), "");
     }
 
     #[test]
-    fn depth_and_number_of_values_are_limited() {
+    fn canonical_limits_depth_and_number_of_values() {
         let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(why(&nested(MAX_DEPTH - 1)), "");
         assert!(why(&nested(MAX_DEPTH)).contains("nested too deep"));

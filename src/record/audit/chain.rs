@@ -1,11 +1,12 @@
-//! Reading logs again: every line in order, and what is wrong with the chains (AUDIT-10).
+//! Reads logs: every line in order, and the faults of the chains (AUDIT-10).
 //!
-//! Threads read blocks of lines side by side. What a block cannot say by itself, whether its first
-//! line follows the last one before it, is looked at when the blocks are put together in their order.
-//! So the answer is the same whatever the number of threads.
+//! Threads read blocks of lines in parallel. A block alone cannot show whether its first line
+//! follows the last line before it. That is checked when the blocks are put together in order, so
+//! that the answer does not depend on the number of threads.
 //!
-//! `block` is what a thread reads, by `needles` where not every line is wanted, `whole` puts the blocks
-//! of a file together, and `follows` says how a line follows the one before it.
+//! `block` is what a thread reads, and `needles` finds the lines if not every line is wanted.
+//! `whole` puts the blocks of a file together, and `follows` compares a line with the one
+//! before it.
 
 mod block;
 mod follows;
@@ -36,69 +37,68 @@ use follows::{Expected, Jump};
 use needles::Needles;
 use whole::Whole;
 
-/// How many blocks are read before what they say is handed on: what was found in them is in memory.
+/// Number of blocks that are read before their results are passed on. Results stay in memory
+/// until then.
 const BLOCKS_AT_ONCE: u64 = 32;
 
 /// The logs of some folders.
 #[derive(Debug, Default)]
 pub struct Logs {
     pub(super) folders: Vec<Folder>,
-    /// The folders whose lines have to name checkpoints of the vault, by their places.
+    /// The folders whose lines are compared with the checkpoints of the vault, by index.
     pub(super) compared: BTreeMap<usize, Compared>,
-    /// The checkpoints of the vault, which the lines in these folders have to name.
+    /// The checkpoints of the vault that lines in these folders are compared with.
     pub(super) known: Heads,
     pub(super) files: BTreeMap<WriterId, LogFiles>,
-    /// Where they were pruned.
     cuts: Cuts,
-    /// What is known of the checkpoints that they name.
+    /// Hashes of the checkpoints that lines may name.
     heads: Heads,
-    /// What of their lines may be seen.
+    /// The part of the lines that the reader may see.
     sight: Sight,
-    /// The folders that could not be listed.
+    /// Faults of the folders that could not be listed.
     unlisted: Vec<Fault>,
 }
 
-/// The files of one writer.
 #[derive(Debug)]
 pub(super) struct LogFiles {
-    /// The folder, among those of the logs.
+    /// Index of the folder in [`Logs::folders`].
     pub(super) folder: usize,
-    /// The number of the first line of each.
+    /// The number of the first line of each file.
     pub(super) firsts: Vec<u64>,
 }
 
-/// What is kept of the lines that a filter wants.
+/// Applies `keep` to the lines that match a filter.
 fn wanted<'k, T>(filter: &'k Filter, keep: Keep<'k, T>) -> impl Fn(Line) -> Option<T> + Sync + 'k {
     move |line| if filter.wants(&line) { keep(line) } else { None }
 }
 
-/// What a verifier says of logs.
+/// Result of the verification of logs.
 #[derive(Debug)]
 pub struct Verified {
-    /// How many lines are what their hashes say.
+    /// Number of lines that match their hashes.
     pub lines: u64,
-    /// The lines that are gone because they were pruned.
+    /// The lines that were pruned.
     pub pruned: Vec<Pruned>,
-    /// What is wrong.
+    /// The faults, in the order of writers and lines.
     pub faults: Vec<Fault>,
 }
 
 impl Logs {
-    /// The logs in a folder; none if it does not exist.
+    /// Returns the logs in a folder; empty if it does not exist.
     ///
     /// # Errors
-    /// It cannot be listed.
+    /// Fails if the folder cannot be listed.
     pub fn open(dir: &Path) -> io::Result<Self> {
         Self::none().with(Folder::Outside(dir.to_owned()))
     }
 
-    /// No logs.
+    /// Returns a value without logs.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The logs of accesses in a folder of the user and in the vault, for an answer from both. A
-    /// folder that cannot be listed is a fault, so that it does not hide the other one.
+    /// Returns the logs of accesses in a folder of the user and in the vault. A folder that cannot
+    /// be listed is a fault, so that it does not hide the other one.
     pub(crate) fn of_accesses(dir: Option<&Path>, vault: &Vault) -> Self {
         let own = dir.map(|dir| Folder::Outside(dir.to_owned()));
         let folders = own.into_iter().chain([Folder::of_accesses(vault.files())]);
@@ -112,24 +112,24 @@ impl Logs {
         })
     }
 
-    /// The folders that could not be listed.
+    /// Returns faults for the folders that could not be listed.
     pub(crate) fn unlisted(&self) -> &[Fault] {
         &self.unlisted
     }
 
-    /// The change logs of a vault; none if it has no folder for them.
+    /// Returns the change logs of a vault; empty if their folder is missing.
     ///
     /// # Errors
-    /// The folder cannot be listed.
+    /// Fails if the folder cannot be listed.
     pub fn of_changes(vault: &Vault) -> io::Result<Self> {
         Self::none().with(Folder::of_changes(vault.files()))
     }
 
-    /// The same logs and those of accesses that a vault has. A writer of the user's own folder is not
-    /// looked for in the vault, where another may have put a copy of its files.
+    /// Adds the logs of accesses in a vault. The files of a writer who also has a log in the user's
+    /// own folder are ignored in the vault, where another user may have put a copy of them.
     ///
     /// # Errors
-    /// The folder cannot be listed.
+    /// Fails if the folder cannot be listed.
     pub fn with_accesses_in(self, vault: &Vault) -> io::Result<Self> {
         self.with(Folder::of_accesses(vault.files()))
     }
@@ -153,25 +153,25 @@ impl Logs {
         self.files.get(writer).and_then(|files| self.folders.get(files.folder))
     }
 
-    /// The same logs, which were pruned at these cuts.
+    /// Returns the logs with these cuts, at which they were pruned.
     #[must_use]
     pub fn pruned_at(self, cuts: Cuts) -> Self {
         Self { cuts, ..self }
     }
 
-    /// The same logs, to be compared with the checkpoints of the vault.
+    /// Returns the logs with the checkpoint hashes that their lines are compared with.
     #[must_use]
     pub fn compared_with(self, heads: Heads) -> Self {
         Self { heads, ..self }
     }
 
-    /// The same logs as a reader may see them. What verifies them says nothing of their lines.
+    /// Returns the logs as a reader may see them. Verification reports nothing about their lines.
     #[must_use]
     pub fn seen_by(self, sight: Sight) -> Self {
         Self { sight, ..self }
     }
 
-    /// What a reader may see of them.
+    /// Returns the part of the lines that the reader may see.
     pub(crate) fn sight(&self) -> &Sight {
         &self.sight
     }
@@ -182,22 +182,23 @@ impl Logs {
         self.sight.of(line, self.folder_of(writer)?)
     }
 
-    /// Where they were pruned.
+    /// Returns the cuts at which the logs were pruned.
     pub fn cuts(&self) -> &Cuts {
         &self.cuts
     }
 
-    /// The last pruning of accesses of these writers, by the time before which they are gone.
+    /// Returns the last pruning of accesses of these writers, by the time before which they
+    /// are gone.
     pub fn last_pruning(&self) -> Option<&Pruning> {
         self.cuts.last(self.files.keys().map(ToString::to_string))
     }
 
-    /// Whether no log is outside of a vault.
+    /// Returns true if every log is in a vault.
     pub(crate) fn is_all_in_vault(&self) -> bool {
         self.files.keys().all(|writer| self.folder_of(writer).is_some_and(Folder::is_shared))
     }
 
-    /// How many writers there are.
+    /// Returns the number of writers.
     pub fn writers(&self) -> usize {
         self.files.len()
     }
@@ -205,25 +206,26 @@ impl Logs {
     /// Recomputes every hash.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub fn verify(&self) -> io::Result<Verified> {
         self.read(None, &|_| None::<()>, &mut drop)
     }
 
-    /// Hands out every line that is what its hash says, writer by writer in their order, and gives
+    /// Passes every line that matches its hash to `found`, writer by writer in order, and returns
     /// the faults.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub fn each(&self, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
         Ok(self.read(None, &Some, found)?.faults)
     }
 
-    /// Hands out what is kept of the lines that a filter wants, without looking at whether each
-    /// follows the one before it, and gives the faults of those that were read.
+    /// Passes what `keep` returns for the lines that match a filter to `found`, and returns the
+    /// faults of the lines that were read. Does not check whether each line follows the one
+    /// before it.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub fn matching<T: Send>(
         &self,
         filter: &Filter,
@@ -233,11 +235,11 @@ impl Logs {
         self.having(&filter.needles(), &wanted(filter, keep), found)
     }
 
-    /// The same of logs of which every line is read: a line that was altered so that the filter does
-    /// not want it any more is a fault, too.
+    /// Works like [`Logs::matching`], but reads every line. A line that was altered so that it no
+    /// longer matches the filter is then also a fault.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub fn matching_verified<T: Send>(
         &self,
         filter: &Filter,
@@ -247,7 +249,7 @@ impl Logs {
         Ok(self.read(None, &wanted(filter, keep), found)?.faults)
     }
 
-    /// As [`Logs::matching`], of the lines that have all of these bytes in them.
+    /// Works like [`Logs::matching`], for the lines that contain all of these bytes.
     pub(super) fn having<T: Send>(
         &self,
         needles: &[Vec<u8>],
@@ -257,19 +259,20 @@ impl Logs {
         Ok(self.read(Some(&Needles::new(needles)), keep, found)?.faults)
     }
 
-    /// Hands out the lines of steps of reviews, which name versions, and gives the faults of these.
-    /// No other line is read further than that.
+    /// Passes the lines of steps of reviews, which name versions, to `found`, and returns their
+    /// faults. Other lines are only searched, not parsed.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub(crate) fn steps(&self, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
         self.having(&[b"\"versions\":[".to_vec()], &Some, found)
     }
 
-    /// The same of the checkpoints that lines of events name.
+    /// Passes the checkpoints that lines of events name to `found`, and returns the faults of
+    /// these lines.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub(crate) fn sealed(&self, found: &mut dyn FnMut(HeadRef)) -> io::Result<Vec<Fault>> {
         let sealed = |line: Line| match &line.event {
             Event::Change(change) => change.sealed().cloned(),
@@ -278,31 +281,31 @@ impl Logs {
         self.having(&[b"\"action\":\"event\"".to_vec()], &sealed, found)
     }
 
-    /// The same of dismissals of lost submissions.
+    /// Passes the lines that dismiss lost submissions to `found`, and returns their faults.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub(crate) fn dismissals(&self, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
         self.having(&[b"\"action\":\"dismiss\"".to_vec()], &Some, found)
     }
 
-    /// The same of remarks about submissions.
+    /// Passes the comments on submissions to `found`, and returns the faults of these lines.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub(crate) fn comments(&self, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
         self.having(&[b"\"action\":\"comment\"".to_vec()], &Some, found)
     }
 
-    /// The same of drafts that were written.
+    /// Passes the lines of written drafts to `found`, and returns their faults.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub(crate) fn drafts(&self, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
         self.having(&[b"\"action\":\"draft\"".to_vec()], &Some, found)
     }
 
-    /// Opens a file of a writer; gives its name, too.
+    /// Opens a file of a writer; returns its name and the file.
     pub(super) fn file(&self, writer: &WriterId, first: u64) -> io::Result<(String, LogFile)> {
         let name = writer.file(first);
         let folder = self.folder_of(writer).ok_or(io::ErrorKind::NotFound)?;
@@ -312,8 +315,8 @@ impl Logs {
         Ok((named, file))
     }
 
-    /// The same, where what has the name of a file may be none, or one that cannot be read: any user
-    /// of the vault can put one there, and it must not hide the others.
+    /// Opens a file of a writer; an inner error if it is not a regular file or not readable. Any
+    /// user of the vault can put such a file there, and it must not hide the others.
     pub(super) fn opened(
         &self,
         writer: &WriterId,
@@ -329,16 +332,16 @@ impl Logs {
             (_, Some(folder)) => (FaultKind::Malformed, folder),
         };
         let file = folder.name_of(&writer.file(first));
-        Ok(Err(Fault { file, ..Fault::new(kind, 1, format!("it cannot be read: {why}")) }))
+        Ok(Err(Fault { file, ..Fault::new(kind, 1, format!("cannot be read: {why}")) }))
     }
 
-    /// Every file in the order of writers and lines.
+    /// Returns every file, in the order of writers and lines.
     pub(super) fn each_file(&self) -> impl Iterator<Item = (&WriterId, u64)> {
         let files = self.files.iter();
         files.flat_map(|(writer, files)| files.firsts.iter().map(move |first| (writer, *first)))
     }
 
-    /// Reads every line, or those with needles in them.
+    /// Reads every line, or those that contain the needles.
     pub(super) fn read<T: Send>(
         &self,
         needles: Option<&Needles<'_>>,

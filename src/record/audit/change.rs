@@ -1,4 +1,4 @@
-//! What a line of the change log says of the change (AUDIT-19).
+//! Actions of the change log, with their keys (AUDIT-19).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,10 +6,10 @@ use crate::record::checkpoint::event::Checkpoint;
 use crate::record::trusted_head::Head;
 use crate::values::model::id::DocumentId;
 
-/// How many documents one line holds; further lines name the first as their cause.
+/// Maximum number of documents in one line. Further lines name the first as their cause.
 pub const MAX_DOCUMENTS: usize = 1000;
 
-/// The vault was changed, or what is trusted of it.
+/// A change of the vault, or of the head that is trusted for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "kebab-case")]
 pub enum Change {
@@ -17,37 +17,37 @@ pub enum Change {
     Event {
         /// The checkpoint that it made.
         sealed: HeadRef,
-        /// What it set and removed, in the order of the ids.
+        /// The ids that it set and removed, in order.
         ids: Vec<String>,
-        /// Whether the line was written by a later command, because its own was interrupted.
+        /// True if a later command wrote the line, because its own was interrupted.
         #[serde(skip_serializing_if = "std::ops::Not::not", default)]
         recovered: bool,
     },
-    /// An event is about to be committed, whose checkpoint binds this line (AUDIT-25).
+    /// An event is about to be committed; its checkpoint binds this line (AUDIT-25).
     Bind {
         /// The time of the event.
         event_at: String,
-        /// The ends of staging chains that the checkpoint binds too (STAGE-21).
+        /// The ends of staging chains that the checkpoint also binds (STAGE-21).
         #[serde(skip_serializing_if = "Vec::is_empty", default)]
         staged: Vec<StagedEnd>,
     },
-    /// What an interrupted command left was moved away, or live files were brought up to date.
+    /// Files of an interrupted command were moved away, or live files were brought up to date.
     Recover {
-        /// The files.
+        /// The paths of the files.
         paths: Vec<String>,
     },
     /// The checkpoint log was derived from the histories, or converted to its other form.
     ReplaceLog {
-        /// Its end.
+        /// The end of the new log.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         to: Option<HeadRef>,
     },
     /// A head was trusted, whatever was trusted before.
     HeadTrust {
-        /// What was trusted.
+        /// The head that was trusted before.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         from: Option<HeadRef>,
-        /// What is trusted; none for the empty log.
+        /// The head that is trusted now; `None` for the empty log.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         to: Option<HeadRef>,
         /// The lines of this user that the logs in the vault lack, and that are given up.
@@ -56,7 +56,7 @@ pub enum Change {
     },
     /// Texts were submitted.
     Submit(ReviewStep),
-    /// Submissions were approved, and wait for more approvals.
+    /// Submissions were approved, and need more approvals.
     ApproveInPart(ReviewStep),
     /// Submissions were rejected.
     Reject(ReviewStep),
@@ -64,113 +64,114 @@ pub enum Change {
     Withdraw(ReviewStep),
     /// Emergency retirements were ratified.
     Ratify(ReviewStep),
-    /// Documents were retired by one reviewer; the event has a line of its own.
+    /// Documents were retired by one reviewer; the event has its own line.
     Emergency(ReviewStep),
-    /// A remark about a submission.
+    /// A comment on a submission was recorded.
     Comment {
-        /// The submission.
+        /// The version of the submission.
         version: VersionRef,
-        /// The remark.
+        /// The text of the comment.
         text: String,
     },
-    /// A draft was written: a live file that no version holds.
+    /// A draft was written: a live file whose text is not a version.
     Draft {
-        /// The file.
+        /// The document and its bytes.
         draft: DraftRef,
     },
-    /// What was trusted of the vault was deleted.
+    /// The trusted head of the vault was deleted.
     HeadForget {
-        /// What was trusted.
+        /// The head that was trusted.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         from: Option<HeadRef>,
     },
-    /// Staged entries are kept until they are unpinned.
+    /// Staged entries were pinned.
     Pin(StagedStep),
-    /// They are kept no longer than others.
+    /// Staged entries were unpinned.
     Unpin(StagedStep),
-    /// A staged entry became a document; the version has a line of its own.
+    /// A staged entry became a document; the version has its own line.
     Promote(StagedStep),
-    /// Staged entries were ended by a reviewer.
+    /// A reviewer discarded staged entries.
     Discard(StagedStep),
-    /// Staged entries were ended by their retention.
+    /// Staged entries were collected after their retention.
     Collect(StagedStep),
     /// The content of staged entries was removed.
     Erase(StagedStep),
-    /// A user declares that an event has no line, and why: its writer can no longer add one.
+    /// A user acknowledges that the line of an event is missing, because its writer can no longer
+    /// add one.
     Acknowledge {
         /// The checkpoint of the event.
         acknowledged: HeadRef,
-        /// Why.
+        /// The user's reason.
         reason: String,
     },
-    /// Submissions that no history has are dismissed by a reviewer, and bar their submitters no more
-    /// (REV-28).
+    /// A reviewer dismissed submissions that no history contains. They no longer prevent their
+    /// principals from approving (REV-28).
     Dismiss {
         /// Their versions, as their own lines name them.
         dismissed: Vec<VersionRef>,
-        /// Why.
+        /// The reviewer's reason.
         reason: String,
     },
-    /// Accesses must not be pruned.
+    /// A hold was placed on accesses.
     Hold {
-        /// Which, and why.
+        /// The held accesses, and the reason.
         hold: Hold,
     },
-    /// Accesses that were held may be pruned again.
+    /// A hold was lifted.
     Lift {
-        /// The name of the hold.
+        /// The id of the hold.
         lifted: String,
-        /// Why.
+        /// The reason for lifting it.
         reason: String,
     },
-    /// The oldest accesses are deleted from here on.
+    /// The oldest accesses are deleted after this line.
     Prune {
-        /// Only accesses before this time go.
+        /// Only accesses before this time are deleted.
         before: String,
-        /// The last line of each writer that goes.
+        /// The last deleted line of each writer.
         pruned: Vec<Cut>,
     },
 }
 
-/// Lines of a writer that its log lacks.
+/// Lines of a writer that are missing from its log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostLines {
-    /// The writer.
+    /// The id of the writer.
     pub writer: String,
-    /// The number of the first of them.
+    /// The number of the first missing line.
     pub from: u64,
-    /// The number of the last.
+    /// The number of the last missing line.
     pub to: u64,
 }
 
-/// A step of a review: it makes no checkpoint.
+/// A step of a review. It does not make a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewStep {
     /// The versions that it made, in the order of their ids.
     pub versions: Vec<VersionRef>,
-    /// The set of submissions that they belong to.
+    /// The name of the set of submissions.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub change: Option<String>,
-    /// Why.
+    /// The reason that the user gave.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
-    /// Whether the line was written by a later command, because its own was interrupted.
+    /// True if a later command wrote the line, because its own was interrupted.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub recovered: bool,
 }
 
-/// An act upon staged entries (STAGE-12).
+/// An act on staged entries (STAGE-12).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StagedStep {
     /// The URIs of the entries.
     pub staged: Vec<String>,
-    /// The document that the entry was promoted to.
+    /// The id of the document that the entry became.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub document: Option<String>,
-    /// Its version.
+    /// The version of that document.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub document_version: Option<u64>,
-    /// Why.
+    /// The reason that the user gave.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
 }
@@ -186,31 +187,31 @@ pub struct StagedEnd {
     pub hash: String,
 }
 
-/// A live file of a document as it was written.
+/// A live file of a document, at the time when it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DraftRef {
-    /// The document.
+    /// The id of the document.
     pub id: String,
-    /// The hash of its bytes.
+    /// The SHA-256 of the bytes of its live file.
     pub sha256: String,
 }
 
 /// A version of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionRef {
-    /// The artifact.
+    /// The id of the artifact.
     pub id: String,
-    /// The version.
+    /// The number of the version.
     pub version: u64,
-    /// Its chain hash.
+    /// The chain hash of the version.
     pub chain_hash: String,
-    /// The id that the artifact gets, where the version is the submission of a move.
+    /// The new id of the artifact, if the version is the submission of a move.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target: Option<String>,
 }
 
 impl Change {
-    /// The step of a review that it is.
+    /// Returns the step of a review, if the change is one.
     pub fn step(&self) -> Option<&ReviewStep> {
         match self {
             Self::Submit(step)
@@ -223,7 +224,7 @@ impl Change {
         }
     }
 
-    /// The act upon staged entries that it is.
+    /// Returns the act on staged entries, if the change is one.
     pub fn staged(&self) -> Option<&StagedStep> {
         match self {
             Self::Pin(step)
@@ -236,7 +237,7 @@ impl Change {
         }
     }
 
-    /// The versions that it names.
+    /// Returns the versions that the change names.
     pub fn versions(&self) -> &[VersionRef] {
         match self {
             Self::Comment { version, .. } => std::slice::from_ref(version),
@@ -244,7 +245,7 @@ impl Change {
         }
     }
 
-    /// An event that made a checkpoint.
+    /// Returns the change for an event that made a checkpoint.
     pub(super) fn of_event(checkpoint: &Checkpoint, recovered: bool) -> Self {
         let set = checkpoint.set.iter().map(|(id, _)| id);
         let mut ids: Vec<&DocumentId> = set.chain(&checkpoint.removed).collect();
@@ -253,7 +254,7 @@ impl Change {
         Self::Event { sealed: checkpoint.into(), ids, recovered }
     }
 
-    /// The checkpoint that it made.
+    /// Returns the checkpoint that an event made.
     pub fn sealed(&self) -> Option<&HeadRef> {
         match self {
             Self::Event { sealed, .. } => Some(sealed),
@@ -261,13 +262,13 @@ impl Change {
         }
     }
 
-    /// Whether a later command recorded it.
+    /// Returns true if a later command recorded the change.
     pub fn is_recovered(&self) -> bool {
         matches!(self, Self::Event { recovered: true, .. })
             || self.step().is_some_and(|step| step.recovered)
     }
 
-    /// The time of the event whose checkpoint binds the line.
+    /// Returns the time of the event whose checkpoint binds the line.
     pub fn event_at(&self) -> Option<&str> {
         match self {
             Self::Bind { event_at, .. } => Some(event_at),
@@ -275,7 +276,7 @@ impl Change {
         }
     }
 
-    /// The head that was trusted before.
+    /// Returns the head that was trusted before the change.
     pub fn from(&self) -> Option<&HeadRef> {
         match self {
             Self::HeadTrust { from, .. } | Self::HeadForget { from } => from.as_ref(),
@@ -283,7 +284,7 @@ impl Change {
         }
     }
 
-    /// The head that counts after it.
+    /// Returns the end of the log that is valid after the change.
     pub fn to(&self) -> Option<&HeadRef> {
         match self {
             Self::HeadTrust { to, .. } | Self::ReplaceLog { to } => to.as_ref(),
@@ -291,7 +292,7 @@ impl Change {
         }
     }
 
-    /// The ids or files that it is about.
+    /// Returns the ids, paths or URIs that the change is about.
     pub fn names(&self) -> Vec<&str> {
         match self {
             Self::Event { ids: names, .. } | Self::Recover { paths: names } => {
@@ -309,7 +310,7 @@ impl Change {
         }
     }
 
-    /// Why, where the user had to say it.
+    /// Returns the reason, if the action has one from the user.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Hold { hold } => Some(&hold.reason),
@@ -320,7 +321,7 @@ impl Change {
         }
     }
 
-    /// The cuts that it records.
+    /// Returns the cuts of a pruning.
     pub fn pruned(&self) -> &[Cut] {
         match self {
             Self::Prune { pruned, .. } => pruned,
@@ -328,7 +329,7 @@ impl Change {
         }
     }
 
-    /// Its word.
+    /// Returns the value of `action`.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Event { .. } => "event",
@@ -359,7 +360,7 @@ impl Change {
         }
     }
 
-    /// The change in parts, each with at most [`MAX_DOCUMENTS`] names or cuts.
+    /// Splits the change into parts with at most [`MAX_DOCUMENTS`] names or cuts each.
     pub(super) fn parts(self) -> Vec<Self> {
         let split = |names: &[String], part: &dyn Fn(Vec<String>) -> Self| {
             names.chunks(MAX_DOCUMENTS).map(|names| part(names.to_vec())).collect()
@@ -394,7 +395,7 @@ impl Change {
         }
     }
 
-    /// The parts of a step with many versions.
+    /// Splits a step with many versions into parts.
     fn in_steps(self) -> Vec<Self> {
         let wrap: fn(ReviewStep) -> Self = match &self {
             Self::Submit(_) => Self::Submit,
@@ -422,10 +423,10 @@ pub struct HeadRef {
     pub hash: String,
 }
 
-/// The last line of a writer that may be gone: the next one follows its hash.
+/// The last line of a writer that was pruned. The next line follows its hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// The writer.
+    /// The id of the writer.
     pub writer: String,
     /// The number of the line.
     pub seq: u64,
@@ -433,32 +434,32 @@ pub struct Cut {
     pub hash: String,
 }
 
-/// What is held: accesses that have all of what it names.
+/// A legal hold on the accesses that match every field it names (AUDIT-29).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
-    /// Its name: 8 hexadecimal digits.
+    /// Its id: 8 hexadecimal digits.
     pub id: String,
-    /// Why.
+    /// The reason for the hold.
     pub reason: String,
     /// The session of the accesses.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<String>,
-    /// The agent.
+    /// The agent of the accesses.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub agent: Option<String>,
-    /// Who asked.
+    /// The principal of the accesses.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub principal: Option<String>,
-    /// A document of which a text was handed out.
+    /// The id of a document; its accesses are held.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub document: Option<String>,
-    /// One access.
+    /// The trace of one access.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub trace: Option<String>,
 }
 
 impl Hold {
-    /// What it holds, in words.
+    /// Returns the fields that the hold names, as in `session x, agent y`.
     pub fn held(&self) -> String {
         let Self { session, agent, principal, document, trace, .. } = self;
         let named = [
@@ -475,7 +476,7 @@ impl Hold {
         named.collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether it names something that is held.
+    /// Returns true if the hold names at least one field.
     pub fn is_of_something(&self) -> bool {
         let Self { session, agent, principal, document, trace, .. } = self;
         [session, agent, principal, document, trace].into_iter().any(Option::is_some)
@@ -489,7 +490,7 @@ impl From<&Checkpoint> for HeadRef {
 }
 
 impl HeadRef {
-    /// The end of a log; none of the empty one.
+    /// Returns the end of a log; `None` if the log is empty.
     pub(crate) fn of(head: &Head) -> Option<Self> {
         let hash = head.hashes?.last.to_string();
         Some(Self { checkpoint: head.checkpoint.0, hash })

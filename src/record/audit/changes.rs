@@ -1,5 +1,6 @@
-//! The change log: a line for each command that changed the vault, or what is trusted of it, in the
-//! vault beside what it changed (AUDIT-18 to AUDIT-22). Only the holder of the write lock appends.
+//! The change log: one line for each command that changed the vault, or the head that is trusted
+//! for it. The log is in the vault, next to the changed files (AUDIT-18 to AUDIT-22). Only the
+//! holder of the write lock appends.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -34,17 +35,17 @@ use crate::values::model::layout::{self, AUDIT_DIR};
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// Who changes a vault, as the change log says it.
+/// The writer of lines in the change log, and the request to record.
 #[derive(Clone, Debug)]
 pub struct Recorder {
-    /// Where the id of a new writer is from.
+    /// The source of the id of a new writer.
     pub random: Random,
-    /// The command and who gave it; its head is filled in.
+    /// The command and its principal. The head is filled in when a line is written.
     pub request: Request,
 }
 
 impl Default for Recorder {
-    /// A program that says nothing of itself.
+    /// Returns a recorder for a program without a principal or command.
     fn default() -> Self {
         let principal_source = "none".to_owned();
         let request = Request { principal_source, ..Request::default() };
@@ -53,8 +54,8 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    /// The same for what another command of this user made, and was interrupted before its line: the
-    /// principal is whom the history names.
+    /// Returns the recorder for a change of another command of this user that was interrupted
+    /// before it wrote its line. The principal is the one that the history names.
     #[must_use]
     pub(crate) fn of_interrupted(&self, made_by: &str) -> Self {
         let mut recorder = self.clone();
@@ -63,8 +64,8 @@ impl Recorder {
         recorder
     }
 
-    /// The same where a configuration may say that no words are recorded; where it cannot be read
-    /// (none), none are.
+    /// Returns the recorder that a configuration requires: if it says that queries are hashed, or
+    /// cannot be read (`None`), the arguments are recorded by their hash only.
     #[must_use]
     pub(crate) fn under(&self, config: Option<Option<&Config>>) -> Self {
         let hashes = |config: &Config| Audit::of(config).queries == Queries::Hash;
@@ -77,13 +78,13 @@ impl Recorder {
     }
 }
 
-/// Why a change was not recorded.
+/// Failure to record a change.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// The line could not be written, or the end of the log not be read.
+    /// The line could not be written, or the end of the log could not be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The line was written; that it is the last one could not be kept in mind.
+    /// The line was written, but the user's directory does not record it as the last one.
     #[error("the end of the change log could not be written to the user's directory of state: {0}")]
     Tail(io::Error),
     /// A line could not be written as JSON.
@@ -91,13 +92,14 @@ pub enum ChangeError {
     Json(#[from] serde_json::Error),
 }
 
-/// Whether changes of a vault are recorded: its configuration says so, or they were once.
+/// Returns true if changes of a vault are recorded: its configuration says so, or a change
+/// log exists.
 pub(crate) fn is_begun(vault: &Vault) -> bool {
     vault.config().audit.is_some() || vault.files().exists(AUDIT_DIR)
 }
 
-/// The same for a vault whose head may seal the configuration that says so, if the command that made it
-/// was interrupted before it wrote anything else.
+/// Works like [`is_begun`], and also reads the configuration that the head seals. The command that
+/// sealed it may have been interrupted before it wrote anything else.
 pub(crate) fn is_begun_at(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
     let by_head = || {
         let (files, id) = (vault.files(), DocumentId::config());
@@ -110,10 +112,10 @@ pub(crate) fn is_begun_at(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
     is_begun(vault) || by_head().is_some()
 }
 
-/// Records an event that was committed, durable.
+/// Records a committed event and syncs the line.
 ///
 /// # Errors
-/// It was not recorded; the next writer does it then, see [`catch_up`].
+/// Fails if the event was not recorded. The next writer then records it, see [`catch_up`].
 pub(crate) fn sealed(
     (vault, before): (&Vault, &Chronicle<'_>),
     checkpoint: &Checkpoint,
@@ -124,12 +126,12 @@ pub(crate) fn sealed(
     append(vault, recorder, now, head, Change::of_event(checkpoint, false)).map(|_| ())
 }
 
-/// Writes a line for an event that is about to be committed, durable; gives what the checkpoint is to
-/// bind (AUDIT-25): the change log, and the ends of staging chains that are `staged`. Without its
-/// event the line is harmless.
+/// Writes and syncs a line for an event that is about to be committed. Returns the artifacts for
+/// the checkpoint to bind (AUDIT-25): the change log, and the staging chains in `staged`. The line
+/// does no harm if the event is never committed.
 ///
 /// # Errors
-/// It could not be written.
+/// Fails if the line could not be written.
 pub(crate) fn bind(
     (vault, before): (&Vault, &Chronicle<'_>),
     at: Timestamp,
@@ -141,7 +143,7 @@ pub(crate) fn bind(
     let change = Change::Bind { event_at: at.to_string(), staged: ends };
     let Tail { writer, seq, hash, .. } = append(vault, recorder, now, head, change)?;
     let mark = hash.parse().ok().map(|hash| Mark::new(Version(seq), hash));
-    // Of this writer's hand both are always there.
+    // Both are valid, because this writer just wrote them.
     let id = path_of(&writer, 1).parse().map_err(|why: IdError| io::Error::other(why.to_string()));
     let staged = staged.into_iter().map(|(chain, mark)| (chain, Some(mark)));
     let mut bound: Vec<Bound> = staged.chain([(id.map_err(ChangeError::Tail)?, mark)]).collect();
@@ -149,18 +151,18 @@ pub(crate) fn bind(
     Ok(bound)
 }
 
-/// What each event bound, by the time of the event and in the order of the ids: by the last of the
-/// lines that name it.
+/// Returns the marks that each event bound, by the time of the event, in the order of the ids. If
+/// several lines name an event, the last of them decides.
 ///
 /// # Errors
-/// A log cannot be read.
+/// Fails if a log cannot be read.
 pub(crate) fn bindings(vault: &Vault) -> io::Result<BTreeMap<Timestamp, Vec<(DocumentId, Mark)>>> {
     let mut found: BTreeMap<Timestamp, BindLines> = BTreeMap::new();
     let logs = Logs::of_changes(vault)?;
     logs.each(&mut |line| {
         let Some(lines) = BindLines::begin(&line) else { return };
         let Ok(at) = lines.event_at.parse::<Timestamp>() else { return };
-        // Times are written in one form, so that they compare as texts.
+        // Times have one form, so they compare as texts.
         if let Some(last) = found.get_mut(&at)
             && (last.go_on(&line) || last.at > lines.at)
         {
@@ -171,10 +173,10 @@ pub(crate) fn bindings(vault: &Vault) -> io::Result<BTreeMap<Timestamp, Vec<(Doc
     Ok(found.into_iter().filter_map(|(at, lines)| Some((at, lines.marks()?))).collect())
 }
 
-/// Records a change that sealed no checkpoint.
+/// Records a change that did not make a checkpoint.
 ///
 /// # Errors
-/// It was not recorded.
+/// Fails if the change was not recorded.
 pub(crate) fn other(
     vault: &Vault,
     head: Option<&Head>,
@@ -185,11 +187,11 @@ pub(crate) fn other(
     append(vault, recorder, now, head.and_then(HeadRef::of), change).map(|_| ())
 }
 
-/// The lines of this user that a vault lacks, and that are given up where it is declared that the
-/// vault counts as it is.
+/// Returns the lines of this user that are missing from a vault, and that are given up if the user
+/// declares the vault valid as it is.
 ///
 /// # Errors
-/// A log cannot be read.
+/// Fails if a log cannot be read.
 pub(crate) fn given_up(vault: &Vault) -> io::Result<GivenUp> {
     let cuts = Cuts::of(&Logs::of_changes(vault)?)?;
     let given_up = |lost: Vec<Missing>| lost.into_iter().filter(Missing::is_given_up).collect();
@@ -197,7 +199,7 @@ pub(crate) fn given_up(vault: &Vault) -> io::Result<GivenUp> {
     Ok(GivenUp { changes: given_up(missing::changes(vault)?), accesses })
 }
 
-/// Lines of this user that are given up.
+/// Missing lines of this user that are given up.
 #[derive(Debug)]
 pub(crate) struct GivenUp {
     changes: Vec<Missing>,
@@ -205,16 +207,16 @@ pub(crate) struct GivenUp {
 }
 
 impl GivenUp {
-    /// Each.
+    /// Iterates over the lines of change logs, then those of access logs.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Missing> {
         self.changes.iter().chain(&self.accesses)
     }
 }
 
-/// Forgets the last lines of logs that no longer hold them.
+/// Forgets the last lines of logs that no longer contain them.
 ///
 /// # Errors
-/// It could not be written.
+/// Fails if the record of them could not be written.
 pub(crate) fn accept(vault: &Vault, lost: &GivenUp) -> io::Result<()> {
     for (dir, writers) in by_memory(&lost.accesses) {
         LastLines::read_from(dir).without(&writers).write_to(dir)?;
@@ -226,7 +228,7 @@ pub(crate) fn accept(vault: &Vault, lost: &GivenUp) -> io::Result<()> {
     Ok(())
 }
 
-/// The writers of lines that are missing, by the folder of state that knows of them.
+/// Groups the writers of missing lines by the folder of state that records them.
 fn by_memory(missing: &[Missing]) -> BTreeMap<&Path, Vec<WriterId>> {
     let mut found: BTreeMap<&Path, Vec<WriterId>> = BTreeMap::new();
     for one in missing {
@@ -238,7 +240,7 @@ fn by_memory(missing: &[Missing]) -> BTreeMap<&Path, Vec<WriterId>> {
 /// Forgets the last lines of logs of a vault that was in the same place before.
 ///
 /// # Errors
-/// It could not be written.
+/// Fails if the record of them could not be written.
 pub(crate) fn forget(vault: &Vault) -> io::Result<()> {
     for Memory { dir, .. } in
         trusted_head::memories(vault).iter().filter(|memory| memory.is_binding)
@@ -251,17 +253,17 @@ pub(crate) fn forget(vault: &Vault) -> io::Result<()> {
     Ok(())
 }
 
-/// What is recorded with the event of an interrupted command.
+/// Additional parts of the record for the event of an interrupted command.
 #[derive(Debug, Default)]
 pub(crate) struct Beside {
-    /// The line that comes before that of the event.
+    /// The line to write before that of the event.
     pub(crate) change: Option<Change>,
-    /// Who made the event, as the histories say.
+    /// The principal of the event, from the histories.
     pub(crate) made_by: Option<String>,
 }
 
-/// The events that commands of this user committed and did not complete, and of which this user
-/// wrote no line that is known of. Only an intent record shows that (VER-30).
+/// Returns the events that commands of this user committed and did not complete, and for which no
+/// line of this user is recorded. Only an intent record shows such an event (VER-30).
 pub(crate) fn unwritten(
     vault: &Vault,
     hash_of: impl Fn(CheckpointNumber) -> Option<Digest>,
@@ -275,12 +277,12 @@ pub(crate) fn unwritten(
     found
 }
 
-/// The checkpoints whose lines the next command of this user adds, in order: those of [`unwritten`]
-/// that no line names. A command that was interrupted right after its line did not note that it
-/// wrote one.
+/// Returns the checkpoints whose lines the next command of this user must add, in order: those of
+/// [`unwritten`] that no line names. A command that was interrupted right after its line did not
+/// record that it had written one.
 ///
 /// # Errors
-/// A log cannot be read.
+/// Fails if a log cannot be read.
 pub(crate) fn owed<'c>(
     vault: &Vault,
     chronicle: &Chronicle<'c>,
@@ -302,11 +304,11 @@ pub(crate) fn owed<'c>(
     Ok(owed)
 }
 
-/// Records the events of [`owed`], each after the line that it is to have `beside` it; returns their
-/// checkpoints. Which principal made an event, the histories say.
+/// Records the events of [`owed`], each after the line that `beside` returns, and returns their
+/// checkpoints. The histories name the principal of an event.
 ///
 /// # Errors
-/// One was not recorded.
+/// Fails if an event was not recorded.
 pub(crate) fn catch_up(
     (vault, chronicle): (&Vault, &Chronicle<'_>),
     recorder: &Recorder,
@@ -327,11 +329,11 @@ pub(crate) fn catch_up(
     Ok(owed.into_keys().collect())
 }
 
-/// Whether the change logs hold the last line that this user wrote of each writer: without one of
-/// them they do not say everything.
+/// Returns true if the change logs contain the last line that this user wrote of each writer.
+/// Without one of them the logs are incomplete.
 ///
 /// # Errors
-/// A log cannot be read.
+/// Fails if a log cannot be read.
 pub(crate) fn are_whole(vault: &Vault) -> Result<bool, FileError> {
     for memory in trusted_head::memories(vault).iter().filter(|memory| memory.is_binding) {
         for tail in tails_in(&memory.dir).iter() {
@@ -371,7 +373,7 @@ pub(crate) fn tails(state: Option<&StateFolder>) -> Tails {
     state.map(|state| tails_in(&state.dir)).unwrap_or_default()
 }
 
-/// Returns the same of a folder of state.
+/// Returns the last line of each writer in a folder of state.
 pub(super) fn tails_in(dir: &Path) -> Tails {
     Tails::read_from(&dir.join(outside::CHANGES)).1
 }
@@ -383,15 +385,16 @@ fn keep(vault: &Vault, tails: &Tails) -> io::Result<()> {
     tails.write_to(vault.files().disk(), (&state.dir, outside::CHANGES), "")
 }
 
-/// The torn lines at the ends of this user's logs, which the next line of the writer would replace.
+/// Returns the torn lines at the ends of this user's logs, which the writer's next line
+/// would replace.
 ///
 /// # Errors
-/// A log cannot be read.
+/// Fails if a log cannot be read.
 pub(crate) fn torn(vault: &Vault) -> Result<Vec<TornLine>, FileError> {
     journal::torn(vault.files(), &ChangeLog, &tails(vault.state()))
 }
 
-/// The change logs of a vault.
+/// Journal of the change logs of a vault.
 struct ChangeLog;
 
 impl Journal for ChangeLog {
@@ -419,7 +422,7 @@ fn path_of(writer: &WriterId, first: u64) -> String {
     format!("{AUDIT_DIR}/{}", writer.file(first))
 }
 
-/// The files of the change logs of a vault.
+/// Returns the files of the change logs of a vault.
 fn in_vault(files: &Files) -> Result<FilesByWriter, FileError> {
     Folder::of_changes(files).files().map_err(FileError::io("list", AUDIT_DIR))
 }

@@ -1,8 +1,8 @@
-//! Bringing the logs of several machines together in one folder (AUDIT-24).
+//! Collects the logs of several machines in one folder (AUDIT-24).
 //!
-//! A source is hostile input: nothing but its files is read, whole lines of them are copied, and the
-//! copy is verified before it has a name among the logs. What is in the folder already only grows:
-//! lines that a source no longer has, or has otherwise, are a contradiction, and nothing of their
+//! A source is hostile input: only regular files are read, only whole lines are copied, and the
+//! copy is verified before it gets a name among the logs. The logs in the folder only grow. If a
+//! source lacks lines of the folder or has other ones, that is a contradiction, and no file of the
 //! writer is changed.
 
 use std::fs::{self, File, OpenOptions};
@@ -23,33 +23,34 @@ use crate::record::journal::{End, WriterId, files_in, last_line};
 use crate::values::codes::serialize_as_words;
 use crate::values::model::layout;
 
-/// No file of a log is longer: no line follows from 64 MiB on.
+/// Maximum length of a log file in bytes. Writers begin a new file at 64 MiB.
 const MAX_FILE: u64 = 1 << 30;
-/// Where copies are until they are verified; what an interrupted command left there is removed.
+/// Folder for copies until they are verified. Files that an interrupted command left there
+/// are removed.
 const STAGE: &str = ".collecting";
 
-/// Whether the vault contradicts the head that a line names.
+/// Returns true if the vault contradicts the head that a line names.
 pub type Contradicted<'c> = &'c (dyn Fn(&HeadRef) -> bool + Sync);
 
-/// What became of a file of a source.
+/// A file of a source, and the result of collecting it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collected {
     /// The name of the file.
     pub file: String,
-    /// What became of it.
+    /// The result for the file.
     pub outcome: FileOutcome,
 }
 
-/// What became of a file.
+/// Result of collecting one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileOutcome {
-    /// There was no copy of it.
+    /// The folder had no copy of the file.
     New,
     /// The copy has more lines than before.
     Extended,
-    /// The copy has all its lines.
+    /// The copy already has all lines of the file.
     Unchanged,
-    /// Nothing of its writer was copied.
+    /// No file of the writer was copied.
     Refused(Fault),
 }
 
@@ -67,22 +68,22 @@ impl FileOutcome {
     }
 }
 
-/// A folder that logs are brought to.
+/// A folder that logs are collected in.
 #[derive(Debug)]
 pub struct Collection {
     dir: PathBuf,
     stage: PathBuf,
-    /// Where sources may have been pruned.
+    /// Cuts at which sources may have been pruned.
     cuts: Cuts,
-    /// The turn of this process.
+    /// Lock on the folder, released on drop.
     _turn: File,
 }
 
 impl Collection {
-    /// Makes the folder if it is not there, and waits for other processes that bring logs there.
+    /// Creates the folder if it is missing, and waits for other processes that collect logs in it.
     ///
     /// # Errors
-    /// It cannot be made, or another process has kept its turn there for too long.
+    /// Fails if the folder cannot be created, or if another process held its lock for too long.
     pub fn open(dir: &Path, cuts: Cuts) -> io::Result<Self> {
         let turn = outside::take_turn(dir, lock::PATIENCE)?;
         let stage = dir.join(STAGE);
@@ -93,10 +94,10 @@ impl Collection {
         Ok(Self { dir: dir.to_owned(), stage, cuts, _turn: turn })
     }
 
-    /// Adds the logs in a folder, writer by writer.
+    /// Collects the logs in a folder, writer by writer.
     ///
     /// # Errors
-    /// A file cannot be read or written. What was reported before is done.
+    /// Fails if a file cannot be read or written. Files that were reported before are collected.
     pub fn add(
         &self,
         source: &Path,
@@ -134,14 +135,14 @@ impl Collection {
         if let Some(fault) = fault_of(&logs, writer, contradicted)? {
             return Ok(Err(fault));
         }
-        // What was pruned from the source stays in the copy.
+        // Lines that were pruned from the source stay in the copy.
         let begin = begin_of_source(&self.stage, (writer, firsts))?;
         let there = files_in(&self.dir)?.remove(writer).unwrap_or_default();
         for gone in there.iter().filter(|first| !firsts.contains(first)) {
             let file = LogFile::open(&self.dir.join(writer.file(*gone)))?;
             let is_pruned = last_of(&file, writer)?.is_none_or(|last| last.seq < begin.seq);
             if !is_pruned || begin.seq == 1 {
-                let why = "the copy has this file, and the source has not";
+                let why = "the copy has this file, but the source does not";
                 let fault = Fault::new(FaultKind::Rollback, 1, why.to_owned());
                 return Ok(Err(Fault { file: writer.file(*gone), ..fault }));
             }
@@ -165,7 +166,8 @@ impl Collection {
         Ok(Ok(files))
     }
 
-    /// Why the source does not follow a copy that ends right before it.
+    /// Returns a fault if a copy ends right before the source begins, but the source does not
+    /// follow it.
     fn does_not_join(
         &self,
         (writer, there): (&WriterId, &[u64]),
@@ -175,15 +177,15 @@ impl Collection {
             let file = LogFile::open(&self.dir.join(writer.file(*first)))?;
             let Some(last) = last_of(&file, writer)? else { continue };
             let follows = last.seq.checked_add(1) != Some(begin.seq) || last.hash == begin.prev;
-            let why = "the copy ends with another line than the source was pruned at";
+            let why = "the last line of the copy is not the line at which the source was pruned";
             let fault = || Fault::new(FaultKind::Rollback, 1, why.to_owned());
             return Ok((!follows).then(|| Fault { file: writer.file(*first), ..fault() }));
         }
         Ok(None)
     }
 
-    /// Gives verified copies their names, the oldest lines first: at every moment what is there is
-    /// the beginning of a chain.
+    /// Renames verified copies to their final names, the oldest lines first. At every moment the
+    /// folder then contains the beginning of a chain.
     #[allow(clippy::disallowed_methods, reason = "copies of logs are in no vault")]
     fn place(&self, files: &[Collected]) -> io::Result<()> {
         for Collected { file, outcome } in files {
@@ -200,7 +202,7 @@ fn copy_lines(from: &Path, to: &Path) -> io::Result<Result<(), Fault>> {
     let refused = |why: String| Ok(Err(Fault::new(FaultKind::Malformed, 1, why)));
     let file = match LogFile::open(from) {
         Ok(file) => file,
-        Err(why) => return refused(format!("it cannot be read: {why}")),
+        Err(why) => return refused(format!("cannot be read: {why}")),
     };
     if file.length() > MAX_FILE {
         return refused("the file is longer than 1 GiB".to_owned());
@@ -211,7 +213,8 @@ fn copy_lines(from: &Path, to: &Path) -> io::Result<Result<(), Fault>> {
     Ok(Ok(()))
 }
 
-/// Why the log of a writer is not to be relied on, if it is not.
+/// Returns the first damage of a writer's log, or a contradiction with the vault; `None` for a
+/// sound log.
 fn fault_of(
     logs: &Logs,
     writer: &WriterId,
@@ -229,7 +232,7 @@ fn fault_of(
     Ok(damage.or_else(|| {
         let (seq, checkpoint) = other?;
         let why = format!(
-            "line {seq} of the writer names another hash of checkpoint {checkpoint} than the vault"
+            "line {seq} of the writer has another hash for checkpoint {checkpoint} than the vault"
         );
         let files = logs.files.get(writer)?;
         let first = files.firsts.iter().rev().find(|first| **first <= seq)?;
@@ -238,13 +241,14 @@ fn fault_of(
     }))
 }
 
-/// The first line of a source.
+/// Number and previous hash of the first line of a source.
 struct Begin {
     seq: u64,
     prev: String,
 }
 
-/// The first line of a source whose lines are sound; of one without lines, what would be the first.
+/// Returns the first line of a sound source; for a source without lines, the line that would
+/// be first.
 fn begin_of_source(dir: &Path, (writer, firsts): (&WriterId, &[u64])) -> io::Result<Begin> {
     for first in firsts {
         let file = LogFile::open(&dir.join(writer.file(*first)))?;
@@ -257,13 +261,13 @@ fn begin_of_source(dir: &Path, (writer, firsts): (&WriterId, &[u64])) -> io::Res
     Ok(Begin { seq: 1, prev: genesis(writer) })
 }
 
-/// The last line of a copy.
+/// Returns the last line of a copy.
 fn last_of(file: &LogFile, writer: &WriterId) -> io::Result<Option<End>> {
     let (line, _) = last_line(file.length(), |from, length| file.part(from, length))?;
     Ok(line.and_then(|line| end_of_line(&line, writer)))
 }
 
-/// Where the lines of a copy begin that a source has too, if it has any: those from a number on.
+/// Returns the offset in a copy at which the source's lines begin: those from the number `from` on.
 fn kept(there: &LogFile, from: u64) -> io::Result<u64> {
     if from == 1 {
         return Ok(0);
@@ -280,8 +284,8 @@ fn kept(there: &LogFile, from: u64) -> io::Result<u64> {
     Ok(if is_later { 0 } else { there.length() })
 }
 
-/// How a new copy of a file compares with the one that is there, and what that one has before it is
-/// put in front of it.
+/// Compares a new copy of a file with the existing one. If the new copy extends it, puts the
+/// existing lines that the source no longer has in front.
 fn grown(there: &Path, new: &Path, from: u64) -> io::Result<FileOutcome> {
     let there = LogFile::open(there)?;
     let keep = kept(&there, from)?;
@@ -292,7 +296,7 @@ fn grown(there: &Path, new: &Path, from: u64) -> io::Result<FileOutcome> {
     Ok(outcome)
 }
 
-/// Puts the beginning of a copy in front of what is new.
+/// Puts the beginning of the existing copy in front of the new one.
 #[allow(clippy::disallowed_methods, reason = "copies of logs are in no vault")]
 fn join(there: &LogFile, keep: u64, new: &Path) -> io::Result<()> {
     let joined = new.with_extension("joined");
@@ -316,11 +320,11 @@ fn compared(there: &LogFile, keep: u64, new: &LogFile) -> io::Result<FileOutcome
         if a != b {
             let same = a.iter().zip(&b).take_while(|(a, b)| a == b).map(|(a, _)| *a);
             line += same.filter(|byte| *byte == b'\n').count() as u64;
-            // Both are chains of this writer up to here.
+            // Both are sound chains of this writer up to here.
             let why = match b.len() < a.len() && a.starts_with(&b) {
-                true => "the copy has a line here that the source has not",
+                true => "the copy has a line here that the source lacks",
                 false => {
-                    "the source has another line here than the copy: two machines continue one log, as \
+                    "this line differs between source and copy: two machines continue one log, as \
                      after a state directory was copied, or one of the logs was replaced; collect \
                      this source into another folder with `--into`"
                 }
@@ -337,7 +341,8 @@ fn compared(there: &LogFile, keep: u64, new: &LogFile) -> io::Result<FileOutcome
     Ok(if is_same { FileOutcome::Unchanged } else { FileOutcome::Extended })
 }
 
-/// The folder with the accesses of a vault, if it has one that no link leads to.
+/// Returns the folder with the accesses of a vault; `None` if it is missing, empty or behind
+/// a link.
 fn accesses_in(root: &Path) -> io::Result<Option<PathBuf>> {
     let mut dir = root.to_owned();
     for name in layout::ACCESS_DIR.split('/') {
@@ -349,14 +354,14 @@ fn accesses_in(root: &Path) -> io::Result<Option<PathBuf>> {
     Ok((!files_in(&dir)?.is_empty()).then_some(dir))
 }
 
-/// How many bytes are compared at once.
+/// Number of bytes that are compared at once.
 const PIECE: u64 = 64 << 10;
 
-/// The folder with logs that a user names: the folder itself, the one of this vault in it, the only
-/// one in it, or, of a vault, the one with its accesses.
+/// Returns the folder with logs in a folder that a user names. That is the folder itself, the one
+/// of this vault in it, the only one in it, or, in a vault, the one with its accesses.
 ///
 /// # Errors
-/// There is none, there are several, or the folder cannot be listed.
+/// Fails if there is no such folder, if there are several, or if the folder cannot be listed.
 pub fn folder_with_logs(dir: &Path, key: &str) -> io::Result<PathBuf> {
     if !files_in(dir)?.is_empty() {
         return Ok(dir.to_owned());
@@ -369,7 +374,7 @@ pub fn folder_with_logs(dir: &Path, key: &str) -> io::Result<PathBuf> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let name = entry.file_name();
-        // A link is no folder here.
+        // A link is not followed here.
         if entry.file_type()?.is_dir() && name.to_str().is_some_and(is_key) {
             folders.push(entry.path());
         }
@@ -381,7 +386,7 @@ pub fn folder_with_logs(dir: &Path, key: &str) -> io::Result<PathBuf> {
     match folders.as_slice() {
         _ if folders.contains(&own) => Ok(own),
         [one] => Ok(one.clone()),
-        [] => Err(io::Error::other("there is no log in it")),
+        [] => Err(io::Error::other("it contains no logs")),
         several => {
             let why =
                 format!("it has the logs of {} vaults; name one of its folders", several.len());

@@ -1,5 +1,5 @@
-//! Where access logs were pruned, as the change log says it (AUDIT-27). A log that begins after a cut,
-//! or goes on after one, lacks no lines that anybody hid.
+//! The cuts of access logs, from the lines of pruning in the change log (AUDIT-27). Lines before a
+//! cut were deleted on purpose, so their absence is not a fault.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use super::line::{Line, TraceId};
 /// A cut, and the line of the change log that records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pruning {
-    /// The number of the last line that may be gone.
+    /// The number of the last line that was pruned.
     pub seq: u64,
     /// Its hash.
     pub hash: String,
     /// Only accesses before this time were pruned.
     pub before: String,
-    /// What names the line that records it.
+    /// The trace of the line that records the pruning.
     pub by: String,
-    /// When that was.
+    /// The time of the pruning.
     pub at: String,
-    /// Who pruned.
+    /// The principal who pruned.
     pub principal: Option<String>,
 }
 
@@ -44,40 +44,40 @@ impl Cuts {
         }
     }
 
-    /// The cuts of a writer.
+    /// Returns the cuts of a writer.
     pub(super) fn of_writer(&self, writer: &str) -> &[Pruning] {
         self.0.get(writer).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether a cut is recorded.
+    /// Returns true if a cut is recorded.
     pub(super) fn has(&self, cut: &Cut) -> bool {
         find(self.of_writer(&cut.writer), cut.seq.saturating_add(1), &cut.hash).is_some()
     }
 
-    /// The cut that a line was pruned with, if it was.
+    /// Returns the cut that a line was pruned with, if any.
     pub fn covers(&self, trace: &TraceId) -> Option<&Pruning> {
         let of_writer = self.0.iter().filter(|(writer, _)| writer.starts_with(&trace.writer));
         of_writer.flat_map(|(_, cuts)| cuts).find(|cut| trace.seq <= cut.seq)
     }
 
-    /// The time before which accesses of these writers were pruned last, and what records it.
+    /// Returns the pruning of these writers with the latest `before`.
     pub(super) fn last(&self, writers: impl Iterator<Item = String>) -> Option<&Pruning> {
         writers.flat_map(|writer| self.of_writer(&writer)).max_by(|a, b| a.before.cmp(&b.before))
     }
 }
 
-/// The cut before the line with a number that follows a hash.
+/// Returns the cut before the line with the number `next`, whose previous hash is `prev`.
 pub(super) fn find<'c>(cuts: &'c [Pruning], next: u64, prev: &str) -> Option<&'c Pruning> {
     cuts.iter().find(|cut| cut.seq.checked_add(1) == Some(next) && cut.hash == prev)
 }
 
-/// Lines of a writer that are gone.
+/// Lines of a writer that were pruned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pruned {
-    /// The writer.
+    /// The id of the writer.
     pub writer: String,
-    /// The number of the first of them.
+    /// The number of the first pruned line.
     pub from: u64,
-    /// The cut.
+    /// The cut that removed them.
     pub cut: Pruning,
 }

@@ -1,6 +1,6 @@
-//! Logs of accesses that this user made at other paths (AUDIT-34): before the vault was moved, or in
-//! a worktree, a clone or a copy of it. A line of them, or of the vault's own path, answers if its
-//! head is a checkpoint of the vault with the same hash.
+//! Access logs that this user made at other paths (AUDIT-34): before the vault was moved, or in a
+//! worktree, a clone or a copy of it. A line of such a log, or of the vault's own path, is used if
+//! its head is a checkpoint of the vault with the same hash.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,11 +17,11 @@ use super::line::Line;
 use crate::record::journal::WriterId;
 use crate::values::model::number::CheckpointNumber;
 
-/// How each line that has a head begins to name it, in the one spelling of a line.
+/// Beginning of the head in a line that has one.
 const HEAD: &[u8] = b"\"head\":{\"checkpoint\":";
-/// How each text of a line begins to name its version.
+/// Beginning of the chain hash in each text of a line.
 const CHAIN: &[u8] = b"\"chain_hash\":\"";
-/// Bytes that no line has: of a file in which they are looked for, only the ends are read.
+/// Bytes that no line contains. A search for them reads only the ends of a file.
 const IN_NO_LINE: &[u8] = b"\0\0";
 
 /// A folder with logs of another path.
@@ -29,17 +29,18 @@ const IN_NO_LINE: &[u8] = b"\0\0";
 pub(crate) struct Elsewhere {
     /// The folder of the logs.
     pub(crate) dir: PathBuf,
-    /// The folder of the vault whose logs these are; the folder of the logs if that is not known.
+    /// The folder of the vault whose logs these are; the folder of the logs if the vault is
+    /// not known.
     pub(crate) of: PathBuf,
 }
 
-/// The lines that a folder of logs has, by their heads.
+/// Relation of a folder's lines to the vault, by their heads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shared {
-    /// Some heads are checkpoints of the vault.
+    /// True if some heads are checkpoints of the vault.
     pub(crate) any: bool,
-    /// Some of these are not the first one, which all copies of a template have; or a line names a
-    /// version that a later checkpoint of the vault set.
+    /// True if some of these are not the first checkpoint, which all copies of a template have, or
+    /// if a line names a version that a later checkpoint of the vault set.
     pub(crate) later: bool,
     /// Number of heads that are not checkpoints of the vault.
     pub(crate) others: u64,
@@ -50,10 +51,10 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Looks at the heads of all lines in a folder. No line is read further.
+    /// Compares the heads of all lines in a folder. The rest of each line is not parsed.
     ///
     /// # Errors
-    /// The folder cannot be listed, or a file of it not be read.
+    /// Fails if the folder cannot be listed, or if a file in it cannot be read.
     pub(crate) fn of(dir: &Path, heads: &Heads) -> io::Result<Self> {
         let logs = Logs::open(dir)?;
         let [any, later] = [const { AtomicBool::new(false) }; 2];
@@ -102,7 +103,7 @@ impl Shared {
                 )?;
             }
             if !has_line {
-                empty.get_or_insert(format!("`{}` has no line", writer.file(1)));
+                empty.get_or_insert(format!("`{}` is empty", writer.file(1)));
             }
         }
         let later = later.into_inner();
@@ -120,7 +121,7 @@ impl Shared {
 /// numbers; `None` if nothing is.
 ///
 /// # Errors
-/// A file cannot be read.
+/// Fails if a file cannot be read.
 pub(crate) fn fault_at_ends(dir: &Path) -> io::Result<Option<String>> {
     let faults = Logs::open(dir)?.having(&[IN_NO_LINE.to_vec()], &|_| None::<()>, &mut drop)?;
     let fault = faults.into_iter().find(|fault| fault.kind.is_damage());
@@ -132,7 +133,7 @@ fn value(rest: &[u8]) -> Option<&str> {
     std::str::from_utf8(&rest[..memchr::memchr(b'"', rest)?]).ok()
 }
 
-/// Parses number and hash of a head, after the words that begin it.
+/// Parses number and hash of a head, after [`HEAD`].
 fn head(rest: &[u8]) -> Option<(u64, &str)> {
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let number = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
@@ -140,8 +141,8 @@ fn head(rest: &[u8]) -> Option<(u64, &str)> {
 }
 
 impl Logs {
-    /// Compares the lines in the user's folders with the checkpoints of the vault: those of its own
-    /// path, and these of other paths. Those that name other checkpoints do not answer.
+    /// Compares the lines in the user's folders with the checkpoints of the vault, in the logs of
+    /// its own path and in those of other paths. Lines that name other checkpoints are ignored.
     #[must_use]
     pub(crate) fn with_elsewhere(mut self, found: &[Elsewhere], heads: Heads) -> Self {
         self.known = heads;
@@ -149,15 +150,15 @@ impl Logs {
         self.compared = own.map(|(place, _)| (place, Compared::Own)).collect();
         found.iter().fold(self, |mut logs, Elsewhere { dir, of }| {
             let folder = Folder::Outside(dir.clone());
-            // A folder that was removed after it was listed has no lines.
+            // A folder that was removed after it was listed contains no logs.
             let files = folder.files().unwrap_or_default();
             logs.compared.insert(logs.folders.len(), Compared::Other(of.clone()));
             logs.having_files(folder, files)
         })
     }
 
-    /// The same logs, of which every line of the vault's own path answers: a line whose checkpoint is
-    /// gone shows that the checkpoint log is another one now.
+    /// Uses every line of the vault's own path, even if its checkpoint is gone: such a line shows
+    /// that the checkpoint log was replaced.
     #[must_use]
     pub(crate) fn with_lost_checkpoints(mut self) -> Self {
         self.compared.retain(|_, compared| matches!(compared, Compared::Other(_)));
@@ -194,7 +195,7 @@ impl Logs {
         let is_held = head.map(|head| self.known.has(head.checkpoint, &head.hash));
         match compared {
             None => true,
-            // A line that contradicts itself is damage of any log.
+            // A line that contradicts itself is damage in any log.
             Some(Compared::Own) => is_held.unwrap_or(true) || line.after_head().is_some(),
             Some(Compared::Other(_)) => is_held.unwrap_or(false),
         }
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_is_parsed_without_the_rest_of_its_line() {
+    fn head_is_parsed_without_the_rest_of_its_line() {
         let of = |text: &'static str| head(text.as_bytes());
         assert_eq!(of("12,\"hash\":\"sha256:ab\"},\"x\":1"), Some((12, "sha256:ab")));
         for other in

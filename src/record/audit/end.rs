@@ -1,5 +1,4 @@
-//! Lines of the audit log at the end of their chain: what is read of the last one, and the bytes of
-//! those that come.
+//! Lines at the end of a chain of an audit log: reads the last one, and spells the next ones.
 
 use serde::Deserialize;
 
@@ -9,7 +8,7 @@ use crate::record::journal::{End, WriterId};
 use crate::values::model::digest::Digest;
 use crate::values::model::timestamp::Timestamp;
 
-/// What is read of the last line.
+/// The members that are read of the last line.
 #[derive(Deserialize)]
 struct Last<'l> {
     writer: &'l str,
@@ -17,8 +16,8 @@ struct Last<'l> {
     hash: &'l str,
 }
 
-/// Returns what the last line of a writer says of itself; `None` if it is not a line of that writer.
-/// Whether it was changed is for the verifier, which would find it before the next line as after.
+/// Returns number and hash of a writer's last line; `None` if the line is not of that writer. Its
+/// hash is not recomputed, because a verifier finds a changed line later as well.
 pub(super) fn end_of_line(line: &[u8], writer: &WriterId) -> Option<End> {
     let last: Last<'_> = serde_json::from_slice(line).ok()?;
     let is_ours = last.writer == writer.to_string() && last.hash.parse::<Digest>().is_ok();

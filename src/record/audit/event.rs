@@ -1,4 +1,4 @@
-//! What a line says was answered, or changed (AUDIT-6).
+//! Events of the access log and change log, with their keys (AUDIT-6).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,9 @@ use super::text::Text;
 use crate::values::codes::words;
 use crate::values::model::digest::Digest;
 
-/// What is said of the documents of one line has no more bytes; a line may have a third more.
+/// Maximum number of bytes for the documents of one line. A line may have a third more.
 const MAX_TEXTS: usize = 12 << 20;
-/// Of how many values the documents of one line consist; a line may have some more.
+/// Maximum number of values for the documents of one line. A line may have some more.
 const MAX_VALUES: usize = 60_000;
 
 words! {
@@ -33,21 +33,21 @@ words! {
     }
 }
 
-/// What was answered.
+/// An answer or a change that a line records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event {
-    /// Texts of documents.
+    /// Texts of documents were handed out.
     Access(Access),
-    /// Names without texts.
+    /// Names were listed, without texts.
     Listing(Listing),
-    /// Nothing, because governance does not allow it.
+    /// Nothing was handed out, because governance does not allow it.
     Refused(Refused),
-    /// What was changed.
+    /// The vault was changed, or the head that is trusted for it.
     Change(Change),
-    /// Nothing: it is what an agent made of what was answered before.
+    /// An agent recorded an output that it made of earlier answers.
     Output(Produced),
-    /// Nothing: it is what an agent fetched, as a source says.
+    /// An agent called the tools of a source.
     Hydration(Hydration),
 }
 
@@ -57,12 +57,12 @@ pub struct Access {
     /// The class of the answer: `direct`, `set` or `delegated`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// What was asked for.
+    /// The query.
     #[serde(flatten)]
     pub query: Query,
     /// The texts, in their order.
     pub documents: Vec<Text>,
-    /// What was withheld.
+    /// Number of withheld documents by reason.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub withheld: Vec<WithheldCount>,
     /// The whole output.
@@ -70,22 +70,22 @@ pub struct Access {
     pub output: Output,
 }
 
-/// What was asked for, in canonical form.
+/// A query in canonical form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Query {
-    /// The selector, URI or words.
+    /// The selector, URI or search words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
-    /// Its SHA-256, where it is too long.
+    /// The SHA-256 of the query, if it is too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query_sha256: Option<String>,
 }
 
 impl Query {
-    /// A longer query is recorded by its hash.
+    /// Maximum length in bytes; a longer query is recorded by its hash.
     const MAX_BYTES: usize = 8 << 10;
 
-    /// A query whose text is not recorded.
+    /// Returns a query that is recorded by its hash.
     pub fn hashed(text: &str) -> Self {
         Self { query: None, query_sha256: Some(Digest::of(text.as_bytes()).to_string()) }
     }
@@ -100,35 +100,35 @@ impl From<&str> for Query {
     }
 }
 
-/// How many documents were withheld, and why.
+/// Number of documents that were withheld for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WithheldCount {
-    /// Why.
+    /// The reason code.
     pub reason: String,
-    /// How many.
+    /// The number of documents.
     pub count: u64,
 }
 
 /// The bytes of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// How many they are.
+    /// Number of bytes.
     pub bytes: u64,
-    /// Their SHA-256.
+    /// The SHA-256 of the bytes.
     pub sha256: String,
-    /// How long the command took, in microseconds.
+    /// Duration of the command in microseconds.
     pub elapsed_us: u64,
 }
 
 /// Names were listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
-    /// What was asked for.
+    /// The query.
     #[serde(flatten)]
     pub query: Query,
-    /// How many there were.
+    /// Number of names.
     pub count: u64,
-    /// What was withheld.
+    /// Number of withheld documents by reason.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub withheld: Vec<WithheldCount>,
     /// The whole output.
@@ -144,8 +144,8 @@ pub struct Refused {
 }
 
 impl Event {
-    /// The event in parts, each with at most [`MAX_DOCUMENTS`] documents, and with fewer where its line
-    /// would be too long: `author` may fill the frontmatter of each document.
+    /// Splits the event into parts with at most [`MAX_DOCUMENTS`] documents each, and with fewer if
+    /// the line would be too long: `author` may fill the frontmatter of each document.
     pub(super) fn parts(self) -> Vec<Self> {
         let access = match self {
             Self::Access(access) => access,
@@ -180,7 +180,7 @@ impl Event {
         parts.into_iter().map(part).collect()
     }
 
-    /// How long the command took, in microseconds, as far as that is recorded.
+    /// Returns the duration of the command in microseconds; 0 if it is not recorded.
     pub fn elapsed_us(&self) -> u64 {
         match self {
             Self::Access(access) => access.output.elapsed_us,
@@ -204,7 +204,7 @@ impl Event {
 }
 
 impl Event {
-    /// What was answered, by the members of a line.
+    /// Parses the event of a line from its members.
     pub(super) fn of(members: &Members<'_>) -> Result<Self, MemberFault> {
         let query = || -> Result<_, MemberFault> {
             let (query, query_sha256) = (members.get("query")?, members.get("query_sha256")?);
@@ -259,7 +259,7 @@ impl Event {
     }
 }
 
-/// The texts of an access. One that contradicts itself is none of ours.
+/// Parses the texts of an access. Fails if the URI of a text contradicts its checkpoint.
 fn texts_of(members: &Members<'_>) -> Result<Vec<Text>, MemberFault> {
     let texts: Vec<Text> = members.need("documents")?;
     match texts.iter().position(|text| !text.is_pinned()) {
@@ -268,7 +268,7 @@ fn texts_of(members: &Members<'_>) -> Result<Vec<Text>, MemberFault> {
     }
 }
 
-/// The word for what was answered.
+/// The values of the member `event`.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -286,7 +286,7 @@ mod tests {
     use crate::record::audit::StagedStep;
 
     #[test]
-    fn a_long_query_is_recorded_by_its_hash() {
+    fn query_records_a_long_text_by_its_hash() {
         let long = "x".repeat(Query::MAX_BYTES + 1);
         let recorded = Query::from(long.as_str());
         assert_eq!(recorded.query_sha256, Some(Digest::of(long.as_bytes()).to_string()));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn an_erasure_of_many_entries_is_split_into_lines() {
+    fn event_splits_an_erasure_of_many_entries() {
         let staged = vec!["contextnest://staged/sources/p/0a1b2c3d-1".to_owned(); 2500];
         let step = StagedStep { staged, reason: Some("r".to_owned()), ..StagedStep::default() };
         let parts = Event::Change(Change::Erase(step)).parts().into_iter().map(|part| {
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_in_parts_whose_lines_are_not_too_long() {
+    fn event_splits_an_access_so_that_lines_are_short_enough() {
         let text = |author: String| Text {
             uri: Some("contextnest://nodes/a@1".to_owned()),
             id: None,
@@ -336,10 +336,10 @@ mod tests {
         };
         assert_eq!(parts(Vec::new()), [0]);
         assert_eq!(parts(vec![text("Ana".to_owned()); 2500]), [1000, 1000, 500]);
-        // Six bytes for each of them.
+        // Each of these characters needs six bytes in JSON.
         let hostile = text("\u{1}".repeat(900_000));
         assert_eq!(parts(vec![hostile; 5]), [2, 2, 1]);
-        // A line has a limited number of values, too.
+        // The number of values in a line is also limited.
         let approved = Text { approved_by: vec!["kim".to_owned(); 100], ..text("Ana".to_owned()) };
         assert_eq!(parts(vec![approved; 1000]), [454, 454, 92]);
     }

@@ -1,25 +1,25 @@
-//! What is wrong with a log (AUDIT-10). The number of faults is that of the lines of a hostile log:
-//! the first ones are listed, and the others counted.
+//! Faults of audit logs (AUDIT-10). A hostile log can have a fault in every line: only the first
+//! ones are listed, and the others are counted.
 
 use crate::values::codes::words;
 
-/// What is wrong with a log.
+/// A fault of an audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What kind.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// The file.
+    /// The name of the file.
     pub file: String,
-    /// The line in the file, from 1 on.
+    /// The number of the line in the file, from 1.
     pub line: u64,
-    /// What it is.
+    /// The reason, for people.
     pub why: String,
 }
 
 words! {
     /// A kind of fault.
     pub enum FaultKind {
-        /// A line is not one, or is not in its one spelling.
+        /// A line cannot be parsed, or is not in canonical form.
         Malformed = "audit-malformed",
         /// A line was changed, or does not follow the one before it.
         Mismatch = "audit-chain-mismatch",
@@ -29,23 +29,23 @@ words! {
         Rollback = "audit-rollback",
         /// A line names a checkpoint with another hash than the vault, or one that was made after it.
         Contradicts = "audit-contradicts",
-        /// The last line was not written to its end; no fault of anybody.
+        /// The last line is incomplete, as after an interrupted write.
         Torn = "audit-torn",
-        /// Lines of this user that were written on another ref; what is checked out lacks them.
+        /// Lines of this user are missing here, because they were written on another ref.
         Elsewhere = "audit-elsewhere",
-        /// The system refuses to read the file, as one of another user.
+        /// The system refuses to read the file, such as a file of another user.
         Unreadable = "file-unreadable",
     }
 }
 
 impl FaultKind {
-    /// Whether the log can no longer be relied on.
+    /// Returns true if the log can no longer be relied on.
     pub fn is_damage(self) -> bool {
         !matches!(self, Self::Torn | Self::Elsewhere)
     }
 }
 
-/// Cuts what quotes a line, which may have megabytes.
+/// Shortens a reason that quotes a line, which may have megabytes.
 pub(super) fn cut(mut why: String) -> String {
     if let Some((end, _)) = why.char_indices().nth(300) {
         why.truncate(end);
@@ -54,19 +54,19 @@ pub(super) fn cut(mut why: String) -> String {
     why
 }
 
-/// The writer of the file that a fault is in, by its name.
+/// Returns the writer of the file that a fault is in, from the name of the file.
 pub(super) fn writer_of(file: &str) -> &str {
     let name = file.rsplit('/').next().unwrap_or(file);
     name.split('.').next().unwrap_or_default()
 }
 
 impl Fault {
-    /// A fault of a line whose file is not named yet.
+    /// Returns a fault without the name of a file.
     pub(crate) fn new(kind: FaultKind, line: u64, why: String) -> Self {
         Self { kind, file: String::new(), line, why: cut(why) }
     }
 
-    /// The same fault in a file, counted from the number of a line on.
+    /// Returns the fault with a file, and its line number increased by `number`.
     pub(crate) fn placed(self, file: &str, number: u64) -> Self {
         Self { file: file.to_owned(), line: self.line + number, ..self }
     }
@@ -76,13 +76,13 @@ impl Fault {
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     kept: Vec<Fault>,
-    /// The first that is not kept; it is damage if one of these is.
+    /// The first fault that is not kept. It is damage if one of the others is.
     first: Option<Fault>,
     more: u64,
 }
 
 impl Faults {
-    /// How many are listed.
+    /// Maximum number of faults that are listed.
     pub(super) const MAX: usize = 1000;
 
     pub(super) fn kept(&self) -> usize {
@@ -108,7 +108,7 @@ impl Faults {
         }
     }
 
-    /// Adds the faults of a block, with one in front of those from a place on.
+    /// Adds the faults of a block, with one more fault before index `place`.
     pub(super) fn join(
         &mut self,
         block: Self,
@@ -123,7 +123,7 @@ impl Faults {
         }
     }
 
-    /// All of them; the last one counts those that are left out.
+    /// Returns the faults in order. The last one counts those that are not listed.
     pub(crate) fn listed(self) -> Vec<Fault> {
         let mut listed = self.kept;
         let why = format!("this fault and those after it, {} in all, are not listed", self.more);

@@ -1,4 +1,4 @@
-//! Which lines of the log a question is about.
+//! Selects lines of an access log or change log.
 
 use super::event::Event;
 use super::hydration::Hydration;
@@ -8,43 +8,44 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// What a line must have; what is none is not looked at.
+/// Conditions that a line must meet. A field that is `None` is not checked.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// The session.
+    /// The session label.
     pub session: Option<String>,
-    /// The agent.
+    /// The agent label.
     pub agent: Option<String>,
-    /// The thread.
+    /// The thread label.
     pub thread: Option<String>,
-    /// The task.
+    /// The task label.
     pub task: Option<String>,
-    /// The node.
+    /// The node label.
     pub node: Option<String>,
-    /// Who asked.
+    /// The principal.
     pub principal: Option<String>,
-    /// The command, or the beginning of its words.
+    /// The command, or its first words.
     pub verb: Option<String>,
-    /// A document of which a text was handed out, or a source that was hydrated.
+    /// The document of a text that was handed out, or a source that was hydrated.
     pub document: Option<DocumentId>,
-    /// The version of such a text.
+    /// The version of such a text or source.
     pub version: Option<Version>,
-    /// The checkpoint that such a text was handed out as of.
+    /// The checkpoint at which such a text was handed out.
     pub checkpoint: Option<CheckpointNumber>,
-    /// The first instant.
+    /// The earliest time.
     pub from: Option<Timestamp>,
-    /// The instant after the last.
+    /// The end of the time range, exclusive.
     pub to: Option<Timestamp>,
 }
 
-/// Returns true if a command is the wanted one, or a part of it.
+/// Returns true if a command begins with the wanted words.
 fn is_part_of(command: &str, wanted: &str) -> bool {
     let rest = command.strip_prefix(wanted);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
 impl Filter {
-    /// Bytes that each wanted line has. A log may have millions of lines: most are not read further.
+    /// Returns bytes that each matching line contains. A log may have millions of lines: most are
+    /// not read further.
     pub(super) fn needles(&self) -> Vec<Vec<u8>> {
         let named = [
             ("session", &self.session),
@@ -59,16 +60,16 @@ impl Filter {
             Some(format!("\"{key}\":{value}").into_bytes())
         };
         let number = |key: &str, value: u64| format!("\"{key}\":{value}").into_bytes();
-        // A hydration has `source_version`.
+        // Without its first quote, the key also matches `source_version` of a hydration.
         let version = self.version.map(|version| format!("version\":{}", version.0).into_bytes());
         let checkpoint = self.checkpoint.map(|checkpoint| number("checkpoint", checkpoint.0));
-        // The line may have more words of a command.
+        // The command of the line may have more words.
         let verb = self.verb.as_ref().and_then(|verb| serde_json::to_string(verb).ok());
         let verb = verb.map(|verb| format!("\"verb\":{}", verb.trim_end_matches('"')).into_bytes());
         named.into_iter().filter_map(needle).chain(verb).chain(version).chain(checkpoint).collect()
     }
 
-    /// Whether a line is wanted.
+    /// Returns true if a line matches.
     pub fn wants(&self, line: &Line) -> bool {
         let request = &line.request;
         let labels = &request.labels;
@@ -92,7 +93,7 @@ impl Filter {
         self.document.is_some() || self.version.is_some() || self.checkpoint.is_some()
     }
 
-    /// Whether a wanted text is among those of a line.
+    /// Returns true if a line has a matching text or hydration.
     fn holds(&self, line: &Line) -> bool {
         match &line.event {
             Event::Access(access) => access.documents.iter().any(|text| self.wants_text(text)),
@@ -101,14 +102,14 @@ impl Filter {
         }
     }
 
-    /// Whether a hydration is as the wanted version of a source at the wanted checkpoint says.
+    /// Returns true if a hydration matches the document, version and checkpoint.
     pub fn wants_hydration(&self, hydration: &Hydration) -> bool {
         self.version.is_none_or(|version| version.0 == hydration.source_version)
             && self.checkpoint.is_none_or(|number| number.0 == hydration.checkpoint)
             && self.document.as_ref().is_none_or(|id| id.as_str() == hydration.source)
     }
 
-    /// Whether a text is of the wanted document, version and checkpoint.
+    /// Returns true if a text matches the document, version and checkpoint.
     pub fn wants_text(&self, text: &Text) -> bool {
         self.version.is_none_or(|version| version.0 == text.version)
             && self.checkpoint.is_none_or(|number| Some(number.0) == text.checkpoint)

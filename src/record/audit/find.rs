@@ -1,4 +1,4 @@
-//! The line that a trace names. The lines of a writer are in the order of their numbers, so that few
+//! Finds the lines that a trace names. The lines of a writer are ordered by their numbers, so few
 //! of them are read.
 
 use std::cmp::Ordering;
@@ -11,28 +11,28 @@ use super::hydration::Hydration;
 use super::line::{Line, TraceId};
 use crate::record::journal::{End, WriterId, last_line};
 
-/// How a log stands to a line that its writer wrote.
+/// Result of comparing a log with a line that its writer wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// It has it, or the line was pruned.
+    /// The log has the line, or the line was pruned.
     Has,
-    /// It has another one with this number, or goes on without it.
+    /// The log has another line with this number, or continues without it.
     Another,
-    /// It ends before it, with the line of this number.
+    /// The log ends before the line; contains the number of its last line.
     Shorter(u64),
-    /// It has no file.
+    /// No file of the writer exists.
     Absent,
 }
 
-/// So many lines at the end of a file are looked at for a sound one.
+/// Maximum number of unsound lines at the end of a file that are skipped.
 const MOST_TORN: usize = 4096;
 
 impl Logs {
-    /// The hydration that a trace names, if its line is one that is asked for; none where no line that
-    /// is what its hash says has this name.
+    /// Returns the hydration that a trace names, if its line satisfies `is_asked`; `None` if no
+    /// sound line has this trace.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub fn hydration(
         &self,
         trace: &TraceId,
@@ -43,10 +43,10 @@ impl Logs {
         Ok(asked.find_map(Line::hydration).cloned())
     }
 
-    /// How the log of a writer stands to a line.
+    /// Compares the log of a writer with a line that the writer wrote.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub(super) fn standing(&self, writer: &WriterId, end: &End) -> io::Result<Standing> {
         let name = writer.to_string();
         if end.seq == 0 || self.cuts().of_writer(&name).iter().any(|cut| end.seq <= cut.seq) {
@@ -68,7 +68,8 @@ impl Logs {
         })
     }
 
-    /// The number of the last line of a file that is sound, after which a crash may have left others.
+    /// Returns the number of the last sound line of a file. A crash may have left other lines
+    /// after it.
     fn last_sound(&self, writer: &WriterId, first: u64) -> io::Result<Option<u64>> {
         let Ok((_, file)) = self.opened(writer, first)? else { return Ok(None) };
         let mut length = file.length();
@@ -83,10 +84,10 @@ impl Logs {
         Ok(None)
     }
 
-    /// The line that a trace names, with the further lines of the same answer.
+    /// Returns the line that a trace names, with the further lines of the same answer.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub fn find(&self, trace: &TraceId) -> io::Result<Vec<Line>> {
         let is_writer = |writer: &WriterId| writer.to_string().starts_with(&trace.writer);
         if !self.files.keys().any(is_writer) {
@@ -106,7 +107,7 @@ impl Logs {
         self.search(trace)
     }
 
-    /// The same in a log whose lines are not in order.
+    /// Works like [`Logs::find`] for a log whose lines are not in order.
     fn search(&self, trace: &TraceId) -> io::Result<Vec<Line>> {
         let name = trace.to_string();
         let mut found = Vec::new();
@@ -123,8 +124,8 @@ impl Logs {
     }
 }
 
-/// The line of a file that a trace names, and the further ones right after it; none if the file has
-/// no such line, or a line on the way to it cannot be read.
+/// Returns the line of a file that a trace names, and the further ones right after it; empty if the
+/// line is missing, or if a line that the search reads is unsound.
 fn lines_of(file: &LogFile, writer: &WriterId, trace: &TraceId) -> io::Result<Vec<Line>> {
     let Some(begin) = begin_of(file, trace.seq)? else { return Ok(Vec::new()) };
     let (mut lines, name) = (LineReader::new(file), trace.to_string());
@@ -145,10 +146,10 @@ fn lines_of(file: &LogFile, writer: &WriterId, trace: &TraceId) -> io::Result<Ve
     Ok(found)
 }
 
-/// Where the line with a number begins.
+/// Returns the offset of the line with a number.
 pub(super) fn begin_of(file: &LogFile, wanted: u64) -> io::Result<Option<u64>> {
     let mut lines = LineReader::new(file);
-    // It begins in `from..to`, if anywhere; a line begins at `from`.
+    // The line begins in `from..to` if it exists; a line begins at `from`.
     let (mut from, mut to) = (0, file.length());
     while from < to {
         let middle = from + (to - from) / 2;

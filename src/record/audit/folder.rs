@@ -1,4 +1,4 @@
-//! A folder of logs: one of the user, or one in a vault, whose names lead nowhere outside of it.
+//! A folder of logs, of the user or in a vault. Names in a vault never lead outside of it.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,14 +15,14 @@ use crate::files::vault::write::Written;
 use crate::record::journal::{FULL, FilesByWriter, by_writer};
 use crate::values::model::layout::{self, ACCESS_DIR, AUDIT_DIR};
 
-/// No file of a log in a vault is longer: it gets no line from [`FULL`] on.
+/// Maximum length of a log file in a vault. Writers append no line from [`FULL`] on.
 const MAX_FILE: u64 = 4 * FULL;
-/// The folder of a vault's logs, and those above it that we make.
+/// Number of folders that ctx may create for logs: the folder itself and its parents.
 const FOLDERS: usize = 3;
-/// Where the rest of a file is written before it gets its name.
+/// Name of the file that a replacement is written to before it is renamed.
 const TEMPORARY: &str = ".pruning";
 
-/// Where logs are.
+/// A folder of logs.
 #[derive(Clone, Debug)]
 pub(crate) enum Folder {
     /// Accesses, in a folder of the user.
@@ -36,35 +36,35 @@ pub(crate) enum Folder {
     },
 }
 
-/// What writes the bytes of a file.
+/// Writes the bytes of a file.
 pub(super) type Fill<'f> = &'f mut dyn FnMut(&File, &str) -> io::Result<()>;
 
-/// A folder whose lines answer only if their heads are checkpoints of the vault.
+/// A folder whose lines are used only if their heads are checkpoints of the vault.
 #[derive(Debug)]
 pub(super) enum Compared {
-    /// The folder of the vault's own path; another vault may have had that path.
+    /// The folder for the vault's own path. Another vault may have had that path.
     Own,
-    /// That of another path, with the folder of its vault.
+    /// A folder for another path, with the folder of its vault.
     Other(PathBuf),
 }
 
 impl Folder {
-    /// The change logs of a vault.
+    /// Returns the folder of a vault's change logs.
     pub(super) fn of_changes(files: &Files) -> Self {
         Self::Vault { files: files.clone(), dir: AUDIT_DIR }
     }
 
-    /// The logs of accesses in a vault.
+    /// Returns the folder of a vault's access logs.
     pub(super) fn of_accesses(files: &Files) -> Self {
         Self::Vault { files: files.clone(), dir: ACCESS_DIR }
     }
 
-    /// Whether it is in the vault, and so in the hands of more than one user.
+    /// Returns true if the folder is in the vault, where other users may also write to it.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Self::Vault { .. })
     }
 
-    /// Its path.
+    /// Returns the path of the folder.
     pub(crate) fn shown(&self) -> PathBuf {
         match self {
             Self::Outside(dir) => dir.clone(),
@@ -72,7 +72,7 @@ impl Folder {
         }
     }
 
-    /// How it is named to people.
+    /// Returns the name of the folder for reports.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Outside(dir) => dir.display().to_string(),
@@ -80,8 +80,8 @@ impl Folder {
         }
     }
 
-    /// How a file of it is named to people: accesses in the vault by their path there, since they
-    /// are looked at together with those of the user.
+    /// Returns the name of a file for reports. Accesses in the vault have their path there, because
+    /// they are listed together with those of the user.
     pub(super) fn name_of(&self, name: &str) -> String {
         match self {
             Self::Vault { dir: ACCESS_DIR, .. } => format!("{ACCESS_DIR}/{name}"),
@@ -89,7 +89,7 @@ impl Folder {
         }
     }
 
-    /// The path of a file: in the vault, or an absolute one.
+    /// Returns the path of a file: relative to the vault, or absolute.
     fn path(&self, name: &str) -> String {
         match self {
             Self::Outside(dir) => dir.join(name).to_string_lossy().into_owned(),
@@ -97,7 +97,7 @@ impl Folder {
         }
     }
 
-    /// The files of logs in it.
+    /// Returns the files of logs in the folder.
     pub(super) fn files(&self) -> io::Result<FilesByWriter> {
         match self {
             Self::Outside(dir) => {
@@ -111,7 +111,7 @@ impl Folder {
         }
     }
 
-    /// Opens a file in it.
+    /// Opens a file in the folder.
     pub(super) fn open(&self, name: &str) -> io::Result<LogFile> {
         match self {
             Self::Outside(dir) => LogFile::open(&dir.join(name)),
@@ -122,7 +122,7 @@ impl Folder {
         }
     }
 
-    /// Makes it, if it is not there.
+    /// Creates the folder if it is missing.
     pub(super) fn make(&self) -> io::Result<()> {
         match self {
             Self::Outside(dir) => {
@@ -134,7 +134,7 @@ impl Folder {
                     return Ok(());
                 }
                 files.create_dir(dir).map_err(io_error)?;
-                // That it is there already, or cannot be written, is no reason to record nothing.
+                // Recording must not fail because this file exists already or cannot be written.
                 let text = layout::ATTRIBUTES_TEXT.as_bytes();
                 let _ = files.create_new(layout::AUDIT_ATTRIBUTES, text);
                 Ok(())
@@ -142,7 +142,7 @@ impl Folder {
         }
     }
 
-    /// Whether it has a file that can be appended to.
+    /// Returns true if the folder has a file that can be appended to.
     pub(super) fn has(&self, name: &str) -> bool {
         match self {
             Self::Outside(dir) => dir.join(name).exists(),
@@ -150,7 +150,7 @@ impl Folder {
         }
     }
 
-    /// Opens a file to append to it; it is made if it is not there.
+    /// Opens a file to append to it; creates it if it is missing.
     pub(super) fn open_to_append(&self, name: &str) -> io::Result<File> {
         match self {
             Self::Outside(dir) => outside::open_to_append(&dir.join(name)),
@@ -158,7 +158,7 @@ impl Folder {
         }
     }
 
-    /// Whether a file that was opened still has this name.
+    /// Returns true if a file that was opened still has this name.
     fn is_named(&self, name: &str, file: &File) -> io::Result<bool> {
         match self {
             Self::Outside(dir) => {
@@ -169,11 +169,13 @@ impl Folder {
         }
     }
 
-    /// A file, locked until it is dropped. Pruning replaces the file: a lock on the one before is no
-    /// turn, and a line in it would be lost.
+    /// Locks a file until the returned handle is dropped. Pruning replaces the file, and a line
+    /// that is appended to a replaced file is lost. Therefore the file is opened again until it has
+    /// its name.
     ///
     /// # Errors
-    /// It cannot be opened, or another process has kept it for longer than `patience`.
+    /// Fails if the file cannot be opened, or if another process locks it for longer
+    /// than `patience`.
     pub(super) fn take_turn(&self, name: &str, patience: Duration) -> io::Result<File> {
         let locked = || {
             lock::turn(self.open_to_append(name)?, patience)
@@ -189,7 +191,7 @@ impl Folder {
         Ok(turn)
     }
 
-    /// Appends to a file of this length, and waits for the disk where it must be durable.
+    /// Appends to a file of this length; if `is_durable`, syncs it.
     pub(super) fn append(
         &self,
         (name, file, length): (&str, &File, u64),
@@ -206,7 +208,7 @@ impl Folder {
         written?;
         if is_durable {
             disk.sync(file, &path)?;
-            // A new file is durable when the folders that name it are.
+            // A new file is durable only if the folders that name it are.
             if length == 0 {
                 self.sync_names(name, disk)?;
             }
@@ -225,7 +227,7 @@ impl Folder {
         }
     }
 
-    /// Puts other bytes in the place of a file, as a whole.
+    /// Replaces the bytes of a file as a whole.
     pub(super) fn replace(&self, name: &str, fill: Fill<'_>, disk: &Disk) -> io::Result<()> {
         let dir = match self {
             Self::Outside(dir) => dir,
@@ -251,13 +253,13 @@ impl Folder {
         }
     }
 
-    /// Removes the bytes of a file.
+    /// Truncates a file to length 0.
     pub(super) fn empty(&self, name: &str, disk: &Disk) -> io::Result<()> {
         let file = self.open_to_append(name)?;
         Ok(disk.truncate_outside(&file, Path::new(&self.path(name)), 0)?)
     }
 
-    /// Makes the names in it durable.
+    /// Syncs the names in the folder.
     pub(super) fn sync(&self, disk: &Disk) -> io::Result<()> {
         match self {
             Self::Outside(dir) => Ok(disk.sync(File::open(dir)?, &dir.to_string_lossy())?),
@@ -268,10 +270,10 @@ impl Folder {
     }
 }
 
-/// So often a file that was replaced while we waited for it is opened again.
+/// Maximum number of times that a file is opened again because it was replaced while we waited.
 const MOST_REPLACED: usize = 16;
 
-/// Refuses a folder of the user that is a link: what it names may be in the hands of others.
+/// Refuses a folder of the user that is a link: another user may control its target.
 fn check_no_link(dir: &Path) -> io::Result<()> {
     match dir.symlink_metadata() {
         Ok(meta) if meta.is_symlink() => {
@@ -281,7 +283,7 @@ fn check_no_link(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// The error of a file of a vault, as one of the system: what kind it is decides what is said of it.
+/// Converts the error of a vault's file into one of the system. Callers report it by its kind.
 #[allow(clippy::needless_pass_by_value, reason = "it is what errors are mapped with")]
 fn io_error(why: FileError) -> io::Error {
     let kind = match &why {

@@ -1,6 +1,6 @@
-//! New lines of the logs in a folder, as their writers append them. Every look lists the folder
-//! again, so that new writers and further files of a writer are met; a last line without an end is
-//! waited for. Whether lines follow each other is for a verifier.
+//! Follows new lines of the logs in a folder, as their writers append them. Each look lists the
+//! folder again, to find new writers and further files of a writer. An incomplete last line is read
+//! when it is complete. Only a verifier checks whether lines follow each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,25 +16,25 @@ use super::sight::Sight;
 use crate::files::vault::Vault;
 use crate::record::journal::{WriterId, last_line};
 
-/// A place in each file of a folder of logs.
+/// Positions in the files of a folder of logs.
 #[derive(Debug)]
 pub struct Follower {
     folder: Folder,
     places: BTreeMap<String, FileProgress>,
-    /// The files that cannot be read, which were told of.
+    /// The files that cannot be read and were already reported.
     unread: BTreeSet<String>,
-    /// What of its lines may be seen.
+    /// The part of the lines that the reader may see.
     sight: Sight,
 }
 
-/// What was read of a file.
+/// Position in a file.
 #[derive(Debug, Default)]
 struct FileProgress {
-    /// Which file it was: pruning puts another one in its place.
+    /// Device and inode of the file. Pruning replaces the file by another one.
     identity: (u64, u64),
-    /// How many bytes.
+    /// Number of bytes that were read.
     end: u64,
-    /// The number of the last line; 0 before the first.
+    /// The number of the last line; 0 before the first line.
     last: u64,
 }
 
@@ -46,8 +46,7 @@ impl FileProgress {
         Ok(Self { identity: file.identity()?, end, last })
     }
 
-    /// The same place in the file that is there now. Of one that was pruned only older lines are
-    /// gone.
+    /// Finds the position in the file that now has the name. Pruning removes only older lines.
     fn find_in(&mut self, file: &LogFile) -> io::Result<()> {
         let identity = file.identity()?;
         if identity != self.identity {
@@ -60,44 +59,44 @@ impl FileProgress {
     }
 }
 
-/// What is new in a log.
+/// News of a log.
 #[derive(Debug)]
 pub enum New {
-    /// A line that is what its hash says.
+    /// A line that matches its hash.
     Line(Box<Line>),
-    /// A line that is none, or another change of a file.
+    /// A line that cannot be read, or a change of a file other than an append.
     Fault {
-        /// The file.
+        /// The name of the file.
         file: String,
-        /// What it is.
+        /// The reason, for people.
         why: String,
     },
 }
 
-/// Takes what is new, and says whether to go on.
+/// Receives news of a log; returns false to stop.
 pub type Take<'t> = &'t mut dyn FnMut(New) -> bool;
 
 impl Follower {
-    /// Begins after the last whole line of each file.
+    /// Begins after the last whole line of each file in a folder.
     ///
     /// # Errors
-    /// The folder or a file cannot be read.
+    /// Fails if the folder or a file cannot be read.
     pub fn at_end(dir: &Path) -> io::Result<Self> {
         Self::begin(Folder::Outside(dir.to_owned()))
     }
 
-    /// The same in the change logs of a vault.
+    /// Begins after the last whole line of each change log of a vault.
     ///
     /// # Errors
-    /// The folder or a file cannot be read.
+    /// Fails if the folder or a file cannot be read.
     pub fn of_changes(vault: &Vault) -> io::Result<Self> {
         Self::begin(Folder::of_changes(vault.files()))
     }
 
-    /// The same in the logs of accesses that a vault has.
+    /// Begins after the last whole line of each access log in a vault.
     ///
     /// # Errors
-    /// The folder or a file cannot be read.
+    /// Fails if the folder or a file cannot be read.
     pub fn of_accesses_in(vault: &Vault) -> io::Result<Self> {
         Self::begin(Folder::of_accesses(vault.files()))
     }
@@ -107,7 +106,7 @@ impl Follower {
         for (writer, firsts) in folder.files()? {
             for first in firsts {
                 let name = writer.file(first);
-                // One that cannot be read is told of when it is looked at.
+                // A file that cannot be read is reported by `look`.
                 let Ok(file) = folder.open(&name) else { continue };
                 places.insert(name, FileProgress::at_end(&file, &writer)?);
             }
@@ -115,26 +114,26 @@ impl Follower {
         Ok(Self { folder, places, unread: BTreeSet::new(), sight: Sight::default() })
     }
 
-    /// The same for a reader who may not see every line.
+    /// Returns the follower for a reader who may not see every line.
     #[must_use]
     pub fn seen_by(self, sight: Sight) -> Self {
         Self { sight, ..self }
     }
 
-    /// Hands out what was appended since the last look. Gives whether to go on. What has the name of a
-    /// file and cannot be read, as a link, hides no other file: it is told of once.
+    /// Passes the lines since the last look to `take`; returns false if `take` stopped. A file that
+    /// cannot be read, such as a link, is reported once and does not hide other files.
     ///
     /// # Errors
-    /// The folder cannot be listed, or a file that was opened not be read.
+    /// Fails if the folder cannot be listed, or if a file that was opened cannot be read.
     pub fn look(&mut self, take: Take<'_>) -> io::Result<bool> {
         for (writer, firsts) in self.folder.files()? {
             for first in firsts {
                 let name = writer.file(first);
                 let file = match self.folder.open(&name) {
-                    // It was there when the folder was listed.
+                    // The file was removed after the folder was listed.
                     Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
                     Err(why) => {
-                        let why = cut(format!("it cannot be read: {why}"));
+                        let why = cut(format!("cannot be read: {why}"));
                         let is_told = !self.unread.insert(name.clone());
                         if is_told || take(New::Fault { file: name, why }) {
                             continue;
@@ -176,7 +175,7 @@ impl Follower {
                             sight.of(line, folder).map(|line| New::Line(Box::new(line)))
                         }
                         Ok((line, _)) => {
-                            Some(fault(format!("a line is of the writer {}", line.writer)))
+                            Some(fault(format!("a line names another writer, {}", line.writer)))
                         }
                         Err(why) => Some(fault(why.to_string())),
                     },
@@ -202,7 +201,7 @@ mod tests {
 
     use super::*;
 
-    /// The lines of the first vector: a sound log of three.
+    /// Returns the file name and the three lines of the first vector, which is a sound log.
     fn lines() -> (String, Vec<String>) {
         let cases = include_str!("../../../spec/vectors/audit/cases.json");
         let cases: serde_json::Value = serde_json::from_str(cases).unwrap();
@@ -211,7 +210,7 @@ mod tests {
         (name.clone(), lines)
     }
 
-    /// The numbers of new lines, and what is wrong.
+    /// Returns the numbers of new lines, and the faults.
     fn look(follower: &mut Follower) -> String {
         let mut seen = Vec::new();
         follower
@@ -227,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_handed_out_once_when_they_are_whole() {
+    fn follow_reports_each_line_once_when_it_is_complete() {
         let folder = tempfile::tempdir().unwrap();
         let (name, lines) = lines();
         let path = folder.path().join(&name);
@@ -248,10 +247,10 @@ mod tests {
         fs::write(&next, &lines[2]).unwrap();
         assert_eq!(look(&mut follower), "3");
         assert_eq!(look(&mut follower), "");
-        // Another writer, whose lines are not its own.
+        // A file of another writer, with lines of the first one.
         fs::write(folder.path().join(format!("{}.jsonl", "f".repeat(32))), &lines[0]).unwrap();
         let writer = name.trim_end_matches(".jsonl");
-        assert_eq!(look(&mut follower), format!("a line is of the writer {writer}"));
+        assert_eq!(look(&mut follower), format!("a line names another writer, {writer}"));
         fs::write(&next, "").unwrap();
         assert_eq!(look(&mut follower), "the file was truncated");
         write("no line\n");
@@ -259,11 +258,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_pruned_is_followed_from_the_line_that_was_read_last() {
+    fn follow_continues_in_a_pruned_file_after_the_last_line() {
         let folder = tempfile::tempdir().unwrap();
         let (name, lines) = lines();
         let path = folder.path().join(&name);
-        // As pruning does it: another file gets the name.
+        // Like pruning: another file gets the name.
         let replace = |text: String| {
             let new = folder.path().join("new");
             fs::write(&new, text).unwrap();
@@ -275,7 +274,7 @@ mod tests {
         assert_eq!(look(&mut follower), "");
         replace(lines[1..].concat());
         assert_eq!(look(&mut follower), "3");
-        // The line that was read last is gone, too.
+        // The line that was read last was also pruned.
         let mut follower = Follower::at_end(folder.path()).unwrap();
         follower.places.values_mut().for_each(|place| place.last = 2);
         replace(lines[2].clone());
@@ -283,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_yet_is_waited_for() {
+    fn follow_waits_for_a_folder_that_is_missing() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("logs");
         let mut follower = Follower::at_end(&dir).unwrap();

@@ -1,4 +1,4 @@
-//! The checkpoints of a vault, with which the lines of its access logs are compared (AUDIT-10).
+//! The checkpoints of a vault that the lines of its access logs are compared with (AUDIT-10).
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,12 +10,12 @@ use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 
-/// The hash of each checkpoint, and when it was made; none where nothing is compared.
+/// The hash and time of each checkpoint; empty if nothing is compared.
 #[derive(Clone, Debug, Default)]
 pub struct Heads {
     made: HashMap<u64, (String, Timestamp)>,
-    /// The chain hashes of the versions that checkpoints set, the first one only if there is no other:
-    /// all copies of a template have those.
+    /// The chain hashes of the versions that checkpoints set. The first checkpoint is included only
+    /// if it is the only one: all copies of a template share it.
     set: HashSet<Digest>,
 }
 
@@ -38,8 +38,8 @@ impl Heads {
         self.made.get(&checkpoint).is_some_and(|(known, _)| known == hash)
     }
 
-    /// Returns true if the vault has this head, and shares more with its log than the first checkpoint,
-    /// unless it has no other itself.
+    /// Returns true if the vault has this head. The first checkpoint is sufficient only if it is
+    /// the only one of the vault, because all copies of a template share it.
     pub(crate) fn holds(&self, head: &Head) -> bool {
         let is_later = head.checkpoint > CheckpointNumber::FIRST || self.made.len() == 1;
         is_later
@@ -53,8 +53,9 @@ impl Heads {
         chain_hash.parse().is_ok_and(|hash| self.set.contains(&hash))
     }
 
-    /// What is wrong with the time of a line. That a checkpoint has another hash is no fault of the
-    /// log: the checkpoints of a vault may be derived once more, or those of a branch be lost.
+    /// Returns a reason if the time or the checkpoints of a line contradict the vault. Another hash
+    /// of a checkpoint is not a fault of the log: checkpoints may have been derived again, or those
+    /// of a branch may be lost.
     pub(super) fn contradict(&self, line: &Line) -> Option<String> {
         if let Some(why) = line.after_head() {
             return Some(why);
@@ -68,8 +69,8 @@ impl Heads {
 }
 
 impl Line {
-    /// What is wrong with the checkpoints that an access names: no text is of one after the head that
-    /// it was answered at, nor of one where there was none (AUDIT-7).
+    /// Returns a reason if an access names a checkpoint after its head, or any checkpoint without a
+    /// head (AUDIT-7).
     pub(crate) fn after_head(&self) -> Option<String> {
         let last = match &self.event {
             Event::Access(access) => {

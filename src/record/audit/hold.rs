@@ -1,5 +1,5 @@
-//! Legal holds: accesses that must not be pruned, and why (AUDIT-29). A hold is a file beside the
-//! access logs of a machine, and a line of the change log. Either of them holds.
+//! Legal holds: accesses that must not be pruned, with a reason (AUDIT-29). A hold is a file next
+//! to the access logs of a machine, and a line of the change log. Either of them is sufficient.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,32 +15,33 @@ use super::line::Line;
 use crate::files::vault::disk::Disk;
 use crate::files::vault::outside;
 
-/// The version of the form of a file.
+/// Version of the format of a file.
 const FORM: u64 = 1;
-/// How the names of files end.
+/// Suffix of the names of files.
 const ENDING: &str = ".hold.json";
-/// Where a file is written before it gets its name.
+/// Name of a file until it is renamed.
 const TEMPORARY: &str = ".holding";
-/// More bytes than any file of ours has.
+/// Maximum length of a file in bytes.
 const LIMIT: u64 = 64 << 10;
 
 /// A hold that is in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacedHold {
-    /// The version of this form.
+    /// Version of this format.
     v: u64,
-    /// When it was placed.
+    /// The time when the hold was placed.
     pub at: String,
-    /// Who placed it.
+    /// The principal who placed it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub by: Option<String>,
-    /// What is held.
+    /// The held accesses, and the reason.
     #[serde(flatten)]
     pub hold: Hold,
 }
 
 impl Hold {
-    /// A filter of the lines that are held. What it does not understand holds every line.
+    /// Returns a filter for the held lines. A field that cannot be parsed is ignored: the hold then
+    /// matches more lines.
     fn filter(&self) -> Filter {
         Filter {
             session: self.session.clone(),
@@ -53,7 +54,7 @@ impl Hold {
 }
 
 impl PlacedHold {
-    /// A hold that is placed now.
+    /// Returns a hold in the current format.
     pub fn new(at: String, by: Option<String>, hold: Hold) -> Self {
         Self { v: FORM, at, by, hold }
     }
@@ -66,11 +67,12 @@ pub struct Holds {
 }
 
 impl Holds {
-    /// The holds of files in the folder of access logs, and of lines of the change logs. A line
-    /// that lifts a hold, and counts, ends what lines say, but not a file: each machine lifts its own.
+    /// Reads the holds in the folder of access logs, and those in lines of the change logs. A line
+    /// that lifts a hold, and is valid by `counts`, ends only holds in lines. A file remains in
+    /// force: each machine lifts its own.
     ///
     /// # Errors
-    /// The folder or a file cannot be read, so that it is not known what is held.
+    /// Fails if the folder or a file cannot be read, because the holds are then not known.
     pub fn read(
         dir: Option<&Path>,
         changes: &[Line],
@@ -101,24 +103,24 @@ impl Holds {
         Ok(holds)
     }
 
-    /// Each, in the order of their names.
+    /// Iterates over the holds in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = &PlacedHold> {
         self.by_id.values()
     }
 
-    /// Those of them that are wanted.
+    /// Returns the holds that satisfy a condition.
     #[must_use]
     pub fn filtered(mut self, is_wanted: impl Fn(&PlacedHold) -> bool) -> Self {
         self.by_id.retain(|_, placed| is_wanted(placed));
         self
     }
 
-    /// The hold with a name.
+    /// Returns the hold with an id.
     pub fn get(&self, id: &str) -> Option<&PlacedHold> {
         self.by_id.get(id)
     }
 
-    /// The test of every hold.
+    /// Returns the test of every hold.
     pub(super) fn tests(&self) -> Vec<HoldTest<'_>> {
         let test = |placed: &'_ PlacedHold| (placed.hold.filter(), placed.hold.trace.clone());
         self.iter()
@@ -130,7 +132,7 @@ impl Holds {
     }
 }
 
-/// Which lines a hold holds.
+/// Test for the lines that a hold holds.
 pub(super) struct HoldTest<'h> {
     pub(super) id: &'h str,
     filter: Filter,
@@ -138,7 +140,7 @@ pub(super) struct HoldTest<'h> {
 }
 
 impl HoldTest<'_> {
-    /// Whether a line is held.
+    /// Returns true if a line is held.
     pub(super) fn holds(&self, line: &Line) -> bool {
         let is_it = |trace: &String| {
             line.trace().to_string() == *trace || line.cause.as_ref() == Some(trace)
@@ -165,17 +167,17 @@ fn in_folder(dir: &Path) -> io::Result<Vec<PlacedHold>> {
         let placed: PlacedHold =
             serde_json::from_str(&text).map_err(|why| failed(why.to_string()))?;
         if placed.v != FORM || placed.hold.id != id {
-            return Err(failed("it is of another form, or has another name".to_owned()));
+            return Err(failed("unknown format, or the id is not the file name".to_owned()));
         }
         holds.push(placed);
     }
     Ok(holds)
 }
 
-/// Writes the file of a hold, durable.
+/// Writes and syncs the file of a hold.
 ///
 /// # Errors
-/// It could not be written.
+/// Fails if the file could not be written.
 pub(crate) fn place(dir: &Path, disk: &Disk, placed: &PlacedHold) -> io::Result<()> {
     outside::make_private(dir)?;
     let (new, name) = (dir.join(TEMPORARY), format!("{}{ENDING}", placed.hold.id));
@@ -191,7 +193,7 @@ pub(crate) fn place(dir: &Path, disk: &Disk, placed: &PlacedHold) -> io::Result<
 /// Removes the file of a hold, if there is one.
 ///
 /// # Errors
-/// It could not be removed.
+/// Fails if the file could not be removed.
 pub(crate) fn lift(dir: &Path, disk: &Disk, id: &str) -> io::Result<()> {
     match disk.remove_outside(&dir.join(format!("{id}{ENDING}"))) {
         Err(why) if why == rustix::io::Errno::NOENT => Ok(()),

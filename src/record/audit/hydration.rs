@@ -1,21 +1,21 @@
-//! What a source gave an agent: which tools of which server were called as which version of the
-//! source says, and the hash of what came back (AUDIT-32).
+//! Results that an agent fetched from a source: the tools and server, the version of the source
+//! that described them, and the hash of the result (AUDIT-32).
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a result came from the caller's own cache.
+/// Origin of a result: the caller's own cache, or a call of the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Cached {
-    /// It did.
+    /// The result came from the cache.
     Hit,
     /// The tools were called.
     Miss,
 }
 
 impl Cached {
-    /// Its word.
+    /// Returns the value in lines: `hit` or `miss`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Hit => "hit",
@@ -24,49 +24,49 @@ impl Cached {
     }
 }
 
-/// The tools of a source were called, as a version of it says.
+/// A call of the tools of a source, as a version of the source describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Hydration {
     /// The id of the source.
     pub source: String,
-    /// Its URI, pinned to the checkpoint; none where no URI names it.
+    /// Its URI, pinned to the checkpoint; `None` if no URI can name the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
     /// The version that the checkpoint seals.
     pub source_version: u64,
-    /// The checkpoint that was the last one.
+    /// The head at the time of the call.
     pub checkpoint: u64,
     /// The chain hash of the version.
     pub chain_hash: String,
-    /// The server that was used; none where the source names none.
+    /// The server that was used; `None` if the source does not name one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// The tools that were called, in their order.
     pub tools: Vec<String>,
-    /// Whether the result came from a cache, as far as it was said.
+    /// Origin of the result, if the caller reported it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Cached>,
-    /// How long it took, as far as it was said.
+    /// Duration in milliseconds, if the caller reported it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// What the result is, as far as it was said.
+    /// The media type of the result, if the caller reported it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
-    /// How many bytes the result has.
+    /// Number of bytes of the result.
     pub bytes: u64,
     /// The SHA-256 of the bytes as they were received.
     pub result_hash: String,
-    /// What went wrong, where something did.
+    /// The error, if the call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The hydrations whose results it used.
+    /// The traces of the hydrations whose results it used.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub depends_on: Vec<String>,
 }
 
 impl Hydration {
-    /// What names the version of the source: its URI, or its id.
+    /// Returns the URI of the source; its id if the URI is `None`.
     pub fn name(&self) -> &str {
         self.uri.as_deref().unwrap_or(&self.source)
     }

@@ -1,4 +1,5 @@
-//! Who was handed a document, or hydrated a source, and whether it was still in force then (AUDIT-8).
+//! Readings of a document or source: who received which version, and whether the version was still
+//! in force (AUDIT-8).
 
 use super::event::Event;
 use super::filter::Filter;
@@ -8,27 +9,27 @@ use crate::record::chain::history::{Entry, History};
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 
-/// A text of a document that was handed out, or a hydration as a version of it says.
+/// A text of a document that was handed out, or a hydration of a source.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// What names it.
+    /// The URI that was handed out.
     pub uri: Option<String>,
-    /// The anchor of the section that it is.
+    /// The anchor of the section, if the text is one.
     pub anchor: Option<String>,
-    /// What was made of the version's text, where it is no piece of it.
+    /// The way the text was derived from the version, if it is not a piece of it.
     pub part: Option<Part>,
-    /// The version.
+    /// The number of the version.
     pub version: u64,
-    /// The checkpoint that was answered.
+    /// The checkpoint of the answer.
     pub checkpoint: Option<u64>,
-    /// The hash of what was handed out, or of the result.
+    /// The SHA-256 of the text that was handed out, or of the result.
     pub sha256: String,
-    /// When the version had been replaced or retired, if that was before the access.
+    /// The time when the version was replaced or retired, if that was before the access.
     pub ended: Option<Timestamp>,
 }
 
-/// The texts of a line that a filter wants, all of the document with this history; a hydration is one,
-/// too. A version that was replaced or retired before the access carries the instant of that.
+/// Returns the texts and hydrations of a line that match a filter. All of them must be of the
+/// document with this history.
 pub fn readings(line: &Line, filter: &Filter, history: &History) -> Vec<Reading> {
     let at: Option<Timestamp> = line.at.parse().ok();
     let ended = |version| {
@@ -62,8 +63,8 @@ pub fn readings(line: &Line, filter: &Filter, history: &History) -> Vec<Reading>
     }
 }
 
-/// When a version was replaced or retired: the instant of the first later one that was published
-/// or that records a retirement.
+/// Returns the time when a version was replaced or retired: that of the first later version that
+/// was published or that records a retirement.
 fn ended(history: &History, version: Version) -> Option<Timestamp> {
     let later = history.entries().filter(|entry| entry.version > version);
     later.filter_map(Entry::event_at).min()

@@ -1,32 +1,32 @@
-//! Who asks: the labels of a command (AUDIT-4).
+//! Labels of a command, which distinguish agents, sessions and tasks (AUDIT-4).
 
 use serde::{Deserialize, Serialize};
 
 use crate::values::model::visible::{Invisible, shown};
 
-/// The longest label in bytes.
+/// Maximum length of a label in bytes.
 const MAX_BYTES: usize = 256;
-/// Words that programs put where they know no id: as one they would join what does not belong
-/// together.
+/// Words that programs use in place of an unknown id. As a label they would join
+/// unrelated accesses.
 const PLACEHOLDERS: [&str; 6] = ["default", "none", "null", "undefined", "unknown", "anonymous"];
 
 /// The labels of an access.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Labels {
-    /// The agent.
+    /// The agent label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The session: 32 random hexadecimal digits where none was named.
+    /// The session label: 32 random hexadecimal digits if no session was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Whether the session was not named.
+    /// True if the session was not named.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub session_implicit: bool,
     /// The thread of a conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
-    /// The task.
+    /// The task label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     /// The node of a graph of agents.
@@ -34,19 +34,19 @@ pub struct Labels {
     pub node: Option<String>,
 }
 
-/// Why a text is no label.
+/// Reason why a text is not a valid label.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LabelError {
-    /// It has no characters.
+    /// The label is empty or blank.
     #[error("is empty")]
     Empty,
-    /// It is what programs write when they know no id.
+    /// The label is a word that programs use in place of an unknown id.
     #[error("is `{}`, which programs write where they know no id", shown(.0))]
     Placeholder(String),
-    /// It is too long.
+    /// The label is too long; contains its length in bytes.
     #[error("has {0} bytes, but may have {MAX_BYTES}")]
     TooLong(usize),
-    /// It has a control or invisible character.
+    /// The label has a control or invisible character; contains the character and its position.
     #[error("has the character U+{:04X} as its character {}", u32::from(*.0), .1)]
     Invisible(char, usize),
 }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_placeholder_is_no_label() {
+    fn label_refuses_placeholders_and_invisible_characters() {
         for placeholder in ["default", "None", "NULL", " undefined ", "unknown", "anonymous"] {
             assert!(matches!(check(placeholder), Err(LabelError::Placeholder(_))), "{placeholder}");
         }

@@ -14,61 +14,62 @@ use super::labels::Labels;
 use crate::record::journal::WriterId;
 use crate::values::model::digest::{Digest, Sink as _};
 
-/// The version of the form of a line.
+/// Version of the format of a line.
 const FORM: u64 = 1;
 
-/// A line as it is read.
+/// A line of an audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// The version of this form.
+    /// Version of this format.
     pub v: u64,
-    /// Its place among the lines of its writer, from 1 on.
+    /// The number of the line among the lines of its writer, from 1.
     pub seq: u64,
-    /// The hash of the line before it, or what begins the chain of its writer.
+    /// The hash of the line before it, or the genesis of the writer's chain.
     pub prev: String,
-    /// When.
+    /// The time.
     pub at: String,
-    /// Whose chain it is in.
+    /// The writer of the chain.
     pub writer: String,
     /// The version of `ctx`.
     pub tool: String,
-    /// What was asked, and by whom.
+    /// The request.
     #[serde(flatten)]
     pub request: Request,
-    /// The first line of the same answer, where this is a further one.
+    /// The trace of the first line of the same answer, if this is a further one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// What was answered.
+    /// The answer or change.
     #[serde(flatten)]
     pub event: Event,
-    /// What it was found to be, once it was read; no part of what is hashed.
+    /// The hash that was computed when the line was read; not part of the hashed bytes.
     #[serde(skip)]
     pub hash: Option<Digest>,
 }
 
-/// What begins the chain of a writer (AUDIT-2).
+/// Returns the previous hash of the first line of a writer's chain (AUDIT-2).
 pub(super) fn genesis(writer: &WriterId) -> String {
     format!("contextnest:audit:v1:{writer}")
 }
 
-/// What was asked, and by whom.
+/// A command, with its principal, labels and head.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// The command: `read`, `pack show`.
+    /// The command, such as `read` or `pack show`.
     pub verb: String,
-    /// What else decides the bytes of the answer.
+    /// The arguments, which with the verb determine the answer.
     pub args: Arguments,
-    /// Who asked, as far as it was said.
+    /// The principal, if one is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
-    /// Where that name is from: `env` or `none`.
+    /// The source of the principal's name (AUDIT-2), or `none`.
     pub principal_source: String,
-    /// The end of the checkpoint log; none before the first checkpoint, or where it was not read.
+    /// The head of the checkpoint log; `None` before the first checkpoint, or if the log was
+    /// not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<HeadRef>,
     /// The labels.
     pub labels: Labels,
-    /// The program that asked on behalf of the user, as it named itself.
+    /// The name that the calling program gave itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
     /// The span of a distributed trace that the command was run in.
@@ -76,35 +77,35 @@ pub struct Request {
     pub traceparent: Option<String>,
 }
 
-/// The words of a command line.
+/// The arguments of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arguments {
-    /// The words, without the name of the program; none where they are too long.
+    /// The arguments without the name of the program; `None` if they are too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub argv: Option<Vec<String>>,
-    /// Their SHA-256, joined by NUL, where they are too long.
+    /// The SHA-256 of the arguments, joined by NUL, if they are too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// The folder in the vault that they are read from, if it is not the vault's own.
+    /// The folder in the vault that relative arguments start from, if it is not the vault's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Whether the answer went to a terminal, for which texts are escaped.
+    /// True if the answer went to a terminal, for which texts are escaped.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub terminal: bool,
 }
 
 impl Arguments {
-    /// More bytes of words are recorded by their hash.
+    /// Maximum length in bytes. Longer arguments are recorded by their hash.
     const MAX_BYTES: usize = 16 << 10;
 
-    /// These words, read from a folder of the vault.
+    /// Returns the arguments as they are recorded.
     pub fn new(argv: Vec<String>, cwd: Option<String>, terminal: bool) -> Self {
         let length = argv.iter().map(|word| word.len() + 1).sum::<usize>();
         let whole = Self { argv: Some(argv), sha256: None, cwd, terminal };
         if length > Self::MAX_BYTES { whole.hashed() } else { whole }
     }
 
-    /// The same without the words themselves.
+    /// Replaces the arguments by their hash.
     #[must_use]
     pub fn hashed(self) -> Self {
         let hash = |argv: Vec<String>| Digest::of(argv.join("\0").as_bytes()).to_string();
@@ -112,20 +113,20 @@ impl Arguments {
     }
 }
 
-/// What names one line: the first 8 digits of its writer, and its place.
+/// The id of a line: the first 8 digits of its writer, and its number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TraceId {
-    /// The first digits of the writer.
+    /// The first 8 digits of the writer.
     pub writer: String,
-    /// The place.
+    /// The number of the line.
     pub seq: u64,
 }
 
 impl TraceId {
-    /// How many digits of the writer it has.
+    /// Number of digits of the writer.
     pub(super) const DIGITS: usize = 8;
 
-    /// What names a line of a writer.
+    /// Returns the trace of a writer's line.
     pub(crate) fn of(writer: &str, seq: u64) -> Self {
         Self { writer: writer.get(..Self::DIGITS).unwrap_or(writer).to_owned(), seq }
     }
@@ -150,28 +151,30 @@ impl FromStr for TraceId {
     }
 }
 
-/// What is wrong with the bytes of a line.
+/// A fault in the bytes of a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineFault {
-    /// It is no line of a log, or not in its one spelling.
+    /// The line cannot be parsed, or is not in canonical form.
     #[error("{0}")]
     Malformed(String),
-    /// It is not what its hash says.
-    #[error("its hash is {expected}, but its text gives {found}")]
+    /// The line does not match its hash.
+    #[error("its hash is {expected}, but its text has the hash {found}")]
     Hash {
-        /// The hash that it names.
+        /// The hash in the line.
         expected: String,
-        /// The hash of what it says.
+        /// The hash that was computed.
         found: Digest,
     },
 }
 
-/// The bytes of a line in its one spelling, without a line end, and its hash (AUDIT-2).
+/// Returns a line in canonical form, without a line end, and its hash (AUDIT-2).
 ///
 /// # Errors
-/// It is none that is read again, as with a number that JSON has no form for.
+/// Fails if the line cannot be spelled in canonical form, such as one with a number that JSON
+/// cannot represent.
 pub(crate) fn spell(line: &impl Serialize) -> Result<(Vec<u8>, Digest), serde_json::Error> {
-    // It is spelled once, which costs more than all else of an access: the hash is put in its place.
+    // The line is spelled only once, because spelling is the most expensive part of an access. The
+    // hash is then inserted.
     let mut bytes = serde_jcs::to_vec(line)?;
     let hash = Digest::of(&bytes);
     let place = Members::read(&bytes).map_err(serde_json::Error::custom)?.place_of("hash");
@@ -179,7 +182,7 @@ pub(crate) fn spell(line: &impl Serialize) -> Result<(Vec<u8>, Digest), serde_js
     Ok((bytes, hash))
 }
 
-/// The members of a line, and its hash: that of the bytes around `hash`.
+/// Parses the members of a line, and compares its hash with that of the bytes around it.
 pub(crate) fn sound_members(bytes: &[u8]) -> Result<(Members<'_>, Digest), LineFault> {
     let malformed = |why: String| LineFault::Malformed(why);
     let members = Members::read(bytes).map_err(|why| malformed(why.to_string()))?;
@@ -193,7 +196,7 @@ pub(crate) fn sound_members(bytes: &[u8]) -> Result<(Members<'_>, Digest), LineF
 }
 
 impl Line {
-    /// A line of a writer; its hash follows from the rest.
+    /// Returns a line of a writer. Its hash is computed when the line is spelled.
     pub(super) fn new(
         (writer, seq, prev): (&WriterId, u64, String),
         at: String,
@@ -205,7 +208,7 @@ impl Line {
         Self { v: FORM, seq, prev, at, writer, tool, request, cause, event, hash: None }
     }
 
-    /// What was hydrated, if it is a line of that.
+    /// Returns the hydration, if the line is one.
     pub fn hydration(&self) -> Option<&Hydration> {
         match &self.event {
             Event::Hydration(hydration) => Some(hydration),
@@ -213,30 +216,31 @@ impl Line {
         }
     }
 
-    /// What names it.
+    /// Returns the trace of the line.
     pub fn trace(&self) -> TraceId {
         TraceId::of(&self.writer, self.seq)
     }
 
-    /// Whether it places or lifts a hold.
+    /// Returns true if the line places or lifts a hold.
     pub(crate) fn is_of_hold(&self) -> bool {
         matches!(self.event, Event::Change(Change::Hold { .. })) || self.lifts_a_hold()
     }
 
-    /// Whether it lifts a hold.
+    /// Returns true if the line lifts a hold.
     pub(crate) fn lifts_a_hold(&self) -> bool {
         matches!(self.event, Event::Change(Change::Lift { .. }))
     }
 
-    /// Its bytes, without a line end, and its hash.
+    /// Returns the bytes in canonical form, without a line end, and the hash.
     ///
     /// # Errors
-    /// It is none that is read again, as with a number that JSON has no form for.
+    /// Fails if the line cannot be spelled in canonical form, such as one with a number that JSON
+    /// cannot represent.
     pub(super) fn spell(&self) -> Result<(Vec<u8>, Digest), serde_json::Error> {
         spell(self)
     }
 
-    /// Reads the bytes of a line, and compares them with its hash: that of the bytes around it.
+    /// Parses the bytes of a line, and compares its hash with that of the bytes around it.
     ///
     /// # Errors
     /// See [`LineFault`].
@@ -248,12 +252,12 @@ impl Line {
         line.hash = Some(found);
         match line.v {
             FORM => Ok((line, found)),
-            other => Err(malformed(format!("form {other} is not known"))),
+            other => Err(malformed(format!("unknown format {other}"))),
         }
     }
 
-    /// A line of its members. Further members are not looked at: later versions of the program may
-    /// write more.
+    /// Parses a line from its members. Unknown members are ignored: later versions of the program
+    /// may write more.
     fn of(members: &Members<'_>) -> Result<Self, MemberFault> {
         Ok(Self {
             v: members.need("v")?,
@@ -286,8 +290,8 @@ mod tests {
     use super::*;
     use crate::record::audit::Text;
 
-    /// The other way to read a line: as any value, which is spelled again. `serde` takes the number
-    /// of an event for its word.
+    /// Reads a line in another way: as a generic value, which is spelled again. `serde` would
+    /// accept a number for `event`.
     fn read_slowly(bytes: &[u8]) -> Result<(Line, Digest), &'static str> {
         let mut value: Value = serde_json::from_slice(bytes).map_err(|_| "malformed")?;
         if serde_jcs::to_vec(&value).unwrap() != bytes {
@@ -319,7 +323,7 @@ mod tests {
         })
     }
 
-    /// A line with every key that one can have, and further ones.
+    /// Returns a line with every known key, and unknown ones.
     fn full(event: &str) -> Value {
         let mut full = json!({
             "v": 1, "seq": 3, "prev": "p", "at": "t", "writer": "w", "tool": "0.1.0",
@@ -356,7 +360,7 @@ mod tests {
         serde_jcs::to_vec(&line).unwrap()
     }
 
-    /// Every value with one of its parts missing, or of another type.
+    /// Returns all variants of a value with one part missing or of another type.
     fn altered(value: &Value) -> Vec<Value> {
         let others = [json!("x"), json!(1), json!(true), json!([]), json!({}), json!(["x"])];
         let mut all = others.to_vec();
@@ -390,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_what_its_members_say_whichever_way_it_is_read() {
+    fn line_reads_the_same_by_members_and_by_serde() {
         for event in ["access", "listing", "refused", "output", "hydration", "change", "other"] {
             let full = full(event);
             let is_event = event != "other";
@@ -404,12 +408,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_spelled_as_it_would_be_with_its_hash_from_the_beginning() {
+    fn line_is_spelled_as_if_its_hash_were_a_member() {
         for event in ["access", "listing", "refused", "output", "change"] {
             let slow = spelled(full(event));
             let (mut line, hash) = read(&slow).unwrap();
             line.hash = None;
-            // What a later version of the program wrote more is not written again.
+            // Unknown members of a later version are not written again.
             let known = serde_json::to_value(&line).unwrap();
             let (bytes, found) = line.spell().unwrap();
             assert_eq!(bytes, spelled(known), "{event}");
@@ -419,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_command_line_is_recorded_by_its_hash() {
+    fn arguments_record_a_long_command_line_by_its_hash() {
         let long = vec!["read".to_owned(), "x".repeat(Arguments::MAX_BYTES)];
         let recorded = Arguments::new(long.clone(), None, false);
         assert_eq!(recorded.sha256, Some(Digest::of(long.join("\0").as_bytes()).to_string()));

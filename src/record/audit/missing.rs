@@ -1,8 +1,9 @@
-//! Lines that this user wrote to logs in the vault, and that these lack (AUDIT-21, AUDIT-30).
+//! Lines that this user wrote to logs in the vault, but that are missing there
+//! (AUDIT-21, AUDIT-30).
 //!
-//! Each ref that git has checked out has writers of its own, whose last lines are kept in mind in a
-//! folder of its own. Those of another ref may not be on this one yet: what is known of them is
-//! damage only where a commit of this ref, or the file itself, shows that they were.
+//! Each ref that git has checked out has its own writers, and its own folder of state for their
+//! last lines. Lines of another ref may not be on this ref yet. Their absence is damage only if a
+//! commit of this ref, or the file itself, shows that they were here.
 
 use std::io;
 use std::path::PathBuf;
@@ -21,29 +22,28 @@ use crate::values::model::layout::{ACCESS_DIR, AUDIT_DIR};
 use crate::values::model::visible::shown;
 use crate::values::text_util::count;
 
-/// What is known of a log in the vault, and where that is kept.
+/// The last line that this user wrote to a log in the vault, and the source of that knowledge.
 pub(crate) struct Known {
-    /// The folder of state, of the ref that was checked out.
+    /// The folder of state for the ref that was checked out.
     pub(crate) memory: Memory,
     /// The folder of the log in the vault.
     pub(crate) dir: String,
-    /// What this user wrote to it.
+    /// The last lines that this user wrote to it.
     pub(crate) wrote: Last,
 }
 
-/// How the log of a writer in a folder of the vault stands to a line.
+/// Compares the log of a writer in a folder of the vault with a line.
 pub(crate) type Stand<'s> = &'s dyn Fn(&str, &WriterId, &End) -> io::Result<Standing>;
 
-/// Lines of a writer that its log lacks.
+/// Lines of a writer that are missing from its log.
 #[derive(Clone, Debug)]
 pub(crate) struct Missing {
-    /// The writer.
     pub(crate) writer: WriterId,
-    /// The folder of state that knows of them.
+    /// The folder of state that records them.
     pub(crate) memory: PathBuf,
-    /// The number of the first and of the last of them.
+    /// The numbers of the first and the last missing line.
     lines: [u64; 2],
-    /// How the log stands to the last one.
+    /// Result of comparing the log with the last line.
     standing: Standing,
     kind: FaultKind,
     /// The folder of the log in the vault.
@@ -52,24 +52,24 @@ pub(crate) struct Missing {
 }
 
 impl Missing {
-    /// The writer and the numbers, for people.
+    /// Returns the line numbers and the writer, for people.
     pub(crate) fn named(&self) -> String {
         format!("{} of the writer {}", numbers(self.lines), self.writer)
     }
 
-    /// The same, as a line of the change log says it.
+    /// Returns the missing lines in the form of the change log.
     pub(crate) fn lost(&self) -> LostLines {
         let [from, to] = self.lines;
         LostLines { writer: self.writer.to_string(), from, to }
     }
 
-    /// Whether it is given up where a user declares that the vault counts as it is. A file that goes
-    /// further on another ref is not lost.
+    /// Returns true if the lines are given up when a user declares the vault valid as it is. A file
+    /// that is longer on another ref is not lost.
     pub(crate) fn is_given_up(&self) -> bool {
         self.kind != FaultKind::Elsewhere || self.standing == Standing::Absent
     }
 
-    /// Whether it is damage. Lines of another ref are not lost.
+    /// Returns true if the absence is damage. Lines of another ref are not lost.
     pub(crate) fn is_damage(&self) -> bool {
         self.kind.is_damage()
     }
@@ -84,7 +84,7 @@ impl Missing {
     }
 }
 
-/// What is missing, as faults: all files of other refs that are nowhere are one.
+/// Returns the faults of missing lines. All unknown files of other refs are one fault.
 pub(crate) fn faults(missing: &[Missing]) -> Vec<Fault> {
     let unknown = missing.iter().filter(|one| one.is_unknown()).count();
     let mut is_told = false;
@@ -93,7 +93,7 @@ pub(crate) fn faults(missing: &[Missing]) -> Vec<Fault> {
             return Some(one.fault());
         }
         let first = !std::mem::replace(&mut is_told, true);
-        let why = || format!("{}; so it is of {}", one.why, count(unknown - 1, "other writer"));
+        let why = || format!("{}; likewise for {}", one.why, count(unknown - 1, "other writer"));
         first.then(|| Fault { why: why(), ..one.fault() })
     });
     listed.collect()
@@ -103,20 +103,20 @@ fn numbers([from, to]: [u64; 2]) -> String {
     if from == to { format!("line {to}") } else { format!("lines {from} to {to}") }
 }
 
-/// The accesses of this user that the vault lacks, if they were not pruned.
+/// Returns the accesses of this user that are missing from the vault and were not pruned.
 ///
 /// # Errors
-/// A log cannot be read.
+/// Fails if a log cannot be read.
 pub(crate) fn accesses(vault: &Vault, cuts: &Cuts) -> io::Result<Vec<Missing>> {
     let read = |memory: &Memory| LastLines::read_from(&memory.dir).iter().cloned().collect();
     let open = || Ok(Logs::none().with_accesses_in(vault)?.pruned_at(cuts.clone()));
     of_logs(vault, (ACCESS_DIR, &open), &read)
 }
 
-/// The changes of this user that the vault lacks.
+/// Returns the changes of this user that are missing from the vault.
 ///
 /// # Errors
-/// A log cannot be read.
+/// Fails if a log cannot be read.
 pub(crate) fn changes(vault: &Vault) -> io::Result<Vec<Missing>> {
     let read = |memory: &Memory| {
         let (_, tails) = Tails::read_from(&memory.dir.join(outside::CHANGES));
@@ -142,10 +142,10 @@ fn of_logs(
     missing(vault, known, &|_, writer, end| logs.standing(writer, end))
 }
 
-/// What logs in a vault lack of what this user wrote to them.
+/// Returns the lines in `known` that are missing from logs in a vault.
 ///
 /// # Errors
-/// A log cannot be read.
+/// Fails if a log cannot be read.
 pub(crate) fn missing(
     vault: &Vault,
     known: Vec<Known>,
@@ -164,7 +164,7 @@ pub(crate) fn missing(
     Ok(found.into_iter().filter(|one| !one.why.is_empty()).collect())
 }
 
-/// What a log lacks of a writer, as far as the log and the memory say it.
+/// Compares a log with the recorded last lines of a writer, without git.
 fn compare(
     stand: Stand<'_>,
     Known { memory, dir, wrote: Last { writer, line, durable } }: Known,
@@ -181,10 +181,10 @@ fn compare(
         Standing::Absent => 1,
     };
     let (kind, why) = match (standing, memory.is_binding, is_durable) {
-        (Standing::Another, ..) => (FaultKind::Rollback, " with another hash than the log has"),
+        (Standing::Another, ..) => (FaultKind::Rollback, ", but the log has another hash for it"),
         (_, true, true) => (FaultKind::Rollback, ", which the log does not have"),
         (_, true, false) => {
-            (FaultKind::Torn, ", which a power cut may have taken, and the log does not have")
+            (FaultKind::Torn, ", which the log does not have, perhaps because of a power cut")
         }
         (_, false, _) => (FaultKind::Elsewhere, ""),
     };
@@ -197,21 +197,21 @@ fn compare(
 }
 
 impl Missing {
-    /// The files of the writer, for git.
+    /// Returns the pattern of the writer's files, for git.
     fn pattern(&self) -> String {
         format!("{}/{}*", self.dir, self.writer)
     }
 
-    /// What is in every commit whose log goes further than this one: the first line that is missing.
-    /// In texts quotes are escaped, and the number of a cut is followed by the writer.
+    /// Returns a pattern for the first missing line, which every commit with a longer log contains.
+    /// Quotes in texts are escaped, and the number of a cut is followed by the writer.
     fn first_line(&self) -> String {
         format!("\"seq\":{},\"[^w]", self.lines[0])
     }
 }
 
-/// Says with what git knows of them whether lines are lost that a power cut may have taken, or that
-/// were written on other refs. What is only on other refs, in a file of which this one has nothing, is
-/// no finding.
+/// Decides with the history of git whether the lines in `open` are lost: a power cut may have
+/// removed them, or they may have been written on other refs. Lines that are only on other refs, of
+/// a writer without a file here, are not a finding.
 fn judge(history: &History, found: &mut [Missing], open: &[(usize, Option<String>)]) {
     if open.is_empty() {
         return;
@@ -238,18 +238,18 @@ fn judge(history: &History, found: &mut [Missing], open: &[(usize, Option<String
         let is_absent = one.standing == Standing::Absent;
         (one.kind, one.why) = match one.kind {
             _ if is_committed => {
-                let why = "which a commit of what is checked out has, and the log does not";
+                let why = "which a commit of the checked-out history has, but the log does not";
                 (FaultKind::Rollback, format!("{wrote}, {why}"))
             }
             FaultKind::Elsewhere if is_unborn => {
-                let why = "which git did not take away, for nothing is committed";
+                let why = "which git cannot have removed, because nothing is committed";
                 (FaultKind::Rollback, format!("{wrote}, {why}"))
             }
             FaultKind::Elsewhere if !is_absent => {
                 (FaultKind::Elsewhere, format!("{wrote}, which are not in the log here"))
             }
             FaultKind::Elsewhere if !anywhere.contains(&writer) => {
-                let why = "of which the vault has no file, and no commit that git names";
+                let why = "but neither the vault nor a commit that git names has its file";
                 (FaultKind::Elsewhere, format!("{wrote}, {why}"))
             }
             kind => (kind, std::mem::take(&mut one.why)),

@@ -1,18 +1,21 @@
-//! The access log: which text was handed out, to whom, and at which checkpoint (paper, section 9.2,
-//! Property 5; `spec/audit.md`).
+//! The audit logs: accesses, which record which text was handed out, to whom and at which
+//! checkpoint, and changes of the vault (paper, section 9.2, Property 5; `spec/audit.md`).
 //!
-//! `text` is what a line says of one text, and [`Traced`] the type in which a text leaves the
-//! library, so that no front end can forget it. `line` is a line and its hash, `event` what it
-//! says was answered, `values` which values no writer records, `canonical` its one
-//! spelling, `labels` who asks, `place` where it goes, in a `folder` of the user or of the vault,
-//! `end` the lines after the last one, and `append` how they get there (`crate::record::journal` owns the
-//! log of a writer); `missing` is what the vault lacks of what this user wrote. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
-//! what it finds wrong, `heads` what the vault knows of its times, `filter` and `pattern` which lines a question is about, `find` the line that a
-//! trace names, and `follow` what is new. `elsewhere` reads
-//! those of other paths, and `collect` brings the logs of several machines together.
-//! `produced` is what an agent made of it, `prior` what it had got before, `hydration` what it fetched as a source says, and `traceparent` the span of a distributed trace that a
-//! command is run in. `changes` is the log of those who write, in the vault; `bind` is what its lines let checkpoints bind. `prune` deletes the oldest accesses, but those that a `hold` names, and
-//! `cut` is where that was. `sight` is what a reader may see of it.
+//! - Lines: `line` is a line and its hash. Its parts are in `event`, `change`, `text`, `hydration`,
+//!   `produced`, `labels` and `traceparent`. `canonical` is its one spelling, and `values` rejects
+//!   values that no writer records. A text leaves the library only as [`Traced`], so that no front
+//!   end can forget to record it.
+//! - Writing: `place` finds the log in a `folder` of the user or of the vault, `end` spells the
+//!   next lines, and `append` writes them; `crate::record::journal` owns the log of a writer.
+//!   `changes` writes the change log, and `bind` is the part of it that checkpoints bind.
+//! - Reading: `chain` reads the files in `blocks` of lines and checks them; `fault` lists the
+//!   faults, and `heads` contains the checkpoints to compare with. `filter` and `pattern` select
+//!   lines, `find` finds the line of a trace, and `follow` waits for new lines. `prior`, `impact`
+//!   and `raw` answer questions, and `sight` limits what a reader may see.
+//! - Several places: `elsewhere` reads the logs of other paths, `collect` joins the logs of several
+//!   machines, and `missing` finds lines of this user that the vault lacks.
+//! - Deleting: `prune` deletes the oldest accesses, except those of a `hold`, and `cut` is the
+//!   record of it.
 
 mod append;
 mod bind;

@@ -1,29 +1,31 @@
-//! A regular expression over what a line says was asked for, by whom, and what was handed out.
+//! Regular expressions over the lines of an audit log: request, principal, labels, documents
+//! and reasons.
 
 use regex::{Regex, RegexBuilder};
 
 use super::event::{Event, Query};
 use super::line::Line;
 
-/// A compiled pattern. Matching takes time in proportion to the text, whatever the pattern is.
+/// A compiled pattern. Matching takes time in proportion to the text, for any pattern.
 #[derive(Debug)]
 pub struct Pattern(Regex);
 
-/// Why a text is no pattern.
+/// Reason why a text is not a valid pattern.
 #[derive(Debug, thiserror::Error)]
 pub enum PatternError {
-    /// It is too long.
+    /// The pattern is too long; contains its length in bytes.
     #[error("it has {0} bytes, but may have {max}", max = Pattern::MAX_BYTES)]
     TooLong(usize),
-    /// It is not in the syntax of regular expressions, or its automaton is too large.
+    /// The pattern is not a valid regular expression, or its automaton is too large.
     #[error("{0}")]
     Regex(#[from] regex::Error),
 }
 
 impl Pattern {
-    /// The longest pattern.
+    /// Maximum length in bytes.
     const MAX_BYTES: usize = 4096;
-    /// The most memory of its automaton: `(a{1000}){1000}` is a short text.
+    /// Maximum size of the automaton in bytes. Even a short text, such as `(a{1000}){1000}`, can
+    /// exceed it.
     const MAX_SIZE: usize = 1 << 20;
 
     /// Compiles a pattern.
@@ -38,8 +40,8 @@ impl Pattern {
         Ok(Self(regex))
     }
 
-    /// Whether something that is looked into is recorded of a line by its hash only: the query, or the
-    /// words of the command.
+    /// Returns true if a line records a searched part only by its hash: the query, or the arguments
+    /// of the command.
     pub fn is_hidden_from(line: &Line) -> bool {
         let query = match &line.event {
             Event::Access(access) => Some(&access.query),
@@ -50,9 +52,9 @@ impl Pattern {
             || query.is_some_and(|query| query.query_sha256.is_some())
     }
 
-    /// Whether it matches in the query, the words of the command (with blanks between them), the
-    /// principal, a label, the URI or id of a text, the source, server, tools or error of a
-    /// hydration, the id or file of a change, or the reason of one.
+    /// Returns true if the pattern matches one of these parts of the line: the query, the arguments
+    /// of the command (joined by blanks), the principal, a label, the URI or id of a text, the
+    /// source, server, tools or error of a hydration, the id or file of a change, or its reason.
     pub fn is_in(&self, line: &Line) -> bool {
         let matches = |text: &str| self.0.is_match(text);
         let request = &line.request;
@@ -88,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_size_of_a_pattern_is_limited() {
+    fn pattern_limits_length_and_memory() {
         assert!(Pattern::new("^nodes/(a|b)$").is_ok());
         assert!(matches!(Pattern::new(&"a".repeat(4097)), Err(PatternError::TooLong(4097))));
         assert!(matches!(Pattern::new("(a{1000}){1000}"), Err(PatternError::Regex(_))));

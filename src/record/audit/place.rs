@@ -1,4 +1,5 @@
-//! Where the accesses to a vault are recorded, and which writer we are there (AUDIT-1, AUDIT-30).
+//! The log that accesses to a vault are recorded in, and the writer of this user there
+//! (AUDIT-1, AUDIT-30).
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -15,31 +16,32 @@ use crate::files::vault::lock;
 use crate::files::vault::outside::{self, StateFolder};
 use crate::record::journal::{End, Last, LastLines, Random, WriterId};
 
-/// The folder of access logs in our folder of the user's directory of state.
+/// Name of the folder of access logs in the directory of state of ctx.
 const FOLDER: &str = "audit";
-/// The file in a vault's folder of state that says which writer of accesses outside of it we are.
+/// File in a vault's folder of state with the writer of accesses outside of the vault.
 const NAME: &str = "accesses";
-/// The file beside it with the path of the vault, which names the lines where another path asks.
+/// File next to it with the path of the vault. Lines that are read from another path are named
+/// by it.
 const ROOT: &str = "vault";
-/// Maximum number of bytes of a path.
+/// Maximum length of a path in bytes.
 const MOST_PATH: u64 = 16 << 10;
 
-/// Where the accesses to a vault are recorded.
+/// The log that accesses to a vault are recorded in.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     /// The folder with the logs of all writers.
     pub(crate) folder: Folder,
     /// The folder of the vault.
     root: PathBuf,
-    /// The folder that knows who we are; none without a directory of state.
+    /// The folder that records the writer; `None` without a directory of state.
     state: Option<StateFolder>,
-    /// How long another process that has the turn is waited for.
+    /// Maximum time to wait for another process that locks the log.
     pub(super) patience: Duration,
 }
 
 impl Place {
-    /// The folder of a vault in the user's directory of state, or in the one that `CTX_AUDIT_DIR`
-    /// names. None where there is neither, or it lies in the vault.
+    /// Returns the folder of a vault in the user's directory of state, or in the one that
+    /// `CTX_AUDIT_DIR` names; `None` if there is neither, or if the folder is in the vault.
     pub(crate) fn of(
         root: &Path,
         state: Option<StateFolder>,
@@ -60,12 +62,12 @@ impl Place {
         })
     }
 
-    /// The folder of all access logs in the user's directory of state.
+    /// Returns the folder of all access logs in the user's directory of state.
     pub(crate) fn home_of(state: &StateFolder) -> PathBuf {
         state.home.join(outside::OURS).join(FOLDER)
     }
 
-    /// The folder in the vault.
+    /// Returns the folder of access logs in the vault.
     pub(crate) fn in_vault(files: &Files, state: Option<StateFolder>) -> Self {
         Self {
             folder: Folder::of_accesses(files),
@@ -75,18 +77,19 @@ impl Place {
         }
     }
 
-    /// The same place, where another process is waited for so long.
+    /// Sets the maximum time to wait for another process.
     #[must_use]
     pub(crate) fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// Who we are. A writer whose file is gone is not continued: two lines would have one name.
+    /// Returns the writer of this user. A writer whose file is gone is not continued, because two
+    /// lines would have the same trace.
     pub(super) fn writer(&self, random: Random) -> io::Result<WriterId> {
         self.known().map_or_else(|| self.begin(None, random), Ok)
     }
 
-    /// The writer of this process, if nothing can be kept that a later one would read.
+    /// Returns the writer of this process, if no writer can be stored for later processes.
     fn of_process(&self, former: Option<&WriterId>, random: Random) -> WriterId {
         let mut all = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = all.get(&self.folder.shown()).filter(|kept| Some(*kept) != former).cloned();
@@ -106,8 +109,8 @@ impl Place {
         self.folder.has(&known.file(1)).then_some(known)
     }
 
-    /// Whether a log with this end may be continued. In the vault another program may have put an
-    /// older state of the file in its place: the line that we wrote last must not be written twice.
+    /// Returns true if a log with this end may be continued. In the vault another program may have
+    /// restored an older state of the file, and a line number must not be used twice.
     pub(super) fn may_follow(&self, writer: &WriterId, end: &End) -> bool {
         let is_it = |last: &&Last| last.writer == *writer;
         !self.folder.is_shared()
@@ -117,18 +120,18 @@ impl Place {
                 .is_none_or(|last| last.may_be_followed_by(end))
     }
 
-    /// Keeps in mind which line we wrote last, where the log is in the hands of others.
+    /// Records the last line that was written, if other users can change the log.
     pub(super) fn wrote(&self, writer: &WriterId, end: End, is_durable: bool) {
         if let Some(state) = self.state.as_ref().filter(|_| self.folder.is_shared()) {
-            // The access is recorded. What is lost is that a truncation would be found.
+            // The access is recorded. Without this record, only a later truncation is not detected.
             let _ = LastLines::read(Some(state))
                 .advance((writer, genesis(writer)), end, is_durable)
                 .write(state);
         }
     }
 
-    /// Makes us a new writer, in place of one whose log cannot be continued. Of several processes
-    /// that want one at once, one makes it.
+    /// Makes a new writer, in place of one whose log cannot be continued. If several processes need
+    /// one at once, only one of them makes it.
     pub(super) fn begin(&self, former: Option<&WriterId>, random: Random) -> io::Result<WriterId> {
         let Some(state) = &self.state else { return Ok(WriterId::new(random)) };
         let _turn = match outside::take_turn(&state.dir, self.patience) {
@@ -147,11 +150,11 @@ impl Place {
             LastLines::read(Some(state)).advance((&new, genesis(&new)), end, false).write(state)?;
             return Ok(new);
         }
-        // A crash here leaves no name of a writer, and the next process makes one.
+        // After a crash here no writer is stored, and the next process makes one.
         let mut file = outside::open_to_append(&state.dir.join(NAME))?;
         file.set_len(0)?;
         writeln!(file, "{new}")?;
-        // Without it, lines are named by the folder of the log.
+        // Without the path, lines are named by the folder of the log.
         let _ = outside::open_to_write(&state.dir.join(ROOT)).and_then(|mut file| {
             file.set_len(0)?;
             file.write_all(self.root.as_os_str().as_encoded_bytes())
@@ -175,7 +178,7 @@ pub(crate) fn recorded_roots(home: &Path) -> HashMap<String, PathBuf> {
     found.collect()
 }
 
-/// The writers of this process, for folders whose state cannot be kept.
+/// Writers of this process, for folders whose state cannot be stored.
 static OF_PROCESS: Mutex<BTreeMap<PathBuf, WriterId>> = Mutex::new(BTreeMap::new());
 
 /// Returns true if an error means that a folder cannot be made or written, as in a sandbox. `NotFound`

@@ -1,4 +1,5 @@
-//! The accesses and hydrations before an output, which the chain binds to it (AUDIT-12).
+//! The accesses and hydrations before an output, and whether the chain proves their
+//! order (AUDIT-12).
 
 use std::io;
 
@@ -14,23 +15,23 @@ use crate::values::model::timestamp::Timestamp;
 /// An access or a hydration before an output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Prior {
-    /// The line.
+    /// The trace of the line.
     pub trace: String,
-    /// When.
+    /// The time of the line.
     pub at: String,
     /// `access` or `hydration`.
     pub event: &'static str,
-    /// How many texts it handed out.
+    /// Number of texts that were handed out.
     pub texts: u64,
     /// The source that was hydrated, and the hash of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<PriorResult>,
-    /// Whether it is in the chain of the output's writer, so that its place before the output cannot
-    /// be changed. Others are before it by their time only.
+    /// True if the line is in the chain of the output's writer: its place before the output then
+    /// cannot be changed. Other lines are before the output by their time only.
     pub is_bound: bool,
 }
 
-/// What a hydration before an output gave.
+/// The result of a hydration before an output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PriorResult {
     /// The URI or id of the source.
@@ -40,7 +41,7 @@ pub struct PriorResult {
 }
 
 impl Prior {
-    /// A line as one before an output; none where an output is made of nothing that it records.
+    /// Returns an access or a hydration as a prior of the output; `None` for other lines.
     fn of(line: &Line, output: &Line) -> Option<Self> {
         let (texts, result) = match &line.event {
             Event::Access(access) => (access.documents.len() as u64, None),
@@ -65,11 +66,12 @@ impl Prior {
 /// The accesses and hydrations of a session before an output, and the faults of the log.
 pub type Priors = (Vec<Prior>, Vec<Fault>);
 
-/// The accesses and hydrations of the session of an output before it: those of its writer by their place, and
-/// those of other writers by their time. None where the session was not named.
+/// Returns the accesses and hydrations of an output's session that are before the output: those of
+/// its writer by their number, and those of other writers by their time. Empty if the session was
+/// not named.
 ///
 /// # Errors
-/// A file of the log cannot be read.
+/// Fails if a file of the log cannot be read.
 pub fn before(logs: &Logs, output: &Line) -> io::Result<Priors> {
     let mut priors = Vec::new();
     let Some(session) = session_of(output) else { return Ok((priors, Vec::new())) };
@@ -82,13 +84,13 @@ pub fn before(logs: &Logs, output: &Line) -> io::Result<Priors> {
     Ok((priors, faults))
 }
 
-/// The session of a line, if it was named.
+/// Returns the session of a line, if it was named.
 pub(crate) fn session_of(line: &Line) -> Option<&str> {
     let labels = &line.request.labels;
     labels.session.as_deref().filter(|_| !labels.session_implicit)
 }
 
-/// Whether a line is before an output.
+/// Returns true if a line is before an output.
 pub(crate) fn is_before(line: &Line, output: &Line) -> bool {
     if line.writer == output.writer {
         return line.seq < output.seq;

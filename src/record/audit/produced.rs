@@ -1,4 +1,4 @@
-//! What an agent produced (AUDIT-12).
+//! The output of an agent (AUDIT-12).
 
 use std::io::{self, Read};
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::model::digest::{Digest, Sink as _};
 
-/// How many bytes are read at a time.
+/// Number of bytes that are read at a time.
 const CHUNK: usize = 64 << 10;
 
-/// The hash of what an agent produced. The bytes themselves are not kept.
+/// The hash of an agent's output. The bytes themselves are not kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Produced {
-    /// How many bytes they are.
+    /// Number of bytes of the output.
     pub bytes: u64,
-    /// Their SHA-256.
+    /// The SHA-256 of the bytes.
     pub sha256: String,
-    /// The model that made them, as the user said it.
+    /// The model that made the output, as the user named it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
 impl Produced {
-    /// Reads an output to its end; however long it is, little of it is in memory.
+    /// Reads an output to its end and hashes it, in bounded memory.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// Fails if the output cannot be read.
     pub(crate) fn read(from: &mut dyn Read, model: Option<String>) -> io::Result<Self> {
         let (mut bytes, mut chunk, mut failed) = (0_u64, vec![0; CHUNK], None);
         let digest = Digest::of_written(|hasher| {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_is_hashed_in_pieces() {
+    fn produced_hashes_an_output_in_pieces() {
         let text = "é".repeat(CHUNK);
         let produced = Produced::read(&mut text.as_bytes(), None).unwrap();
         assert_eq!(produced.bytes, text.len() as u64);

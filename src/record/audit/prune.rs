@@ -1,9 +1,9 @@
-//! Deleting the oldest accesses of each log (AUDIT-27 to AUDIT-29).
+//! Deletes the oldest accesses of each log (AUDIT-27 to AUDIT-29).
 //!
-//! What goes is always the beginning of a log, up to the first line that is younger, held, or the
-//! last answer. The cut is recorded in the change log first. Then each file is replaced or removed
-//! as a whole, the newest first: after a crash what is left is the beginning of the log, and what
-//! follows the cut.
+//! The deleted lines are always the beginning of a log, up to the first line that is younger, held,
+//! or of the last answer. The cut is recorded in the change log first. Then each file is replaced
+//! or removed as a whole, the newest first. After a crash, the log contains its beginning, and the
+//! lines after the cut.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,17 +24,17 @@ use crate::files::vault::lock;
 use crate::record::journal::{LastLines, WriterId};
 use crate::values::model::timestamp::Timestamp;
 
-/// How many bytes are copied at once.
+/// Number of bytes that are copied at a time.
 const PIECE: usize = 256 << 10;
 
-/// Bytes that each line has which records a cut.
+/// Bytes that each line with a cut contains.
 const NEEDLE: &[u8] = b"\"action\":\"prune\"";
 
 impl Cuts {
-    /// What change logs say.
+    /// Reads the cuts from change logs.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub fn of(changes: &Logs) -> io::Result<Self> {
         let mut cuts = Self::default();
         prunings(changes, &mut |line| cuts.take(&line))?;
@@ -42,58 +42,58 @@ impl Cuts {
     }
 }
 
-/// Hands out the lines of change logs that record a pruning.
+/// Passes the lines of change logs that record a pruning to `found`.
 ///
 /// # Errors
-/// A file cannot be read.
+/// Fails if a file cannot be read.
 pub(crate) fn prunings(changes: &Logs, found: &mut dyn FnMut(Line)) -> io::Result<()> {
     let is_pruning =
         |line: Line| matches!(line.event, Event::Change(Change::Prune { .. })).then_some(line);
     changes.having(&[NEEDLE.to_vec()], &is_pruning, found).map(drop)
 }
 
-/// What would be pruned.
+/// The lines that would be pruned.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// The logs, writer by writer.
     pub writers: Vec<WriterPlan>,
-    /// The logs that are damaged, each with the first fault: nothing is pruned of them.
+    /// The first fault of each damaged log. No line of these logs is pruned.
     pub damaged: Vec<Fault>,
-    /// The logs in the vault of which nothing is pruned, because another user or machine may go on
-    /// with them: git would not merge both.
+    /// The writers of logs in the vault that another user or machine may continue. No line of these
+    /// logs is pruned, because git could not merge both changes.
     pub elsewhere: Vec<WriterId>,
 }
 
-/// What would be pruned of one writer's log.
+/// The lines of one writer that would be pruned.
 #[derive(Clone, Debug)]
 pub struct WriterPlan {
-    /// The writer.
+    /// The id of the writer.
     pub writer: WriterId,
-    /// How many lines go.
+    /// Number of lines that would be deleted.
     pub lines: u64,
-    /// The numbers of the first and the last of them, and their times.
+    /// The numbers and times of the first and the last of them.
     pub ends: Option<[(u64, String); 2]>,
-    /// The cut; none where nothing goes.
+    /// The cut; `None` if no line would be deleted.
     pub cut: Option<Cut>,
-    /// How many older lines stay, because a hold holds them or a line before them.
+    /// Number of older lines that remain, because a hold holds them or a line before them.
     pub kept: u64,
-    /// How many lines each hold holds that are old enough.
+    /// Number of older lines that each hold holds, by its id.
     pub held: BTreeMap<String, u64>,
     /// The hash of the line after the cut.
     next: Option<String>,
 }
 
-/// A line that may be the first one that stays.
+/// A line that may be the first one that remains.
 struct Candidate {
     seq: u64,
     prev: String,
     hash: Option<String>,
-    /// How many lines are before it, and the last of them.
+    /// Number of lines before it, and the last of them.
     before: u64,
     last: Option<(u64, String)>,
 }
 
-/// A log that is read from its beginning on.
+/// State of reading a log from its beginning.
 struct Reading {
     plan: WriterPlan,
     first: Option<(u64, String)>,
@@ -122,7 +122,7 @@ impl Reading {
     fn take(&mut self, line: &Line, (is_old, held): (bool, &[&str])) {
         let name = || (line.seq, line.at.clone());
         self.first.get_or_insert_with(name);
-        // The lines of one answer stay or go together.
+        // The lines of one answer are kept or deleted together.
         if !self.is_stopped && (line.cause.is_none() || self.candidate.is_none()) {
             self.candidate = Some(Candidate {
                 seq: line.seq,
@@ -161,10 +161,10 @@ impl Reading {
     }
 }
 
-/// What is pruned of logs if nothing from a time on is.
+/// Plans which lines before a time are pruned from the logs.
 ///
 /// # Errors
-/// A file cannot be read.
+/// Fails if a file cannot be read.
 pub(crate) fn plan(
     logs: &Logs,
     before: Timestamp,
@@ -189,7 +189,7 @@ pub(crate) fn plan(
     for fault in faults.into_iter().filter(|fault| fault.kind.is_damage()) {
         damaged.entry(writer_of(&fault.file).to_owned()).or_insert(fault);
     }
-    // Where not all faults are listed, any log may have one.
+    // If not all faults are listed, any log may have one.
     let is_sound =
         |reading: &Reading| is_listed && !damaged.contains_key(&reading.plan.writer.to_string());
     let may_go_on = |reading: &Reading| {
@@ -208,18 +208,18 @@ pub(crate) fn plan(
 }
 
 impl Plan {
-    /// The cuts that no line records yet.
+    /// Returns the cuts that no line records yet.
     pub(crate) fn unrecorded(&self, logs: &Logs) -> Vec<Cut> {
         let cuts = self.writers.iter().filter_map(|writer| writer.cut.as_ref());
         cuts.filter(|cut| !logs.cuts().has(cut)).cloned().collect()
     }
 }
 
-/// Deletes what is before a cut, whose line is durable in the change log. A cut that was made already
-/// changes nothing.
+/// Deletes the lines before a cut, which is already durable in the change log. Does nothing if the
+/// lines were already deleted.
 ///
 /// # Errors
-/// Not everything was deleted; the next command does it.
+/// Fails if not everything was deleted. The next command then continues.
 pub(crate) fn prune(logs: &Logs, plan: &WriterPlan, disk: &Disk) -> io::Result<()> {
     let (Some(cut), Some(next)) = (&plan.cut, &plan.next) else { return Ok(()) };
     let Some(folder) = logs.folder_of(&plan.writer) else { return Ok(()) };
@@ -231,7 +231,7 @@ pub(crate) fn prune(logs: &Logs, plan: &WriterPlan, disk: &Disk) -> io::Result<(
     let name = plan.writer.file(firsts[place]);
     let log = folder.open(&name)?;
     let Some(begin) = begin_of(&log, cut.seq + 1)? else {
-        return Err(io::Error::other("the line after the cut is not there any more"));
+        return Err(io::Error::other("the line after the cut is missing"));
     };
     let mut lines = LineReader::new(&log);
     lines.go_to(begin)?;
@@ -240,14 +240,14 @@ pub(crate) fn prune(logs: &Logs, plan: &WriterPlan, disk: &Disk) -> io::Result<(
         _ => false,
     };
     if !is_it {
-        return Err(io::Error::other("the line after the cut is another one now"));
+        return Err(io::Error::other("the line after the cut has changed"));
     }
     if begin > 0 {
         replace(folder, (&name, &log, begin), disk)?;
     }
     for first in firsts[..place].iter().rev() {
         let name = plan.writer.file(*first);
-        // Its first file is where the writer's processes take their turns.
+        // Processes lock the writer's first file, so it is emptied instead of removed.
         match *first {
             1 => folder.empty(&name, disk)?,
             _ => folder.remove(&name, disk)?,
@@ -256,7 +256,7 @@ pub(crate) fn prune(logs: &Logs, plan: &WriterPlan, disk: &Disk) -> io::Result<(
     folder.sync(disk)
 }
 
-/// Puts what a file has from a place on in its place, as a whole.
+/// Replaces a file by its own end, from offset `begin`.
 fn replace(
     folder: &Folder,
     (name, log, begin): (&str, &LogFile, u64),

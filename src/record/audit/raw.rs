@@ -1,4 +1,4 @@
-//! The bytes of lines, and where they are: what evidence of an access consists of (EVID-13).
+//! The bytes of lines with their places, for evidence of accesses (EVID-13).
 
 use std::io::{self, BufRead as _, Read as _};
 
@@ -7,25 +7,25 @@ use super::line::{Line, genesis};
 use crate::record::journal::{MAX_LINE, WriterId};
 use crate::values::model::digest::Digest;
 
-/// A line as a file of the log has it.
+/// A line with its bytes and its place in a file.
 #[derive(Clone, Debug)]
 pub struct RawLine {
     /// The name of the file.
     pub file: String,
-    /// The place in the file, from 1 on.
+    /// The number of the line in the file, from 1.
     pub number: u64,
-    /// Its bytes, without the line end.
+    /// The bytes of the line, without the line end.
     pub bytes: Vec<u8>,
-    /// What it says.
+    /// The parsed line.
     pub line: Line,
 }
 
 impl Logs {
-    /// The bytes of every line that is wanted, writer by writer in their order. A line that is none is
-    /// a fault, which a verifier names.
+    /// Returns the bytes of every line that `wants` accepts, writer by writer in order. Unsound
+    /// lines are skipped, because a verifier reports them.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// Fails if a file cannot be read.
     pub fn raw(&self, wants: &dyn Fn(&Line) -> bool) -> io::Result<Vec<RawLine>> {
         let mut found = Vec::new();
         for (writer, first) in self.each_file() {
@@ -34,7 +34,7 @@ impl Logs {
             for number in 1.. {
                 let mut bytes = Vec::new();
                 let read = log.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes)?;
-                // A last line without an end was never acknowledged.
+                // An incomplete last line was never acknowledged.
                 if read == 0 || bytes.pop_if(|byte| *byte == b'\n').is_none() {
                     break;
                 }
@@ -51,11 +51,11 @@ impl Logs {
 }
 
 impl Line {
-    /// What is wrong with the place of a line among lines of a log that may have others between
-    /// them: `before` is the one before it, with its hash.
+    /// Returns a reason if the line cannot follow the line `before`, which has the given hash.
+    /// Other lines may be missing between the two.
     pub(crate) fn chain_fault(&self, before: Option<(&Self, &Digest)>) -> Option<&'static str> {
         let Ok(writer) = self.writer.parse::<WriterId>() else {
-            return Some("its writer is none");
+            return Some("its writer is not a valid id");
         };
         if self.seq == 1 && self.prev != genesis(&writer) {
             return Some("it does not begin the chain of its writer");

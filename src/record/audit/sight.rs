@@ -1,5 +1,5 @@
-//! What a reader may see of the lines of logs (`spec/review.md`, REV-26). The rule is given from
-//! above; a module that reads logs for a report gets only what it lets through.
+//! Limits the lines of logs that a reader may see (`spec/review.md`, REV-26). The caller provides
+//! the rule, and a module that reads logs for a report receives only the visible lines.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,34 +8,34 @@ use super::event::{Event, Query};
 use super::folder::Folder;
 use super::line::{Arguments, Line};
 
-/// What of a line in a folder a reader may see; nothing where the line is not there for this reader.
+/// Returns the visible part of a line in a folder; `None` if the reader may not see the line.
 type See = dyn Fn(Line, &Folder) -> Option<Line> + Send + Sync;
 
-/// What a reader may see.
+/// Rule for the lines that a reader may see. The default is every line.
 #[derive(Clone, Default)]
 pub struct Sight(Option<Arc<See>>);
 
 impl Sight {
-    /// Only what a rule lets through.
+    /// Limits the lines to those that a rule returns.
     pub(crate) fn limited(
         see: impl Fn(Line, &Folder) -> Option<Line> + Send + Sync + 'static,
     ) -> Self {
         Self(Some(Arc::new(see)))
     }
 
-    /// Of what this lets through, only the lines that `keep` is true of.
+    /// Limits the visible lines further, to those that satisfy `keep`.
     #[cfg(feature = "mcp")]
     #[must_use]
     pub(crate) fn only(self, keep: impl Fn(&Line) -> bool + Send + Sync + 'static) -> Self {
         Self::limited(move |line, folder| self.of(line, folder).filter(|line| keep(line)))
     }
 
-    /// Whether some lines are not there, or not whole.
+    /// Returns true if some lines may be hidden, or not be whole.
     pub(crate) fn is_limited(&self) -> bool {
         self.0.is_some()
     }
 
-    /// What may be seen of a line in a folder.
+    /// Returns the visible part of a line in a folder.
     pub(super) fn of(&self, line: Line, folder: &Folder) -> Option<Line> {
         match &self.0 {
             None => Some(line),
@@ -51,7 +51,7 @@ impl fmt::Debug for Sight {
 }
 
 impl Line {
-    /// The same without the words of its command, the folder that it ran in, and what was asked for.
+    /// Removes the arguments of the command, the folder that it ran in, and the query.
     #[must_use]
     pub(crate) fn without_words(mut self) -> Self {
         self.request.args = Arguments::default();

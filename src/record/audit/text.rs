@@ -1,4 +1,4 @@
-//! What an access line says of one text, and the type in which a text leaves the library.
+//! The record of one text in an access, and the type in which a text leaves the library.
 
 use std::fmt;
 
@@ -7,55 +7,56 @@ use serde::{Deserialize, Serialize};
 use crate::text::uri::{self, Uri};
 use crate::values::model::digest::Digest;
 
-/// One text that was handed out: where it is from, and what exactly it was (AUDIT-7).
+/// The record of one text that was handed out: its origin, and its exact bytes (AUDIT-7).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Text {
-    /// Its URI, pinned to the checkpoint, with the anchor of a section.
+    /// The URI, pinned to the checkpoint, with the anchor of a section.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
-    /// Its id, where no URI can name it.
+    /// The id, if no URI can name the document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The version.
+    /// The number of the version.
     pub version: u64,
-    /// The checkpoint that was answered; none where no checkpoint seals the version.
+    /// The checkpoint of the answer; `None` if no checkpoint seals the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<u64>,
     /// The chain hash of the version.
     pub chain_hash: String,
-    /// The first byte of the version's text and the one after the last; none where it is the whole,
-    /// or no piece of it.
+    /// The first byte in the text of the version, and the one after the last; `None` for the whole
+    /// text, or if the bytes are not a piece of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[u64; 2]>,
-    /// What it is, where it is no piece of the text.
+    /// The way the bytes were derived, if they are not a piece of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
     /// The field `author` of the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// Who wrote the text: who submitted the version, or who recorded it without a review.
+    /// The principal who wrote the text: the submitter of the version, or the one who recorded it
+    /// without a review.
     pub edited_by: String,
-    /// When.
+    /// The time when the text was recorded.
     pub edited_at: String,
-    /// Who approved the version.
+    /// The principals who approved the version.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub approved_by: Vec<String>,
-    /// When.
+    /// The time of the last approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved_at: Option<String>,
-    /// Who decided about the document at the checkpoint.
+    /// The scope that decided about the document at the checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steward: Option<Deciding>,
-    /// When the approval is due again.
+    /// The time when the next review is due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review_due: Option<String>,
-    /// How many bytes were handed out.
+    /// Number of bytes that were handed out.
     pub bytes: u64,
     /// The SHA-256 of these bytes.
     pub sha256: String,
 }
 
-/// The scope that decides about a document and its reviewers, in short.
+/// The scope that decides about a document, with its first reviewers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Deciding {
@@ -63,12 +64,12 @@ pub struct Deciding {
     pub scope: String,
     /// Its first reviewers in the order of `stewards.yaml`: principals, and groups as `group NAME`.
     pub reviewers: Vec<String>,
-    /// How many more there are.
+    /// Number of further reviewers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<u64>,
 }
 
-/// `folder nodes/legal/: kim@example.com, group counsel, and 3 more`.
+/// Writes one line, such as `folder nodes/legal/: kim@example.com, group counsel, and 3 more`.
 impl fmt::Display for Deciding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.scope, self.reviewers.join(", "))?;
@@ -76,23 +77,23 @@ impl fmt::Display for Deciding {
     }
 }
 
-/// What was made of a version's text before it was handed out.
+/// Ways in which bytes are derived from the text of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
-    /// A line of it with blanks for line ends, as a search shows it.
+    /// A line of the text with blanks for line ends, as a search shows it.
     Snippet,
-    /// A diff from or to it.
+    /// A diff from or to the text.
     Diff,
     /// The instructions of a pack, which are a value in its file.
     Instructions,
-    /// The changes from one version to another as a reviewer reads them; `bytes` and `sha256` are
+    /// The changes from one version to another, as a reviewer reads them. `bytes` and `sha256` are
     /// those of the whole text of the version.
     Submission,
 }
 
 impl Part {
-    /// Its word.
+    /// Returns the value in lines.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Snippet => "snippet",
@@ -104,13 +105,14 @@ impl Part {
 }
 
 impl Text {
-    /// The same version with other bytes of it handed out.
+    /// Returns the record for other bytes of the same version.
     #[must_use]
     pub fn handed_out(self, text: &str) -> Self {
         Self { bytes: text.len() as u64, sha256: Digest::of(text.as_bytes()).to_string(), ..self }
     }
 
-    /// No more bytes are needed to spell it: six for a control character, and the keys.
+    /// Returns an upper limit of the bytes that spell the record: six for a control character, and
+    /// the keys.
     pub(super) fn most_bytes(&self) -> usize {
         let fields = [&self.uri, &self.id, &self.author].into_iter().flatten();
         let fields =
@@ -123,19 +125,19 @@ impl Text {
         fields.map(|field| 6 * field.len() + 4).sum::<usize>() + 640
     }
 
-    /// Of how many values it consists, at most.
+    /// Returns an upper limit of the number of values in the record.
     pub(super) fn most_values(&self) -> usize {
         let reviewers = self.steward.as_ref().map_or(0, |steward| steward.reviewers.len());
         32 + self.approved_by.len() + reviewers
     }
 
-    /// The same text under this URI, if there is one.
+    /// Sets the URI, if there is one.
     #[must_use]
     pub(crate) fn named(self, uri: Option<Uri>) -> Self {
         Self { uri: uri.map(|uri| uri.to_string()).or(self.uri), ..self }
     }
 
-    /// What names the document: its URI without pin and anchor, or its id.
+    /// Returns the URI without pin and anchor; the id if `uri` is `None`.
     pub fn document(&self) -> &str {
         match &self.uri {
             Some(uri) => uri.split(['@', '#']).next().unwrap_or_default(),
@@ -143,8 +145,8 @@ impl Text {
         }
     }
 
-    /// Whether it is of a document: the path of its URI is that of the document, behind the name of
-    /// the vault where a URI needs that.
+    /// Returns true if the text is of a document: the path of its URI is that of the document,
+    /// preceded by the name of the vault in URIs that need it.
     pub fn is_of(&self, document: &str) -> bool {
         let Some(uri) = &self.uri else { return self.id.as_deref() == Some(document) };
         let Some(rest) = uri.strip_prefix(uri::SCHEME) else { return false };
@@ -154,8 +156,8 @@ impl Text {
         before.is_empty() || vault.is_some_and(|name| !name.is_empty() && !name.contains('/'))
     }
 
-    /// Whether its URI, if it has one, is pinned to its checkpoint (AUDIT-7). A staged entry belongs
-    /// to none.
+    /// Returns true if the URI is pinned to the checkpoint, or is `None` (AUDIT-7). The URI of a
+    /// staged entry has neither pin nor checkpoint.
     pub fn is_pinned(&self) -> bool {
         let Some(uri) = &self.uri else { return true };
         let pin = uri.split('#').next().and_then(|uri| uri.split_once('@')).map(|(_, pin)| pin);
@@ -166,19 +168,19 @@ impl Text {
         }
     }
 
-    /// The anchor of the section that its URI names.
+    /// Returns the anchor of the section that the URI names.
     pub fn anchor(&self) -> Option<&str> {
         self.uri.as_ref()?.split_once('#').map(|(_, anchor)| anchor)
     }
 
-    /// What names the text: its URI, or its id.
+    /// Returns the URI; the id if `uri` is `None`.
     pub fn name(&self) -> &str {
         self.uri.as_deref().or(self.id.as_deref()).unwrap_or_default()
     }
 }
 
-/// A value that holds texts of documents. It is released only together with what the access log is
-/// to record of them: inside of the library by `release`, and to a program that uses the library by
+/// A value that contains texts of documents. It is released only together with the records for the
+/// access log: inside of the library by `release`, and to a program that uses the library by
 /// [`crate::service::workspace::Answer`].
 #[derive(Debug)]
 #[must_use]
@@ -192,7 +194,7 @@ impl<T> Traced<T> {
         Self { value, texts }
     }
 
-    /// The value, and what is to be recorded of it in `texts`.
+    /// Returns the value, and adds its records to `texts`.
     pub(crate) fn release(self, texts: &mut Vec<Text>) -> T {
         texts.extend(self.texts);
         self.value
@@ -208,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_of_the_document_that_its_uri_or_id_names() {
+    fn text_matches_the_document_of_its_uri_or_id() {
         let text = Text {
             uri: None,
             id: None,
@@ -231,7 +233,7 @@ mod tests {
             Text { uri: Some(format!("contextnest://{uri}")), ..text.clone() }.is_of(document)
         };
         assert!(is_of("nodes/a@3#b", "nodes/a") && is_of("nodes/a%20b@3", "nodes/a b"));
-        // A vault whose own name, or that of another vault, begins the path of the document.
+        // The name of a vault may begin the path of the document, or equal its first folder.
         assert!(is_of("acme/nodes/a@3", "nodes/a") && is_of("acme/nodes/a@3", "acme/nodes/a"));
         for other in
             ["nodes/ab@3", "xnodes/a@3", "x/acme/nodes/a@3", "/nodes/a@3", "a@3", "nodes/b#nodes/a"]

@@ -15,13 +15,13 @@ pub struct TraceParent {
     flags: String,
 }
 
-/// The length of version, trace, span and flags with `-` between them.
+/// Length of version, trace, span and flags with `-` between them.
 const LENGTH: usize = 55;
 
 impl FromStr for TraceParent {
     type Err = ();
 
-    /// Reads version 00, and of a later version the fields that it has in common with that.
+    /// Parses version 00, and the fields of a later version that version 00 also has.
     fn from_str(text: &str) -> Result<Self, ()> {
         let (known, rest) = text.split_at_checked(LENGTH).ok_or(())?;
         let [version, trace, span, flags] =
@@ -57,7 +57,7 @@ mod tests {
     const VALID: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     #[test]
-    fn a_traceparent_has_ids_that_are_not_zero() {
+    fn traceparent_refuses_ids_of_zeros() {
         let read = |text: &str| text.parse().map(|read: TraceParent| read.to_string());
         assert_eq!(read(VALID).as_deref(), Ok(VALID));
         let later = VALID.replacen("00-", "cc-", 1);

@@ -1,4 +1,4 @@
-//! Values that no writer records (AUDIT-36): a line that has one is not of this program.
+//! Checks for values that no writer records (AUDIT-36).
 
 use std::str::FromStr;
 
@@ -13,12 +13,12 @@ use crate::values::model::digest::Digest;
 use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
 
-/// Where the name of a principal may be from (AUDIT-2).
+/// Sources of the name of a principal (AUDIT-2).
 const SOURCES: [&str; 6] = ["option", "env", "token", "history", "git", "none"];
-/// The classes of answers (AUDIT-6).
+/// Classes of answers (AUDIT-6).
 const CLASSES: [&str; 3] = ["direct", "set", "delegated"];
 
-/// What is wrong with a value.
+/// Result of a check, with the reason of a failure.
 type Fault = Result<(), String>;
 
 fn is(holds: bool, why: impl FnOnce() -> String) -> Fault {
@@ -39,7 +39,7 @@ fn from_one(key: &str, number: u64) -> Fault {
 }
 
 impl Line {
-    /// Returns what is wrong with the first value that a writer would refuse.
+    /// Returns a reason for the first value that a writer would refuse.
     pub(crate) fn value_fault(&self) -> Option<String> {
         self.values().err()
     }
@@ -50,7 +50,7 @@ impl Line {
         if let Some(cause) = &self.cause {
             let is_before =
                 |cause: TraceId| cause.seq < self.seq && cause.writer == self.trace().writer;
-            is(cause.parse().is_ok_and(is_before), || "`cause` is no line before it".to_owned())?;
+            is(cause.parse().is_ok_and(is_before), || "`cause` is not before it".to_owned())?;
         }
         match &self.event {
             Event::Access(access) => texts(access),
@@ -111,7 +111,7 @@ fn text(text: &Text) -> Fault {
     from_one("checkpoint", text.checkpoint.unwrap_or(1))?;
     parses::<Digest>("chain_hash", &text.chain_hash)?;
     parses::<Digest>("sha256", &text.sha256)?;
-    is(text.uri.is_some() || text.id.is_some(), || "it names no document".to_owned())?;
+    is(text.uri.is_some() || text.id.is_some(), || "it does not name a document".to_owned())?;
     let Some([from, to]) = text.range else { return Ok(()) };
     is(from <= to, || format!("its range ends at {to}, before its beginning at {from}"))?;
     is(text.bytes <= to - from, || "it has more bytes than its range".to_owned())?;

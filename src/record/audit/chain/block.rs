@@ -11,31 +11,30 @@ use super::follows::{Expected, Jump, Step};
 use super::needles::Needles;
 use crate::record::journal::WriterId;
 
-/// What is kept of a line, by the thread that reads it.
+/// Maps a line to what is kept of it, on the thread that reads the line.
 pub type Keep<'k, T> = &'k (dyn Fn(Line) -> Option<T> + Sync);
 
-/// What a thread found in a block.
+/// Result of reading a block.
 pub(super) struct Read<'c, T> {
-    /// How many lines are what their hashes say.
+    /// Number of lines that match their hashes.
     pub(super) sound: u64,
     pub(super) found: Vec<T>,
     pub(super) said: Said<'c>,
 }
 
-/// What a thread says of a block. Lines are counted from 0 on, from the first of the block.
+/// Faults and ends of a block. Lines are counted from 0, from the first of the block.
 pub(super) struct Said<'c> {
-    /// How many lines begin in it.
+    /// Number of lines that begin in the block.
     pub(super) lines: u64,
-    /// What is wrong.
     pub(super) faults: Faults,
-    /// Lines that were pruned between two lines of it.
+    /// Lines that were pruned between two lines of the block.
     pub(super) jumps: Vec<Jump<'c>>,
     pub(super) ends: Option<Ends>,
-    /// From a line with NUL on, after which no line is what its hash says: this line, and the faults.
+    /// A line with NUL, if no sound line follows it in the block, with the faults from there on.
     pub(super) doubtful: Option<Doubtful>,
 }
 
-/// Lines that a power cut may have left: they are damage if a sound line follows them in the file.
+/// Lines that a power cut may have left. If a sound line follows them in the file, they are damage.
 pub(super) struct Doubtful {
     /// The number of the first one.
     pub(super) line: u64,
@@ -50,7 +49,7 @@ impl Said<'_> {
         }
     }
 
-    /// A sound line follows.
+    /// Records that a sound line follows.
     fn is_sound_here(&mut self) {
         if let Some(doubtful) = self.doubtful.take() {
             self.faults.join(doubtful.faults, (0, None), |fault| fault);
@@ -58,29 +57,29 @@ impl Said<'_> {
     }
 }
 
-/// The first and the last line of a block, of those that are what their hashes say.
+/// The first and the last line of a block that match their hashes.
 pub(super) struct Ends {
-    /// What the first line says of itself.
+    /// Number and previous hash in the first line.
     pub(super) first: Expected,
-    /// Where it is.
+    /// Index of the first line in the block.
     pub(super) line: u64,
-    /// How many faults are before it.
+    /// Number of faults before it.
     pub(super) faults: usize,
-    /// What has to follow the last one.
+    /// Expected number and previous hash of the line after the last one.
     pub(super) next: Expected,
 }
 
-/// How a thread reads a block of a file.
+/// Parameters for reading the blocks of a file.
 pub(super) struct Reader<'r, T> {
     pub(super) writer: &'r WriterId,
-    /// The number of the first line, by the name of the file.
+    /// The number of the first line, from the name of the file.
     pub(super) first: u64,
-    /// Which lines are read; all of them, if each has to follow the one before it.
+    /// Bytes that a line must contain to be read; `None` to read every line and check the order.
     pub(super) needles: Option<&'r Needles<'r>>,
     pub(super) keep: Keep<'r, T>,
-    /// Where the log was pruned.
+    /// Cuts at which the log was pruned.
     pub(super) cuts: &'r [Pruning],
-    /// What its heads are compared with.
+    /// Checkpoint hashes that the lines' heads are compared with.
     pub(super) heads: &'r Heads,
 }
 
@@ -96,9 +95,9 @@ impl<'r, T> Reader<'r, T> {
                 needles.each(text, |at, bytes| {
                     self.line(bytes, (is_first && at == 0, &|| number(at)), &mut read);
                 });
-                // What was asked for may have been in a line that a power cut left as NUL.
+                // A wanted line may have been lost to a power cut, which left NUL in its place.
                 if let Some(at) = memchr(0, text) {
-                    let why = "the line holds NUL".to_owned();
+                    let why = "the line contains NUL".to_owned();
                     read.said.fault(Fault::new(FaultKind::Torn, number(at), why));
                 }
                 read.said.lines = number(text.len());
@@ -107,7 +106,7 @@ impl<'r, T> Reader<'r, T> {
                 for bytes in text.split_inclusive(|byte| *byte == b'\n') {
                     let number = read.said.lines;
                     let bytes = &bytes[..bytes.len() - 1];
-                    // JSON has no NUL.
+                    // JSON contains no NUL.
                     if read.said.doubtful.is_none() && memchr(0, bytes).is_some() {
                         let faults = Faults::default();
                         read.said.doubtful = Some(Doubtful { line: number, faults });
@@ -119,8 +118,8 @@ impl<'r, T> Reader<'r, T> {
         }
         if let Some(unread) = lines.unread {
             let (kind, why) = match unread {
-                Unread::Torn => (FaultKind::Torn, "the last line has no end"),
-                Unread::TooLong => (FaultKind::Malformed, "it is longer than 16 MiB"),
+                Unread::Torn => (FaultKind::Torn, "the last line is incomplete"),
+                Unread::TooLong => (FaultKind::Malformed, "the line is longer than 16 MiB"),
             };
             read.said.fault(Fault::new(kind, read.said.lines, why.to_owned()));
             read.said.lines += 1;
@@ -142,7 +141,7 @@ impl<'r, T> Reader<'r, T> {
             }
         };
         if !self.writer.is(&line.writer) {
-            let why = format!("it is of the writer {}", line.writer);
+            let why = format!("the line names another writer, {}", line.writer);
             return said.fault(Fault::new(FaultKind::Mismatch, number(), why));
         }
         said.is_sound_here();
@@ -185,7 +184,7 @@ impl<'r, T> Reader<'r, T> {
 }
 
 impl LineFault {
-    /// What kind of fault it is.
+    /// Returns the kind of fault to report.
     pub(super) fn kind(&self) -> FaultKind {
         match self {
             Self::Malformed(_) => FaultKind::Malformed,

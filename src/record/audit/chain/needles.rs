@@ -1,11 +1,12 @@
-//! Lines with bytes in them that every wanted line has.
+//! Finds lines that contain given bytes.
 
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
-/// Bytes that each wanted line has. A log may have millions of lines: most are not read further.
+/// Bytes that each wanted line contains. A log may have millions of lines: most are not
+/// read further.
 pub(in crate::record::audit) struct Needles<'n> {
-    /// The longest, which fewest lines have.
+    /// The longest needle, which the fewest lines contain.
     first: Option<Finder<'n>>,
     others: Vec<Finder<'n>>,
 }
@@ -18,7 +19,7 @@ impl<'n> Needles<'n> {
         Self { first, others: needles.into_iter().map(Finder::new).collect() }
     }
 
-    /// Gives every line that has all of them, with its place in the text.
+    /// Passes every line that contains all needles, and its offset in the text, to `line`.
     pub(super) fn each(&self, text: &[u8], mut line: impl FnMut(usize, &[u8])) {
         let mut at = 0;
         while at < text.len() {

@@ -1,4 +1,4 @@
-//! A file whose blocks are put together in their order.
+//! Puts the blocks of a file together in their order.
 
 use std::io;
 
@@ -10,21 +10,21 @@ use super::block::{Doubtful, Said};
 use super::follows::{Expected, Jump, Step};
 use crate::record::journal::last_line;
 
-/// A file whose blocks are put together.
+/// State of a file whose blocks are put together.
 pub(super) struct Whole<'w, 'c> {
     pub(super) name: &'w str,
     /// The number of the next line.
     pub(super) number: u64,
     pub(super) expected: &'w mut Expected,
-    /// Where the log was pruned.
+    /// Cuts at which the log was pruned.
     pub(super) cuts: &'c [Pruning],
     pub(super) jumps: &'w mut Vec<Jump<'c>>,
-    /// What a power cut may have left, unless a sound line follows.
+    /// Lines that a power cut may have left, unless a sound line follows.
     pub(super) doubtful: Option<Doubtful>,
 }
 
 impl<'c> Whole<'_, 'c> {
-    /// Adds the faults of the next block, and those between it and what is before it.
+    /// Adds the faults of the next block, and a fault if it does not follow the blocks before it.
     pub(super) fn add(&mut self, said: Said<'c>, all: &mut Faults) {
         let (name, number) = (self.name, self.number);
         let placed = |fault: Fault| fault.placed(name, number);
@@ -59,8 +59,8 @@ impl<'c> Whole<'_, 'c> {
         self.number += said.lines;
     }
 
-    /// Looks whether a line is missing, in a file of which not every line was read: by the numbers of
-    /// its first and its last line, and by how many it has.
+    /// Checks whether a line is missing in a file that was only partly read: compares the numbers
+    /// of its first and last line with the number of lines.
     pub(super) fn count(&mut self, file: &LogFile, all: &mut Faults) -> io::Result<()> {
         let name = self.name;
         let mut fault = |kind, line, why| all.add(Fault::new(kind, line, why).placed(name, 0));
@@ -86,21 +86,21 @@ impl<'c> Whole<'_, 'c> {
             Step::Fault(kind, why) => fault(kind, 1, why),
         }
         let (lines, numbered) = (self.number - 1, last.seq.saturating_sub(first.seq) + 1);
-        // A copy may lack what was pruned of its source in between.
+        // A copy may lack lines in between that were pruned from its source.
         let is_cut = self.cuts.iter().any(|cut| (first.seq..last.seq).contains(&cut.seq));
         if lines > numbered || lines < numbered && !is_cut {
             let (from, to) = (first.seq, last.seq);
-            let why = format!("it has {lines} lines, but they are numbered from {from} to {to}");
+            let why = format!("the file has {lines} lines, but their numbers are {from} to {to}");
             fault(FaultKind::Gap, lines, why);
         }
         *self.expected = Expected::after(last.seq, hash);
         Ok(())
     }
 
-    /// The file ends.
+    /// Reports doubtful lines at the end of the file.
     pub(super) fn end(self, all: &mut Faults) {
         if let Some(doubtful) = self.doubtful {
-            let why = "the line holds NUL, and no sound line follows".to_owned();
+            let why = "the line contains NUL, and no sound line follows".to_owned();
             all.add(Fault::new(FaultKind::Torn, doubtful.line, why).placed(self.name, 0));
         }
     }
