@@ -162,7 +162,7 @@ fn recover_names_lost_versions() {
     -- stdout
     nothing to clean up
     lost: nodes/a version 1: the keyframe `nodes/.versions/a/v1.md` is missing
-    lost: nodes/a version 2: the version before it cannot be reconstructed
+    lost: nodes/a version 2: the version before it cannot be rebuilt
     -- stderr
     hint: restore what is lost from git or a backup; `ctx verify` reports more
     ");

@@ -1,9 +1,9 @@
-//! What the texts of one history say of themselves, read one after the other.
+//! Reads the fields of the texts of one history, one after the other.
 //!
-//! To read the YAML of a frontmatter costs much more than to rebuild a text, and a history of 100
-//! KB can give a frontmatter of 64 KiB again and again. A writer changes the values of four fields
-//! from version to version. Where nothing but these differs from the text before, and each is
-//! spelled so that it can end nowhere else, the fields follow without reading the YAML again.
+//! Parsing the YAML of a frontmatter costs much more than rebuilding a text, and a history of 100
+//! KB can contain a frontmatter of 64 KiB many times. A writer changes the values of four fields
+//! from version to version. If only these differ from the text before, and the spelling of each is
+//! unambiguous, the fields are updated without parsing the YAML again.
 
 use std::ops::Range;
 
@@ -17,11 +17,11 @@ use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::yaml::{Node, Value};
 
-/// What a text says of itself.
+/// The fields of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Described {
     pub(crate) fields: Fields,
-    /// What `checksum` is taken of.
+    /// The bytes that `checksum` covers.
     pub(crate) rest: Range<usize>,
 }
 
@@ -38,19 +38,19 @@ pub(crate) struct Fields {
 
 const FIELDS: [&str; 4] = ["status", "version", "updated_at", "checksum"];
 
-/// Reads the texts of one history in their order.
+/// Reads the texts of one history in order.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     before: Option<Before>,
-    /// How many frontmatters were read as YAML.
+    /// Number of frontmatters that were parsed as YAML.
     parsed: usize,
 }
 
 impl Reader {
-    /// What the text of a version says of itself; none for governance files, which say nothing.
+    /// Reads the fields of a version's text; `None` for governance files, which have none.
     ///
     /// # Errors
-    /// [`ChainError::Text`].
+    /// Fails with [`ChainError::Text`].
     pub(crate) fn read(
         &mut self,
         id: &DocumentId,
@@ -92,7 +92,7 @@ impl Fields {
         }
     }
 
-    /// Takes another value for one of these fields, all others as they are.
+    /// Sets one of these fields to another value.
     fn set(&mut self, name: &'static str, value: Node) {
         let line = 1;
         let key = Value::Scalar { text: name.to_owned(), plain: true };
@@ -109,7 +109,7 @@ impl Fields {
     }
 }
 
-/// A frontmatter that was read, and where the values are that may be exchanged.
+/// A frontmatter that was parsed, with the places of the values that may be exchanged.
 #[derive(Debug)]
 struct Before {
     block: String,
@@ -121,7 +121,7 @@ struct Before {
 impl Before {
     fn new(block: &str, frontmatter: &Frontmatter, fields: Fields) -> Option<Self> {
         let root = frontmatter.root.as_ref()?;
-        // An anchor would bound the size of what it names.
+        // An anchor would limit the size of its node.
         if root.decorated || !matches!(root.value, Value::Mapping { flow: false, .. }) {
             return None;
         }
@@ -138,7 +138,7 @@ impl Before {
         Some(Self { block: block.to_owned(), values, fields })
     }
 
-    /// Becomes the frontmatter of the next version, if only these values differ.
+    /// Updates to the frontmatter of the next version; `None` if more than these values differs.
     fn becomes(&mut self, block: &str) -> Option<()> {
         if block.len() > limit::FRONTMATTER {
             return None;
@@ -168,8 +168,9 @@ impl Before {
     }
 }
 
-/// How long the scalar is with which a text begins, if it has only characters that mean nothing in
-/// YAML: plain letters, digits and inner colons, or such characters between single quotes.
+/// Returns the length of the scalar that a text begins with; `None` if it has characters with a
+/// meaning in YAML. Allowed are plain letters, digits and inner colons, or these, `.` and `-`
+/// between single quotes.
 fn length(text: &str) -> Option<usize> {
     let harmless = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b':' | b'.' | b'-');
     if let Some(quoted) = text.strip_prefix('\'') {
@@ -181,7 +182,7 @@ fn length(text: &str) -> Option<usize> {
     (!word.is_empty() && !word.starts_with(':') && !word.ends_with(':')).then_some(plain)
 }
 
-/// The scalar that is spelled so.
+/// Returns the scalar with this spelling.
 fn scalar(spelled: &str, span: Range<usize>) -> Node {
     let quoted = spelled.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
     let value =
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_described_the_same_after_any_other() {
+    fn described_reads_a_text_the_same_after_any_other() {
         let mut taken = 0;
         for at in 0..TEXT.len() {
             for byte in b" \t\n\r'\"|:-#0aZ~{[&*!%@,?.".iter().map(|b| vec![*b]).chain([vec![]]) {
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_that_differ_in_what_a_writer_sets_are_read_once() {
+    fn described_parses_similar_versions_once() {
         let mut reader = Reader::default();
         let tags: Vec<String> = (0..9_000).map(|n| format!("t{n}")).collect();
         for version in 1..300 {

@@ -1,10 +1,10 @@
 //! Unified diffs between two versions: one printer, one strict applier (`spec/history.md`,
 //! section 4).
 //!
-//! The text of a diff is what is hashed, so what it yields must not depend on a lenient reader:
-//! positions are exact, context is equal, counts are right, nothing follows. The applier also
-//! reads the headers that jsdiff writes. The printed diff is applied before it is stored, so a
-//! history never holds one that does not give its version back.
+//! The text of a diff is hashed, so its result must not depend on a lenient reader: positions are
+//! exact, context is equal, counts are right, and nothing follows. The applier also reads the
+//! headers that jsdiff writes. A printed diff is applied before it is stored, so that a history
+//! never contains a diff that does not restore its version.
 
 pub mod change;
 mod script;
@@ -17,16 +17,16 @@ use crate::values::model::number::Version;
 const CONTEXT: usize = 3;
 const NO_NEWLINE: &str = "\\ No newline at end of file";
 
-/// Lines of a text times lines of a patch: beyond it no caller looks for the places of its hunks.
+/// Maximum of lines of a text times lines of a patch for [`has_its_places`].
 const MOST_PLACES: usize = 1 << 28;
 
-/// Why a diff does not apply.
+/// Failure to apply a diff.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the diff: {problem}")]
 pub struct PatchError {
     /// Line of the diff, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// Reason, for people.
     pub problem: &'static str,
 }
 
@@ -35,21 +35,22 @@ pub fn print(old: &str, new: &str, old_version: Version, new_version: Version) -
     print_between(old, new, &format!("v{old_version}"), &format!("v{new_version}"))
 }
 
-/// Whether a text begins with the two lines that [`print`] begins the diff of this version with. In
-/// the history of a governance file this is what separates diffs from full texts, whatever an entry
-/// says: every diff begins so, and no full text does.
+/// Returns true if a text begins with the two lines that [`print`] begins the diff of this version
+/// with. In the history of a governance file this separates diffs from full texts, whatever an
+/// entry says: every diff begins so, and no full text does.
 pub(crate) fn is_of_version(text: &str, version: Version) -> bool {
     text.starts_with(&format!("--- v{}\n+++ v{version}", version.previous()))
 }
 
-/// The diff of an act on a governance file: it changes nothing, and its second line says what was
-/// decided, as `approved` (`spec/review.md`, REV-9).
+/// Returns the diff of an act on a governance file: it changes nothing, and its second line names
+/// the decision, such as `approved` (`spec/review.md`, REV-9).
 pub(crate) fn of_act(version: Version, decision: &str) -> String {
     format!("--- v{}\n+++ v{version}\treview: {decision}\n", version.previous())
 }
 
-/// What an act on a governance file decides, if the stored diff of this version has the mark of one.
-/// A diff that changes lines besides is no act that a writer makes.
+/// Returns the decision of an act on a governance file; `None` if the stored diff of this
+/// version is not marked as one. An inner error is a marked diff that also changes lines, which
+/// no writer makes.
 pub(crate) fn act(diff: &str, version: Version) -> Option<Result<&str, ()>> {
     let second = diff.split('\n').nth(1)?;
     let (_, mark) = second.split_once('\t')?;
@@ -57,8 +58,8 @@ pub(crate) fn act(diff: &str, version: Version) -> Option<Result<&str, ()>> {
     Some(if of_act(version, decision) == diff { Ok(decision) } else { Err(()) })
 }
 
-/// Whether the full text of a version could stand in its history as a diff instead, with the same
-/// hash: it begins as one does, or it applies to the text before.
+/// Returns true if the full text of a version could be stored as a diff with the same hash: it
+/// begins like one, or it applies to the text before.
 pub(crate) fn could_be_one(text: &str, version: Version, before: Option<&str>) -> bool {
     is_of_version(text, version) || before.is_some_and(|before| apply(before, text).is_ok())
 }
@@ -74,7 +75,7 @@ pub fn print_between(old: &str, new: &str, old_name: &str, new_name: &str) -> St
         };
         let old_range = first.old_range().start..last.old_range().end;
         let new_range = first.new_range().start..last.new_range().end;
-        // An empty range is named by the line before it.
+        // The header of an empty range contains the number of the line before it.
         let start = |r: &std::ops::Range<usize>| if r.is_empty() { r.start } else { r.start + 1 };
         out.push_str(&format!(
             "@@ -{},{} +{},{} @@\n",
@@ -98,9 +99,10 @@ pub fn print_between(old: &str, new: &str, old_name: &str, new_name: &str) -> St
     out
 }
 
-/// Whether every hunk of a diff has one place in an edited text and no other: the lines of its old
-/// side follow one another there, after those of the hunk before. A patch program, which guesses,
-/// then puts it in where it belongs. Last lines without a newline are not left to it.
+/// Returns true if every hunk of a diff has exactly one place in an edited text: the lines of its
+/// old side follow one another there, after those of the hunk before. A patch program, which
+/// guesses, then applies it correctly. Returns false for last lines without a newline, which such
+/// programs treat differently.
 pub(crate) fn has_its_places(text: &str, patch: &str) -> bool {
     if patch.contains(NO_NEWLINE) || !text.ends_with('\n') || text.contains('\r') {
         return false;
@@ -135,7 +137,7 @@ fn push(out: &mut String, sign: char, line: &str) {
     }
 }
 
-/// Lines with their ends; only the last may lack one.
+/// Splits a text into lines with their line ends; only the last may lack one.
 fn lines_of(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
@@ -143,12 +145,12 @@ fn lines_of(text: &str) -> Vec<&str> {
 /// Applies a unified diff to exactly the text that it was made from, both in normal form.
 ///
 /// # Errors
-/// The first line of the diff that does not fit.
+/// Fails on the first line of the diff that does not fit.
 pub fn apply(old: &str, patch: &str) -> Result<String, PatchError> {
     apply_with(old, patch, |_, _| ())
 }
 
-/// What a diff does with a line.
+/// Effect of a diff on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Kept,
@@ -156,7 +158,8 @@ enum Fate {
     Added,
 }
 
-/// The same, which hears of every line in order, but for those after the last hunk.
+/// Applies a diff, and reports the effect on each line in order, except on those after the
+/// last hunk.
 fn apply_with(
     old: &str,
     patch: &str,
@@ -204,14 +207,14 @@ fn apply_with(
     Ok(out.text)
 }
 
-/// A text of which some lines have been taken.
+/// A text from which some lines have been taken.
 struct Lines<'t> {
     rest: &'t str,
     taken: usize,
 }
 
 impl<'t> Lines<'t> {
-    /// The next lines with their ends; nothing if there are not so many.
+    /// Returns the next lines with their line ends; `None` if fewer are left.
     fn take(&mut self, lines: usize) -> Option<&'t str> {
         let mut end = 0;
         for _ in 0..lines {
@@ -224,7 +227,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// The first line with its end, which only the last of a text may lack.
+/// Returns the first line with its line end, which only the last line of a text may lack.
 fn first_line(text: &str) -> Option<&str> {
     let end = memchr::memchr(b'\n', text.as_bytes()).map_or(text.len(), |end| end + 1);
     Some(&text[..end]).filter(|line| !line.is_empty())
@@ -257,7 +260,7 @@ struct Hunk {
 
 struct Patch<'p> {
     lines: Lines<'p>,
-    /// Lines that have been asked for.
+    /// Number of lines that were read.
     at: usize,
 }
 
@@ -275,12 +278,13 @@ impl<'p> Patch<'p> {
         self.lines.take(1)
     }
 
-    /// The next line without its end; nothing at the end or where that line is torn.
+    /// Returns the next line without its line end; `None` at the end, or if that line
+    /// is incomplete.
     fn whole_line(&self) -> Option<&'p str> {
         self.peek()?.strip_suffix('\n')
     }
 
-    /// `Index: x` and a line of 67 `=` may stand before `--- a` and `+++ b`.
+    /// Skips the header. `Index: x` and a line of 67 `=` may precede `--- a` and `+++ b`.
     fn header(&mut self) -> Result<(), PatchError> {
         if self.whole_line().is_some_and(|l| l.starts_with("Index: ")) {
             self.next();
@@ -297,7 +301,7 @@ impl<'p> Patch<'p> {
         Ok(())
     }
 
-    /// `@@ -start,count +start,count @@`, where `,1` may be left out.
+    /// Parses `@@ -start,count +start,count @@`, where `,1` may be left out.
     fn hunk_header(&mut self) -> Result<Hunk, PatchError> {
         let line = self.next().and_then(|l| l.strip_suffix('\n'));
         let parsed = line.and_then(|line| {
@@ -312,8 +316,8 @@ impl<'p> Patch<'p> {
             .ok_or_else(|| self.error_before("expected `@@ -start,count +start,count @@`"))
     }
 
-    /// One line of a hunk: its sign and its text, with the newline unless it is marked as having
-    /// none.
+    /// Returns the sign and the text of one line of a hunk, with the newline unless it is marked
+    /// as missing.
     fn body_line(&mut self) -> Result<(char, &'p str), PatchError> {
         let parsed = self.next().and_then(|l| {
             let sign = l.chars().next().filter(|c| matches!(c, ' ' | '-' | '+'))?;
@@ -330,7 +334,7 @@ impl<'p> Patch<'p> {
     }
 }
 
-/// `start,count` as lines before the range and lines in it.
+/// Parses `start,count` into the number of lines before the range, and of those in it.
 fn range(text: &str) -> Option<(usize, usize)> {
     let number = |t: &str| {
         crate::values::yaml::canonical_number(t)
@@ -341,7 +345,7 @@ fn range(text: &str) -> Option<(usize, usize)> {
         Some((start, count)) => (number(start)?, number(count)?),
         None => (number(text)?, 1),
     };
-    // An empty range is named by the line before it.
+    // The header of an empty range contains the number of the line before it.
     if count == 0 { Some((start, 0)) } else { Some((start.checked_sub(1)?, count)) }
 }
 
@@ -350,7 +354,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_act_changes_no_line_and_says_what_it_decides() {
+    fn act_changes_no_line_and_names_its_decision() {
         let diff = of_act(Version(3), "approved");
         assert_eq!(diff, "--- v2\n+++ v3\treview: approved\n");
         assert_eq!(apply("any\ntext", &diff).as_deref(), Ok("any\ntext"));
@@ -366,7 +370,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_diff_has_its_places_where_a_patch_program_finds_them() {
+    fn diff_has_its_places_only_if_each_hunk_has_exactly_one() {
         let lines = |range: std::ops::RangeInclusive<u32>| -> String {
             range.map(|n| format!("line {n}\n")).collect()
         };
@@ -380,8 +384,8 @@ mod tests {
         // The second place is before the first.
         assert!(!has_its_places(&format!("{}{}", lines(20..=30), lines(1..=10)), &patch));
         assert!(!has_its_places("", &print("a\n", "", Version(1), Version(2))));
-        // Two places, of which a program would choose one; and ends of lines that it takes
-        // otherwise.
+        // Two places, between which a program would have to choose, and line ends that it
+        // treats differently.
         assert!(!has_its_places(&old.repeat(2), &patch));
         assert!(!has_its_places(&old.replace('\n', "\r\n"), &patch));
         assert!(!has_its_places(&format!("{old}mine"), &patch));
@@ -414,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_exactly_is_refused() {
+    fn apply_refuses_a_diff_that_does_not_fit_exactly() {
         let old = "a\nb\nc\nd\n";
         let good = "--- v1\n+++ v2\n@@ -2,2 +2,2 @@\n-b\n+B\n c\n";
         assert_eq!(apply(old, good).unwrap(), "a\nB\nc\nd\n");
@@ -478,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_line_without_newline_must_lack_it_in_the_text() {
+    fn apply_requires_the_same_missing_newline() {
         let patch = "--- v1\n+++ v2\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+b\n";
         assert_eq!(apply("a", patch).unwrap(), "b\n");
         assert!(apply("a\n", patch).is_err());
@@ -510,13 +514,13 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
-        fn applying_undoes_printing(old in texts(), new in texts()) {
+        fn apply_restores_the_new_text_of_print(old in texts(), new in texts()) {
             let patch = print(&old, &new, Version(7), Version(8));
             prop_assert_eq!(apply(&old, &patch), Ok(new));
         }
 
         #[test]
-        fn any_patch_gives_a_verdict(old in texts(), patch in texts()) {
+        fn apply_never_panics(old in texts(), patch in texts()) {
             let _ = apply(&old, &format!("--- v1\n+++ v2\n@@ -1,2 +1,3 @@\n{patch}"));
         }
     }

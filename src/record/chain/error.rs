@@ -1,4 +1,4 @@
-//! Why a version cannot be vouched for.
+//! Reasons why the chain does not vouch for a version.
 
 use super::diff;
 use super::history::{ChainGap, Fault, HistoryError};
@@ -10,17 +10,17 @@ use crate::values::model::id::{DocumentId, IdError};
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 
-/// Why a version cannot be vouched for.
+/// Reason why the chain does not vouch for a version.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChainError {
-    /// There is no history.
+    /// The history is missing.
     #[error("its history is missing")]
     HistoryMissing,
-    /// Git leaves files of the history out of the working copy.
+    /// Git does not check out files of the history.
     #[error("git leaves its history out here (a sparse checkout)")]
     LeftOut,
-    /// The file is no history.
+    /// The file is not a readable history.
     #[error("the history cannot be read: {0}")]
     HistoryUnreadable(#[from] HistoryError),
     /// A file could not be read.
@@ -32,52 +32,52 @@ pub enum ChainError {
     /// An entry is malformed.
     #[error("the entry on line {0} of the history is malformed")]
     Malformed(usize, Vec<Fault>),
-    /// No full text to start from.
+    /// No keyframe precedes the version.
     #[error("no keyframe comes before it")]
     NoKeyframe,
-    /// `v<N>.md` is not there.
+    /// The file `v<N>.md` is missing.
     #[error("the keyframe `{0}` is missing")]
     KeyframeMissing(String),
-    /// `v<N>.diff` is not there.
+    /// The file `v<N>.diff` is missing.
     #[error("the diff `{0}` is missing")]
     DiffMissing(String),
     /// The reference implementation marked the text as forgotten.
     #[error("its text is marked as forgotten")]
     Forgotten,
-    /// The stored text or diff is not the one that was hashed.
+    /// The stored text or diff does not match its recorded hash.
     #[error("the stored text has hash {found}, but the history records {expected}")]
     ContentHash {
-        /// As recorded.
+        /// The recorded hash.
         expected: Digest,
-        /// As computed.
+        /// The computed hash.
         found: Digest,
     },
-    /// The entry is not bound to those before it.
+    /// The entry does not match its recorded chain hash.
     #[error("the entry has chain hash {found}, but the history records {expected}")]
     ChainHash {
-        /// As recorded.
+        /// The recorded hash.
         expected: Digest,
-        /// As computed.
+        /// The computed hash.
         found: Digest,
     },
-    /// The checkpoint log binds another version.
+    /// The checkpoint log seals another chain hash.
     #[error("the history records chain hash {found}, but the checkpoint log {expected}")]
     CrossChain {
-        /// In the log.
+        /// The chain hash in the log.
         expected: Digest,
-        /// In the history.
+        /// The chain hash in the history.
         found: Digest,
     },
     /// The diff does not apply.
     #[error("the diff does not apply: {0}")]
     Patch(#[from] diff::PatchError),
-    /// No document can have the id.
+    /// The id is not allowed for a document.
     #[error(transparent)]
     Unfit(IdError),
-    /// The text is no document.
+    /// The text is not a document.
     #[error("the text is {0}")]
     Text(Unreadable),
-    /// The text grows beyond 16 MiB.
+    /// The text is larger than 16 MiB.
     #[error("the text is larger than 16 MiB")]
     TooLarge,
     /// Too much text was rebuilt since the last keyframe.
@@ -85,58 +85,59 @@ pub enum ChainError {
         "more than 2 GiB of text, or 24 MiB of frontmatter, would be rebuilt since the last full text"
     )]
     TooFarFromKeyframe,
-    /// The text before it cannot be read.
-    #[error("the version before it cannot be reconstructed")]
+    /// The text of the version before could not be rebuilt.
+    #[error("the version before it cannot be rebuilt")]
     NoBase,
-    /// The text says that it is another version, or has another status, than the entry.
+    /// Version or status in the frontmatter differ from the entry.
     #[error("the text describes itself as {found}, but the entry is {expected}")]
     SelfMismatch {
-        /// What the entry says.
+        /// Version and status of the entry.
         expected: String,
-        /// What the text says.
+        /// Version and status in the text.
         found: String,
     },
-    /// The recorded time of publication is not one that text and log allow.
+    /// The text or the log contradicts the recorded time of publication.
     #[error("it is recorded as published at {recorded}, but {bound}")]
     PublicationTime {
-        /// As recorded.
+        /// The recorded time.
         recorded: Timestamp,
-        /// What contradicts it.
+        /// The contradiction, for people.
         bound: String,
     },
-    /// The history says that it was retired before the checkpoint that seals it.
+    /// The artifact was retired before the checkpoint that seals the version.
     #[error("version {version} was retired at {at}")]
     Retired {
-        /// The version.
+        /// The version that retired it.
         version: Version,
-        /// When.
+        /// The time of the retirement.
         at: Timestamp,
     },
-    /// A retirement that changed more than a retirement changes.
+    /// A retirement changed more than a retirement may change.
     #[error("its retiring text changes more than status, version and updated_at")]
     RetiredOtherwise,
     /// A governance file's full text could be a diff from the version before, with the same hash.
     #[error("what is stored as its full text reads as a diff from the version before")]
     PatchAsKeyframe,
-    /// A governance file's diff begins otherwise than writers begin diffs: it could be a full text.
+    /// A governance file's diff does not begin like a diff of a writer, and could therefore be a
+    /// full text.
     #[error("what is stored as its diff does not begin as a diff from the version before")]
     KeyframeAsPatch,
-    /// What the log records of it cannot be read.
+    /// The record in the checkpoint log cannot be read.
     #[error("the record in the checkpoint log cannot be read: {0}")]
     Log(Box<dyn std::error::Error + Send + Sync>),
-    /// The log has the document in one of its two maps only.
-    #[error("the checkpoint log has it in one of its two maps only")]
+    /// Only one of the two maps of the log contains the artifact.
+    #[error("the checkpoint log has it in only one of its two maps")]
     HalfSealed,
-    /// A governed vault published or retired it without a valid approval.
+    /// A governed vault published or retired the version without a valid approval.
     #[error(transparent)]
     Unapproved(#[from] Unapproved),
-    /// A governance file in force whose approval cannot be judged, and why.
+    /// The approval of a governance file in force cannot be judged; contains the reason.
     #[error("its approval cannot be judged, because {0}")]
     Unjudged(String),
-    /// A governance file in force that cannot be parsed, and why.
+    /// A governance file in force cannot be parsed; contains the reason.
     #[error("its text cannot be parsed: {0}")]
     Rules(String),
-    /// What is wrong with this version of a governance file in force.
+    /// A version of a governance file in force has this fault.
     #[error("version {0}: {1}")]
     OfVersion(Version, Box<Self>),
     /// The log seals a version that was never published.
@@ -158,7 +159,7 @@ impl ChainError {
         self.unapproved().is_some()
     }
 
-    /// Returns the same reason, or that git leaves out the file of the history that is missing.
+    /// Returns the error, or [`ChainError::LeftOut`] if git does not check out the missing file.
     pub(crate) fn explained(self, vault: &Vault, id: &DocumentId) -> Self {
         let why = match &self {
             Self::OfVersion(_, why) => why,
@@ -183,7 +184,7 @@ pub struct Unapproved {
     pub code: &'static str,
     /// The version that the finding names.
     pub version: Version,
-    /// What was found, in one sentence without full stop.
+    /// The finding in one sentence without full stop.
     pub message: String,
     /// The governance file without which the approval cannot be judged.
     pub lost: Option<DocumentId>,

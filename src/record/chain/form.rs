@@ -1,38 +1,39 @@
-//! The form in which a version's text is stored: in full, or as a diff (`spec/history.md`, section
-//! 5).
+//! Forms in which the text of a version is stored: in full, or as a diff (`spec/history.md`,
+//! section 5).
 //!
-//! One function states the rule for the writer, which obeys it, and for the verifier, which holds
-//! the histories of our writers against it. A content hash does not say whether its text is a full
-//! text or a diff, so the form must not be the attacker's choice.
+//! One function states the rule for the writer, and for the verifier of histories that ctx wrote. A
+//! content hash does not show whether it is that of a full text or of a diff, so the form must not
+//! be the attacker's choice.
 
 use crate::text::document::text::split;
 use crate::values::model::number::Version;
 
-/// The writer stores a diff that is spelled longer than this as a full text instead.
+/// Maximum length of a spelled diff in bytes. The writer stores a longer diff as a full
+/// text instead.
 pub const MAX_SPELLED_DIFF: usize = 8 << 20;
 
-/// Two texts of together at most this many bytes have a diff that is never spelled longer than
-/// [`MAX_SPELLED_DIFF`]: spelling makes a byte at most 16 bytes long, signs and indentation
-/// included.
+/// Maximum total of bytes of two texts whose diff is never spelled longer than
+/// [`MAX_SPELLED_DIFF`]: spelling makes a byte at most 16 bytes long, including signs
+/// and indentation.
 const ALWAYS_FITS: usize = MAX_SPELLED_DIFF / 16;
 
-/// After this many diffs, the writer stores a text of more than [`LARGE`] bytes in full.
+/// Number of diffs after which the writer stores a text of more than [`LARGE`] bytes in full.
 const MOST_LARGE: usize = 63;
 const LARGE: usize = 1 << 20;
 
-/// After this many diffs, the writer stores a text in full whose frontmatter has at least
+/// Number of diffs after which the writer stores a text in full if its frontmatter has at least
 /// [`LARGE_FRONTMATTER`] bytes.
 const MOST_LARGE_FRONTMATTER: usize = 255;
 const LARGE_FRONTMATTER: usize = 8 << 10;
 
-/// What the rules say about the form of one version.
+/// Form that the rules require for one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// It is a full text.
+    /// The version must be stored in full.
     Keyframe,
-    /// It is a diff.
+    /// The version must be stored as a diff.
     Diff,
-    /// It is a diff, or a full text where the diff would be too large.
+    /// The version must be stored as a diff, or in full if the diff is too large.
     DiffIfItFits,
 }
 
@@ -45,19 +46,20 @@ pub struct Sizes {
     pub text: usize,
     /// Bytes of its frontmatter.
     pub frontmatter: usize,
-    /// How many diffs follow the last full text, before this version.
+    /// Number of diffs after the last full text, before this version.
     pub diffs: usize,
 }
 
 impl Sizes {
-    /// The sizes of a text that follows one of `before` bytes, and `diffs` diffs.
+    /// Returns the sizes of a text that follows one of `before` bytes, and `diffs` diffs.
     pub fn of(before: usize, text: &str, diffs: usize) -> Self {
         let block = split(text).ok().and_then(|parts| parts.frontmatter);
         let frontmatter = block.map_or(0, |block| block.len());
         Self { before, text: text.len(), frontmatter, diffs }
     }
 
-    /// Whether a reader that rebuilds this text from the last full one comes to its limits.
+    /// Returns true if a reader that rebuilds this text from the last full one may exceed
+    /// its limits.
     fn is_far(&self) -> bool {
         self.text > LARGE && self.diffs >= MOST_LARGE
             || self.frontmatter >= LARGE_FRONTMATTER && self.diffs >= MOST_LARGE_FRONTMATTER
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn first_versions_and_multiples_of_the_interval_are_keyframes() {
+    fn form_is_a_keyframe_first_and_at_multiples_of_the_interval() {
         assert_eq!(prescribed(Version(1), 10, None), Form::Keyframe);
         assert_eq!(prescribed(Version(7), 10, None), Form::Keyframe);
         let is_keyframe = |n: &u64| prescribed(Version(*n), 10, sizes(9, 9, 0)) == Form::Keyframe;
@@ -98,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn large_texts_become_keyframes_before_readers_reach_their_limit() {
+    fn form_keeps_rebuilt_text_within_the_limit_of_readers() {
         let form = |text, diffs| prescribed(Version(70), 1000, sizes(LARGE, text, diffs));
         assert_eq!(form(LARGE + 1, MOST_LARGE), Form::Keyframe);
         assert_eq!(form(LARGE + 1, MOST_LARGE - 1), Form::DiffIfItFits);
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn large_frontmatters_become_keyframes_before_readers_reach_their_limit() {
+    fn form_keeps_rebuilt_frontmatter_within_the_limit_of_readers() {
         let headed = |bytes: usize| format!("---\n#{}\n---\n", "x".repeat(bytes - 2));
         let form =
             |bytes, diffs| prescribed(Version(7), 1000, Some(Sizes::of(9, &headed(bytes), diffs)));
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diff_of_small_texts_is_never_spelled_too_long() {
+    fn form_of_small_texts_is_a_diff_because_it_always_fits() {
         assert_eq!(
             prescribed(Version(2), 10, sizes(ALWAYS_FITS / 2, ALWAYS_FITS / 2, 0)),
             Form::Diff

@@ -1,10 +1,9 @@
-//! `history.yaml`: the versions of one artifact, read leniently and only ever appended to
-//! (`spec/history.md`).
+//! `history.yaml`: the versions of one artifact. Histories are read leniently, and are only
+//! appended to (`spec/history.md`).
 //!
-//! Reading gathers the faults of each entry instead of stopping, because a verifier wants them
-//! all; [`History::chain_to`] is the strict view for those who need versions to be sound.
-//! `spelling` is how an entry is written, and a reader of exactly that; `read` takes whatever else
-//! says the same.
+//! Reading collects the faults of each entry instead of stopping, because a verifier reports all of
+//! them. [`History::chain_to`] is the strict view for callers that need sound versions. `spelling`
+//! writes entries, and reads exactly this spelling; `read` reads any other equivalent YAML.
 
 mod read;
 mod spelling;
@@ -22,39 +21,39 @@ use spelling::spell;
 /// A history as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
-    /// Every how many versions a full text is stored.
+    /// Number of versions from one regular keyframe to the next.
     pub keyframe_interval: Option<u64>,
     /// The entries in file order.
     pub slots: Vec<Slot>,
-    /// Bytes of the entries and what stands before them.
+    /// Number of bytes of the entries and of everything before them.
     pub length: u64,
-    /// Bytes of the file after the last whole entry: an append that was cut short.
+    /// Number of bytes after the last whole entry, from an incomplete append.
     pub torn: u64,
-    /// Whether the file is, byte for byte, what [`History::append`] writes from the first entry on.
-    /// Any other spelling says the same and is read too, but a writer of ours did not make it.
+    /// True if the file equals the bytes that [`History::append`] writes from the first entry on.
+    /// An equivalent spelling is also read, but ctx did not write it.
     pub canonical: bool,
-    /// Keys that no rule names. They are ignored, and no hash covers them.
+    /// Unknown keys, which are ignored and which no hash covers.
     pub unknown: UnknownKeys,
-    /// What has to come before a new entry, and its indentation; none where the file is spelled
-    /// so that nothing can be appended.
+    /// Position and indentation for a new entry; `None` if the spelling of the file does not allow
+    /// an append.
     tail: Option<Tail>,
 }
 
-/// Keys of a history or of its entries that mean nothing.
+/// Unknown keys of a history or of its entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnknownKeys {
-    /// How many there are.
+    /// Number of unknown keys.
     pub count: u64,
-    /// The first few.
+    /// The first few of them.
     pub first: Vec<UnknownKey>,
 }
 
-/// A key that means nothing.
+/// An unknown key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownKey {
-    /// Its name, or the beginning of a long one.
+    /// The name of the key, or the beginning of a long one.
     pub name: String,
-    /// The line where it stands.
+    /// The number of its line, from 1.
     pub line: usize,
 }
 
@@ -67,17 +66,17 @@ struct Tail {
 /// One item of `versions`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The line where it begins.
+    /// The number of its first line, from 1.
     pub line: usize,
-    /// Bytes of the file before that line.
+    /// The number of bytes before that line.
     pub at: u64,
-    /// Its version number, if it has one.
+    /// The version number, if it is valid.
     pub version: Option<Version>,
-    /// The entry, or what is wrong with it.
+    /// The entry, or its faults.
     pub entry: Result<Entry, Vec<Fault>>,
 }
 
-/// How a version's text is stored.
+/// Place where the text of a version is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextStorage {
     /// In full, in `v<N>.md`.
@@ -98,21 +97,21 @@ impl TextStorage {
     }
 }
 
-/// What an entry records of its version. It is decided once, when the entry is read (HIST-6).
+/// Event that an entry records for its version, decided when the entry is read (HIST-6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryState {
-    /// `published_at`: the version was published at this instant.
+    /// The version was published at this time (`published_at`).
     Published(Timestamp),
-    /// `retired_at`: the version retired the artifact at this instant.
+    /// The version retired the artifact at this time (`retired_at`).
     Retired(Timestamp),
-    /// Neither: the version was never published.
+    /// The version was never published.
     Unpublished,
 }
 
 serialize_as_words!(EntryState, TextStorage);
 
 impl EntryState {
-    /// The state that the two fields of an entry give; none if both are there.
+    /// Returns the state for the two fields of an entry; `None` if both are present.
     fn of(published_at: Option<Timestamp>, retired_at: Option<Timestamp>) -> Option<Self> {
         match (published_at, retired_at) {
             (Some(at), None) => Some(Self::Published(at)),
@@ -122,7 +121,7 @@ impl EntryState {
         }
     }
 
-    /// The name in reports: `published`, `retired` or `unpublished`.
+    /// Returns the value in reports: `published`, `retired` or `unpublished`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Published(_) => "published",
@@ -132,69 +131,69 @@ impl EntryState {
     }
 }
 
-/// One version's record.
+/// The record of one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its number.
+    /// The number of the version.
     pub version: Version,
-    /// Where its text is.
+    /// Place where its text is stored.
     pub stored: TextStorage,
-    /// Who made it.
+    /// The principal who made the version.
     pub edited_by: String,
-    /// When it was made.
+    /// The time when the version was made.
     pub edited_at: Timestamp,
-    /// Whether it was published or retired, and when.
+    /// Event of the version, with its time.
     pub state: EntryState,
-    /// A remark that no hash covers.
+    /// A note that no hash covers.
     pub note: Option<String>,
-    /// True if the reference implementation erased texts on purpose. No hash covers it.
+    /// Mark of the reference implementation for texts that were erased. No hash covers it.
     pub forget: Forget,
-    /// Hash of the keyframe or diff.
+    /// The hash of the keyframe or diff.
     pub content_hash: Digest,
-    /// Hash that binds this entry to all before it.
+    /// The hash that binds this entry to all before it.
     pub chain_hash: Digest,
 }
 
-/// What an entry says of the `forget` of the reference implementation (HIST-41).
+/// Mark of the reference implementation for an erased text (HIST-41).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Forget {
-    /// Nothing: each entry of ours.
+    /// The entry is not marked, like all entries of ctx.
     #[default]
     None,
-    /// Its text is to be forgotten, and is never read.
+    /// The text is to be forgotten, and is never read.
     Erased,
-    /// It is the empty version that follows those whose texts were erased.
+    /// The entry is the empty version that follows erased ones.
     Stub,
 }
 
 impl Entry {
-    /// The instant of the event that published or retired the version.
+    /// Returns the time of the event that published or retired the version.
     pub fn event_at(&self) -> Option<Timestamp> {
         self.published_at().or(self.retired_at())
     }
 
-    /// When the version was published.
+    /// Returns the time when the version was published.
     pub fn published_at(&self) -> Option<Timestamp> {
         if let EntryState::Published(at) = self.state { Some(at) } else { None }
     }
 
-    /// When the version retired its artifact.
+    /// Returns the time when the version retired its artifact.
     pub fn retired_at(&self) -> Option<Timestamp> {
         if let EntryState::Retired(at) = self.state { Some(at) } else { None }
     }
 
-    /// Whether the version was published.
+    /// Returns true if the version was published.
     pub fn is_published(&self) -> bool {
         matches!(self.state, EntryState::Published(_))
     }
 
-    /// Whether the version retired its artifact.
+    /// Returns true if the version retired its artifact.
     pub fn is_retirement(&self) -> bool {
         matches!(self.state, EntryState::Retired(_))
     }
 
-    /// The file with the version's full text, or with its diff where that is a file; none where the
-    /// history itself has the diff.
+    /// Returns the path of the file with the full text, or with the diff; `None` if the history
+    /// itself contains the diff.
     pub fn text_path(&self, id: &DocumentId) -> Option<String> {
         match self.stored {
             TextStorage::Keyframe => Some(id.keyframe_path(self.version)),
@@ -207,46 +206,46 @@ impl Entry {
 /// A fault of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which rule.
+    /// The rule.
     pub kind: FaultKind,
-    /// The field.
+    /// The name of the field.
     pub field: &'static str,
-    /// What stands there.
+    /// The value that was found.
     pub found: String,
-    /// The line.
+    /// The number of the line, from 1.
     pub line: usize,
 }
 
 /// The rule that an entry breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The entry is no mapping, lacks a field, or has both or neither of keyframe and diff.
+    /// The entry is not a mapping, lacks a field, or has both or neither of keyframe and diff.
     EntryMalformed,
-    /// A field has not its one form.
+    /// A field is not in its canonical form.
     FieldMalformed,
-    /// A timestamp has not its one form.
+    /// A timestamp is not in its canonical form.
     TimestampMalformed,
     /// A hash names another algorithm.
     UnknownHashAlgorithm,
 }
 
-/// Why a file is no history.
+/// Reason why a file is not a history.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HistoryError {
-    /// Bytes that are no text.
+    /// The bytes are not UTF-8.
     #[error("not UTF-8 at byte {0}")]
     NotUtf8(usize),
-    /// A line of more than 16 MiB.
+    /// A line is longer than 16 MiB.
     #[error("line {0} is longer than 16 MiB")]
     LineTooLong(usize),
-    /// Not YAML that we read, or not of this shape.
+    /// The file is not valid YAML of the supported kind, or not of this shape.
     #[error("{0}")]
     Yaml(#[from] yaml::Error),
-    /// There is no version in it.
-    #[error("it holds no version")]
+    /// The history contains no version.
+    #[error("it contains no version")]
     Empty,
-    /// A merge of git left its marks.
+    /// A merge of git left a conflict marker.
     #[error("line {0} is a conflict marker of git")]
     Conflict(usize),
     /// A merge of git left the lines of both sides.
@@ -255,7 +254,7 @@ pub enum HistoryError {
 }
 
 impl History {
-    /// A history with nothing in it.
+    /// Returns a history without entries.
     pub fn new() -> Self {
         Self {
             keyframe_interval: None,
@@ -268,18 +267,18 @@ impl History {
         }
     }
 
-    /// The history of these entries, which come from no file.
+    /// Returns a history of these entries, which are not from a file.
     pub(crate) fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
         let slot =
             |entry: Entry| Slot { line: 0, at: 0, version: Some(entry.version), entry: Ok(entry) };
         Self { slots: entries.into_iter().map(slot).collect(), ..Self::new() }
     }
 
-    /// Reads a history: one in our own spelling at the speed of a scan, any other by the reader of
-    /// all YAML. Both give the same value.
+    /// Parses a history: the spelling of ctx by a fast scan, any other by a YAML reader. Both
+    /// return the same value.
     ///
     /// # Errors
-    /// The file as a whole is not a history. Faults of single entries are in their slots.
+    /// Fails if the file as a whole is not a history. Faults of single entries are in their slots.
     pub fn parse(bytes: &[u8]) -> Result<Self, HistoryError> {
         let text =
             std::str::from_utf8(bytes).map_err(|e| HistoryError::NotUtf8(e.valid_up_to()))?;
@@ -293,12 +292,12 @@ impl History {
         }
     }
 
-    /// Reads a history whose end may be missing: an entry that was cut short while it was appended,
-    /// and whatever a power cut left in its place, is no part of it (HIST-39). What is missing has
-    /// to lie beyond version `sealed`.
+    /// Parses a history whose end may be incomplete (HIST-39). An entry whose append was
+    /// interrupted is ignored, with anything that a power cut left in its place. The incomplete
+    /// part must be beyond version `sealed`.
     ///
     /// # Errors
-    /// As [`History::parse`], where no such beginning of the file is a history.
+    /// Fails like [`History::parse`] if no such beginning of the file is a history.
     pub fn read(bytes: &[u8], sealed: Version) -> Result<Self, HistoryError> {
         let whole = Self::parse(bytes);
         let ends_well = |history: &Self| {
@@ -320,23 +319,23 @@ impl History {
                 return Ok(history);
             }
         }
-        // What a power cut left may look like that too, and is a torn tail.
+        // The remains of a power cut may look like that, too, and are then a torn end.
         match (whole, torn_tail::doubled(bytes)) {
             (Err(HistoryError::Yaml(_)), Some(line)) => Err(HistoryError::Doubled(line)),
             (whole, _) => whole,
         }
     }
 
-    /// The last entry's version, if that can be read.
+    /// Returns the last entry's version; 0 for an empty history, `None` if it is not readable.
     pub fn last_version(&self) -> Option<Version> {
         self.slots.last().map_or(Some(Version::NONE), |slot| slot.version)
     }
 
-    /// The entries from the keyframe that `version` is built from up to `version`, and the chain
+    /// Returns the entries that a version is built from, beginning with its keyframe, and the chain
     /// hash before them.
     ///
     /// # Errors
-    /// Some slot on the way is faulty, missing or out of order.
+    /// Fails if an entry of the chain is faulty, missing or out of order.
     pub fn chain_to(&self, version: Version) -> Result<(Option<Digest>, Vec<&Entry>), ChainGap> {
         let end = self
             .slots
@@ -369,8 +368,8 @@ impl History {
         Err(ChainGap::NoKeyframe)
     }
 
-    /// The version whose full text `version` is built from; `None` where a diff on the way is in a
-    /// file of its own.
+    /// Returns the version whose full text `version` is built from; `None` if one of the diffs is
+    /// in a separate file.
     pub(crate) fn keyframe_of(&self, version: Version) -> Option<Version> {
         let (_, chain) = self.chain_to(version).ok()?;
         let (keyframe, diffs) = chain.split_first()?;
@@ -378,36 +377,38 @@ impl History {
         diffs.iter().all(inside).then_some(keyframe.version)
     }
 
-    /// The entries that are sound, in file order.
+    /// Iterates over the sound entries, in file order.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.slots.iter().filter_map(|slot| slot.entry.as_ref().ok())
     }
 
-    /// Returns true if the reference implementation marked all of its texts as erased on purpose.
+    /// Returns true if the reference implementation marked all of its texts as erased.
     pub(crate) fn is_erased(&self) -> bool {
         self.entries().any(|entry| entry.forget == Forget::Stub)
             && self.entries().all(|entry| entry.forget != Forget::None)
     }
 
-    /// The entry of a version, if there is a sound one.
+    /// Returns the sound entry of a version.
     pub fn entry(&self, version: Version) -> Option<&Entry> {
         self.entries().find(|entry| entry.version == version)
     }
 
-    /// How many diffs follow the last full text.
+    /// Returns the number of diffs after the last full text.
     pub fn diffs_at_end(&self) -> usize {
         self.entries().rev().take_while(|entry| entry.stored != TextStorage::Keyframe).count()
     }
 
-    /// Whether its entries are a block list at the end of the file, to which one can be appended.
+    /// Returns true if an entry can be appended, because the entries are a block list at the end of
+    /// the file.
     pub fn is_appendable(&self) -> bool {
         self.tail.is_some()
     }
 
-    /// The bytes to append for a new entry; for a new history, the whole file.
+    /// Returns the bytes to append for a new entry; for a new history, those of the whole file.
     ///
     /// # Errors
-    /// The file is spelled so that nothing can be appended, or would grow beyond its limit.
+    /// Fails if the spelling of the file does not allow an append, or if the file would exceed
+    /// its limit.
     pub fn append(&self, entry: &Entry, keyframe_interval: u64) -> Result<String, AppendError> {
         let text = match (self.slots.is_empty(), self.tail) {
             (true, _) => spelling::head(keyframe_interval) + &spell(entry, spelling::INDENT),
@@ -430,25 +431,25 @@ impl Default for History {
     }
 }
 
-/// Why an entry cannot be appended to a history.
+/// Reason why an entry cannot be appended to a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
-    /// `versions` is not the last key, or not in block form.
+    /// The key `versions` is not the last one, or not in block form.
     #[error("its `versions` are not a block list at the end of the file")]
     Spelling,
-    /// More than 256 MiB.
+    /// The file would be longer than 256 MiB.
     #[error("it would grow beyond 256 MiB")]
     TooLarge,
 }
 
-/// Why the strict view of a history has no version.
+/// Reason why the strict view of a history does not contain a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainGap {
-    /// This version is not where it should be.
+    /// This version is missing, or out of order.
     Missing(Version),
-    /// An entry on the way is faulty; its line.
+    /// An entry of the chain is faulty; contains its line and its faults.
     Faulty(usize, Vec<Fault>),
-    /// No keyframe before the version.
+    /// No keyframe precedes the version.
     NoKeyframe,
 }
 

@@ -1,9 +1,9 @@
 //! Hash-chained version histories (paper, section 7; `spec/history.md`).
 //!
-//! [`preimage`] says what is hashed, [`diff`] how a version becomes the next one, [`form`] whether
-//! it is stored as a diff or in full, [`history`] how the record is stored, [`replay`] how the text
-//! of version n is restored with every hash on the way recomputed. What is eligible is not decided
-//! here.
+//! [`preimage`] states the bytes that are hashed, [`diff`] prints and applies diffs, [`form`]
+//! decides between diff and full text, [`history`] stores the record, and [`replay`] rebuilds the
+//! text of a version and recomputes every hash on the way. Other modules decide which versions
+//! are eligible.
 
 pub(crate) mod described;
 pub mod diff;

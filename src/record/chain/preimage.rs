@@ -1,21 +1,21 @@
-//! What is hashed: the two pre-images of the specification, each stated once
-//! (`spec/history.md`, section 3 and `spec/checkpoint.md`, section 2).
+//! The two pre-images of the specification, each stated once (`spec/history.md`, section 3 and
+//! `spec/checkpoint.md`, section 2).
 //!
 //! Fields are joined by `:`. The join is unambiguous only because the outer fields have one fixed
-//! form: digests `sha256:` and 64 digits, numbers decimal without leading zero, timestamps of
-//! fixed length that end in `Z`. What stands between them (`edited_by`, `triggered_by`) may hold
-//! a `:` and is still delimited from both sides.
+//! form: digests are `sha256:` and 64 digits, numbers are decimal without leading zero, and
+//! timestamps have a fixed length and end in `Z`. The fields between them (`edited_by`,
+//! `triggered_by`) may contain a `:` and are still delimited on both sides.
 
 use crate::values::model::digest::{Digest, Hasher, Sink as _};
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// Stands for the previous hash in the first entry of a chain.
+/// Placeholder for the previous hash in the first entry of a chain.
 pub const GENESIS: &str = "contextnest:genesis:v1";
 
-/// The chain hash of one version (paper, equation 1).
+/// Returns the chain hash of one version (paper, equation 1).
 ///
-/// `prev:content_hash:version:edited_by:edited_at`, raw values in UTF-8.
+/// The pre-image is `prev:content_hash:version:edited_by:edited_at`, raw values in UTF-8.
 pub fn chain_hash(
     previous: Option<&Digest>,
     content: &Digest,
@@ -34,10 +34,11 @@ pub fn chain_hash(
     Digest::of(&text)
 }
 
-/// The hash of one checkpoint (paper, equation 2).
+/// Returns the hash of one checkpoint (paper, equation 2).
 ///
-/// `prev:checkpoint:at:triggered_by:V:H`, where V and H are the RFC 8785 forms of the complete
-/// maps from id to version and from id to chain hash, which the two functions write.
+/// The pre-image is `prev:checkpoint:at:triggered_by:V:H`, where V and H are the RFC 8785 forms
+/// of the complete maps from id to version and from id to chain hash. The two functions write
+/// the maps.
 pub fn checkpoint_hash(
     previous: Option<&Digest>,
     checkpoint: CheckpointNumber,

@@ -1,4 +1,4 @@
-//! Reconstruction: the text of a version, from its keyframe forward, every hash recomputed.
+//! Rebuilds the text of a version from its keyframe, and recomputes every hash.
 
 use std::borrow::Cow;
 
@@ -15,18 +15,18 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 
-/// A place that histories are read from, with the texts that they name: a vault, or a bundle.
+/// A source of histories and of the texts that they name: a vault, or a bundle.
 pub(crate) trait Histories: std::fmt::Debug + Sync {
-    /// The history of an artifact.
+    /// Returns the history of an artifact.
     ///
     /// # Errors
-    /// [`ChainError::HistoryMissing`], or why it cannot be read.
+    /// Fails with [`ChainError::HistoryMissing`], or if the history cannot be read.
     fn history(&self, id: &DocumentId) -> Result<History, ChainError>;
 
-    /// The bytes of a keyframe or of a diff; `None` if the file is missing.
+    /// Returns the bytes of a keyframe or of a diff; `None` if the file is missing.
     ///
     /// # Errors
-    /// The file cannot be read, or is too long.
+    /// Fails if the file cannot be read, or is too long.
     fn stored(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>, FileError>;
 }
 
@@ -40,8 +40,8 @@ impl Histories for Files {
     }
 }
 
-/// Whether the vault holds the history of an artifact, readable or not.
-/// A chain that checkpoints bind is its own.
+/// Returns true if the vault has the history of an artifact, readable or not. For a chain that
+/// checkpoints bind, its own file is checked.
 pub(crate) fn has_history(files: &Files, id: &DocumentId) -> bool {
     match id.is_chain() {
         true => files.exists(id.as_str()),
@@ -49,8 +49,8 @@ pub(crate) fn has_history(files: &Files, id: &DocumentId) -> bool {
     }
 }
 
-/// Whether the folder for the history of an artifact holds anything. A command that was interrupted
-/// may leave an empty one.
+/// Returns true if the folder for the history of an artifact has a file. A command that was
+/// interrupted may leave an empty folder.
 pub(crate) fn has_files(files: &Files, id: &DocumentId) -> bool {
     let names = files.names(&id.history_dir());
     names.map_or_else(|why| !why.is_absent(), |names| !names.is_empty())
@@ -59,13 +59,13 @@ pub(crate) fn has_files(files: &Files, id: &DocumentId) -> bool {
 /// Reads the history of an artifact.
 ///
 /// # Errors
-/// [`ChainError::HistoryMissing`], or why it cannot be read.
+/// Fails with [`ChainError::HistoryMissing`], or if the history cannot be read.
 pub fn load(files: &Files, id: &DocumentId) -> Result<History, ChainError> {
     load_beyond(files, id, Version::NONE)
 }
 
-/// The same for who knows that a version is sealed: an end that is cut short is beyond it, or else
-/// the history is broken.
+/// Reads the history of an artifact whose version `sealed` is sealed. An incomplete end must be
+/// beyond that version, or the history is damaged.
 pub(crate) fn load_beyond(
     files: &Files,
     id: &DocumentId,
@@ -83,35 +83,35 @@ pub struct Replay<'v> {
     stored: Stored<'v>,
     id: &'v DocumentId,
     previous: Option<Digest>,
-    /// Whether the entry before could not be read, so that the next is bound to nothing known.
+    /// True if the entry before could not be read: the link to it is then not checked.
     lost: bool,
     text: Option<String>,
     as_written: bool,
-    /// Bytes of the texts that were rebuilt since the last keyframe.
+    /// Number of bytes of the texts that were rebuilt since the last keyframe.
     rebuilt: u64,
-    /// Bytes of the frontmatters among them.
+    /// Number of bytes of their frontmatters.
     rebuilt_frontmatter: u64,
-    /// What the diff of the last entry changes, where lines are followed; none of a keyframe.
+    /// The changes of the last entry's diff, if lines are followed; `None` for a keyframe.
     changes: Option<Changes>,
     follows_lines: bool,
 }
 
-/// Where the texts are that a history does not have itself.
+/// Place of the texts that are not in the history itself.
 #[derive(Clone, Copy, Debug)]
 enum Stored<'v> {
-    /// Next to the histories.
+    /// Files next to the histories.
     Beside(&'v dyn Histories),
-    /// There is one keyframe, and these are its bytes.
+    /// The bytes of the only keyframe.
     Keyframe(&'v [u8]),
 }
 
 impl<'v> Replay<'v> {
-    /// Starts after the entry with chain hash `previous`, before a keyframe.
+    /// Begins after the entry with chain hash `previous`, before a keyframe.
     pub fn new(files: &'v Files, id: &'v DocumentId, previous: Option<Digest>) -> Self {
         Self::within(files, id, previous)
     }
 
-    /// The same for histories of any place.
+    /// Begins like [`Replay::new`], with histories of any source.
     pub(crate) fn within(
         histories: &'v dyn Histories,
         id: &'v DocumentId,
@@ -120,8 +120,8 @@ impl<'v> Replay<'v> {
         Self::of(Stored::Beside(histories), id, previous)
     }
 
-    /// The same without a vault: the first entry is a keyframe with these bytes, and each that
-    /// follows has its diff.
+    /// Begins without a vault: the first entry is a keyframe with these bytes, and each further
+    /// entry contains its diff.
     pub(crate) fn of_keyframe(
         bytes: &'v [u8],
         id: &'v DocumentId,
@@ -145,41 +145,41 @@ impl<'v> Replay<'v> {
         }
     }
 
-    /// The same, which keeps what each diff changes.
+    /// Returns the replay with the changes of each diff recorded.
     pub fn following_lines(self) -> Self {
         Self { follows_lines: true, ..self }
     }
 
-    /// What the diff of the last entry changes, where lines are followed; none of a keyframe.
+    /// Returns the changes of the last entry's diff, if lines are followed; `None` for a keyframe.
     pub fn changes(&self) -> Option<&Changes> {
         self.changes.as_ref()
     }
 
-    /// Whether the text of the last entry is stored where and how a writer of ours stores it: in
-    /// normal form, a diff within the history.
+    /// Returns true if the last entry is stored as ctx stores it: in normal form, and a diff in the
+    /// history itself.
     pub fn is_as_written(&self) -> bool {
         self.as_written
     }
 
-    /// The text of the last entry, in normal form.
+    /// Returns the text of the last entry, in normal form.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
 
-    /// The text of the last entry, in normal form, for a process that steps no further.
+    /// Returns the text of the last entry, in normal form, and ends the replay.
     pub fn into_text(self) -> Option<String> {
         self.text
     }
 
-    /// Passes over an entry that could not be read: the next one's link to it is not checked, and
+    /// Skips an entry that could not be read. The link of the next entry to it is not checked, and
     /// no text is known before the next keyframe.
     pub fn lose(&mut self) {
         self.lost = true;
         self.text = None;
     }
 
-    /// Recomputes one entry; gives back all that is wrong with it. The next entry is checked
-    /// against the recorded chain hash, so that one altered entry is one finding.
+    /// Recomputes one entry, and returns all of its faults. The next entry is checked against the
+    /// recorded chain hash, so that one altered entry is one finding.
     pub fn step(&mut self, entry: &Entry) -> Vec<ChainError> {
         let mut wrong = Vec::new();
         let found = chain_hash(
@@ -206,14 +206,14 @@ impl<'v> Replay<'v> {
         wrong
     }
 
-    /// What is hashed is the normal form of what is stored, so nothing else is built upon: another
-    /// spelling of the same bytes must not give another text.
+    /// Returns the text of the next version. The normal form of the stored text is hashed, so only
+    /// this form is used: another spelling of the same bytes must not have another result.
     fn next_text(
         &mut self,
         entry: &Entry,
         wrong: &mut Vec<ChainError>,
     ) -> Result<String, ChainError> {
-        // Whatever is stored in its place is never read.
+        // Any text that is stored in its place is never read.
         if entry.forget == Forget::Erased {
             return Err(ChainError::Forgotten);
         }
@@ -235,7 +235,7 @@ impl<'v> Replay<'v> {
                 self.as_written = is_normal(&stored);
                 let text = normalised(stored);
                 check(&text);
-                // A document says which version it is; a governance file could be its own diff.
+                // A document contains its version number; a governance file could be its own diff.
                 if !self.id.is_document()
                     && diff::could_be_one(&text, entry.version, self.text.as_deref())
                 {
@@ -264,7 +264,7 @@ impl<'v> Replay<'v> {
             return Err(ChainError::KeyframeAsPatch);
         }
         let base = self.text.as_deref().ok_or(ChainError::NoBase)?;
-        // Thousands of tiny diffs of a large text would keep a reader busy for hours.
+        // Thousands of tiny diffs of a large text would occupy a reader for hours.
         let frontmatter = self.rebuilt_frontmatter > limit::REBUILT_FRONTMATTER;
         if self.rebuilt > limit::REBUILT || frontmatter {
             return Err(ChainError::TooFarFromKeyframe);
@@ -285,16 +285,16 @@ impl<'v> Replay<'v> {
     }
 }
 
-/// Bytes as text, without a copy.
+/// Converts bytes to text, without a copy.
 fn owned_utf8(bytes: Vec<u8>) -> Result<String, ChainError> {
     String::from_utf8(bytes)
         .map_err(|e| ChainError::Text(Unreadable::NotUtf8 { offset: e.utf8_error().valid_up_to() }))
 }
 
-/// The text of a version in normal form; every entry from its keyframe on recomputed.
+/// Returns the text of a version in normal form, with every entry from its keyframe on recomputed.
 ///
 /// # Errors
-/// The first reason why the text cannot be vouched for.
+/// Fails with the first reason why the chain does not vouch for the text.
 pub fn reconstruct(
     files: &Files,
     id: &DocumentId,
@@ -318,7 +318,7 @@ mod tests {
     use crate::values::model::timestamp::Timestamp;
 
     #[test]
-    fn a_reader_rebuilds_no_more_text_than_its_limit() {
+    fn replay_limits_the_text_that_it_rebuilds() {
         let place = tempfile::tempdir().unwrap();
         let files = Files::open(place.path()).unwrap();
         let id: DocumentId = "nodes/a".parse().unwrap();
@@ -342,7 +342,7 @@ mod tests {
             (wrong.len(), wrong.last().cloned().unwrap_or_default())
         };
         let (texts, heads) = (limit::REBUILT, limit::REBUILT_FRONTMATTER);
-        assert_eq!(step(texts, heads).0, 1, "the chain hash is none");
+        assert_eq!(step(texts, heads).0, 1, "only the chain hash is wrong");
         let too_far = ChainError::TooFarFromKeyframe.to_string();
         assert_eq!(step(texts + 1, 0), (2, too_far.clone()));
         assert_eq!(step(0, heads + 1), (2, too_far));

@@ -1,5 +1,4 @@
-//! What a version must say of itself, and what a checkpoint must say of it, before its text is
-//! served.
+//! Checks of a version's text against its entry and the checkpoint, before the text is served.
 
 use super::error::ChainError;
 use super::history::{Entry, History};
@@ -13,22 +12,22 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
-/// A version that the chain vouches for, with what the log says of it.
+/// A version that the chain vouches for.
 #[derive(Clone, Debug)]
 pub struct SealedVersion {
-    /// Its record.
+    /// The entry of the version.
     pub entry: Entry,
-    /// Its text in normal form.
+    /// The text in normal form.
     pub text: String,
-    /// The parts of that text; none of a governance file.
+    /// The parts of the text; `None` for a governance file.
     pub document: Option<Document>,
 }
 
-/// The version that a checkpoint seals: reconstructed, recomputed, bound to the log's hash, and
-/// describing itself as what the log takes it for (`spec/resolve.md`, section 2).
+/// Returns the version that a checkpoint seals: rebuilt, recomputed, compared with the hash in the
+/// log, and with the version and status of its entry (`spec/resolve.md`, section 2).
 ///
 /// # Errors
-/// The first reason why it may not be served.
+/// Fails with the first reason why the version may not be served.
 pub fn sealed(
     files: &Files,
     id: &DocumentId,
@@ -60,7 +59,7 @@ pub fn sealed(
     Ok(SealedVersion { entry, text, document })
 }
 
-/// The document that a text is. Governance files are stored verbatim and say nothing of themselves.
+/// Parses a text as a document; `None` for governance files, which are stored verbatim.
 pub(crate) fn document_of(id: &DocumentId, text: &str) -> Result<Option<Document>, ChainError> {
     if !id.is_document() {
         return Ok(None);
@@ -68,7 +67,7 @@ pub(crate) fn document_of(id: &DocumentId, text: &str) -> Result<Option<Document
     Document::parse(text).map(Some).map_err(ChainError::Text)
 }
 
-/// The document that a text is, if it says of itself what its entry says.
+/// Parses a text as a document, and compares its version and status with its entry.
 pub(crate) fn self_described(
     id: &DocumentId,
     entry: &Entry,
@@ -82,9 +81,9 @@ pub(crate) fn self_described(
     Ok(document)
 }
 
-/// Whether a retiring text is what retiring makes of the text that was published last, or what the
-/// approval of its submission makes of that. No map holds the hash of a retirement, so this is what
-/// binds it. `before` is the text of the version before it.
+/// Checks that a retiring text is the result of a retirement: of the text that was published last,
+/// or, after a review, of the submission `before` it. No map contains the hash of a retirement, so
+/// only this check binds it.
 pub(crate) fn check_retirement(
     id: &DocumentId,
     entry: &Entry,
@@ -111,11 +110,11 @@ pub(crate) fn check_retirement(
     if expected == text { Ok(()) } else { Err(ChainError::RetiredOtherwise) }
 }
 
-/// The text of a version that its entry, and what it follows, allow: it describes itself, and if it
-/// is a retirement it changes what a retirement changes.
+/// Returns the text of a version if its entry and the versions before it allow it: version and
+/// status match, and a retirement changes only what a retirement may change.
 ///
 /// # Errors
-/// The first reason why the text cannot be vouched for.
+/// Fails with the first reason why the chain does not vouch for the text.
 pub fn vouched(
     files: &Files,
     id: &DocumentId,
@@ -136,7 +135,7 @@ pub fn vouched(
     Ok(text)
 }
 
-/// Whether a document carries the version and status of its entry.
+/// Compares version and status of a document with its entry.
 pub(crate) fn describes_itself(
     version: Option<Version>,
     status: &Status,

@@ -1,7 +1,7 @@
-//! The walk over the versions of one history: each entry in file order, recomputed, with its text.
+//! Walks over the versions of one history: each entry in file order, recomputed, with its text.
 //!
-//! Every reader, verifier and repair that looks at more than one version uses it, so that all of
-//! them mean the same by a version that is vouched for.
+//! Every reader, verifier and repair of more than one version uses it, so that a vouched version
+//! means the same to all of them.
 
 use std::collections::BTreeSet;
 use std::iter::Enumerate;
@@ -25,19 +25,19 @@ pub(crate) struct Walk<'v> {
     described: described::Reader,
     /// The entries whose texts a retirement is compared with.
     compared: BTreeSet<usize>,
-    /// The last of their texts; none where it is lost.
+    /// The last of their texts; `None` if it is lost.
     published: Option<String>,
-    /// Whether the text of the last entry is one of them.
+    /// True if the text of the last entry is one of them.
     is_compared: bool,
     /// The text before a retirement.
     before: Option<String>,
     is_sound: bool,
     is_base_lost: bool,
-    /// How many diffs follow the last keyframe.
+    /// Number of diffs after the last keyframe.
     diffs: usize,
 }
 
-/// An entry that nothing is wrong with, its text, and the review fields of the text.
+/// An entry without faults, its text, and the review fields of the text.
 pub(crate) type Vouched<'w, 'v> = (&'v Entry, &'w str, Option<Box<ReviewFields>>);
 
 /// One step of the walk.
@@ -48,24 +48,24 @@ pub(crate) struct Step<'w, 'v> {
     pub(crate) version: Result<Recomputed<'w, 'v>, &'v [Fault]>,
 }
 
-/// One version with what its recomputation gave.
+/// One version with the results of its recomputation.
 pub(crate) struct Recomputed<'w, 'v> {
     pub(crate) entry: &'v Entry,
-    /// What is wrong with its hashes and with what is stored of it.
+    /// Faults of its hashes and of its stored text.
     pub(crate) wrong: Vec<ChainError>,
     /// The text in normal form, if it can be rebuilt.
     pub(crate) text: Option<&'w str>,
-    /// What its diff changes, where the walk follows lines; none of a keyframe.
+    /// The changes of its diff, if the walk follows lines; `None` for a keyframe.
     pub(crate) changes: Option<&'w Changes>,
-    /// Bytes of the text before it, if that could be rebuilt.
+    /// Number of bytes of the text before it, if that could be rebuilt.
     pub(crate) bytes_before: Option<usize>,
-    /// How many diffs stand between the last keyframe and this version.
+    /// Number of diffs between the last keyframe and this version.
     pub(crate) diffs_before: usize,
-    /// Whether nothing is wrong from the keyframe up to here.
+    /// True if no entry from the keyframe up to here has a fault.
     pub(crate) is_sound: bool,
-    /// Whether the version before has no text, which was reported there.
+    /// True if the text of the version before is lost, which was reported there.
     pub(crate) is_base_lost: bool,
-    /// Whether the text is stored where and how a writer of ours stores it.
+    /// True if the version is stored as ctx stores it.
     pub(crate) is_as_written: bool,
     id: &'v DocumentId,
     published: Option<&'w str>,
@@ -74,7 +74,7 @@ pub(crate) struct Recomputed<'w, 'v> {
 }
 
 impl<'v> Walk<'v> {
-    /// Stands before the first entry.
+    /// Begins before the first entry.
     pub(crate) fn new(
         histories: &'v dyn Histories,
         id: &'v DocumentId,
@@ -95,7 +95,7 @@ impl<'v> Walk<'v> {
         }
     }
 
-    /// The same, which gives what each diff changes.
+    /// Returns the walk with the changes of each diff recorded.
     pub(crate) fn following_lines(self) -> Self {
         Self { replay: self.replay.following_lines(), ..self }
     }
@@ -147,11 +147,11 @@ impl<'v> Walk<'v> {
 }
 
 impl<'w, 'v> Step<'w, 'v> {
-    /// The entry with its text and the review fields of that, if nothing is wrong with either;
-    /// `None` of a version that has no text.
+    /// Returns the entry with its text and review fields, if neither has a fault; `None` for a
+    /// version without text.
     ///
     /// # Errors
-    /// The chain does not vouch for the version.
+    /// Fails if the chain does not vouch for the version.
     pub(crate) fn vouched(self) -> Result<Option<Vouched<'w, 'v>>, ChainError> {
         let mut version = match self.version {
             Ok(version) => version,
@@ -167,18 +167,18 @@ impl<'w, 'v> Step<'w, 'v> {
 }
 
 impl Recomputed<'_, '_> {
-    /// What the text says of itself; none without a text, and of a governance file.
+    /// Returns the fields of the text; `None` without a text, and for a governance file.
     ///
     /// # Errors
-    /// [`ChainError::Text`].
+    /// Fails with [`ChainError::Text`].
     pub(crate) fn describe(&mut self) -> Result<Option<Described>, ChainError> {
         self.text.map_or(Ok(None), |text| self.described.read(self.id, text))
     }
 
-    /// Refuses a text that does not say of itself what the entry says.
+    /// Refuses a text whose version or status differs from the entry.
     ///
     /// # Errors
-    /// [`ChainError::Text`], [`ChainError::SelfMismatch`].
+    /// Fails with [`ChainError::Text`] or [`ChainError::SelfMismatch`].
     pub(crate) fn check_text(&mut self) -> Result<(), ChainError> {
         let described = self.describe()?;
         described.map_or(Ok(()), |Described { fields, .. }| {
@@ -186,11 +186,11 @@ impl Recomputed<'_, '_> {
         })
     }
 
-    /// Refuses a retirement that changes more of the text that was published last, or of the
-    /// submission that was approved, than a retirement changes.
+    /// Refuses a retirement that changes more than a retirement may change of the text that was
+    /// published last, or of the submission that was approved.
     ///
     /// # Errors
-    /// [`ChainError::RetiredOtherwise`].
+    /// Fails with [`ChainError::RetiredOtherwise`].
     pub(crate) fn check_retirement(&self) -> Result<(), ChainError> {
         match (self.published, self.text) {
             (Some(published), Some(text)) => {
@@ -201,7 +201,8 @@ impl Recomputed<'_, '_> {
     }
 }
 
-/// The slots whose texts retirements are compared with: each the last published one before it.
+/// Returns the slots whose texts retirements are compared with: for each, the last published one
+/// before it.
 fn compared(history: &History) -> BTreeSet<usize> {
     let mut last = None;
     let mut found = BTreeSet::new();

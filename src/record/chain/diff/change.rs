@@ -1,4 +1,4 @@
-//! What a diff changes, as numbers of lines: enough to follow each line from version to version.
+//! The line numbers that a diff changes, to follow each line from version to version.
 
 use similar::DiffOp;
 
@@ -7,35 +7,35 @@ use super::{Fate, PatchError, apply_with, lines_of, script};
 /// A place where a diff changes a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Lines that stay, since the change before.
+    /// Number of unchanged lines since the previous change.
     pub kept: usize,
-    /// Lines that are removed after them.
+    /// Number of lines that are removed after them.
     pub removed: usize,
-    /// Lines that are added there.
+    /// Number of lines that are added there.
     pub added: usize,
 }
 
-/// The changes of one diff, in the order of the text. What follows the last one stays.
+/// The changes of one diff, in the order of the text. All lines after the last change are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes(pub Vec<Change>);
 
 impl Changes {
-    /// Applies a diff as [`super::apply`] does, and gives its changes too.
+    /// Applies a diff like [`super::apply`], and also returns its changes.
     ///
     /// # Errors
-    /// The first line of the diff that does not fit.
+    /// Fails on the first line of the diff that does not fit.
     pub fn of_patch(old: &str, patch: &str) -> Result<(String, Self), PatchError> {
         let mut changes = Self::default();
         let text = apply_with(old, patch, |fate, lines| changes.note(fate, lines))?;
         Ok((text, changes))
     }
 
-    /// The changes between two texts that are both stored in full.
+    /// Returns the changes between two texts that are both stored in full.
     pub fn between(old: &str, new: &str, work: &mut Work) -> Self {
         Self::of_pieces(&lines_of(old), &lines_of(new), work)
     }
 
-    /// The changes between two texts in pieces, such as lines or words.
+    /// Returns the changes between two texts in pieces, such as lines or words.
     pub fn of_pieces(old: &[&str], new: &[&str], work: &mut Work) -> Self {
         let mut changes = Self::default();
         let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
@@ -80,9 +80,9 @@ impl Changes {
     }
 }
 
-/// The steps that are left for comparing the full texts of one history. An attacker decides how many
-/// there are and how far they are apart; once the steps are used up, what is between lines that
-/// stand once in either text counts as replaced.
+/// The remaining steps for comparing the full texts of one history. An attacker decides how many
+/// texts there are and how much they differ. After the last step, everything between lines that are
+/// unique in both texts is treated as replaced.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
     near: u64,
@@ -96,7 +96,7 @@ impl Default for Work {
 }
 
 impl Work {
-    /// So many steps for each of the two searches.
+    /// Allows this number of steps for each of the two searches.
     pub fn of(steps: u64) -> Self {
         Self { near: steps, gaps: steps }
     }

@@ -1,29 +1,30 @@
-//! The edit script under a printed diff, found in bounded work (`spec/history.md`, HIST-16).
+//! Edit scripts for printed diffs, found in bounded work (`spec/history.md`, HIST-16).
 //!
 //! The library finds the fewest changed lines, or nearly so, in time that grows with the texts and
-//! with their distance. Two long texts far apart would hold it for minutes. So its search is used
-//! where the texts are short, or where a bounded search shows that they are near. Else lines that
-//! stand once in either text divide the work, and what is still far apart is replaced as a block.
-//! Work is counted in steps, never by the clock: the same texts give the same script everywhere.
+//! with their distance. Two long texts that differ much would occupy it for minutes. So its search
+//! is used only if the texts are short, or if a bounded search shows that they are near. Otherwise,
+//! lines that are unique in both texts divide the work, and the parts that still differ much are
+//! replaced as a block. Work is counted in steps, not in time, so that the same texts have the same
+//! script everywhere.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// The work that one script may cost.
+/// Maximum work for one script.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
-    /// Texts of together at most this many lines are left to the library whatever their distance.
+    /// Maximum total of lines of texts that the library compares whatever their distance.
     pub(super) short: usize,
-    /// Steps of the search for the distance of longer ones: compared lines and visited diagonals.
+    /// Steps of the search for the distance of longer texts: compared lines and visited diagonals.
     pub(super) steps: u64,
 }
 
-/// About a second of work on one core in the worst case.
+/// Allows about a second of work on one core in the worst case.
 pub(super) const BUDGET: Budget = Budget { short: 100_000, steps: 1 << 26 };
 
-/// Lines of both texts that are the same: where they begin, and how many.
+/// Equal lines of both texts: the first one in each, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Match {
     old: usize,
@@ -31,7 +32,7 @@ struct Match {
     len: usize,
 }
 
-/// Returns the edit script between two texts as lines.
+/// Returns the edit script between two texts, given as lines.
 pub(super) fn script(old: &[&str], new: &[&str], budget: Budget) -> Vec<DiffOp> {
     if old.len() + new.len() <= budget.short {
         return capture_diff_slices(Algorithm::Myers, old, new);
@@ -40,8 +41,8 @@ pub(super) fn script(old: &[&str], new: &[&str], budget: Budget) -> Vec<DiffOp> 
     bounded(old, new, &mut near, &mut gaps)
 }
 
-/// The same in as many steps as are left: `near` to find that the texts are near, and if they are
-/// not, `gaps` for what is between the lines that divide them.
+/// Returns the script within the remaining steps: `near` for the check that the texts are near, and
+/// otherwise `gaps` for the parts between the lines that divide them.
 pub(super) fn bounded(old: &[&str], new: &[&str], near: &mut u64, gaps: &mut u64) -> Vec<DiffOp> {
     let (old, new) = numbered(old, new);
     if may_be_near(&old, &new, *near) && is_near(&old, &new, near) {
@@ -52,7 +53,7 @@ pub(super) fn bounded(old: &[&str], new: &[&str], near: &mut u64, gaps: &mut u64
     ops(&search.matches, old.len(), new.len())
 }
 
-/// The lines as numbers, equal for equal lines.
+/// Maps lines to numbers, equal for equal lines.
 fn numbered<'t>(old: &[&'t str], new: &[&'t str]) -> (Vec<u32>, Vec<u32>) {
     let mut numbers: HashMap<&'t str, u32> = HashMap::new();
     let mut number = |line: &&'t str| {
@@ -67,11 +68,11 @@ fn numbered<'t>(old: &[&'t str], new: &[&'t str]) -> (Vec<u32>, Vec<u32>) {
 /// lines longer than the other.
 fn may_be_near(old: &[u32], new: &[u32], steps: u64) -> bool {
     let changes = old.len().abs_diff(new.len()) as u64;
-    // Before it, the search has visited every diagonal of fewer changes.
+    // The search first visits every diagonal of fewer changes.
     changes.saturating_mul(changes.saturating_add(1)) / 2 <= steps
 }
 
-/// Whether the greedy search of Myers ends within the steps that are left, which it uses up.
+/// Returns true if the greedy search of Myers ends within the remaining steps, which it uses up.
 fn is_near(old: &[u32], new: &[u32], steps: &mut u64) -> bool {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[head..], &new[head..]);
@@ -113,12 +114,12 @@ struct Search<'t> {
     old: &'t [u32],
     new: &'t [u32],
     steps: &'t mut u64,
-    /// What was found, in order.
+    /// The matches found, in order.
     matches: Vec<Match>,
 }
 
 impl Search<'_> {
-    /// Divides the texts at the lines that stand once in either.
+    /// Divides the texts at the lines that are unique in both.
     fn divide(&mut self) {
         let (mut old, mut new) = (0, 0);
         for (a, b) in anchors(self.old, self.new) {
@@ -129,7 +130,7 @@ impl Search<'_> {
         self.gap(old..self.old.len(), new..self.new.len());
     }
 
-    /// Finds what is the same between two lines that belong together.
+    /// Finds equal lines between two matched lines.
     fn gap(&mut self, old: Range<usize>, new: Range<usize>) {
         let pairs = || self.old[old.clone()].iter().zip(&self.new[new.clone()]);
         let head = pairs().take_while(|(a, b)| a == b).count();
@@ -143,7 +144,7 @@ impl Search<'_> {
         self.matches.push(Match { old: a.end, new: b.end, len: tail });
     }
 
-    /// What is not near is left to be replaced as a block.
+    /// Adds the matches of two parts that are near. Other parts are left to be replaced as a block.
     fn middle(&mut self, a: Range<usize>, b: Range<usize>) {
         let (old, new) = (&self.old[a.clone()], &self.new[b.clone()]);
         if old.is_empty() || new.is_empty() || !is_near(old, new, self.steps) {
@@ -161,7 +162,7 @@ impl Search<'_> {
     }
 }
 
-/// Lines that stand once in either text, as many as can be kept in the order of both.
+/// Returns pairs of lines that are unique in both texts: the most that are in the same order.
 fn anchors(old: &[u32], new: &[u32]) -> Vec<(usize, usize)> {
     let once = |lines: &[u32]| {
         let mut seen: HashMap<u32, Option<usize>> = HashMap::new();
@@ -179,9 +180,10 @@ fn anchors(old: &[u32], new: &[u32]) -> Vec<(usize, usize)> {
     longest_rising(&pairs)
 }
 
-/// The longest part of these pairs, which rise in the first, that rises in the second too.
+/// Returns the longest part of these pairs, which rise in the first number, that also rises in
+/// the second.
 fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // The last pair of the best run of each length, and what comes before each pair in its run.
+    // The last pair of the best run of each length, and the pair before each pair in its run.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     for (n, (_, at)) in pairs.iter().enumerate() {
@@ -202,7 +204,7 @@ fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     run
 }
 
-/// The script in which these matches stay and everything between them changes.
+/// Returns the script that keeps these matches and changes everything between them.
 fn ops(matches: &[Match], old_len: usize, new_len: usize) -> Vec<DiffOp> {
     let mut ops = Vec::new();
     let (mut old, mut new) = (0, 0);
@@ -221,7 +223,7 @@ fn ops(matches: &[Match], old_len: usize, new_len: usize) -> Vec<DiffOp> {
             }),
         }
         match ops.last_mut() {
-            // Two matches that touch are one.
+            // Two adjacent matches become one.
             Some(DiffOp::Equal { len, .. }) => *len += found.len,
             _ if found.len > 0 => ops.push(DiffOp::Equal {
                 old_index: found.old,
@@ -245,12 +247,12 @@ mod tests {
         let (old, new) = (lines(old), lines(new));
         let may_be = may_be_near(&old, &new, steps);
         let is = is_near(&old, &new, &mut steps);
-        assert!(may_be || !is, "what cannot be near was found near");
+        assert!(may_be || !is, "may_be_near is false, but is_near is true");
         is
     }
 
     #[test]
-    fn texts_are_near_that_differ_in_few_lines() {
+    fn script_finds_texts_near_that_differ_in_few_lines() {
         assert!(distance_is_within("", "", 0));
         assert!(distance_is_within("abcdef", "abcdef", 0));
         assert!(distance_is_within("abcdef", "abxdef", 6));
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_stand_once_divide_a_text() {
+    fn script_divides_a_text_at_unique_lines() {
         assert_eq!(anchors(&[1, 2, 3, 2, 5], &[5, 1, 3, 4]), [(0, 1), (2, 2)]);
         assert_eq!(
             longest_rising(&[(0, 4), (1, 0), (2, 1), (3, 5), (4, 2)]),
@@ -271,7 +273,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_budget_gives_a_script_of_these_texts(
+        fn script_is_valid_for_every_budget(
             old in prop::collection::vec(0..12u8, 0..60),
             new in prop::collection::vec(0..12u8, 0..60),
             steps in 0..200u64,
@@ -296,7 +298,7 @@ mod tests {
         }
 
         #[test]
-        fn texts_that_are_near_have_the_script_of_the_library(
+        fn script_of_near_texts_is_that_of_the_library(
             old in prop::collection::vec(0..12u8, 0..60),
             new in prop::collection::vec(0..12u8, 0..60),
         ) {

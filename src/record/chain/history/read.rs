@@ -1,5 +1,5 @@
-//! Reading a history whatever its spelling: one entry after the other, so that a file costs what
-//! its entries are and not what a tree of it would be.
+//! Reads a history in any spelling, one entry after the other, so that memory grows with the
+//! entries and not with a tree of the whole file.
 
 use super::{
     Entry, EntryState, Fault, FaultKind, Forget, History, HistoryError, Slot, Tail, TextStorage,
@@ -10,15 +10,15 @@ use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::yaml::{self, Dialect, List, Node, Value};
 
-/// The most values that one entry may hold. It has nine fields; what no rule names is ignored, but
-/// not at any price.
+/// Maximum number of values in one entry. An entry has nine fields; unknown keys are ignored, but
+/// only up to this limit.
 const MAX_NODES: usize = 1_000;
-/// The most entries with faults that are distinguished. A file with more of them is no history: its
-/// entries could be as short as three bytes, and each would cost hundreds to report.
+/// Maximum number of faulty entries. A file with more is not a history: its entries could be as
+/// short as three bytes, and each would cost hundreds to report.
 pub(super) const MAX_FAULTY: usize = 100;
-/// How many keys that mean nothing are named.
+/// Maximum number of unknown keys that are named.
 const NAMED: usize = 8;
-/// How many characters of a foreign text are kept.
+/// Maximum number of characters that are kept of an invalid text.
 const SHOWN: usize = 120;
 
 const ROOT_KEYS: [&str; 2] = ["keyframe_interval", "versions"];
@@ -35,10 +35,10 @@ const ENTRY_KEYS: [&str; 10] = [
     "chain_hash",
 ];
 
-/// What the reference implementation records of a version whose text it erased.
+/// Keys with which the reference implementation marks a version whose text it erased.
 const ERASED_KEYS: [&str; 4] = ["tombstone", "forgotten_at", "forgotten_by", "reason_code"];
 
-/// Reads a history by the rules of YAML.
+/// Parses a history as YAML.
 pub(super) fn history(text: &str) -> Result<History, HistoryError> {
     let mut slots = Vec::new();
     let (mut faulty, mut tail) = (0, None);
@@ -84,20 +84,21 @@ pub(super) fn history(text: &str) -> Result<History, HistoryError> {
     };
     unknown.gather(&root, &ROOT_KEYS);
     let is_last = entries.last().is_some_and(|(k, _)| k.text() == Some("versions"));
-    // Nothing may follow a document end mark.
+    // An append after a document end mark is not valid.
     let ends = || text.split(['\n', '\r']).any(|line| line.starts_with("..."));
     let tail = tail.filter(|_| is_last && in_block && !ends());
     let length = text.len() as u64;
     Ok(History { keyframe_interval, slots, length, torn: 0, canonical: false, unknown, tail })
 }
 
-/// Where an entry that is appended has to begin to be the next after `first`.
+/// Returns the position for an entry that is appended after `first`.
 fn place_of(text: &str, first: &Node) -> Option<Tail> {
     if !matches!(first.value, Value::Mapping { flow: false, .. }) {
         return None;
     }
     let indent = first.column.checked_sub(3)?;
-    // `-   version:` and the like leave the column of the dash open.
+    // In spellings such as `-   version:`, the column of the dash does not follow from that of
+    // the key.
     let start = first.span.start.checked_sub(2 + indent)?;
     let dash = text.get(start..first.span.start)?;
     let aligned = dash.trim_start_matches(' ') == "- " && text[..start].ends_with('\n');
@@ -196,7 +197,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A flag that is there and is not `false` counts: a text that may be forgotten is not read.
+    /// A flag is set unless it is `false`: a text that may be forgotten is not read.
     fn forget(&self) -> Forget {
         let is_set = |key| self.node.get(key).is_some_and(|node| node.boolean() != Some(false));
         match (is_set("tombstone"), is_set("forget_stub")) {
@@ -230,7 +231,7 @@ impl Reader<'_> {
     fn optional(&mut self, field: &'static str) -> Option<String> {
         let node = self.node.get(field)?;
         match node.text() {
-            // Another reader gives no text for it.
+            // Another YAML reader returns null instead of a text for this value.
             Some(text) if node.is_null() => {
                 let text = text.to_owned();
                 self.fault(FaultKind::FieldMalformed, field, &text)
@@ -270,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_keys_are_counted_and_the_first_are_named() {
+    fn history_counts_unknown_keys_and_names_the_first() {
         let text = "mine: {a: 1}\nversions:\n  - version: 1\n    colour: red\n  - colour: blue\n";
         let unknown = history(text).unwrap().unknown;
         let named: Vec<_> = unknown.first.iter().map(|k| (k.name.as_str(), k.line)).collect();
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_rubbish_is_refused_soon() {
+    fn history_refuses_many_faulty_entries_early() {
         let refusal = |text: &str| history(text).unwrap_err().to_string();
         let faulty = "more than 100 entries are malformed";
         let list = format!("versions:\n{}", "- {}\n".repeat(1_000_000));

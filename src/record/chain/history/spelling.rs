@@ -1,19 +1,19 @@
-//! The one spelling of a history that we write (`spec/history.md`, HIST-35), and a reader of
+//! The one spelling of a history that ctx writes (`spec/history.md`, HIST-35), and a reader of
 //! exactly that spelling.
 //!
-//! Nearly every history of a vault is spelled so, and a scan of its lines is many times faster than
-//! a reader of YAML. The scan accepts nothing else: each field is taken only if writing its value
-//! gives the bytes that stand there. Whatever it declines, the other reader judges.
+//! Nearly every history of a vault has this spelling, and a scan of its lines is many times faster
+//! than a YAML reader. The scan accepts nothing else: a field is accepted only if spelling its
+//! value returns the same bytes. All other histories are left to the YAML reader.
 
 use super::{Entry, EntryState, Forget, History, Slot, Tail, TextStorage, UnknownKeys};
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::yaml::{canonical_number, emit, exact};
 
-/// How far entries are indented in a file that we began.
+/// Indentation of entries in a file that ctx began.
 pub(super) const INDENT: usize = 2;
 
-/// What stands before the first entry.
+/// Returns the text before the first entry.
 pub(super) fn head(keyframe_interval: u64) -> String {
     format!("keyframe_interval: {keyframe_interval}\nversions:\n")
 }
@@ -44,7 +44,7 @@ pub(super) fn spell(entry: &Entry, indent: usize) -> String {
     out
 }
 
-/// Reads a history that is spelled as we write it; `None` for any other.
+/// Reads a history in the spelling of ctx; `None` for any other.
 pub(super) fn read(text: &str) -> Option<History> {
     let mut scan = Scan { rest: text, line: 1 };
     let interval = scan.field("keyframe_interval: ").and_then(canonical_number)?;
@@ -70,14 +70,14 @@ pub(super) fn read(text: &str) -> Option<History> {
     })
 }
 
-/// What is left of a text, and the line where it begins.
+/// The rest of a text, and the number of its first line.
 struct Scan<'t> {
     rest: &'t str,
     line: usize,
 }
 
 impl<'t> Scan<'t> {
-    /// The rest of the line if it begins with `key`.
+    /// Returns the rest of the line if it begins with `key`.
     fn field(&mut self, key: &str) -> Option<&'t str> {
         let (value, rest) = self.rest.strip_prefix(key)?.split_once('\n')?;
         self.rest = rest;
@@ -92,7 +92,7 @@ impl<'t> Scan<'t> {
         let edited_at = self.time("    edited_at: ")?;
         let published_at = self.optional_time("    published_at: ")?;
         let retired_at = self.optional_time("    retired_at: ")?;
-        // What breaks a rule of entries is for the other reader to name.
+        // The other reader reports entries that break a rule.
         let state = EntryState::of(published_at, retired_at)?;
         let note = match self.field("    note: ") {
             Some(note) => Some(exact::scalar(note)?.into_owned()),
@@ -128,14 +128,14 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// The text of a literal block that we would write for it.
+    /// Returns the text of a literal block, if its spelling is that of ctx.
     fn block(&mut self) -> Option<String> {
         const PAD: &str = "      ";
         let begin = self.rest;
         let mut lines = 0;
         loop {
             match self.rest.strip_prefix(PAD) {
-                // An empty line carries no indentation.
+                // In this spelling, an empty line is not indented.
                 Some(line) if line.starts_with('\n') => return None,
                 Some(line) => self.rest = line.split_once('\n')?.1,
                 None => match self.rest.strip_prefix('\n') {
@@ -158,7 +158,8 @@ impl<'t> Scan<'t> {
         self.optional_time(key)?
     }
 
-    /// The time in single quotes under `key`, if the key is there. A time has one spelling.
+    /// Returns the time in single quotes under `key`, if the key is present. A time has
+    /// one spelling.
     fn optional_time(&mut self, key: &str) -> Option<Option<Timestamp>> {
         let Some(value) = self.field(key) else { return Some(None) };
         let time = value.strip_prefix('\'')?.strip_suffix('\'')?;
@@ -174,7 +175,7 @@ mod tests {
     use crate::values::model::number::MAX_NUMBER;
     use proptest::prelude::*;
 
-    /// Reads a text both ways; whether the scan took it.
+    /// Reads a text both ways; returns true if the scan accepts it.
     fn is_read_alike(text: &str) -> bool {
         let Some(scanned) = read(text) else {
             return false;
@@ -220,7 +221,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_scan_reads_every_history_that_we_write(
+        fn scan_reads_every_history_that_ctx_writes(
             interval in 1u64.., entries in prop::collection::vec(entry(), 1..6)
         ) {
             let mut text = head(interval);
@@ -232,14 +233,14 @@ mod tests {
         }
 
         #[test]
-        fn the_scan_takes_no_other_indentation(entry in entry(), indent in 0usize..6) {
+        fn scan_declines_any_other_indentation(entry in entry(), indent in 0usize..6) {
             let text = head(10) + &spell(&entry, indent);
             prop_assert!(indent == INDENT || !is_read_alike(&text));
         }
     }
 
     #[test]
-    fn an_empty_line_of_a_diff_has_no_indentation() {
+    fn scan_declines_an_indented_empty_line() {
         let at = "2026-11-21T20:06:06.689Z".parse().unwrap();
         let entry = Entry {
             version: Version(1),
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_that_one_byte_alters_is_read_as_by_the_other_reader_or_left_to_it() {
+    fn scan_agrees_with_the_reader_or_declines_for_every_byte() {
         let at = "2026-11-21T20:06:06.689Z".parse().unwrap();
         let entry = |version, stored, note: Option<&str>| Entry {
             version,
@@ -300,6 +301,6 @@ mod tests {
                 taken += usize::from(mutant.is_ok_and(|mutant| is_read_alike(&mutant)));
             }
         }
-        assert!(taken > text.len(), "texts in it are free to be others: {taken}");
+        assert!(taken > text.len(), "some mutants must be accepted: {taken}");
     }
 }

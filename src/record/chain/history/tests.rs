@@ -1,4 +1,4 @@
-//! Histories that are read, extended and damaged.
+//! Tests of reading, extending and damaging histories.
 
 use super::*;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn entry(version: u64, stored: TextStorage, note: Option<String>) -> Entry {
 }
 
 #[test]
-fn an_entry_has_one_spelling() {
+fn history_append_uses_one_spelling() {
     let mut history = History::new().append(&entry(1, TextStorage::Keyframe, None), 10).unwrap();
     let parsed = History::parse(history.as_bytes()).unwrap();
     let second = entry(2, TextStorage::Diff("--- v1\n+++ v2\n".to_owned()), Some("why: so".into()));
@@ -48,7 +48,7 @@ fn an_entry_has_one_spelling() {
 }
 
 #[test]
-fn faults_are_gathered_for_each_entry() {
+fn history_parse_collects_the_faults_of_each_entry() {
     let text = "versions:\n  - version: 01\n    keyframe: yes\n    edited_by: ''\n    \
                 edited_at: 2026-11-21\n    content_hash: md5:00\n    chain_hash: sha256:0\n  - 7\n";
     let history = History::parse(text.as_bytes()).unwrap();
@@ -74,11 +74,11 @@ fn faults_are_gathered_for_each_entry() {
 }
 
 #[test]
-fn a_file_that_is_no_history_is_refused_whole() {
+fn history_parse_refuses_files_that_are_not_histories() {
     for (text, expected) in [
         ("", "line 1, column 1: expected `versions:`"),
-        ("versions:\n", "it holds no version"),
-        ("versions: []\n", "it holds no version"),
+        ("versions:\n", "it contains no version"),
+        ("versions: []\n", "it contains no version"),
         ("versions: 3\n", "line 1, column 11: expected a list of versions"),
         ("keyframe_interval: 0\nversions: [1]\n", "line 1, column 20: expected a number above 0"),
     ] {
@@ -87,7 +87,7 @@ fn a_file_that_is_no_history_is_refused_whole() {
 }
 
 #[test]
-fn nothing_is_appended_to_a_spelling_that_it_would_break() {
+fn history_append_refuses_spellings_that_it_would_break() {
     let first = History::new().append(&entry(1, TextStorage::Keyframe, None), 10);
     let good = first.unwrap();
     for text in [
@@ -113,7 +113,7 @@ fn nothing_is_appended_to_a_spelling_that_it_would_break() {
 }
 
 #[test]
-fn a_version_beyond_all_numbers_is_a_fault() {
+fn history_parse_reports_a_version_beyond_the_limit() {
     let text = History::new().append(&entry(1, TextStorage::DiffFile, None), 10).unwrap();
     let more = text.split_once("versions:\n").unwrap().1.to_owned();
     let text = text.replace("version: 1", "version: 18446744073709551615") + &more;
@@ -122,7 +122,7 @@ fn a_version_beyond_all_numbers_is_a_fault() {
 }
 
 #[test]
-fn a_chain_says_which_of_its_versions_is_missing() {
+fn chain_to_names_the_missing_version() {
     let spelled = |entries: &[Entry]| -> History {
         let first = History::new().append(&entries[0], 10).unwrap();
         let more = entries[1..].iter().map(|entry| spell(entry, spelling::INDENT));
@@ -150,7 +150,7 @@ fn a_chain_says_which_of_its_versions_is_missing() {
 }
 
 #[test]
-fn a_history_has_room_up_to_its_limit() {
+fn history_append_refuses_to_exceed_the_limit() {
     let mut history = History::parse(
         History::new().append(&entry(1, TextStorage::Keyframe, None), 10).unwrap().as_bytes(),
     )
@@ -164,14 +164,14 @@ fn a_history_has_room_up_to_its_limit() {
 }
 
 #[test]
-fn so_many_entries_may_be_malformed_and_no_more() {
+fn history_parse_limits_the_number_of_faulty_entries() {
     let rubbish = |n| History::parse(format!("versions:\n{}", "- 7\n".repeat(n)).as_bytes());
     assert_eq!(rubbish(read::MAX_FAULTY).unwrap().slots.len(), read::MAX_FAULTY);
     assert!(rubbish(read::MAX_FAULTY + 1).is_err_and(|why| why.to_string().contains("malformed")));
 }
 
 #[test]
-fn a_line_has_room_up_to_its_limit() {
+fn history_parse_limits_the_length_of_a_line() {
     let good = History::new().append(&entry(1, TextStorage::Keyframe, None), 10).unwrap();
     let with = |length: usize| format!("{good}#{}\n", "x".repeat(length - 1));
     assert!(History::parse(with(limit::LINE).as_bytes()).is_ok());
@@ -182,7 +182,7 @@ fn a_line_has_room_up_to_its_limit() {
 
 proptest! {
     #[test]
-    fn what_is_appended_is_read_back(texts in prop::collection::vec("(?s).{0,30}", 1..6)) {
+    fn history_parse_reads_appends_back(texts in prop::collection::vec("(?s).{0,30}", 1..6)) {
         let mut bytes = String::new();
         let mut expected = Vec::new();
         for (n, text) in texts.iter().enumerate() {
